@@ -24,8 +24,9 @@ tutorial: setup  ## run docs/tutorial.md: one question from kickoff to verdict (
 emulator: setup
 	@scripts/emulator $(BIN)
 
+# Many tests wait for processes that they started: three for every two cores.
 test: emulator  ## run the tests
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+	@$(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )) --dist worksteal
 
 test-fast: emulator  ## run the quick tests only
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"

@@ -140,6 +140,7 @@ def test_too_little_vmem_names_the_flag_that_helps(compare: Callable[..., Outcom
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
 def test_a_case_that_runs_out_of_memory_is_a_row_and_the_others_run() -> None:
     """26 GB of inputs in a process that may have 16, which no flag makes smaller."""

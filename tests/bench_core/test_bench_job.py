@@ -66,7 +66,8 @@ def test_two_processes_compute_what_one_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lost", [1, pytest.param(0, marks=pytest.mark.wide)])
+@pytest.mark.wide
+@pytest.mark.parametrize("lost", [1, 0])
 def test_a_lost_process_is_a_failed_row_and_the_next_case_runs(tmp_path: Path, lost: int) -> None:
     result_file = tmp_path / "rows.json"
     os.environ["LOGBOOK_RESULT_FILE"] = str(result_file)
@@ -107,6 +108,7 @@ def test_a_host_that_is_gone_is_recorded_by_the_first_one(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_hosts_that_do_not_do_the_same_are_refused(tmp_path: Path) -> None:
     words = [*EP, "--devices", "2", "--processes", "2", "--coordinator", f"127.0.0.1:{_free_port()}"]
     other = [*words, "--seed", "1"]

@@ -89,6 +89,7 @@ def test_files_that_are_no_calibration(bench: Bench, tmp_path: Path, document: A
 
 @needs_libtpu
 @pytest.mark.slow
+@pytest.mark.wide
 def test_two_sides(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The way in which assignments are sorted does not reach the program of several devices."""
     monkeypatch.setenv("LOGBOOK_RESULT_FILE", str(tmp_path / "rows.json"))

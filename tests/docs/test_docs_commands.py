@@ -12,7 +12,7 @@ _WIDE = {
     *("README.md", "tutorial.md", "github.md", "bench-core.md", "recipes.md", "ab.md", "what-is-measured.md"),
     *("cli.md", "tpu-without-a-tpu.md", "repair.md", "tried.md", "criteria.md", "json.md", "templates.md"),
     *("compare.md", "predict.md", "agents.md", "report-results.md", "several-devices.md", "detached.md"),
-    *("iris.md", "leases.md", "ci.md"),
+    *("iris.md", "leases.md", "ci.md", "plots.md", "plan.md", "launchers.md"),
 }
 
 

@@ -227,6 +227,7 @@ def test_a_secret_is_in_no_log_of_a_series(started: Cli, folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_ab(started: Cli, folder: Path) -> None:
     command = ("sh", "-c", "echo RESULT m={axis} tflops=1.{axis}")
     typed("ab", "--axis", "m=1,2", "--repeat", "6", "--detach", "--", *command, cwd=folder)
@@ -236,6 +237,7 @@ def test_ab(started: Cli, folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_a_sweep_whose_coordinator_is_killed(started: Cli, folder: Path) -> None:
     write_recipe(folder, bench=SLOW)
     typed("sweep", "demo", "--detach", cwd=folder)
@@ -262,6 +264,7 @@ def test_a_sweep_whose_coordinator_is_killed(started: Cli, folder: Path) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_a_sweep_whose_worker_is_killed_makes_the_run_again(started: Cli, folder: Path) -> None:
     write_recipe(folder, bench=SLOW)
     typed("sweep", "demo", "--detach", cwd=folder)

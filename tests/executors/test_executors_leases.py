@@ -209,6 +209,7 @@ def test_a_sweep_releases_its_lease(hold: bool, cloud: Cli, folder: Path, tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_a_development_tpu(cloud: Cli, folder: Path, tmp_path: Path) -> None:
     (folder / "scripts/iris").mkdir(parents=True)
     shutil.copy(FAKES / "dev_tpu.py", folder / "scripts/iris")

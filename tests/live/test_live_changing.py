@@ -16,6 +16,7 @@ from tests.live.live_support import serving
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.wide
 def test_git_changes_the_store(started: Cli, folder: Path, git: Callable[..., str]) -> None:
     git("checkout", "-q", "-b", "before")
     git("checkout", "-q", "main")

@@ -115,6 +115,7 @@ def test_stages(name: str, scale: str | None) -> None:
     assert all(set(part.recipe.after) <= set(list(runs)[:i]) for i, part in enumerate(found.parts))
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize(
     ("name", "scale"),
     [*itertools.product(COUNTS, [None, "tiny"]), *itertools.product(ON_FOUR, ["ep", "tiny-ep"])],

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.breadth import wide
 from tests.sync.pushed_support import Pushed
 from tests.sync.sync_support import Bench
 
@@ -95,7 +96,8 @@ def test_an_entry_with_new_runs_shows_its_new_picture_once_that_is_pushed(drawn:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "why"), [("", "not drawn"), ("<svg/>", "drawn from other data")], ids=["gone", "of other data"]
+    ("spoil", "why"),
+    [wide("", "not drawn", id="gone"), pytest.param("<svg/>", "drawn from other data", id="of other data")],
 )
 def test_a_picture_that_is_not_of_these_data_is_not_shown(drawn: Pushed, spoil: str, why: str) -> None:
     """Be it pushed or not: a picture that says something else than the text would mislead."""
