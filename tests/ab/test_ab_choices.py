@@ -17,6 +17,8 @@ from logbook_agent.sweeps.ab_prepare import any_seed
 from tests.conftest import Cli, FixedClock
 from tests.recipes.sweep_support import write_recipe
 
+pytestmark = pytest.mark.slow
+
 # Each run takes the next line of the values of its side.
 BENCH = """\
 n=$(($(cat n.$2 2>/dev/null || echo 0) + 1)); echo $n > n.$2

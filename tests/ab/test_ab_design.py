@@ -14,6 +14,8 @@ from logbook_agent.store.book import Book
 from logbook_agent.sweeps.ab_prepare import AbRequest, planned
 from tests.conftest import Cli, FixedClock
 
+pytestmark = pytest.mark.slow
+
 # int8 is 6% faster; the noise is a few tenths of a percent.
 BENCH = """\
 speed=100; [ "$2" = int8 ] && speed=106

@@ -11,6 +11,8 @@ from logbook_agent.text.marked import parse, render_block
 from tests.absorb.test_absorb_entry import OWN, Edit, at, book, edit, edited, entry_of, fields_of, view
 from tests.conftest import Cli, FixedClock
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["book", "edit", "view"]  # fixtures
 
 

@@ -12,6 +12,8 @@ from logbook_agent.store.records import read_entry
 from logbook_agent.text.marked import parse
 from tests.conftest import Cli, FixedClock
 
+pytestmark = pytest.mark.slow
+
 Edit = Callable[[str, str], None]
 
 

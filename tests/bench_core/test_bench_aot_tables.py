@@ -12,6 +12,8 @@ from bench_core.aot.targets import TARGETS
 from bench_core.cli import main
 from bench_core.harness.case import Case
 
+pytestmark = pytest.mark.slow
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 ALL = Namespace(targets="v5p-8,v5e-8,v6e-8,v5p-128")
 

@@ -12,6 +12,8 @@ from bench_core.routing.layout import Assignments
 from bench_core.shapes import BenchPass, DType, MoeShape
 from tests.bench_core.test_bench_collectives_programs import program_text, read
 
+pytestmark = pytest.mark.slow
+
 SEEDS = MoeShape(tokens=32768, hidden=2048, mlp_dim=1408, experts=60, topk=2)
 FIXTURES = MoeShape(tokens=32768, hidden=2048, mlp_dim=2048, experts=64, topk=2)
 BOTH = BenchPass.FORWARD_BACKWARD

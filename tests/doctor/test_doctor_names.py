@@ -15,6 +15,8 @@ from tests.conftest import Cli
 from tests.doctor.conftest import Found
 from tests.e2e.e2e_support import blocks_of
 
+pytestmark = pytest.mark.slow
+
 
 def ids(book: Path) -> list[str]:
     return sorted(p.name for p in (book / "entries").iterdir())

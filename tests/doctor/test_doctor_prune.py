@@ -10,6 +10,8 @@ from tests.conftest import Cli, FixedClock
 from tests.doctor.conftest import edit_json
 from tests.e2e.e2e_support import picture
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def logs(three: Cli, book: Path) -> list[Path]:

@@ -11,6 +11,8 @@ from tests.conftest import Cli
 from tests.doctor.conftest import Found
 from tests.e2e.e2e_support import picture
 
+pytestmark = pytest.mark.slow
+
 ENTRY, RUN, HEADER = "entries/MOE-001.yaml", "runs/MOE-001/01/run.json", "logbook.yaml"
 # (file, what it becomes, check, line, what the message says, what to type)
 DAMAGE: dict[str, tuple[str, str, str, int | None, str, str]] = {

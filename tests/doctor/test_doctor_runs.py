@@ -12,6 +12,8 @@ import pytest
 from tests.conftest import Cli
 from tests.doctor.conftest import Found, edit_json
 
+pytestmark = pytest.mark.slow
+
 Git = Callable[..., str]
 
 

@@ -9,6 +9,8 @@ import pytest
 from tests.conftest import Cli
 from tests.e2e.e2e_support import blocks_of
 
+pytestmark = pytest.mark.slow
+
 ENTRY, RUN = "logbooks/moe/entries/MOE-001.yaml", "logbooks/moe/runs/MOE-001/01/run.json"
 # (file, what it becomes, what the message says)
 DAMAGE: dict[str, tuple[str, bytes, str]] = {

@@ -10,6 +10,8 @@ import pytest
 from logbook_agent.cli import SUBCOMMANDS
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.slow
+
 PRINTS = ["bash", "-c", "echo RESULT tflops=2 topk=1; echo RESULT tflops=3 topk=2; echo noise >&2; printf 'no end'"]
 CALLS: dict[str, list[str]] = {
     "start": ["start", "other", "--prefix", "OTHER", "--json"],

@@ -11,6 +11,8 @@ import pytest
 from tests.conftest import Cli
 from tests.e2e.e2e_support import blocks_of, picture
 
+pytestmark = pytest.mark.slow
+
 Git = Callable[..., str]
 
 

@@ -17,6 +17,8 @@ import pytest
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK, blocks_of
 
+pytestmark = pytest.mark.slow
+
 # A child with a grandchild; each writes its pid, and ignores what `trap` says.
 SCRIPT = """\
 {trap}

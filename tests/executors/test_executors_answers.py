@@ -26,6 +26,8 @@ from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Sent, Spool
 from tests.executors.conftest import Place, is_gone, wait_for
 
+pytestmark = pytest.mark.slow
+
 _VALUES = (None, [], {}, "x", -1, 1e308, float("nan"), float("inf"), 2**70, True, "\ud800", {"format": 1}, ["ended"])
 _KEYS = ("stage", "began", "heartbeat", "said", "silent_s", "size", "is_closed", "complaint", "is_interrupted")
 _FOLDER = "~/far/spools/a"

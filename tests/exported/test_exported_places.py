@@ -15,6 +15,8 @@ from logbook_agent.model.errors import StoreError, Taken
 from tests.conftest import Cli
 from tests.exported.exported_support import full
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def filled(cli: Cli, folder: Path) -> Cli:

@@ -13,6 +13,8 @@ from logbook_agent.model.header import Computed
 from logbook_agent.text import markdown as md
 from tests.conftest import Cli, FixedClock
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_hypothesis_that_is_changed_after_the_result_leaves_a_trace(
     started: Cli, folder: Path, clock: FixedClock

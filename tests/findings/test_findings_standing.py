@@ -17,6 +17,8 @@ from logbook_agent.model.record import Record
 from logbook_agent.pages.sections import LATER, sections
 from tests.conftest import REPOSITORY, Cli, FixedClock
 
+pytestmark = pytest.mark.slow
+
 STATES = (None, "blocked", "abandoned", "void")
 
 

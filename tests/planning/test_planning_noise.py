@@ -10,6 +10,8 @@ import pytest
 from logbook_agent.store.book import Book
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.slow
+
 # Runs scatter by some percent, in a fixed way; `int8` is 6% faster.
 BENCH = """\
 speed=1000; [ "$1" = int8 ] && speed=1060

@@ -8,6 +8,8 @@ import pytest
 
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.slow
+
 COMMAND = ("--", "bench-core", "hillclimb", "--devices", "4", "--topk", "2", "--ep-impl", "{axis}", "--iters", "3")
 
 

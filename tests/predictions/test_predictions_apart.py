@@ -10,6 +10,8 @@ import pytest
 from tests.conftest import Cli, FixedClock
 from tests.predictions.test_predictions_pages import PREDICT, PREDICTED, A, block, measure
 
+pytestmark = pytest.mark.slow
+
 
 def test_no_reader_counts_a_prediction(moe: Cli, folder: Path) -> None:
     assert moe(*PREDICT).code == 0

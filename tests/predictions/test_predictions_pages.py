@@ -8,6 +8,8 @@ import pytest
 
 from tests.conftest import Cli, FixedClock
 
+pytestmark = pytest.mark.slow
+
 A = ("--devices", "4", "--topk", "2", "--ep-impl", "psum")
 B = ("--devices", "4", "--topk", "2", "--ep-impl", "all_to_all")
 PREDICT = ("predict", "--title", "psum against all_to_all", "--", "--aot", "v5p-8", *A, "--", "--ep-impl", "all_to_all")

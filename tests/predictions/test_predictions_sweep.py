@@ -9,6 +9,8 @@ import yaml
 
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.slow
+
 FORMS = """\
 name: forms
 question: Which form is the fastest?

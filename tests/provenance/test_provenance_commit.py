@@ -10,6 +10,8 @@ import pytest
 from logbook_agent.model.errors import StoreError
 from logbook_agent.running.provenance.commit import commit_root
 
+pytestmark = pytest.mark.slow
+
 Git = Callable[..., str]
 
 

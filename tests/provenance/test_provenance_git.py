@@ -14,6 +14,8 @@ from logbook_agent.running.provenance.git import CodeFacts, code_facts
 from logbook_agent.running.provenance.head import CatFile
 from logbook_agent.store.repository import repository_of
 
+pytestmark = pytest.mark.slow
+
 ENV = {
     **{k: v for k, v in os.environ.items() if not k.startswith("GIT_")},
     "GIT_CONFIG_GLOBAL": os.devnull,

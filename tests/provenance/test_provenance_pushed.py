@@ -24,6 +24,8 @@ from logbook_agent.text.address import RepositoryAddress
 from logbook_agent.text.links import Links
 from logbook_agent.text.marked import build
 
+pytestmark = pytest.mark.slow
+
 REPOSITORY = RepositoryAddress(owner="o", name="r")
 Git = Callable[..., str]
 

@@ -13,6 +13,8 @@ from logbook_agent.store.files import locked
 from tests.conftest import Cli
 from tests.recipes.sweep_support import BENCH, RECIPE, REST, runs_of, write_recipe
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_projects_recipes_come_first(cli: Cli, folder: Path) -> None:
     write_recipe(folder)

@@ -15,6 +15,8 @@ from logbook_agent.pages.templating.confined import TemplateLimits
 from logbook_agent.pages.templating.templates import INCLUDED, NAMES, Templates
 from tests.conftest import REPOSITORY
 
+pytestmark = pytest.mark.slow
+
 NAME = "footer.md.j2"
 QUICK = TemplateLimits(cpu_s=0.25, spare_s=1.0, wall_s=10.0, memory_bytes=64 * 2**20, output_bytes=2**20)
 # Starting the process, its processor time, and a machine that is busy with other tests.

@@ -14,6 +14,8 @@ from logbook_agent.pages.templating.templates import Templates
 from tests.breadth import wide
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.slow
+
 NAME = "footer.md.j2"
 SECRET = "wherever-this-is-read"
 

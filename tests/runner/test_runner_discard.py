@@ -20,6 +20,8 @@ from logbook_agent.model.run import Exit, Run
 from logbook_agent.store.root import books
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.slow
+
 # Prints a value for each run: the first is far better than the others, which scatter by 1%.
 COUNTING = """
 n=$(($(cat n 2>/dev/null || echo 0) + 1)); echo $n > n

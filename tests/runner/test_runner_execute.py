@@ -21,6 +21,8 @@ from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.process import Graces, Job, Outcome, exit_status
 from logbook_agent.running.launch.signals import StopRequests
 
+pytestmark = pytest.mark.slow
+
 QUICK = Graces(interrupt_s=0.4, terminate_s=0.4, kill_s=2.0, drain_s=0.3)
 
 

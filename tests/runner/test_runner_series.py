@@ -10,6 +10,8 @@ from logbook_agent.entries import series
 from tests.conftest import Cli
 from tests.recipes.sweep_support import RECIPE, write_recipe
 
+pytestmark = pytest.mark.slow
+
 # The first run fails, and the second one asks the tool to stop.
 STOPS = "[ -e tried ] || { touch tried; exit 3; }\nkill -INT $PPID; sleep 5\n"
 COMMANDS = {

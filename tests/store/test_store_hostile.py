@@ -13,6 +13,8 @@ from logbook_agent.store.parse import MAX_DEPTH, parse_json, parse_toml, parse_y
 from logbook_agent.store.records import entry_of
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.slow
+
 MOE = "logbooks/moe"
 HEADER, VIEW, SETTINGS, RECIPE = f"{MOE}/logbook.yaml", "logbooks/moe.md", "logbook.toml", "recipes/mine.yaml"
 ENTRY, RUN = f"{MOE}/entries/MOE-000.yaml", f"{MOE}/runs/MOE-000/01/run.json"

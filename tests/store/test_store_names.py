@@ -16,6 +16,8 @@ from logbook_agent.store.parse import parse_yaml
 from logbook_agent.store.records import dump_yaml, read_entry, read_header, read_run
 from tests.conftest import Answer, Cli
 
+pytestmark = pytest.mark.slow
+
 MOE = "logbooks/moe"
 HEADER, ENTRY, RUN = f"{MOE}/logbook.yaml", f"{MOE}/entries/MOE-000.yaml", f"{MOE}/runs/MOE-000/01/run.json"
 

@@ -15,6 +15,8 @@ from logbook_agent.store import reading
 from logbook_agent.store.reading import read_bytes, read_text
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.slow
+
 MOE = "logbooks/moe"
 VIEW, HEADER = "logbooks/moe.md", f"{MOE}/logbook.yaml"
 ENTRY, RUN, LOG = f"{MOE}/entries/MOE-000.yaml", f"{MOE}/runs/MOE-000/01/run.json", f"{MOE}/runs/MOE-000/01/output.log"

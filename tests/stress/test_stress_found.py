@@ -14,6 +14,8 @@ import pytest
 from logbook_agent.text.marked import parse
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.slow
+
 RUN = ("run", "--", "sh", "-c", "echo METRIC tflops=1.5")
 
 

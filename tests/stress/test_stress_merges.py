@@ -15,6 +15,8 @@ from logbook_agent.store.ids import highest
 from logbook_agent.text.marked import parse
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.slow
+
 Git = Callable[..., str]
 RUN = ("run", "--", "sh", "-c", "echo METRIC tflops=1.5")
 

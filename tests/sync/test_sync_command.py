@@ -10,6 +10,8 @@ from tests.emulator import faults
 from tests.emulator.faults import Fault
 from tests.sync.sync_support import Bench
 
+pytestmark = pytest.mark.slow
+
 
 def test_create_update_and_nothing_new(bench: Bench) -> None:
     ids = bench.notes(12)

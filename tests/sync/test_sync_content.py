@@ -10,6 +10,8 @@ from markdown_it import MarkdownIt
 
 from tests.sync.sync_support import Bench
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 65_536
 SECRET = "s3cr3t-value-of-mine"
 TOKEN = "gh" + "p_" + "a1B2" * 9

@@ -13,6 +13,8 @@ from tests.emulator.faults import Fault, Request
 from tests.sync.pushed_support import refused
 from tests.sync.sync_support import Bench
 
+pytestmark = pytest.mark.slow
+
 COMMENT = r"/issues/comments/\d+$"
 PEOPLE = "\n\nbob: this cannot be."
 

@@ -13,6 +13,8 @@ from tests.emulator.faults import Fault, Reply, Request
 from tests.sync.pushed_support import Pushed, refused
 from tests.sync.sync_support import Bench
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

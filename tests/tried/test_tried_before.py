@@ -18,6 +18,8 @@ from logbook_agent.store.tried import TriedIndex
 from tests.breadth import examples
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.slow
+
 FAILS = ["sh", "-c", "echo out of luck >&2; exit 3"]
 GOOD = ["sh", "-c", "echo RESULT tflops=2"]
 Git = Callable[..., str]

@@ -9,6 +9,8 @@ import pytest
 
 from tests.conftest import Cli, FixedClock
 
+pytestmark = pytest.mark.slow
+
 FAILS = ["sh", "-c", "echo out of luck >&2; exit 3"]
 OOM = 'echo \'RESULT_JSON {"config": {"topk": 8}, "failed": {"reason": "out_of_memory", "message": "9 GiB"}}\''
 CASES = ["sh", "-c", f"echo RESULT topk=2 tflops=1; {OOM}"]
