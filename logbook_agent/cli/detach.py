@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 from logbook_agent.cli.output import LineDisplay, clean, emit, report_error, say
 from logbook_agent.model.errors import Locked, LogbookError
+from logbook_agent.model.run import Run
 from logbook_agent.running.executors.making import DETACHED
 from logbook_agent.running.launch.session import own_session
 from logbook_agent.store.book import Book
@@ -106,15 +107,16 @@ def carried_out(space: Workspace, name: str, body: Body, *, detach: bool, as_jso
 
 
 def started(
-    space: Workspace, name: str, entry_id: str, run: int | None, *, as_json: bool, is_going: bool = True
+    space: Workspace, name: str, entry_id: str, run: Run | None, *, as_json: bool, is_going: bool = True
 ) -> None:
     """Say what the command `name` has started; `run` is None for a series. Without `is_going` it has ended already."""
     book = space.book(entry_id)
-    folder = (book.series(entry_id) if run is None else book.spool(entry_id, run)).folder
-    data = {"id": entry_id, "run": run, "log": str(folder / LOG), "view": str(book.view_path)}
+    folder = (book.series(entry_id) if run is None else book.spool(run)).folder
+    number = None if run is None else run.run
+    data = {"id": entry_id, "run": number, "log": str(folder / LOG), "view": str(book.view_path)}
     emit(name, data, entry_id, as_json=as_json, warnings=space.warnings)
     if not as_json and is_going:
-        what = f"run {run}" if run is not None else "the series of runs"
+        what = f"run {number}" if number is not None else "the series of runs"
         wait, tail = f"logbook wait {entry_id}", f"logbook tail {entry_id} -f"
         say(f"{what} is detached; to wait for it: {wait}; to see its output: {tail}")
 

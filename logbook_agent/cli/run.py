@@ -140,7 +140,7 @@ def _detached(space: Workspace, name: str, request: RunRequest, common: Common) 
     status, sent = result.exit_status, result.runs[0]
     if sent.exit is not None:  # it could not be started
         space.warnings.append(f"{sent.entry} run {sent.run}: {sent.problems[-1] if sent.problems else 'never started'}")
-    started(space, name, sent.entry, sent.run, as_json=common.as_json, is_going=sent.exit is None)
+    started(space, name, sent.entry, sent, as_json=common.as_json, is_going=sent.exit is None)
     return status
 
 

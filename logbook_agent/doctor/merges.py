@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,12 +30,14 @@ from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.files import (
     create_folder,
+    digest_of,
     make_folder,
     move,
     remove_folder,
     remove_tree,
     write_atomic,
 )
+from logbook_agent.store.reading import LOG
 
 
 def check_merges(examination: Examination) -> Iterator[Finding]:
@@ -242,6 +245,7 @@ class _Mend:
         elif theirs is not None:
             to_number = self._claim(to_entry, old)
             self._make_run(dataclasses.replace(theirs, entry=to_entry, run=to_number), old, at)
+            self._move_log(theirs, old / LOG, book.run_folder(to_entry, to_number) / LOG)
         ours = run_in(sides.ours, old / "run.json")
         if ours is not None:
             self._restore(old, at, _named(ours), self.conflicts.files)
@@ -272,6 +276,12 @@ class _Mend:
         finally:
             remove_tree(made, within=book.root)
             _give_back(new, book.root)
+
+    def _move_log(self, run: Run, log: Path, to: Path) -> None:
+        """Move the log with its run: git knows none, so it lies where the run was made."""
+        within = self.examination.book.root
+        if run.output is not None and os.path.lexists(log) and run.output.sha256 == digest_of(log, within=within):
+            move(log, to, within=within)
 
     def _copy(self, file: Path, sides: Sides | None, to: Path) -> None:
         book = self.examination.book

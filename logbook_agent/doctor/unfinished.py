@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +12,6 @@ from pathlib import Path
 
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
 from logbook_agent.doctor.records import every_run
-from logbook_agent.model.entry import id_number, run_number
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
@@ -21,9 +19,9 @@ from logbook_agent.running.executors.intake import take_in
 from logbook_agent.running.executors.making import end_orphan
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.recover import finish
-from logbook_agent.store import records
 from logbook_agent.store.book import SERIES, Book
 from logbook_agent.store.files import remove_tree
+from logbook_agent.store.markers import is_marker_name
 from logbook_agent.store.spool import FINAL, Spool
 from logbook_agent.store.workspace import Workspace
 
@@ -71,10 +69,15 @@ def check_markers(examination: Examination) -> Iterator[Finding]:
     if not book.open_folder.is_dir():
         return
     for marker in sorted(book.open_folder.iterdir()):
-        if marker.name.endswith(SERIES):
+        if marker.name.endswith(SERIES) or marker.name.startswith("."):
             continue
-        why = None if marker.name.startswith(".") else _why_not(examination, marker.name)
-        if why is not None:
+        why = _why_not(examination, marker.name)
+        if why is not None and marker.is_dir():
+            if book.run_of(marker.name) is None and Spool(folder=marker, within=book.root).is_used():
+                message = f"holds a run without a record; it was started as {book.hint(marker.name) or marker.name}"
+                mend = "check out the branch with its record, or delete the folder to give up what the run measured"
+                yield Finding("warning", "spool", marker, message, mend)
+        elif why is not None:
             fix = functools.partial(examination.remove, marker)
             message = f"marks a run as in progress, but {why}"
             yield Finding("warning", "marker", marker, message, f"{DOCTOR_FIX} removes it", fix)
@@ -83,20 +86,17 @@ def check_markers(examination: Examination) -> Iterator[Finding]:
 def _why_not(examination: Examination, name: str) -> str | None:
     """Why this marker marks nothing; None when it does, or when that cannot be told."""
     book = examination.book
-    entry_id, _, digits = name.rpartition(".")
-    number = run_number(digits)
-    if id_number(entry_id, book.header.prefix) is None or number is None:
+    if not is_marker_name(name):
         return "its name is not that of a run"
-    path = book.run_folder(entry_id, number) / "run.json"
-    if not os.path.lexists(path):
-        return "there is no such run"
     try:
-        run = records.read_run(path)
-        if not book.is_marked(run):
-            return "the run has another kind of marker"
-        return "the run has ended" if run.exit is not None else None
+        run = book.run_of(name)
     except StoreError:
         return None
+    if run is None:
+        return "no record names it"
+    if not book.is_marked(run):
+        return "the run has another kind of marker"
+    return "the run has ended" if run.exit is not None else None
 
 
 def check_detached(examination: Examination) -> Iterator[Finding]:

@@ -82,7 +82,7 @@ def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]
         return
     del examination.workspace.warnings[said:]  # of damaged records another check tells
     ids = set(book.entry_ids())
-    busy = {i for i in ids if _is_running(examination, i)}
+    busy = {run.entry for run in book.open_runs() if _is_running(examination, run.entry)}
     settled = [n for n, b in there.items() if n in wanted and n not in busy and not b.edited(text)]
     stale = [n for n in settled if views.protect(wanted[n].strip("\n")) != there[n].text(text)]
     missing = [n for n in wanted if n not in there and n not in busy]
@@ -101,9 +101,6 @@ def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]
 
 def _is_running(examination: Examination, entry_id: str) -> bool:
     """A run that goes on is rendered when it ends."""
-    markers = examination.book.open_folder
-    if not any(markers.glob(f"{entry_id}.*")):
-        return False
     try:
         return examination.book.record(entry_id).state in ("running", "submitted", "orphaned")
     except StoreError:

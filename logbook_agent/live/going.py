@@ -71,7 +71,7 @@ class GoingNow:
 
 def _ended(book: Book, run: Run) -> str | None:
     """How a run ended that is not in the record yet: its worker is done, and no command has collected it."""
-    spool = book.spool(run.entry, run.run)
+    spool = book.spool(run)
     with contextlib.suppress(LogbookError, OSError):
         end = spool.end() if spool.folder.is_dir() else None
         if end is not None:

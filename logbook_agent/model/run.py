@@ -227,7 +227,8 @@ class Run:
     `discarded`: a warm-up, kept and never counted. `planned` is the place (from 0) of the entry's planned command that
     this run executed. `executor` names what started the worker; None: the tool made the run itself. `job` is what an
     engine or a launcher calls it. `pool`: what machines go by that the user declared to be equal, this one's among
-    them.
+    them. `spool`: random name of what marks the run in open/ until its end is recorded; it stays the same when the
+    entry or the run gets another number. None in records of earlier versions.
     """
 
     format: int = 1
@@ -245,6 +246,7 @@ class Run:
     executor: str | None = None
     pool: str | None = None
     job: str | None = None
+    spool: str | None = None
     env: Env = field(default_factory=Env)
     config: dict[str, Scalar] = field(default_factory=dict)
     code: Code | None = None

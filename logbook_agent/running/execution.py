@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Contention, Env, Process, Run, Scalar
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.beside import open_runs, with_runs
@@ -17,6 +19,9 @@ from logbook_agent.running.provenance.load import host_root
 from logbook_agent.running.worker.perform import began_of, facts_before, perform
 from logbook_agent.running.worker.work import Stream, Work, Workplace
 from logbook_agent.store.book import Book
+from logbook_agent.store.files import move
+from logbook_agent.store.markers import new_spool_name
+from logbook_agent.store.reading import LOG
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 
@@ -62,7 +67,7 @@ class _Recorder:
         self._run = self._book.write_run(with_facts(self._run, facts))
 
     def started(self, child: Process) -> None:
-        self._run = self._book.write_run(dataclasses.replace(self._run, child=child))
+        self._run = self._book.write_run(dataclasses.replace(self._placed(), child=child))
 
     def output(self, stream: Stream, data: bytes) -> None:
         self._display.output(stream, data)
@@ -75,7 +80,22 @@ class _Recorder:
 
     def finish(self, end: End) -> Run:
         """The run with its end, as it was written."""
-        return self._book.write_run(with_end(self._run, end))
+        before, run = self._run, self._placed()
+        log = self._book.run_folder(before.entry, before.run) / LOG
+        if run != before and os.path.lexists(log):
+            move(log, self._book.run_folder(run.entry, run.run) / LOG, within=self._book.root)
+        return self._book.write_run(with_end(run, end))
+
+    def _placed(self) -> Run:
+        """The run with the entry and number that its record has now: `doctor` may have changed them."""
+        book, run = self._book, self._run
+        try:
+            now = book.reread(run)
+        except StoreError:
+            # Nobody's record is overwritten: the place may be another run's by now, or in conflict.
+            is_free = not os.path.lexists(book.run_folder(run.entry, run.run) / "run.json")
+            return run if is_free else dataclasses.replace(run, run=book.new_run(run.entry))
+        return dataclasses.replace(run, entry=now.entry, run=now.run)
 
 
 def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
@@ -142,6 +162,7 @@ def planned_run(workspace: Workspace, plan: RunPlan, number: int) -> Run:
     return Run(
         entry=plan.entry_id,
         run=number,
+        spool=new_spool_name(),
         label=command.label,
         repeat=plan.repeat,
         discarded=plan.discarded,

@@ -20,7 +20,8 @@ from logbook_agent.model.record import Life, Record, record_of
 from logbook_agent.store import records
 from logbook_agent.store.files import copy, create_folder, locked, make_folder, remove, write_text
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
-from logbook_agent.store.processes import life, this_host
+from logbook_agent.store.markers import HINT, hint_of, is_marker_name, marker_name, place_of_hint
+from logbook_agent.store.processes import life
 from logbook_agent.store.reading import LOG, VIEW_BYTES, names_in, read_text
 from logbook_agent.text.redaction.plain import clean_record, clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 INDEX = ".index.sqlite"
 # What the folder of a detached series of runs is called, behind its entry.
 SERIES = ".series"
+_HINT_BYTES = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,11 +261,18 @@ class Book:
     def run_folder(self, entry_id: str, run: int) -> Path:
         return self.runs_folder / entry_id / f"{run:02d}"
 
+    def run(self, entry_id: str, number: int) -> Run:
+        """The record of one run."""
+        return records.read_run(self.run_folder(entry_id, number) / "run.json", self.redactor)
+
     def log_path(self, entry_id: str, run: int) -> Path:
         """Where the log of a run lies: beside its record, or in its spool until it is taken in."""
         path = self.run_folder(entry_id, run) / LOG
-        in_spool = self.open_folder / f"{entry_id}.{run:02d}" / LOG
-        return in_spool if not os.path.lexists(path) and os.path.lexists(in_spool) else path
+        if not os.path.lexists(path) and self.spools():
+            with contextlib.suppress(StoreError):
+                in_spool = self.spool(self.run(entry_id, run)).folder / LOG
+                return in_spool if os.path.lexists(in_spool) else path
+        return path
 
     def sweep_csv(self, entry_id: str) -> Path:
         """The rows of a sweep, beside the records of its runs."""
@@ -306,16 +315,73 @@ class Book:
         self.wrote_predictions = self.wrote_predictions or bool(run.predictions)
         # Where a worker makes the run, its spool marks it, until it is taken in.
         if run.executor is None:
-            marker = self.open_folder / f"{run.entry}.{run.run:02d}"
+            marker = self.open_folder / marker_name(run)
             if run.exit is None:
                 make_folder(self.open_folder, within=self.root)
-                write_text(marker, "", within=self.root, durable=False)
+                write_text(marker, hint_of(run), within=self.root, durable=False)
             else:
                 remove(marker, within=self.root)
 
-    def spool(self, entry_id: str, run: int) -> Spool:
+    def spool(self, run: Run) -> Spool:
         """Where the worker of a run leaves what it finds."""
-        return self._spool(f"{entry_id}.{run:02d}")
+        return self._spool(marker_name(run))
+
+    def make_spool(self, run: Run) -> Spool:
+        """The same, new."""
+        spool = self.spool(run)
+        spool.make()
+        self.write_hint(spool, run)
+        return spool
+
+    def write_hint(self, spool: Spool, run: Run) -> None:
+        """Say in a spool where the record of its run lies."""
+        write_text(spool.folder / HINT, hint_of(run), within=self.root, durable=False)
+
+    def run_of(self, marker: str) -> Run | None:
+        """The record that names a marker, wherever its entry is now; None where none does, as on another branch. Raises
+        StoreError where the record cannot be read."""
+        hint = self.hint(marker)
+        place = place_of_hint(hint) or place_of_hint(marker)
+        damage: StoreError | None = None
+        if place is not None and os.path.lexists(self.run_folder(*place) / "run.json"):
+            try:
+                run = self.run(*place)
+                if marker_name(run) == marker:
+                    return run
+            except StoreError as error:
+                damage = error
+        for entry_id in sorted(names_in(self.runs_folder, within=self.root)):
+            for _, found in self.each_run(entry_id):
+                if not isinstance(found, LogbookError) and marker_name(found) == marker:
+                    return found
+        if damage is not None:
+            raise damage
+        return None
+
+    def reread(self, run: Run) -> Run:
+        """The record of a run as it stands now, wherever its entry is. Raises StoreError where it is gone."""
+        with contextlib.suppress(StoreError):
+            found = self.run(run.entry, run.run)
+            if marker_name(found) == marker_name(run):
+                return found
+        moved = self.run_of(marker_name(run))
+        if moved is None:
+            raise StoreError(
+                f"the record of {run.entry} run {run.run} is gone",
+                cause="it was removed, or another branch was checked out while it ran",
+                hint="logbook doctor",
+            )
+        return moved
+
+    def hint(self, marker: str) -> str:
+        """Which run a marker was made for, `MOE-I8-003.02`; empty where it does not say."""
+        path = self.open_folder / marker
+        path = path / HINT if path.is_dir() else path
+        if not os.path.lexists(path):
+            return ""
+        with contextlib.suppress(StoreError):
+            return read_text(path, within=self.root, limit=_HINT_BYTES)
+        return ""
 
     def _spool(self, name: str) -> Spool:
         # Most commands meet none.
@@ -337,7 +403,7 @@ class Book:
         found = []
         for name in sorted(names_in(self.open_folder, within=self.root)):
             path = self.open_folder / name
-            if run_number(name.rpartition(".")[2]) is not None and path.is_dir() and not path.is_symlink():
+            if is_marker_name(name) and path.is_dir() and not path.is_symlink():
                 found.append(self._spool(name))
         return found
 
@@ -345,10 +411,12 @@ class Book:
         """What is left of a run that has not ended."""
         if run.executor is None:
             return life(run)
-        spool = self.spool(run.entry, run.run)
+        spool = self.spool(run)
         if spool.folder.is_dir():
             return spool.life()
-        return "lost" if run.host.name in (None, this_host()) else "elsewhere"
+        # Its spool may lie in another clone on this machine.
+        found = life(run)
+        return "lost" if found == "gone" else found
 
     def has_begun(self, run: Run) -> bool:
         """Whether it is known that the command of a run that goes on was started."""
@@ -356,14 +424,14 @@ class Book:
             return True
         from logbook_agent.store.spool import BEGAN
 
-        return self.spool(run.entry, run.run).has(BEGAN)
+        return self.spool(run).has(BEGAN)
 
     def heartbeat(self, run: Run) -> Heartbeat | None:
         """The last sign of life of a worker; None where there is none, or it cannot be read."""
         if run.executor is None:
             return None
         with contextlib.suppress(StoreError):
-            return self.spool(run.entry, run.run).heartbeat()
+            return self.spool(run).heartbeat()
         return None
 
     def engine_said(self, run: Run) -> str | None:
@@ -372,24 +440,23 @@ class Book:
         if run.executor is None:
             return None
         with contextlib.suppress(StoreError):
-            seen = self.spool(run.entry, run.run).seen()
+            seen = self.spool(run).seen()
             return seen.said if seen is not None else None
         return None
 
     def is_marked(self, run: Run) -> bool:
         """Whether a run that has not ended is marked as it should be: by its spool where a worker makes it, else by a
         file."""
-        return (run.executor is not None) == self.spool(run.entry, run.run).folder.is_dir()
+        return (run.executor is not None) == self.spool(run).folder.is_dir()
 
     def open_runs(self) -> list[Run]:
         """Runs that were started here and have not been finished, in no order; most of them are going on."""
         found = []
         for name in names_in(self.open_folder, within=self.root):
-            entry_id, _, digits = name.rpartition(".")
-            number = run_number(digits)
-            if number is not None:
+            if is_marker_name(name):
                 with contextlib.suppress(StoreError):  # `doctor` tells of markers that lead nowhere
-                    found.append(records.read_run(self.run_folder(entry_id, number) / "run.json", self.redactor))
+                    run = self.run_of(name)
+                    found += [run] if run is not None else []
         return found
 
     def runs(self, entry_id: str, *, stamps: Mapping[int, Stamp] | None = None) -> tuple[Run, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import glob
+import hashlib
 import os
 import shutil
 import stat
@@ -269,6 +270,14 @@ def pieces_of(path: Path, *, within: Path) -> Iterator[bytes]:
     """The content of a regular file, a piece at a time. Raises StoreError, and OSError while it is read."""
     with open_file(path, within=within) as file:
         yield from iter(lambda: file.read(_PIECE_BYTES), b"")
+
+
+def digest_of(path: Path, *, within: Path) -> str:
+    """The SHA-256 of a regular file, in hexadecimal."""
+    digest = hashlib.sha256()
+    for piece in pieces_of(path, within=within):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 @contextmanager

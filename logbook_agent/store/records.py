@@ -19,6 +19,7 @@ from logbook_agent.model.entry import entry_of as entry_named
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.store.files import write_atomic, write_together
+from logbook_agent.store.markers import is_spool_name
 from logbook_agent.store.parse import line_of, parse_json, parse_yaml, place_of
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text, text_of
 from logbook_agent.text.redaction.plain import clean_run
@@ -245,6 +246,8 @@ def check_run(run: Run) -> None:
     _check("entry", run.entry, _is_name, "the ID of an entry, PREFIX-NNN")
     if not 0 < run.run <= _MOST_PID:
         raise CodecError(f"expected a number of 1 or more, got {run.run}", ".run")
+    if run.spool is not None:
+        _check("spool", run.spool, is_spool_name, "16 hexadecimal digits")
     for key, process in (("tool", run.tool), ("child", run.child)):
         if process is not None and not 0 < process.pid <= _MOST_PID:
             raise CodecError(f"expected a process ID, got {process.pid}", f".{key}", ".pid")

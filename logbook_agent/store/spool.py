@@ -1,5 +1,6 @@
 """The folder in which a run that another process makes leaves what it finds, until it is taken into the logbook.
 
+run              entry and number that the run had when the spool was made: a hint (store/markers.py)
 worker.lock      held by whoever is responsible: first the client that submits the run, then its worker; names both
 work.json        what is to be done, where nobody hands it over otherwise
 began.json       the facts before the command started; then its process, too
@@ -29,7 +30,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.entry import run_number
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.record import Life
 from logbook_agent.store.files import make_folder, open_lock, write_atomic, write_together
@@ -124,13 +124,6 @@ class Spool:
     within: Path
     redactor: Callable[[], Redactor] = field(default=by_shape)
 
-    @property
-    def name(self) -> tuple[str, int] | None:
-        """Entry and run, by the name of the folder: `MOE-I8-003.02`."""
-        entry_id, _, digits = self.folder.name.rpartition(".")
-        number = run_number(digits)
-        return None if number is None else (entry_id, number)
-
     def make(self) -> None:
         make_folder(self.folder, within=self.within)
 
@@ -163,6 +156,10 @@ class Spool:
 
     def has(self, name: str) -> bool:
         return os.path.lexists(self.folder / name)
+
+    def is_used(self) -> bool:
+        """Whether a run was submitted or began here."""
+        return any(map(self.has, (BEGAN, SENT, FINAL)))
 
     def read(self, name: str, *, limit: int = PROSE_BYTES) -> str | None:
         """The text of a file; None when it is not there. Raises StoreError."""

@@ -190,7 +190,7 @@ def test_a_spool_that_somebody_else_wrote_removes_nothing(
     forged = record.parents[1] / "02/run.json"
     forged.parent.mkdir()
     forged.write_text(json.dumps(data))
-    spool = box.book.spool("MOE-000", 2)
+    spool = box.book.spool(box.book.run("MOE-000", 2))
     spool.folder.mkdir(parents=True)
     (spool.folder / "sent.json").write_text(json.dumps({"format": 1, "folder": str(precious)}))
     assert "was not submitted by you" in started("list").err

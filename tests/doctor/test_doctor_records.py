@@ -69,7 +69,7 @@ def test_the_text(three: Cli, book: Path) -> None:
         "error: logbooks/moe/entries/MOE-001.yaml:3: entries/MOE-001.yaml, line 3, column 7:"
         " did not find expected ',' or ']'\n"
         "  next:  correct that line; text of several lines is safest as a block: `text: |`\n"
-        "mended: logbooks/moe/open/MOE-000.01: marks a run as in progress, but the run has ended\n"
+        "mended: logbooks/moe/open/MOE-000.01: marks a run as in progress, but no record names it\n"
         "  done:  removed\n"
         "moe: 1 mended, 1 error\n"
     )

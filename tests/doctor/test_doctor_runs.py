@@ -109,11 +109,12 @@ def test_a_copied_run_is_left_to_people(three: Cli, book: Path, findings: Callab
 
 def test_markers(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     (book / "open").mkdir(exist_ok=True)
-    for name in ("MOE-000.01", "MOE-000.07", "junk"):
+    ended = Book(book.parent, "moe").run("MOE-000", 1).spool
+    for name in (str(ended), "MOE-000.07", "junk"):
         (book / "open" / name).write_text("")
     out = three("doctor").out
-    assert "open/MOE-000.01: marks a run as in progress, but the run has ended" in out
-    assert "open/MOE-000.07: marks a run as in progress, but there is no such run" in out
+    assert f"open/{ended}: marks a run as in progress, but the run has ended" in out
+    assert "open/MOE-000.07: marks a run as in progress, but no record names it" in out
     assert "open/junk: marks a run as in progress, but its name is not that of a run" in out
     healthy()
     assert list((book / "open").iterdir()) == []

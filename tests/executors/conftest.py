@@ -60,7 +60,7 @@ class Place:
         return client.send(workspace, workspace.book(), self.plan(workspace, *argv, **options), self.name)
 
     def spool(self, run: Run) -> Spool:
-        return self.book.spool(run.entry, run.run)
+        return self.book.spool(run)
 
     def follow(self, run: Run, offset: int | None = None) -> Followed:
         return self.executor.follow(self.spool(run), offset)

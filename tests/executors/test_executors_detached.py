@@ -81,7 +81,7 @@ def test_wait_tells_of_what_ended_before_it_was_asked(started: Cli, folder: Path
     assert started("run", "--detach", "--", "sh", "-c", GO).code == 0
     assert started("run", "--detach", "--", "sh", "-c", "echo RESULT tflops=1; exit 3").code == 0
     book = Book(folder / "logbooks", "moe")
-    wait_for(lambda: book.spool("MOE-001", 1).has("final.json"))
+    wait_for(lambda: book.spool(book.run("MOE-001", 1)).has("final.json"))
     first = started("wait", "--any")
     assert (first.code, first.out) == (3, "MOE-001: failed, 1 row\n"), "no command had collected it"
     (folder / "go").touch()
@@ -270,7 +270,8 @@ def test_a_sweep_whose_worker_is_killed_makes_the_run_again(started: Cli, folder
     typed("sweep", "demo", "--detach", cwd=folder)
     book = Book(folder / "logbooks", "moe")
     wait_for(lambda: any(one["run"] == 3 for one in running(started)))
-    began = wait_for(lambda: (b := book.spool("MOE-000", 3).began()) is not None and b.child is not None and b)
+    spool = book.spool(book.run("MOE-000", 3))
+    began = wait_for(lambda: (b := spool.began()) is not None and b.child is not None and b)
     os.kill(began.tool.pid, signal.SIGKILL)
     os.killpg(began.child.pid, signal.SIGKILL)
     (folder / "go").touch()

@@ -36,7 +36,7 @@ def test_a_snapshot_where_there_is_no_terminal(started: Cli, folder: Path) -> No
     assert started("run", "--title", "Slow", "--label", "A", "--detach", "--", *SLOW).code == 0
     book = Book(folder / "logbooks", "moe")
     wait_for(lambda: "red" in started("tail", "MOE-001").out)
-    wait_for(lambda: book.spool("MOE-001", 1).has("heartbeat.json"))
+    wait_for(lambda: book.spool(book.run("MOE-001", 1)).has("heartbeat.json"))
     before = whole(folder)
     shown = started("watch")
     assert shown.code == 0
@@ -48,7 +48,7 @@ def test_a_snapshot_where_there_is_no_terminal(started: Cli, folder: Path) -> No
     assert lines[at + 2 : at + 4] == ["    │ step 1", "    │ red \\u202e <b>"]
     assert "  tflops 2.000 TF/s  MOE-000  1 run" in lines
     (folder / "go").touch()
-    wait_for(lambda: book.spool("MOE-001", 1).has("final.json"))
+    wait_for(lambda: book.spool(book.run("MOE-001", 1)).has("final.json"))
     before = whole(folder)
     shown = started("watch")
     assert "ended with exit code 0" in shown.out

@@ -19,7 +19,6 @@ from logbook_agent.running.executors.table import executor_named, executor_of, p
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.worker.sealing import sealed
 from logbook_agent.running.worker.turns import devices_needed
-from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.reading import open_file
@@ -75,12 +74,11 @@ def _submission(
     """A run with its spool, which is held until `stack` is left, and its record, which is still to be written."""
     work, secrets = sealed(work_of(workspace, book, plan, book.new_run(plan.entry_id)), workspace.redactor)
     work = dataclasses.replace(work, takes_turns=executor.devices is not None, devices=executor.devices or ())
-    spool = book.spool(work.entry, work.run)
-    spool.make()
+    run = dataclasses.replace(planned_run(workspace, plan, work.run), executor=name, pool=pool_of(workspace, name))
+    spool = book.make_spool(run)
     claim = stack.enter_context(spool.claimed())
     if claim is None:
         raise StoreError(f"{spool.folder} is in use", cause="another process made it", hint="logbook doctor")
-    run = dataclasses.replace(planned_run(workspace, plan, work.run), executor=name, pool=pool_of(workspace, name))
     if executor.place is None:
         waits = bool(devices_needed(work, workspace.environ))
         run = dataclasses.replace(run, host=Host(name=this_host()))
@@ -108,7 +106,7 @@ def make(workspace: Workspace, book: Book, plan: RunPlan, name: str, display: Di
 def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: StopRequests) -> Run:
     """Wait for the end of a run that was submitted, take it in and return it. A request to stop is passed on to its
     worker."""
-    spool = book.spool(run.entry, run.run)
+    spool = book.spool(run)
     executor = executor_of(workspace, run)
     pause_s, offset = FIRST_S, 0 if display.shows_output else None
     told: set[str | None] = {None}
@@ -139,7 +137,7 @@ def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: 
             stops.clear_wakeup()
         pause_s = min(executor.pace_s, pause_s * _GROWTH)
     display.done()
-    return records.read_run(book.run_folder(run.entry, run.run) / "run.json", book.redactor)
+    return book.reread(run)
 
 
 def taken_in(workspace: Workspace, book: Book, spool: Spool) -> str | None:
@@ -158,10 +156,10 @@ def told_of(error: ToolError) -> str:
 
 def log_piece(workspace: Workspace, book: Book, entry_id: str, number: int, offset: int) -> bytes:
     """The log of a run from this byte on, or a part of that, wherever it lies; empty where there is no more yet."""
-    record = book.run_folder(entry_id, number) / "run.json"
-    if book.spool(entry_id, number).folder.is_dir() and os.path.lexists(record):
-        run = records.read_run(record)
-        if found := executor_of(workspace, run).follow(book.spool(entry_id, number), offset).output:
+    if book.spools() and os.path.lexists(book.run_folder(entry_id, number) / "run.json"):
+        run = book.run(entry_id, number)
+        spool = book.spool(run)
+        if spool.folder.is_dir() and (found := executor_of(workspace, run).follow(spool, offset).output):
             return found
     path = book.log_path(entry_id, number)
     if not os.path.lexists(path):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +21,9 @@ from logbook_agent.running.execution import with_end, with_facts
 from logbook_agent.running.executors.contract import OVER, Batch, Executor, Stage
 from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.recover import from_log
-from logbook_agent.store import records
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder, move, pieces_of, remove_tree
+from logbook_agent.store.files import digest_of, make_folder, move, remove_tree
+from logbook_agent.store.markers import HINT, hint_of
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
@@ -44,7 +43,7 @@ def collect(workspace: Workspace, book: Book) -> list[Run]:
     taken = take_in_all(workspace, book, spools)
     for folder, error in taken.errors.items():
         cause = f" ({error.cause})" if error.cause else ""
-        said = f"not collected: {folder.name}: {error.message}{cause}"
+        said = f"not collected: {book.hint(folder.name) or folder.name}: {error.message}{cause}"
         # Whoever waits asks again and again.
         workspace.warnings.extend([said] if said not in workspace.warnings else [])
     return list(taken.ended.values())
@@ -55,10 +54,8 @@ def _look(workspace: Workspace, book: Book, spools: Sequence[Spool]) -> None:
     together: dict[str, list[Spool]] = {}
     for spool in spools:
         with contextlib.suppress(LogbookError):
-            name = spool.name
             # Nothing but what was sent elsewhere is costly to ask for.
-            if name is not None and spool.has(SENT):
-                run = records.read_run(book.run_folder(*name) / "run.json")
+            if spool.has(SENT) and (run := book.run_of(spool.folder.name)) is not None:
                 together.setdefault(run.executor or "", []).append(spool)
     for executor, its in together.items():
         with contextlib.suppress(LogbookError):
@@ -83,10 +80,10 @@ class TakenIn:
 
 @dataclass(slots=True, kw_only=True)
 class _Arrived:
-    """A spool with the place of its record, how far its run is, and the digest of its log, when it has ended."""
+    """A spool with its run, how far that is, and the digest of its log, when it has ended."""
 
     spool: Spool
-    path: Path
+    run: Run
     executor: Executor
     stage: Stage
     digest: str | None = None
@@ -154,21 +151,20 @@ def _written(book: Book, ended: Sequence[tuple[Spool, Run]], taken: TakenIn) -> 
 
 def _followed(workspace: Workspace, book: Book, spool: Spool, stage: Stage | None) -> list[_Arrived]:
     """How far a run is, if there is anything to be taken in. Raises LogbookError."""
-    name = spool.name
-    if name is None:
-        raise StoreError(f"{spool.folder} is not the spool of a run")
-    path = book.run_folder(*name) / "run.json"
-    if not os.path.lexists(path):
-        # A client that is about to write it, or was cut off before it could: nothing was started.
-        if time.time() - spool.folder.stat().st_mtime > _ABANDONED_S and not spool.is_held():
+    run = book.run_of(spool.folder.name)
+    if run is None:
+        # A client that is about to write the record, or was cut off before it could; else it lies on another branch.
+        is_old = time.time() - spool.folder.stat().st_mtime > _ABANDONED_S
+        if is_old and not spool.is_held() and not spool.is_used():
             drop(book, spool)
         return []
-    run = records.read_run(path)
+    if spool.read(HINT) != hint_of(run):
+        book.write_hint(spool, run)
     executor = executor_of(workspace, run)
     stage = stage or executor.follow(spool).stage
     if stage not in OVER and run.child is not None:
         return []  # all that is known of it stands in the record
-    return [_Arrived(spool=spool, path=path, executor=executor, stage=stage)]
+    return [_Arrived(spool=spool, run=run, executor=executor, stage=stage)]
 
 
 def _bring_together(followed: Sequence[_Arrived]) -> None:
@@ -187,13 +183,14 @@ def _bring(book: Book, one: _Arrived) -> None:
         one.executor.collect(spool)
     if one.stage == "lost" and spool.has(FINAL):
         spool.end()  # it cannot be read: not lost until somebody says so
-    if one.stage == "ended" and spool.name is not None:
-        one.digest = _digest(spool, book, *spool.name)
+    if one.stage == "ended":
+        one.digest = _digest(spool, book.log_path(one.run.entry, one.run.run), book.root)
 
 
 def _settled(workspace: Workspace, book: Book, one: _Arrived) -> list[Run]:
     """The record with its end, where that is to be written, while nobody else writes; what else is known is written."""
-    spool, stage, run = one.spool, one.stage, records.read_run(one.path)
+    # Another command may have ended or renumbered it since it was asked about.
+    spool, stage, run = one.spool, one.stage, book.reread(one.run)
     if run.exit is not None:
         if stage in OVER:
             _keep_late(workspace, book, spool, run, stage)
@@ -263,14 +260,11 @@ def _errors(spool: Spool, workspace: Workspace) -> str:
 # -- files -----------------------------------------------------------------------------------------
 
 
-def _digest(spool: Spool, book: Book, entry_id: str, number: int) -> str | None:
+def _digest(spool: Spool, kept: Path, within: Path) -> str | None:
     """Of the log, in the spool or where it was moved to already; None when there is none."""
-    for path in (spool.folder / LOG, book.log_path(entry_id, number)):
+    for path in (spool.folder / LOG, kept):
         if os.path.lexists(path):
-            digest = hashlib.sha256()
-            for piece in pieces_of(path, within=book.root):
-                digest.update(piece)
-            return digest.hexdigest()
+            return digest_of(path, within=within)
     return None
 
 
@@ -288,7 +282,7 @@ def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: 
     if end is None or (end.exit == run.exit and end.ended == run.ended):
         drop(book, spool)
         return
-    place = book.folder / "backups" / f"late-{spool.folder.name}-{workspace.moment()}"
+    place = book.folder / "backups" / f"late-{hint_of(run)}-{workspace.moment()}"
     make_folder(place.parent, within=book.root)
     move(spool.folder, place, within=book.root)
     rows = f"{len(end.rows)} row{'' if len(end.rows) == 1 else 's'}"

@@ -87,7 +87,7 @@ def ask_to_end(workspace: Workspace, book: Book, run: Run) -> None:
     if run.executor is not None:
         from logbook_agent.running.executors.table import executor_of
 
-        executor_of(workspace, run).stop(book.spool(run.entry, run.run))
+        executor_of(workspace, run).stop(book.spool(run))
         return
     if book.life(run) == "child":
         raise UsageError(
@@ -132,7 +132,7 @@ def end_orphan(
         from logbook_agent.running.executors.intake import take_in
 
         ask_to_end(workspace, book, run)
-        return take_in(workspace, book, book.spool(run.entry, run.run)) or run, None
+        return take_in(workspace, book, book.spool(run)) or run, None
     if run.child is None:
         return run, None
     last = end_group(run.child, graces=graces, clock=clock, sleep=sleep)

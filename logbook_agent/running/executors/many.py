@@ -21,7 +21,6 @@ from logbook_agent.running.executors.making import LOST_AGAIN
 from logbook_agent.running.executors.table import executor_named, executor_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import Command
-from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
@@ -89,7 +88,7 @@ def make_all(
         if (stops.take() or is_ending) and not batch.is_stopped:
             is_ending = batch.is_stopped = True
             for run in batch.going.values():
-                executor_of(workspace, run).stop(book.spool(run.entry, run.run))
+                executor_of(workspace, run).stop(book.spool(run))
         news = batch.news()
         found = batch.ended([run for _, run in news])
         for (place, run), (ended, trouble) in zip(news, found, strict=True):
@@ -161,7 +160,7 @@ class _Batches:
         """The runs being made of which something new may be known, with their places."""
         if not isinstance(self._executor, Batch):
             return list(self.going.items())
-        spools = {place: self._book.spool(run.entry, run.run) for place, run in self.going.items() if run.exit is None}
+        spools = {place: self._book.spool(run) for place, run in self.going.items() if run.exit is None}
         left = {place: spool for place, spool in spools.items() if spool.folder.is_dir()}
         told = {spool.folder for spool in self._executor.news(list(left.values()))}
         return [
@@ -173,7 +172,7 @@ class _Batches:
     def ended(self, runs: Sequence[Run]) -> list[tuple[Run | None, str | None]]:
         """Each with its end, where it has one, and what there is to be said of it. Its spool is shown before it is
         removed."""
-        spools = [self._book.spool(run.entry, run.run) for run in runs]
+        spools = [self._book.spool(run) for run in runs]
         over: dict[Path, Stage] = {}
         going: dict[Path, str | None] = {}
         for run, spool in zip(runs, spools, strict=True):
@@ -196,8 +195,7 @@ class _Batches:
             elif spool.folder in going:
                 found.append((None, going[spool.folder]))
             else:
-                record = self._book.run_folder(run.entry, run.run) / "run.json"
-                found.append((records.read_run(record, self._book.redactor), None))
+                found.append((self._book.reread(run), None))
         return found
 
     def _keep_node(self, run: Run, spool: Spool) -> None:

@@ -49,8 +49,9 @@ class LastSeen:
 
 @dataclass(slots=True)
 class _Followed:
-    """A run on another machine."""
+    """A run on another machine: the copy of its spool, which is followed, and where the original lies."""
 
+    original: Path
     spool: Spool
     claim: int
     offset: int | None = None
@@ -145,7 +146,7 @@ class _FarOnlooker:
         except LogbookError:
             return None
         self._forget(book)
-        if not book.spool(run.entry, run.run).has(SENT):
+        if not book.spool(run).has(SENT):
             return LastSeen()  # it is just being submitted
         key = (book.topic, run.entry, run.run)
         try:
@@ -161,12 +162,12 @@ class _FarOnlooker:
 
     def _forget(self, book: Book) -> None:
         """Let go of the copies of spools that are not there any more."""
-        for key in [k for k in self._followed if k[0] == book.topic and not book.spool(*k[1:]).folder.is_dir()]:
+        for key in [k for k, one in self._followed.items() if k[0] == book.topic and not one.original.is_dir()]:
             os.close(self._followed.pop(key).claim)
 
     def _copied(self, book: Book, run: Run) -> _Followed:
         """The copy of a spool. Its lock is held, so that nothing is closed on the other machine."""
-        spool = book.spool(run.entry, run.run)
+        spool = book.spool(run)
         within = self._folder / book.topic
         copy = Spool(folder=within / spool.folder.name, within=within, redactor=spool.redactor)
         copy.make()
@@ -177,7 +178,7 @@ class _FarOnlooker:
         claim = copy.claim()
         if claim is None:
             raise AssertionError(f"{copy.folder} is held by somebody else")
-        return _Followed(spool=copy, claim=claim)
+        return _Followed(original=spool.folder, spool=copy, claim=claim)
 
     def _asked(self, followed: _Followed, far: Executor) -> LastSeen:
         if followed.offset is None:
