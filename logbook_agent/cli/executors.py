@@ -6,22 +6,23 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.cli.options import Common, Texts
+from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
 from logbook_agent.model.codec import decode
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Device
+from logbook_agent.running.confirmed import confirm, open_claims
 from logbook_agent.running.executors.check import Checked, check, install_on
-from logbook_agent.running.executors.settings import LOCAL, declared, digest
-from logbook_agent.store.user_config import confirm_executors
+from logbook_agent.running.executors.settings import LOCAL, declared
 
 
 def executors_command(
     *,
     names: Annotated[Texts, Argument(metavar="[NAME...]", help="Which executors. [all in the settings]")] = None,
-    confirm: Annotated[
-        bool, Option("--confirm", help="Allow the project's executors and allocators as they are now.")
-    ] = False,
+    digest: Annotated[
+        Text,
+        Option("--confirm", metavar="DIGEST", help="Allow what the project brings, as long as it has this digest."),
+    ] = None,
     install: Annotated[
         bool, Option("--install", help="Create the Python environment for workers on each machine named.")
     ] = False,
@@ -30,8 +31,9 @@ def executors_command(
 ) -> int:
     """Each is asked for its host, its Python and its devices.
 
-    Executors of a project can be used only after you have confirmed them, and again after each change to them.
-    Exit code 1: one of them cannot be used. Example: logbook executors --confirm
+    Launchers, executors and allocators of a project, and files of the repository that they name, can be used only after
+    you have confirmed them, and again after each change. Exit code 1: an executor cannot be used.
+    Example: logbook executors --offline
     """
     space = common.space()
     there = declared(space)
@@ -42,9 +44,7 @@ def executors_command(
             cause=f"executors in the settings: {', '.join(there) or 'none'}",
             hint="describe it in your settings: docs/how-to/ssh.md",
         )
-    if confirm:
-        confirm_executors(space.environ, digest(space))
-        there = declared(space)
+    done = confirm(space, digest) if digest is not None else None
     if install:
         if not names:
             raise UsageError(
@@ -56,8 +56,16 @@ def executors_command(
             install_on(space, name)
     chosen = [name for name in (LOCAL, *there) if not names or name in names]
     found = [check(space, name, there.get(name), offline=offline) for name in chosen]
-    data = {"executors": [one.data() for one in found]}
-    emit("executors", data, "\n".join(map(_text, found)), as_json=common.as_json, warnings=space.warnings)
+    left = open_claims(space)
+    data = {
+        "executors": [one.data() for one in found],
+        "confirmed": done.data() if done is not None else None,
+        "not_confirmed": [claim.data() for claim in left],
+    }
+    lines = [f"confirmed for {done.top}: {done.shown}"] if done is not None else []
+    lines += map(_text, found)
+    lines += [f"not confirmed: {claim.shown}\n  {claim.digest}" for claim in left]
+    emit("executors", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
     return 1 if any(one.problem for one in found) else 0
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from logbook_agent.model.errors import LogbookError, ToolError, UsageError
 from logbook_agent.model.lease import Lease
 from logbook_agent.running.allocators.allocator import Allocator, allocator
-from logbook_agent.running.executors.settings import declared, is_declared, named
+from logbook_agent.running.executors.settings import declared, is_confirmed, is_declared, named
 from logbook_agent.running.executors.table import executor_named
 from logbook_agent.store.book import Book
 from logbook_agent.store.leases import has_leases, leases, new_id, write_lease
@@ -92,7 +92,7 @@ def listed(workspace: Workspace, book: Book, *, offline: bool = False) -> list[L
     found = []
     for lease in leases(book):
         one = there.get(lease.allocator)
-        if lease.is_open and not offline and (one is None or not one.is_confirmed):
+        if lease.is_open and not offline and (one is None or not is_confirmed(workspace, one)):
             workspace.warnings.append(
                 f"{lease.id}: cannot ask for its state: the settings have no confirmed allocator {lease.allocator!r}"
             )

@@ -110,7 +110,7 @@ def prepare(
             hint="add one: -- python bench.py --quant-mode none",
         )
     local, far, launch = {**env, **leading}, {}, None
-    executor, launched, lease = _carried(workspace, argv, words, local, on, shell=shell)
+    executor, launched, lease = _carried(workspace, argv, words, local, on, folder, shell=shell)
     if launched is not None and launched.submits and timeout_s is not None:
         from logbook_agent.running.executors.templates import no_timeout
 
@@ -147,13 +147,13 @@ def _carried(
     words: Sequence[str],
     env: Mapping[str, str],
     on: str | None,
+    folder: Path,
     *,
     shell: bool,
 ) -> tuple[str | None, Launched | None, str | None]:
-    """The executor that `--on` names, or that a typed submission needs, the launcher that carries the command,
-    and the allocator whose lease it needs.
-    Raises UsageError for an executor that the user has not confirmed."""
-    found = _declared(workspace, on)
+    """The executor that `--on` names, or that a typed submission needs, the launcher that carries the command from
+    this folder, and the allocator whose lease it needs. Raises UsageError for one that the user has not confirmed."""
+    found = _declared(workspace, on, folder)
     if found is not None and found.kind != LAUNCHES:
         return found.name, None, found.lease
     if shell:
@@ -165,7 +165,7 @@ def _carried(
             hint="write the shell out: --on NAME -- bash -lc '...'",
         )
     if found is None:
-        launched = _launched(workspace, argv, words, env, on)
+        launched = _launched(workspace, argv, words, env, on, folder)
         return TYPED if launched is not None and launched.submits else None, launched, None
     from logbook_agent.running.executors.templates import submission
 
@@ -173,13 +173,13 @@ def _carried(
     return found.name if launched.submits else None, launched, found.lease
 
 
-def _declared(workspace: Workspace, on: str | None) -> Declared | None:
+def _declared(workspace: Workspace, on: str | None, folder: Path | None = None) -> Declared | None:
     """The executor that `--on` names; None for a launcher, and without it."""
     if on is None:
         return None
     from logbook_agent.running.executors.settings import is_declared, named
 
-    return named(workspace, on) if is_declared(workspace, on) else None
+    return named(workspace, on, cwd=folder) if is_declared(workspace, on) else None
 
 
 def executor_named_by(workspace: Workspace, on: str | None) -> str | None:
@@ -195,14 +195,25 @@ def executor_at_once(workspace: Workspace, on: str | None) -> str | None:
 
 
 def _launched(
-    workspace: Workspace, argv: Sequence[str], words: Sequence[str], env: Mapping[str, str], on: str | None
+    workspace: Workspace,
+    argv: Sequence[str],
+    words: Sequence[str],
+    env: Mapping[str, str],
+    on: str | None,
+    folder: Path,
 ) -> Launched | None:
-    launchers = launchers_from(workspace.config.launchers)
+    from logbook_agent.store.user_config import load_user_config
+
+    launchers = launchers_from({**workspace.config.launchers, **load_user_config(workspace.environ).launchers})
     if on is None:
+        # As typed: the settings say only where the command begins.
         return recognise(argv, launchers)
+    from logbook_agent.running.confirmed import check_confirmed
+
     name, _, target = on.partition(":")
     if name not in launchers:
         raise _unknown(workspace, name, target, launchers)
+    check_confirmed(workspace, "launchers", name, folder)
     return wrap(launchers[name], words, env, target or None)
 
 

@@ -17,7 +17,7 @@ from logbook_agent.store.reading import read_text
 
 MOST_BYTES = 1024 * 1024
 _HOSTS, _CONFIRMED = "confirmed_hosts", "confirmed_executors"
-_EXECUTORS, _ALLOCATORS = "executors", "allocators"
+_TABLES = ("launchers", "executors", "allocators")
 _LIST = r"""(?m)^{name}[ \t]*=[ \t]*\[(?:"[^"\n]*"|'[^'\n]*'|[^\]"'#])*\]"""
 _FIRST_LINE = "# The settings of logbook-agent for this user.\n"
 
@@ -26,10 +26,12 @@ Hosts = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserConfig:
-    """`confirmed_hosts`: hosts that a token may go to, as they stand in addresses. `executors`, `allocators`: their
-    tables; `confirmed_executors`: digests of those of projects that may be used, too."""
+    """`confirmed_hosts`: hosts that a token may go to, as they stand in addresses. `launchers`, `executors`,
+    `allocators`: their tables; `confirmed_executors`: digests of what projects bring that may be used, too, each with
+    the folder that it holds for."""
 
     confirmed_hosts: Hosts = ()
+    launchers: dict[str, Any] = field(default_factory=dict)
     executors: dict[str, Any] = field(default_factory=dict)
     allocators: dict[str, Any] = field(default_factory=dict)
     confirmed_executors: tuple[str, ...] = ()
@@ -59,9 +61,9 @@ def change_confirmed_hosts(environ: Mapping[str, str], change: Callable[[Hosts],
     return _change(environ, _HOSTS, lambda config: change(config.confirmed_hosts))
 
 
-def confirm_executors(environ: Mapping[str, str], digest: str) -> UserConfig:
-    """Let a project's executors be used as they are now; nothing is written when they may be already."""
-    return _change(environ, _CONFIRMED, lambda config: tuple(dict.fromkeys((*config.confirmed_executors, digest))))
+def confirm_executors(environ: Mapping[str, str], entry: str) -> UserConfig:
+    """Let what a project brings be used as it is now; nothing is written when it may be already."""
+    return _change(environ, _CONFIRMED, lambda config: tuple(dict.fromkeys((*config.confirmed_executors, entry))))
 
 
 def _change(environ: Mapping[str, str], name: str, change: Callable[[UserConfig], tuple[str, ...]]) -> UserConfig:
@@ -110,7 +112,7 @@ def _table(text: str, path: Path) -> dict[str, Any]:
 
 
 def _config_of(table: Mapping[str, Any], path: Path) -> UserConfig:
-    names = (_HOSTS, _EXECUTORS, _ALLOCATORS, _CONFIRMED)
+    names = (_HOSTS, *_TABLES, _CONFIRMED)
     unknown = next((key for key in table if key not in names), None)
     if unknown is not None:
         raise _bad(path, f"unknown setting {unknown!r}", f"the settings are: {', '.join(names)}")
@@ -118,15 +120,16 @@ def _config_of(table: Mapping[str, Any], path: Path) -> UserConfig:
     for name, found, example in ((_HOSTS, hosts, "ghe.example.org"), (_CONFIRMED, confirmed, "sha256:...")):
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
             raise _bad(path, f"{name} must be a list of strings", f'write: {name} = ["{example}"]')
-    for name in (_EXECUTORS, _ALLOCATORS):
+    for name in _TABLES:
         found = table.get(name, {})
-        if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
+        # A launcher may be a text: its template.
+        kinds = dict | str if name == "launchers" else dict
+        if not isinstance(found, dict) or not all(isinstance(one, kinds) for one in found.values()):
             raise _bad(path, f"{name} must be tables", f'write: [{name}.NAME] kind = "command"')
     return UserConfig(
         confirmed_hosts=tuple(dict.fromkeys(_host(host, path) for host in hosts)),
-        executors=table.get(_EXECUTORS, {}),
-        allocators=table.get(_ALLOCATORS, {}),
         confirmed_executors=tuple(confirmed),
+        **{name: table.get(name, {}) for name in _TABLES},
     )
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from logbook_agent.model.record import run_state
 from tests.cluster.ssh_place import SshPlace, ssh_place
-from tests.conftest import Cli
+from tests.conftest import Cli, confirm
 from tests.e2e.e2e_support import LOGBOOK, logbook
 from tests.executors.conftest import is_gone, sh, wait_for
 from tests.recipes.sweep_support import runs_of
@@ -78,7 +78,7 @@ def test_a_project_cannot_choose_where_commands_go(started: Cli, folder: Path) -
     assert "is not confirmed" in answer.err
     assert started("list", "--json").data == []
     assert "not confirmed" in started("executors").out
-    started("executors", "--confirm", "--offline")
+    confirm(started)
     assert started("executors", "--offline", "--json").data["executors"][1]["is_confirmed"]
     (folder / "logbook.toml").write_text('[executors.box]\nkind = "ssh"\nhost = "elsewhere.invalid"\n')
     assert "is not confirmed" in started("run", "--on", "box", "--", "true").err

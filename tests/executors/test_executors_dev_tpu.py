@@ -13,7 +13,7 @@ import pytest
 
 from logbook_agent.model.run import Host, Run
 from logbook_agent.store.book import Book
-from tests.conftest import Cli
+from tests.conftest import Cli, confirm
 from tests.executors.conftest import FAKES, wait_for
 
 NAME = "dlwh-codex1"
@@ -90,6 +90,7 @@ def test_words_arrive_as_they_were_given(generation: str, tpu: Cli, folder: Path
     settings.parent.mkdir(parents=True)
     program = ["uv", "run", f"scripts/{generation}/dev_tpu.py", "--config", "c.yaml", "--tpu-name", NAME]
     settings.write_text(f'[executors.tpu]\nkind = "command"\npreset = "dev-tpu"\nprogram = {program}\n')
+    confirm(tpu)
     words = ("it's", "a  b", "$HOME", "--flag=x y", ";", "'")
     done = tpu("run", "--on", "tpu", "--env", "LIBTPU_INIT_ARGS=a b", "--", "sh", "bench.sh", *words)
     assert done.code == 0, done.err

@@ -14,7 +14,7 @@ import pytest
 from logbook_agent.model.lease import Lease
 from logbook_agent.store.book import Book
 from logbook_agent.store.leases import leases, write_lease
-from tests.conftest import Cli, FixedClock
+from tests.conftest import Cli, FixedClock, confirm
 from tests.executors.conftest import FAKES, wait_for
 from tests.recipes.sweep_support import RECIPE, write_recipe
 
@@ -213,6 +213,7 @@ def test_a_sweep_releases_its_lease(hold: bool, cloud: Cli, folder: Path, tmp_pa
 def test_a_development_tpu(cloud: Cli, folder: Path, tmp_path: Path) -> None:
     (folder / "scripts/iris").mkdir(parents=True)
     shutil.copy(FAKES / "dev_tpu.py", folder / "scripts/iris")
+    confirm(cloud)
     cloud("lease", "request", "dev", "--for", "1m")
     wait_for(lambda: cloud("lease", "list").out.split()[2] == "active")
     assert "cannot be renewed" in cloud("lease", "renew", "dev").err

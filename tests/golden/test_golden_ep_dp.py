@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Cli, confirm
 from tests.golden.golden_support import Story, check, ids
 
 LAUNCHER = """\
@@ -18,10 +19,11 @@ target = "slice-a"
 
 
 @pytest.mark.slow
-def test_ep_against_dp_story(story: Story) -> None:
+def test_ep_against_dp_story(story: Story, cli: Cli) -> None:
     (story.folder / "logbook.toml").write_text(LAUNCHER)
     (story.folder / ".gitignore").write_text("logbooks/*/.lock\n")
     story.repository("launch.py", "impl_compare.py")
+    confirm(cli)
     story(
         "start", "ep_or_dp", "--prefix", "EPDP", "--title", "EP or DP on One Slice",
         "--goal", "say for which batches expert parallelism beats data parallelism.",

@@ -12,7 +12,7 @@ from logbook_agent.model.codec import decode
 from logbook_agent.model.load import BUSY, IDLE, STOLEN, busy_text, is_busy, machine_text
 from logbook_agent.model.run import Contention, Host, Run
 from logbook_agent.running.provenance.load import counters, load_now, until_now
-from tests.conftest import Cli
+from tests.conftest import Cli, confirm
 
 
 def _root(
@@ -169,6 +169,7 @@ def test_a_quiet_machine_is_not_mentioned(started: Cli) -> None:
 @pytest.mark.usefixtures("busy")
 def test_a_run_elsewhere_says_nothing_of_this_machine(started: Cli, folder: Path) -> None:
     (folder / "logbook.toml").write_text('[launchers]\npod = "sh -c {command}"\n')
+    confirm(started)
     done = started("run", "--on", "pod", *COMMAND)
     assert "busy" not in done.err
     assert "machine" not in started("show", "MOE-000").out

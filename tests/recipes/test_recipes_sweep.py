@@ -10,7 +10,7 @@ import pytest
 
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import locked
-from tests.conftest import Cli
+from tests.conftest import Cli, confirm
 from tests.recipes.sweep_support import BENCH, RECIPE, REST, runs_of, write_recipe
 
 pytestmark = pytest.mark.slow
@@ -200,6 +200,7 @@ def test_a_sweep_with_a_damaged_run_is_not_begun_again(started: Cli, folder: Pat
 
 def test_a_sweep_stays_with_its_launcher(started: Cli, folder: Path) -> None:
     (folder / "logbook.toml").write_text('[launchers.far]\ntemplate = "env FAR=1 {command}"\n')
+    confirm(started)
     stop = 'if [ "$1" = 2 ] && [ ! -e again ]; then touch again; kill -INT $PPID; sleep 5; fi\n'
     write_recipe(
         folder,

@@ -7,7 +7,7 @@ from typing import Any
 
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.running.executors.contract import Installs
-from logbook_agent.running.executors.settings import LOCAL, Declared
+from logbook_agent.running.executors.settings import LOCAL, Declared, is_confirmed
 from logbook_agent.running.executors.table import executor_named, made
 from logbook_agent.store.workspace import Workspace
 
@@ -38,8 +38,9 @@ def check(workspace: Workspace, name: str, declared: Declared | None, *, offline
     """Ask an executor, but not one that the user has not confirmed; None: this machine."""
     known: dict[str, Any] = {"name": name, "kind": LOCAL}
     if declared is not None:
-        known |= {"kind": declared.kind, "file": str(declared.file), "is_confirmed": declared.is_confirmed}
-        if not declared.is_confirmed or offline:
+        may_be_used = is_confirmed(workspace, declared)
+        known |= {"kind": declared.kind, "file": str(declared.file), "is_confirmed": may_be_used}
+        if not may_be_used or offline:
             return Checked(**known)
     try:
         executor = executor_named(workspace, name) if declared is None else made(workspace, declared)

@@ -15,15 +15,16 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.errors import StoreError, ToolError
+from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Code, Host
 from logbook_agent.model.work import Began
+from logbook_agent.running.confirmed import check_confirmed
 from logbook_agent.running.executors.answers import brief
 from logbook_agent.running.executors.carried import code_here
 from logbook_agent.running.executors.contract import OVER, Followed, Stage
@@ -68,10 +69,13 @@ _STAGES: dict[Fate, Stage] = {
 
 
 class Submitter:
-    """Starts jobs by the templates of the settings, with the variables of `environ`. `place` is the executor's name."""
+    """Starts jobs by the templates of the settings, with the variables of `environ`. `place` is the executor's name.
+    `check` raises UsageError where the user has not confirmed what would be started in a folder."""
 
-    def __init__(self, templates: JobTemplates, *, place: str, environ: Mapping[str, str]) -> None:
-        self._given, self.place, self._environ = templates, place, environ
+    def __init__(
+        self, templates: JobTemplates, *, place: str, environ: Mapping[str, str], check: Callable[[Path], None]
+    ) -> None:
+        self._given, self.place, self._environ, self._check = templates, place, environ, check
         self.pace_s = templates.poll_s
         self.devices: tuple[str, ...] | None = None
 
@@ -303,7 +307,12 @@ class Submitter:
         return keep_log(spool, work, answer.out, templates, hide)
 
     def _run(self, work: Work, argv: Sequence[str], *, most_s: float = float("inf")) -> ShellAnswer:
-        """Run the launcher as the user did. Raises NoAnswer when it does not come to its end in time."""
+        """Run the launcher as the user did. Raises NoAnswer when it does not come to its end in time, and ToolError
+        when its program is not the one that the user confirmed: a branch may have brought another one since."""
+        try:
+            self._check(Path(work.cwd))
+        except UsageError as error:
+            raise ToolError(error.message, cause=f"{error.cause}; {error.hint}") from error
         own, words = split_env_words(argv)
         hidden = {place.removeprefix("env.") for place in work.hidden}
         env = {name: value for name, value in work.env.items() if name not in hidden}
@@ -325,7 +334,8 @@ def _job_of(found: re.Match[str] | None) -> str | None:
 def submitter(workspace: Workspace, declared: Declared) -> Submitter:
     """The executor of these settings. Raises UsageError where they do not fit."""
     templates = completed(declared.name, declared.read(JobTemplates))
-    return Submitter(templates, place=declared.name, environ=workspace.environ)
+    check = functools.partial(check_confirmed, workspace, "executors", declared.name)
+    return Submitter(templates, place=declared.name, environ=workspace.environ, check=check)
 
 
 def _now() -> str:

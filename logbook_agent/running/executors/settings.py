@@ -1,27 +1,21 @@
 """The executors that `--on` may name: tables of the user's own settings, and those of the project that the user has
-confirmed.
-
-A project's settings come with whatever branch is pulled, and an executor decides where a command and its secrets go.
-So its tables count only as they stood when the user confirmed them.
-"""
+confirmed."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError
+from logbook_agent.running.confirmed import Section, check_confirmed, claim_of
 from logbook_agent.store.user_config import load_user_config, user_config_file
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.near import nearest
 
 T = TypeVar("T")
-Section = Literal["executors", "allocators"]
 _DESCRIBED: dict[Section, str] = {"executors": "docs/how-to/ssh.md", "allocators": "docs/how-to/leases.md"}
 LOCAL = "local"
 
@@ -37,7 +31,6 @@ class Declared:
     table: Mapping[str, Any]
     file: Path | None = None
     is_equivalent: bool = False
-    is_confirmed: bool = True
     section: Section = "executors"
     lease: str | None = None
 
@@ -76,18 +69,22 @@ def is_declared(workspace: Workspace, name: str) -> bool:
 def declared(workspace: Workspace, section: Section = "executors") -> dict[str, Declared]:
     """All of them by name; the user's own table is taken where the project has one of the same name."""
     user, config = load_user_config(workspace.environ), workspace.config
-    own_file = user_config_file(workspace.environ)
-    is_confirmed = digest(workspace) in user.confirmed_executors
     here, own = getattr(config, section), getattr(user, section)
-    found = {
-        name: _declared(section, name, table, config.file, is_confirmed=is_confirmed) for name, table in here.items()
-    }
-    found |= {name: _declared(section, name, table, own_file, is_confirmed=True) for name, table in own.items()}
+    found = {name: _declared(section, name, table, config.file) for name, table in here.items()}
+    own_file = user_config_file(workspace.environ)
+    found |= {name: _declared(section, name, table, own_file) for name, table in own.items()}
     return dict(sorted(found.items()))
 
 
-def named(workspace: Workspace, name: str, section: Section = "executors") -> Declared:
-    """The executor of this name. Raises UsageError when there is none, or the user has not confirmed it."""
+def is_confirmed(workspace: Workspace, declared: Declared) -> bool:
+    """Whether the user lets this table be used as it is now."""
+    claim = claim_of(workspace, declared.section, declared.name)
+    return claim is not None and claim.is_confirmed(load_user_config(workspace.environ))
+
+
+def named(workspace: Workspace, name: str, section: Section = "executors", cwd: Path | None = None) -> Declared:
+    """The executor of this name, for programs that start in `cwd`. Raises UsageError when there is none, or the user
+    has not confirmed it."""
     there, one = declared(workspace, section), section.removesuffix("s")
     if name not in there:
         near = nearest(name, tuple(there))
@@ -96,27 +93,11 @@ def named(workspace: Workspace, name: str, section: Section = "executors") -> De
             cause=f"{section} in the settings: {', '.join(there) or 'none'}",
             hint=f"did you mean {near}?" if near else f"describe it in your settings: {_DESCRIBED[section]}",
         )
-    found = there[name]
-    if not found.is_confirmed:
-        raise UsageError(
-            f"{found.what} is not confirmed",
-            cause=f"{found.file} belongs to the project and decides where your commands and secrets go",
-            hint=f"read its [{section}] tables, then type: logbook executors --confirm",
-        )
-    return found
+    check_confirmed(workspace, section, name, cwd)
+    return there[name]
 
 
-def digest(workspace: Workspace) -> str:
-    """Names the executors and allocators of the project's settings as they are now, and the file that they stand in."""
-    config = workspace.config
-    tables = [config.executors, *([config.allocators] if config.allocators else [])]
-    plain = json.dumps([str(config.file), *tables], sort_keys=True, default=str)
-    return f"sha256:{hashlib.sha256(plain.encode()).hexdigest()}"
-
-
-def _declared(
-    section: Section, name: str, table: Mapping[str, Any], file: Path | None, *, is_confirmed: bool
-) -> Declared:
+def _declared(section: Section, name: str, table: Mapping[str, Any], file: Path | None) -> Declared:
     kind = table.get("kind")
     if name == LOCAL:
         raise UsageError(
@@ -144,7 +125,6 @@ def _declared(
         table=rest,
         file=file,
         is_equivalent=equivalent,
-        is_confirmed=is_confirmed,
         section=section,
         lease=lease,
     )
