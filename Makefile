@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup emulator quickstart tutorial test test-fast test-wide test-cluster test-browser test-exports picture check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning bench-ray calibrate aot aot-forms predict-seeds wheel
+.PHONY: help setup emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning bench-ray calibrate aot aot-forms predict-seeds wheel
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,32 +26,37 @@ emulator: setup
 
 # Many tests wait for processes that they started: three for every two cores.
 test: emulator  ## run the tests
-	@$(BIN)/python -m pytest -n $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )) --dist worksteal
+	@$(BIN)/python scripts/test -n $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )) --dist worksteal
 
 test-fast: emulator  ## run the quick tests only
-	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+	@$(BIN)/python scripts/test -n auto --dist worksteal -m "not slow"
 
 test-wide: emulator  ## run the tests that `make test` leaves out of its wide sets, and the long ones (fifteen minutes)
-	@LOGBOOK_WIDE=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	@LOGBOOK_WIDE=1 $(BIN)/python scripts/test -n auto --dist worksteal
+
+test-long: test-wide secrets test-cluster  ## run all tests that CI samples; before an issue is done (forty minutes)
+
+test-sample:  ## run one in five tests of `make test-long`, others at each commit (ten minutes)
+	@LOGBOOK_SAMPLE=5 $(MAKE) --no-print-directory test-long
 
 test-cluster: setup  ## test executors against real engines, each in its own network namespace (scripts/cluster_*)
 	@scripts/cluster_ray
 	@scripts/cluster_slurm install || true
 	@command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || apt-get install -y -qq openssh-server || true
 	@for engine in ssh slurm ray; do \
-	  $(BIN)/python -m pytest tests/cluster/test_$${engine}_*.py || exit 1; \
-	  LOGBOOK_WIDE=1 $(BIN)/python -m pytest tests/cluster/test_$${engine}_contract.py || exit 1; done
+	  $(BIN)/python scripts/test tests/cluster/test_$${engine}_*.py || exit 1; \
+	  LOGBOOK_WIDE=1 $(BIN)/python scripts/test tests/cluster/test_$${engine}_contract.py || exit 1; done
 
 test-browser: setup  ## test the pages in a real Chromium; installs it if run as root (scripts/browser)
 	@scripts/browser $(BIN) >/dev/null
-	@$(BIN)/python -m pytest tests/browser
+	@$(BIN)/python scripts/test tests/browser
 
 picture: setup  ## take the pictures of a report at the top of the README again
 	@$(BIN)/python scripts/picture "$$(scripts/browser $(BIN))"
 
 test-exports: setup  ## test exports by reading them back with MLflow, W&B and Trackio (scripts/exports)
 	@scripts/exports
-	@$(BIN)/python -m pytest tests/exports
+	@$(BIN)/python scripts/test tests/exports
 
 check: setup  ## check style, types and layers
 	@$(BIN)/ruff format --check .
@@ -73,7 +78,7 @@ stress: setup  ## stress the store with concurrent writers, kills and failing di
 	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q -n auto --dist worksteal -m hypothesis
 
 secrets: emulator  ## test that every kind of secret is redacted in every place (seven minutes)
-	@LOGBOOK_SECRETS=1 $(BIN)/python -m pytest -q -n auto --dist worksteal tests/e2e -k secret
+	@LOGBOOK_SECRETS=1 $(BIN)/python scripts/test -n auto --dist worksteal tests/e2e -k secret
 
 fuzz: setup  ## try 100,000 damaged and hostile documents (half an hour); FUZZ="--seed 2 --first 0 --documents 1000" tries others
 	@$(BIN)/python -m tests.fuzz $(FUZZ)

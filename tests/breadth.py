@@ -1,8 +1,11 @@
-"""What `make test` runs of a wide set, and what it leaves to `make test-wide`, which CI runs, too."""
+"""What `make test` runs of a wide set, what it leaves to `make test-wide`, and the sample of the long targets that CI
+runs."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import zlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -11,6 +14,9 @@ from hypothesis import HealthCheck, settings
 
 WIDE = "LOGBOOK_WIDE" in os.environ
 STRESS = "LOGBOOK_STRESS" in os.environ
+# One test of so many, others at each commit.
+SAMPLE = int(os.environ.get("LOGBOOK_SAMPLE", "1"))
+_COMMIT = subprocess.check_output(["git", "rev-parse", "HEAD"]) if SAMPLE > 1 else b""
 
 # A machine with other work is no defect of a test: no deadline.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=25)
@@ -43,6 +49,11 @@ def covering(sets: Sequence[T], facets: Callable[[T], Iterable[Hashable]]) -> li
 def wide(*values: Any, id: str | None = None) -> Any:
     """Parameters that belong to `make test-wide`."""
     return pytest.param(*values, marks=pytest.mark.wide, id=id)
+
+
+def in_sample(name: str) -> bool:
+    """Whether this test is among the one of `SAMPLE` that run at this commit."""
+    return zlib.crc32(_COMMIT + name.encode()) % SAMPLE == 0
 
 
 def beyond_samples(items: Iterable[pytest.Item]) -> set[pytest.Item]:

@@ -19,7 +19,7 @@ from logbook_agent.cli import main
 from logbook_agent.running.allocators import allocator
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.snapshot import relevant_env
-from tests.breadth import WIDE, beyond_samples
+from tests.breadth import WIDE, beyond_samples, in_sample
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 NOWHERE = REPOSITORY / "build/nowhere"
@@ -42,11 +42,13 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Documents first: the longest take a while, for which the other processes should not have to wait."""
     items.sort(key=lambda item: "tests/docs/" not in item.nodeid)
+    if config.getoption("lf", False) and config.cache and config.cache.get("cache/lastfailed", {}):
+        return  # they were chosen when they failed
     beyond = beyond_samples(items)
     kept, left = [], []
     for item in items:
         is_wide = item.get_closest_marker("wide") is not None or item in beyond
-        (kept if is_wide == WIDE else left).append(item)
+        (kept if is_wide == WIDE and in_sample(item.nodeid) else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
 
