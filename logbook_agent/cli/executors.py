@@ -14,6 +14,7 @@ from logbook_agent.model.run import Device
 from logbook_agent.running.confirmed import confirm, open_claims
 from logbook_agent.running.executors.check import Checked, check, install_on
 from logbook_agent.running.executors.settings import LOCAL, declared
+from logbook_agent.store.reading import manual
 
 
 def executors_command(
@@ -42,7 +43,7 @@ def executors_command(
         raise UsageError(
             f"no executor {unknown[0]!r}",
             cause=f"executors in the settings: {', '.join(there) or 'none'}",
-            hint="describe it in your settings: docs/how-to/ssh.md",
+            hint=f"describe it in your settings: {manual('how-to/ssh.md')}",
         )
     done = confirm(space, digest) if digest is not None else None
     if install:

@@ -17,6 +17,7 @@ from logbook_agent.model.header import Baseline, CommandTemplate, Criterion, Lin
 from logbook_agent.model.units import DIRECTIONS, UNITS, Direction, known
 from logbook_agent.model.values import as_written
 from logbook_agent.store.parse import parse_yaml
+from logbook_agent.store.reading import manual
 from logbook_agent.text.lists import parse_list
 from logbook_agent.text.markdown import clean
 from logbook_agent.text.near import nearest
@@ -140,7 +141,7 @@ def read_header_file(path: Path) -> dict[str, Any]:
         raise UsageError(
             f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}",
             cause="--from names a YAML file",
-            hint="docs/reference/header.md shows one",
+            hint=f"{manual('reference/header.md')} shows one",
         ) from error
     data = parse_yaml(text, str(path))
     if not isinstance(data, dict):
@@ -159,7 +160,7 @@ def read_header_file(path: Path) -> dict[str, Any]:
         raise UsageError(
             f"{path}: {error}",
             cause="the header does not have that form",
-            hint="see docs/reference/header.md",
+            hint=f"see {manual('reference/header.md')}",
         ) from error
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.model.run import Contention, Launch
+from logbook_agent.store.reading import manual
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.launchers import Launched, launchers_from, recognise, wrap
 from logbook_agent.text.near import nearest
@@ -236,7 +237,7 @@ def _unknown(workspace: Workspace, name: str, target: str, launchers: Collection
     return UsageError(
         f"no executor or launcher {name!r}",
         cause=f"no executor in the settings has this name; launchers in the settings: {', '.join(launchers) or 'none'}",
-        hint="logbook executors lists the executors; docs/how-to/launchers.md describes launchers",
+        hint=f"logbook executors lists the executors; {manual('how-to/launchers.md')} describes launchers",
     )
 
 

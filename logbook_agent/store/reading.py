@@ -36,9 +36,14 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def builtin_folder(name: str) -> Path:
-    """`templates` or `recipes`: inside the wheel, or at the top of a source checkout."""
+    """`templates`, `recipes` or `docs`: inside the wheel, or at the top of a source checkout."""
     packed = _PACKAGE / "_data" / name
     return packed if packed.is_dir() else _PACKAGE.parent / name
+
+
+def manual(page: str) -> str:
+    """Where this page of docs/ lies on this machine, for a hint."""
+    return str(builtin_folder("docs") / page)
 
 
 def check_place(path: Path, within: Path) -> None:

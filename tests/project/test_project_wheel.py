@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,31 @@ def test_a_source_checkout_finds_its_own_templates() -> None:
     assert builtin_folder("templates") == REPOSITORY / "templates"
     assert sorted(NAMES) == sorted(p.name for p in builtin_folder("templates").glob("*.j2"))
     assert builtin_folder("recipes").is_dir()
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Where in the packages a text stands that is no docstring, and the text."""
+    for path in sorted(p for package in ("logbook_agent", "bench_core") for p in (REPOSITORY / package).rglob("*.py")):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        lone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in lone:
+                yield f"{path.relative_to(REPOSITORY)}:{node.lineno}", node.value
+
+
+# A file or target of a checkout, as one types or looks it up.
+CHECKOUT = re.compile(
+    r"\b(docs|scripts|benchmarks|tests|constraints)/\w|\bmake (setup|test|bench|check)|(README|CONTRIBUTING)\.md"
+)
+# A page as `manual` is given it.
+PAGE = re.compile(r"[a-z-]+/[a-z-]+\.md")
+
+
+def test_no_message_names_a_file_of_the_checkout() -> None:
+    """A page of docs/ is named by `manual`, which knows where it was installed."""
+    elsewhere = ("https://", "scripts/iris/dev_tpu.py")  # of the projects of others
+    found = [(where, text) for where, text in texts() if not any(name in text for name in elsewhere)]
+    assert [where for where, text in found if CHECKOUT.search(text)] == []
 
 
 @pytest.mark.slow
@@ -36,6 +64,12 @@ def test_the_wheel_works_without_the_checkout(tmp_path: Path) -> None:
     assert {f"logbook_agent/_data/templates/{n}" for n in NAMES} <= names
     assert {"logbook_agent/_data/recipes/int8-ab.yaml", "logbook_agent/_data/recipes/int8-ab.md"} <= names
     assert not any(n.startswith(("tests/", "docs/")) for n in names)
+    pages = {text for _, text in texts() if PAGE.fullmatch(text)}
+    assert len(pages) >= 7
+    assert {f"logbook_agent/_data/docs/{page}" for page in pages} <= names
+    recipes = site / "logbook_agent/_data/recipes"
+    links = {link for page in recipes.glob("*.md") for link in re.findall(r"\]\(([^)#]+)", page.read_text())}
+    assert [link for link in sorted(links) if not (recipes / link).exists()] == []
 
     work = tmp_path / "work"
     work.mkdir()

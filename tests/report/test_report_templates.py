@@ -38,7 +38,7 @@ def test_a_template_that_does_not_fit_is_named(tmp_path: Path) -> None:
         documents(templates=tmp_path).block(ROOM)
     assert caught.value.message == "template issue_body.md.j2, line 2: 'dict object' has no attribute 'besst'"
     assert caught.value.cause == f"the project's own template in {tmp_path} is not valid"
-    assert caught.value.hint == "docs/reference/templates.md lists the names a template may use"
+    assert caught.value.hint == f"{REPOSITORY}/docs/reference/templates.md lists the names a template may use"
 
 
 class Recorded(Templates):

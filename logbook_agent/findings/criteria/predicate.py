@@ -250,7 +250,7 @@ def checked_predicate(data: object) -> dict[str, Any]:
     except PredicateError as error:
         raise UsageError(
             f"the predicate is not valid: {error}",
-            cause="docs/reference/criteria.md lists the predicates that check a stop criterion",
+            cause=f"a stop criterion is checked by one of: {', '.join(_WORDS)}",
             hint="write it in this form: {compared: {axis: quant_mode, values: [none, int8]}}",
         ) from None
     assert isinstance(plain, dict)  # noqa: S101  else it would not have been read

@@ -21,7 +21,7 @@ from logbook_agent.pages.templating.environment import (
     own_folder,
     problem,
 )
-from logbook_agent.store.reading import builtin_folder
+from logbook_agent.store.reading import builtin_folder, manual
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape
@@ -127,7 +127,7 @@ class Templates:
         return StoreError(
             f"template {name}{_at(line).rstrip(',')}: {message}",
             cause=f"the project's own template in {where} is not valid" if where else "a built-in template",
-            hint="docs/reference/templates.md lists the names a template may use"
+            hint=f"{manual('reference/templates.md')} lists the names a template may use"
             if where
             else "this is a bug: please report it",
         )

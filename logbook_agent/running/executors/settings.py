@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.confirmed import Section, check_confirmed, claim_of
+from logbook_agent.store.reading import manual
 from logbook_agent.store.user_config import load_user_config, user_config_file
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.near import nearest
 
 T = TypeVar("T")
-_DESCRIBED: dict[Section, str] = {"executors": "docs/how-to/ssh.md", "allocators": "docs/how-to/leases.md"}
 LOCAL = "local"
 
 
@@ -47,7 +47,7 @@ class Declared:
             raise UsageError(
                 f"{self.what}: {error}",
                 cause=f"[{self.section}.{self.name}] in {self.file} is not valid",
-                hint="docs/reference/settings.md lists its settings",
+                hint=f"{manual('reference/settings.md')} lists its settings",
             ) from None
 
 
@@ -88,10 +88,11 @@ def named(workspace: Workspace, name: str, section: Section = "executors", cwd: 
     there, one = declared(workspace, section), section.removesuffix("s")
     if name not in there:
         near = nearest(name, tuple(there))
+        page = manual("how-to/ssh.md") if section == "executors" else manual("how-to/leases.md")
         raise UsageError(
             f"no {one} {name!r}",
             cause=f"{section} in the settings: {', '.join(there) or 'none'}",
-            hint=f"did you mean {near}?" if near else f"describe it in your settings: {_DESCRIBED[section]}",
+            hint=f"did you mean {near}?" if near else f"describe it in your settings: {page}",
         )
     check_confirmed(workspace, section, name, cwd)
     return there[name]

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.running.executors.jobstate import FACTS, FATES
 from logbook_agent.running.executors.settings import Declared
+from logbook_agent.store.reading import manual
 from logbook_agent.text.commands.known import joins_words
 from logbook_agent.text.commands.launchers import Launched, Launcher, wrap
 from logbook_agent.text.redaction.redactor import Redactor
@@ -149,7 +150,7 @@ def iris(program: Words, options: Words = ()) -> JobTemplates:
 def _check(where: str, given: JobTemplates) -> None:
     for key in ("submit", "state", "logs", "id"):
         if not getattr(given, key):
-            raise UsageError(f"{where} has no {key}", hint=f"docs/how-to/iris.md describes {key}")
+            raise UsageError(f"{where} has no {key}", hint=f"{manual('how-to/iris.md')} describes {key}")
     for key, allowed in _KNOWN.items():
         names = [name for word in getattr(given, key) for name in _PLACEHOLDER.findall(word)]
         if unknown := [name for name in names if name not in allowed]:
