@@ -3,6 +3,9 @@ coverage. How to rewrite the document: see golden_support."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.golden.golden_support import Story, check, ids
@@ -76,7 +79,10 @@ RESULT null_realized=0.495
 
 
 @pytest.mark.slow
-def test_null_story(story: Story) -> None:
+def test_null_story(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Where a login shell finds `python`.
+    (tmp_path / ".profile").write_text(f"PATH={Path(sys.executable).parent}:$PATH\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
     story.repository("moe_bench.py")
     (story.folder / "nul.yaml").write_text(HEADER)
     story("start", "--from", "nul.yaml")

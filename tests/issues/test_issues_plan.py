@@ -362,6 +362,18 @@ def test_a_thread_that_is_closed_anew_has_one_final_summary() -> None:
     assert len(server.comments) == 3, "what a person edited stays, and the new words are told beside it"
 
 
+def test_of_two_final_summaries_the_older_stays() -> None:
+    """Two machines closed the thread at one time."""
+    server, header, entries = posted(1)
+    sync(Client(server, "ada"), entries, header, final="f1").run()
+    first = max(server.comments)
+    again = server.add_comment("ada", server.comments[first].body)
+    assert plan_of(server, entries, header, final="f1") == (Delete(comment=again.id, of=first),)
+    sync(Client(server, "ada"), entries, header, final="f1").run()
+    assert max(server.comments) == first
+    assert plan_of(server, entries, header, final="f1") == ()
+
+
 def test_an_issue_that_shows_another_logbook_is_not_closed() -> None:
     server, header, entries = posted(1)
     issue = server.issues[1]

@@ -12,7 +12,7 @@ import pytest
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.measured import measured
-from logbook_agent.findings.summaries import FORM, summary_of
+from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.told import entries as issue_entries
 from logbook_agent.model.errors import StoreError
@@ -108,10 +108,6 @@ def test_runs_with_other_variables_are_no_repeats(started: Cli, folder: Path) ->
     assert best(text).endswith(": `env:XLA_FLAGS=b`")
     assert "3.000 TF/s (best of 2 cases)" in text
     assert [r[-1] for r in started("table", "MOE-000", "--json").data["values"]] == [1.0, 3.0]
-
-
-def test_what_is_stored_of_an_entry_has_a_new_form() -> None:
-    assert FORM > 2
 
 
 # -- runs that failed --------------------------------------------------------------------------------

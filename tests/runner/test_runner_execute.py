@@ -211,6 +211,12 @@ def test_child_may_finish_its_work_after_the_first_signal() -> None:
     assert sinks.text().endswith(b"saved\n")
 
 
+def test_a_stopped_command_gets_the_signal_that_ends_it() -> None:
+    """It would only see it once somebody lets it go on."""
+    outcome, _ = sh("trap '' INT; kill -STOP $$; sleep 9", timeout_s=0.1)
+    assert outcome.exit == Exit(signal="SIGTERM", timeout=True)
+
+
 def test_stubborn_child_is_killed() -> None:
     code = """
     import signal, time

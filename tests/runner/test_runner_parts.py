@@ -13,8 +13,9 @@ from logbook_agent.cli.output import progress_line
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import Ladder
-from logbook_agent.running.prepare import resolve
+from logbook_agent.running.prepare import prepare, resolve
 from logbook_agent.running.results.lines import LineSplitter
+from logbook_agent.store.workspace import Workspace
 
 INT, TERM, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
 
@@ -104,6 +105,18 @@ def test_resolve_on_path_and_by_path(tmp_path: Path) -> None:
     assert resolve(["b/tool"], env, tmp_path) == str(second)
     assert resolve([str(second)], {}, tmp_path) == str(second)
     assert resolve(["tool"], {"PATH": "b"}, tmp_path) == str(second)
+
+
+def test_a_folder_that_is_searched_first_comes_before_path(tmp_path: Path) -> None:
+    """`logbook bench` runs the benchmark that it was installed with."""
+    for name in ("own", "other"):
+        tool = tmp_path / name / "bench-core"
+        tool.parent.mkdir()
+        tool.touch(mode=0o755)
+    workspace = Workspace(cwd=tmp_path, environ={"PATH": str(tmp_path / "other")})
+    for first, found in ((None, "other"), (tmp_path / "own", "own"), (tmp_path, "other")):
+        command = prepare(workspace, ["bench-core"], search_first=first)
+        assert command.executable == str(tmp_path / found / "bench-core")
 
 
 def test_resolve_keeps_links_and_prefers_what_is_executable(tmp_path: Path) -> None:

@@ -1,15 +1,28 @@
-"""Many files that are written together: on disk before their names are, all or an error."""
+"""Files are on disk before their names are, one or many together: all or an error."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store import files
-from logbook_agent.store.files import write_together
+from logbook_agent.store.files import write_atomic, write_together
+
+Wanted = list[tuple[Path, bytes]]
+
+
+def synced(monkeypatch: pytest.MonkeyPatch, wanted: Wanted) -> list[tuple[bool, int]]:
+    """Of each fsync from now on, whether it is of a folder, and how many files have their names by then."""
+    seen: list[tuple[bool, int]] = []
+
+    def watched(descriptor: int) -> None:
+        is_folder = Path(f"/proc/self/fd/{descriptor}").is_dir()
+        seen.append((is_folder, sum(path.exists() and path.read_bytes() == data for path, data in wanted)))
+
+    monkeypatch.setattr(files.os, "fsync", watched)
+    return seen
 
 
 def test_what_is_named_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,20 +30,31 @@ def test_what_is_named_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "b").mkdir()
     wanted = [(tmp_path / "one", b"1"), (tmp_path / "b/two", b"2"), (tmp_path / "b/three", b"3")]
     (tmp_path / "one").write_text("old")
-    seen: list[tuple[bool, int]] = []
-    fsync = os.fsync
-
-    def watched(descriptor: int) -> None:
-        is_folder = Path(f"/proc/self/fd/{descriptor}").is_dir()
-        seen.append((is_folder, sum(path.exists() and path.read_bytes() == data for path, data in wanted)))
-        fsync(descriptor)
-
-    monkeypatch.setattr(files.os, "fsync", watched)
+    seen = synced(monkeypatch, wanted)
     write_together(wanted, within=tmp_path)
     assert sorted(seen) == [(False, 0)] * 3 + [(True, 3)] * 2
     assert [path.read_bytes() for path, _ in wanted] == [b"1", b"2", b"3"]
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["b", "one", "three", "two"]
     assert {path.stat().st_mode & 0o777 for path, _ in wanted} == {0o666 & ~files._umask()}
+
+
+@pytest.mark.parametrize(
+    ("how", "syncs"),
+    [
+        ({}, [(False, 0), (True, 1)]),
+        ({"derived": True}, [(False, 0)]),
+        ({"durable": False}, []),
+    ],
+)
+def test_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, bool], syncs: list[tuple[bool, int]]
+) -> None:
+    path = tmp_path / "one"
+    path.write_text("old")
+    seen = synced(monkeypatch, [(path, b"new")])
+    write_atomic(path, b"new", within=tmp_path, **how)
+    assert seen == syncs
+    assert path.read_bytes() == b"new"
 
 
 def test_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,6 +68,8 @@ def test_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(files.os, "fsync", fails)
     with pytest.raises(StoreError, match=r"cannot write .*/one: Input/output error"):
         write_together(wanted, within=tmp_path)
+    with pytest.raises(StoreError, match=r"cannot write .*/one: Input/output error"):
+        write_atomic(*wanted[0], within=tmp_path)
     assert [path.read_text() for path, _ in wanted] == ["old"] * 3
     assert len(list(tmp_path.iterdir())) == 3
 
