@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -81,11 +82,11 @@ def _json(answer: dict[str, Any], indent: int | None = 1) -> str:
     text = json.dumps(answer, ensure_ascii=False, indent=indent)
     redactor = _redactor()
     # One look at the whole is cheap, and most answers hold nothing.
-    if not redactor.may_hold_some(text):
-        return text
-    from logbook_agent.text.redaction.plain import redacted
+    if redactor.may_hold_some(text):
+        from logbook_agent.text.redaction.plain import redacted
 
-    return json.dumps(redacted(answer, redactor), ensure_ascii=False, indent=indent)
+        text = json.dumps(redacted(answer, redactor), ensure_ascii=False, indent=indent)
+    return text.replace(_OLD_COMMAND, r"##\u005b") if _is_action() else text
 
 
 def report_error(error: LogbookError, *, as_json: bool) -> int:
@@ -117,8 +118,20 @@ _CONTROLS |= {
 }
 
 
+# A runner of GitHub Actions takes such lines of a step, on stdout or stderr, for commands to itself.
+_COMMAND_LINE = re.compile(r"(?m)^([^\S\n]*):(?=:)")
+_OLD_COMMAND = "##["
+
+
+def _is_action() -> bool:
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
 def _shown(text: str) -> str:
-    return text.translate(_CONTROLS)
+    shown = text.translate(_CONTROLS)
+    if _is_action():
+        shown = _COMMAND_LINE.sub(r"\1: ", shown).replace(_OLD_COMMAND, "## [")
+    return shown
 
 
 def draws() -> bool:

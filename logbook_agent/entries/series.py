@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from logbook_agent.model.entry import Entry
-from logbook_agent.model.errors import Locked
+from logbook_agent.model.errors import Locked, ToolError
 from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import is_made
 from logbook_agent.model.run import Run, Scalar
@@ -29,9 +30,13 @@ ADVICE = "wait until it is idle, or use logbook ab, which puts both sides under 
 _SAID_BUSY = "said that the machine is busy"
 
 
+class NotCounted(ToolError):
+    """A run that must not count, for what was found before or after it."""
+
+
 class Series:
     """Runs of one entry, made one after another. `runs` are those just begun; `is_interrupted` says whether a request
-    to stop cut one off or came before one."""
+    to stop cut one off or came before one. `around` is entered for each run, and may raise NotCounted."""
 
     def __init__(
         self, workspace: Workspace, book: Book, entry: Entry, display: Display, stops: StopRequests, advice: str
@@ -41,6 +46,7 @@ class Series:
         self.is_interrupted = False
         self.display, self._stops, self._advice = display, stops, advice
         self._refreshed = time.monotonic()
+        self.around: Callable[[Command], AbstractContextManager[object]] = contextlib.nullcontext
 
     def make(
         self,
@@ -72,8 +78,9 @@ class Series:
             config=dict(config),
         )
         self._check_lease(command)
-        for run in make_runs(self.workspace, self.book, plan, self.display, self._stops):
-            self.runs.append(run)
+        with self.around(command):
+            for run in make_runs(self.workspace, self.book, plan, self.display, self._stops):
+                self.runs.append(run)
         run = self.runs[-1]
         self.is_interrupted = self.is_interrupted or (run.exit is not None and run.exit.interrupted)
         return run if is_made(run) else None

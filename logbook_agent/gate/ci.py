@@ -6,19 +6,21 @@ import contextlib
 import dataclasses
 import shlex
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.gate.actions import Actions, PullRequest, actions_of, with_host, without_keys
+from logbook_agent.gate.asked import AskedOfBoth, alike, asked_of
 from logbook_agent.gate.comment import comment_of
 from logbook_agent.gate.commits import Commits, commits_of
-from logbook_agent.gate.job import BASE, HEAD, GateJob, JobRequest, job_of
-from logbook_agent.gate.measure import GateMeasured, Measuring, PairTerms, Tree
+from logbook_agent.gate.job import BASE, HEAD, JobRequest, check_words
+from logbook_agent.gate.measure import GateMeasured, Measuring, PairTerms
 from logbook_agent.gate.outcome import GateFinding
 from logbook_agent.gate.post import Placing, key_of
+from logbook_agent.gate.trees import Tree, WatchedTrees
 from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, named_by
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.running.execution import Display
@@ -75,7 +77,7 @@ class CiResult:
         }
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Gate:
     """One invocation. `inner` is the workspace of the commands that are measured: it holds no token, and its logbook
     is one of its own."""
@@ -86,11 +88,11 @@ class _Gate:
     display: Display
     actions: Actions | None
     checkout: Checkout
-    job: GateJob = field(init=False)
+    job: AskedOfBoth
 
     @property
     def pull(self) -> PullRequest | None:
-        return self.actions.pull if self.actions is not None else None
+        return _pull(self.actions)
 
     @property
     def number(self) -> int | None:
@@ -102,27 +104,32 @@ def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions
     then."""
     actions = actions_of(space.environ)
     checkout = checkout_of(space.cwd, space.environ)
-    # Before a folder is made: what cannot be read is met here.
-    job = job_of(space, request.job)
+    check_words(request.job)
     commits = commits_of(checkout, _pull(actions), base=request.base, head=request.head, fetch=request.fetch)
     if request.head is None and checkout.has_changes():
         space.warnings.append("uncommitted changes are not measured: the head is the last commit")
-    root = _root(space)
-    inner = dataclasses.replace(
-        space, environ=without_keys(space.environ), root_option=str(root), logbook_option=TOPIC, warnings=space.warnings
-    )
-    inner.learn_secrets(space.environ, ())
-    gate = _Gate(space=space, inner=inner, request=request, display=display, actions=actions, checkout=checkout)
-    gate.job = job
-    finding = GateFinding(
-        name=request.name or job.name,
-        commits=commits,
-        again=_again(gate, commits),
-        measured=_measured(gate, commits),
-        minimum_effect=MINIMUM_EFFECT if request.terms.minimum_effect is None else request.terms.minimum_effect,
-        confirms=request.terms.confirms,
-        artifact=request.artifact,
-    )
+    with contextlib.ExitStack() as stack:
+        trees: list[Tree] = []
+        if checkout.tree_of(commits.base) != checkout.tree_of(commits.head):
+            trees = stack.enter_context(_trees(checkout, commits, display))
+        # From here on settings, redaction rules and recipes are those of the base: the head is what is judged by them.
+        asked = asked_of(space, checkout, trees, request.job)
+        root = _root(space)
+        inner = alike(space, environ=without_keys(space.environ), root_option=str(root), logbook_option=TOPIC, made={})
+        inner.learn_secrets(space.environ, ())
+        gate = _Gate(
+            space=space, inner=inner, request=request, display=display, actions=actions, checkout=checkout, job=asked
+        )
+        finding = GateFinding(
+            name=request.name or asked.job.name,
+            commits=commits,
+            again=_again(gate, commits),
+            measured=_measured(gate, trees) if trees else None,
+            minimum_effect=MINIMUM_EFFECT if request.terms.minimum_effect is None else request.terms.minimum_effect,
+            confirms=request.terms.confirms,
+            artifact=request.artifact,
+            differences=asked.differences,
+        )
     text = space.redactor.text(inner.redactor.text(comment_of(finding, actions)))
     result = CiResult(finding=finding, root=root, text=text, number=gate.number)
     if finding.measured is not None:
@@ -147,35 +154,33 @@ def _root(space: Workspace) -> Path:
     return root
 
 
-def _measured(gate: _Gate, commits: Commits) -> GateMeasured | None:
-    """What both sides measured; None where they are the same files."""
-    checkout = gate.checkout
-    if checkout.tree_of(commits.base) == checkout.tree_of(commits.head):
-        return None
+def _measured(gate: _Gate, trees: Sequence[Tree]) -> GateMeasured:
+    """What both sides measured."""
     book = _book(gate)
-    with _trees(gate, commits) as trees:
-        return Measuring(gate.inner, book, gate.job, trees, gate.request.terms, gate.display).carry_out()
+    if gate.job.no_base is not None:
+        return GateMeasured(book=book, entries=(), unmeasured=(gate.job.no_base,))
+    watched = WatchedTrees(gate.checkout, trees)
+    return Measuring(gate.inner, book, gate.job.job, trees, watched, gate.request.terms, gate.display).carry_out()
 
 
 @contextlib.contextmanager
-def _trees(gate: _Gate, commits: Commits) -> Iterator[list[Tree]]:
+def _trees(checkout: Checkout, commits: Commits, display: Display) -> Iterator[list[Tree]]:
     """Both commits as files, side by side. Their folders have names of one length: that of a path is part of what a
     program meets."""
-    checkout = gate.checkout
     with folder_for_trees() as above, contextlib.ExitStack() as stack:
         trees = []
         for name, commit in ((BASE, commits.base), (HEAD, commits.head)):
-            gate.display.progress(f"checking out {name}: {commit[:12]}")
+            display.progress(f"checking out {name}: {commit[:12]}")
             folder = stack.enter_context(checkout.worktree(above / name, commit))
             # A folder that this commit does not have: its commands say so.
             place = folder if folder.is_dir() else above / name
-            trees.append(Tree(name=name, commit=commit, folder=place, environment=place / ".venv"))
+            trees.append(Tree(name=name, commit=commit, top=above / name, folder=place, environment=place / ".venv"))
         yield trees
 
 
 def _book(gate: _Gate) -> Book:
     """The logbook of these runs, which knows the metrics of the job."""
-    inner, metrics = gate.inner, gate.job.metrics
+    inner, metrics = gate.inner, gate.job.job.metrics
     found = next((book for book in inner.books() if book.topic == TOPIC), None)
     if found is None:
         title = "Base against head of pull requests"
@@ -209,7 +214,7 @@ def _told(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
 
 def _place(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
     space, actions = gate.space, gate.actions
-    with_token = dataclasses.replace(space, environ=with_host(space.environ, actions), warnings=space.warnings)
+    with_token = alike(space, environ=with_host(space.environ, actions))
     repository = actions.repository if actions is not None else default_repository(with_token)
     if repository is None or result.number is None:
         raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")

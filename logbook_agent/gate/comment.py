@@ -54,7 +54,10 @@ _SIDES = {BASE: "the base fails", HEAD: "the head fails and the base does not", 
 def comment_of(finding: GateFinding, actions: Actions | None) -> str:
     """The comment without its marker. Deterministic."""
     name = f" of {md.escape(finding.name)}" if finding.name else ""
-    parts = [f"### Benchmark{name}: {_TITLES[finding.outcome]}", _summary(finding)]
+    changed = finding.measured.changed if finding.measured is not None else None
+    left_out = f": a pair is left out, since {md.escape(changed)}" if changed else ""
+    parts = [f"### Benchmark{name}: {_TITLES[finding.outcome]}{left_out}", _summary(finding)]
+    parts += ["\n".join(f"- {md.escape(text)}" for text in finding.differences)]
     if finding.rows:
         parts.append(_table(finding.rows))
     parts += _unmeasured(finding.unmeasured)

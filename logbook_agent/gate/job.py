@@ -65,14 +65,24 @@ def _key(config: Mapping[str, Scalar]) -> frozenset[tuple[str, str]]:
     return frozenset((name, canonical(value)) for name, value in config.items() if name != SIDE)
 
 
-def job_of(workspace: Workspace, request: JobRequest) -> GateJob:
-    """What the words ask for. Raises UsageError."""
+def check_words(request: JobRequest) -> None:
+    """Raises UsageError where neither a recipe nor a command is named, or options of the one are given to the other."""
     if not request.words:
         raise UsageError(
             "nothing to measure",
             cause="the command line names neither a recipe nor a command",
             hint="logbook ci RECIPE, or logbook ci -- python bench.py; logbook sweep lists the recipes",
         )
+    if request.is_command and (request.scale or request.sets):
+        raise UsageError(
+            "--set and --scale need a recipe",
+            cause=f"the command line names a command: {request.words[0]} ...",
+            hint="leave them out, or name a recipe: logbook ci RECIPE",
+        )
+
+
+def job_of(workspace: Workspace, request: JobRequest) -> GateJob:
+    """What the words ask for. Raises UsageError."""
     job = _of_command(request) if request.is_command else _of_recipe(_recipe(workspace, request), request)
     for case in job.cases:
         if SIDE in case.config:
@@ -97,12 +107,6 @@ def _recipe(workspace: Workspace, request: JobRequest) -> Chosen:
 
 
 def _of_command(request: JobRequest) -> GateJob:
-    if request.scale or request.sets:
-        raise UsageError(
-            "--set and --scale need a recipe",
-            cause=f"the command line names a command: {request.words[0]} ...",
-            hint="leave them out, or name a recipe: logbook ci RECIPE",
-        )
     case = JobCase(name="", argv=request.words, env=request.env, timeout_s=request.timeout_s)
     return GateJob(
         name="command",

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.entries.run import RunRequest
-from logbook_agent.entries.series import Series, series
+from logbook_agent.entries.series import NotCounted, Series, series
 from logbook_agent.findings.tried.keys import how_it_failed
 from logbook_agent.gate.job import BASE, HEAD, SIDE, GateJob, JobCase
 from logbook_agent.gate.judged import JudgedRow, OneSided, one_sided, regressed_runs, rows_of
+from logbook_agent.gate.trees import Tree, WatchedTrees
 from logbook_agent.model.entry import Comparison, Entry, Field, PlannedCommand
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.record import SETUP, TEARDOWN, ended_badly
@@ -46,17 +47,6 @@ class PairTerms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tree:
-    """A side: its commit, and the folder in which its commands run. `environment`: where its virtual environment may
-    be."""
-
-    name: str
-    commit: str
-    folder: Path
-    environment: Path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Unmeasured:
     """A case that a side cannot run; `case` empty: none of them. `side`: base, head or both. `said`: the last lines."""
 
@@ -69,7 +59,8 @@ class Unmeasured:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateMeasured:
     """`rows`: what was found of each case and metric, `one_sided` what had no partner; `stop` is why no further pair
-    was run, `why` in words."""
+    was run, `why` in words. `changed`: which tree did not hold the files of its commit any more; that pair is left
+    out, and none was run after it."""
 
     book: Book
     entries: tuple[str, ...]
@@ -80,16 +71,25 @@ class GateMeasured:
     why: str = ""
     pairs: int = 0
     interrupted: bool = False
+    changed: str | None = None
 
 
 class Measuring:
     """The commands of one pull request, on both sides."""
 
     def __init__(
-        self, workspace: Workspace, book: Book, job: GateJob, trees: Sequence[Tree], terms: PairTerms, display: Display
+        self,
+        workspace: Workspace,
+        book: Book,
+        job: GateJob,
+        trees: Sequence[Tree],
+        watched: WatchedTrees,
+        terms: PairTerms,
+        display: Display,
     ) -> None:
         self._space, self._book, self._job = workspace, book, job
         self._trees, self._terms, self._display = tuple(trees), terms, display
+        self._watched, self._changed = watched, ""
         self._unmeasured: list[Unmeasured] = []
         self._entries: list[str] = []
         self._began = time.monotonic()
@@ -97,22 +97,26 @@ class Measuring:
     def carry_out(self) -> GateMeasured:
         with self._series(f"{self._job.name}: base against head", None) as made:
             self._entries.append(made.entry.id)
+            first = None
             try:
                 is_ready = self._set_up(made)
                 made.entry = self._allowing_environments(made.entry)
                 cases = self._able(made) if is_ready else []
                 self._began = time.monotonic()
                 first = self._pairs(made, cases) if cases and not made.is_stopped() else None
+            except NotCounted as error:
+                self._changed = error.message
             finally:
-                self._each(made, TEARDOWN, self._job.teardown)
+                # Whatever it changes is met before the next run.
+                with contextlib.suppress(NotCounted):
+                    self._each(made, TEARDOWN, self._job.teardown)
         if first is None or made.is_interrupted:
             return self._told(first, (), interrupted=made.is_interrupted)
         rows = rows_of(first.answers)
         again = regressed_runs(first.answers)
-        if first.stop is Stop.FAILED:
-            return self._told(
-                first, tuple(row.unconfirmed("a run failed before the second measurement") for row in rows)
-            )
+        if first.stop in (Stop.FAILED, Stop.NOT_COUNTED):
+            why = "a run failed" if first.stop is Stop.FAILED else "a tree was changed"
+            return self._told(first, tuple(row.unconfirmed(f"{why} before the second measurement") for row in rows))
         if not again or not self._terms.confirms:
             return self._told(first, rows)
         ids = {case.name for run in made.runs if run.run in again and (case := self._job.case_of(run)) is not None}
@@ -133,6 +137,7 @@ class Measuring:
     def _each(self, made: Series, label: str, commands: Sequence[PlannedCommand]) -> dict[str, Run]:
         """Setup or teardown on each side; the run that failed of each side where one did."""
         failed: dict[str, Run] = {}
+        made.around = self._watched.setting_up
         for tree in self._trees if commands else ():
             for command in commands:
                 if label == SETUP and made.is_stopped():
@@ -155,6 +160,7 @@ class Measuring:
     def _able(self, made: Series) -> list[JobCase]:
         """The cases that both sides can run, each tried once; these runs warm up, and do not count."""
         able = []
+        made.around = self._watched.measuring
         for case in self._job.cases:
             bad: dict[str, Unmeasured] = {}
             for tree in self._trees:
@@ -213,7 +219,11 @@ class Measuring:
             )
             for case in cases
         ]
-        return Rounds(made, self._request(), _AXIS, ready).carry_out()
+        made.around = self._watched.measuring
+        found = Rounds(made, self._request(), _AXIS, ready).carry_out()
+        if found.stop is Stop.NOT_COUNTED:
+            self._changed = found.why
+        return found
 
     def _request(self) -> AbRequest:
         left_s = None if self._terms.max_time_s is None else self._terms.max_time_s - (time.monotonic() - self._began)
@@ -258,6 +268,7 @@ class Measuring:
             why=first.why if first is not None else "",
             pairs=first.pairs if first is not None else 0,
             interrupted=interrupted,
+            changed=self._changed or None,
         )
 
     # -- entries ----------------------------------------------------------------------------------------

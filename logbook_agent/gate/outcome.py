@@ -37,7 +37,8 @@ EXIT_CODES = {GateOutcome.REGRESSED: 1, GateOutcome.HEAD_FAILED: 5, GateOutcome.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateFinding:
     """What was measured of which commits, by a command that anybody can repeat. `measured` None: the trees are the
-    same, so nothing was."""
+    same, so nothing was. `differences`: what the head changes in the settings and the recipe, of which those of the
+    base hold."""
 
     name: str
     commits: Commits
@@ -46,6 +47,7 @@ class GateFinding:
     minimum_effect: float
     confirms: bool = True
     artifact: str | None = None
+    differences: tuple[str, ...] = ()
 
     @property
     def rows(self) -> tuple[JudgedRow, ...]:
@@ -72,6 +74,8 @@ class GateFinding:
             return GateOutcome.REGRESSED
         if any(one.side == HEAD for one in made.unmeasured):
             return GateOutcome.HEAD_FAILED
+        if made.changed:
+            return GateOutcome.NOT_MEASURED
         if not made.rows and made.unmeasured and all(one.side == BASE for one in made.unmeasured):
             return GateOutcome.NO_BASE
         if made.stop in (Stop.FAILED, Stop.NOT_COMPARABLE) or not any(row.ratio is not None for row in made.rows):
@@ -102,6 +106,8 @@ class GateFinding:
             "cases": [row.data() for row in self.rows],
             "unmeasured": [encode(one) for one in self.unmeasured],
             "one_sided": [encode(one) for one in self.one_sided],
+            "changed": made.changed if made is not None else None,
+            "differences": list(self.differences),
             "counts": {change.value: self.counts[change] for change in CaseChange},
             "pairs": made.pairs if made is not None else 0,
             "stopped": {"by": made.stop.value, "why": made.why} if made is not None and made.stop is not None else None,

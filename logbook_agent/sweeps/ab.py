@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from logbook_agent.entries.series import Series, series
+from logbook_agent.entries.series import NotCounted, Series, series
 from logbook_agent.findings.comparisons.compare import compare
 from logbook_agent.findings.comparisons.told import data, delta_text, evidence_text
 from logbook_agent.findings.evidence.answers import Answer, Line
@@ -63,6 +63,7 @@ class Stop(StrEnum):
     PAIRS = "pairs"
     TIME = "time"
     FAILED = "failed"
+    NOT_COUNTED = "not-counted"
     INTERRUPTED = "interrupted"
     NOT_COMPARABLE = "not-comparable"
 
@@ -235,7 +236,11 @@ class Rounds:
         """One run of a value; what ends the A/B when it did not go well."""
         command = case.commands[self._axis.values.index(value)]
         config = {**case.config, **self._axis.config(value)}
-        run = self._series.make(command, config, repeat=repeat, timeout_s=case.timeout_s, discarded=discarded)
+        try:
+            run = self._series.make(command, config, repeat=repeat, timeout_s=case.timeout_s, discarded=discarded)
+        except NotCounted as error:
+            self._leave_out(repeat, error.message)
+            return Stop.NOT_COUNTED, error.message
         if run is None and self._series.is_interrupted:
             return Stop.INTERRUPTED, self._rest()
         run = run or self._series.runs[-1]  # one that was lost, or never started, ends the A/B as a failure does
@@ -244,6 +249,12 @@ class Rounds:
             return None
         code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
         return Stop.FAILED, f"run {run.run}, {self._axis.name}={value}: {state}{code}"
+
+    def _leave_out(self, pair: int | None, why: str) -> None:
+        """Let no run of this pair count."""
+        for run in self._book.runs(self._entry.id):
+            if pair is not None and run.repeat == pair and not run.discarded and not is_own(run):
+                self._book.write_run(replace(run, discarded=True, problems=(*run.problems, f"left out: {why}")))
 
     def _pair(self) -> tuple[Stop, str] | None:
         """What is missing of the next pair; what ends the A/B when a run did not go well."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from shlex import join
 
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.running.provenance.git_calls import DIFF, read_git, try_git, write_git
+from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git, try_git, write_git
 from logbook_agent.store.files import remove_tree
 from logbook_agent.store.repository import repository_of
 
@@ -40,6 +40,14 @@ class Checkout:
     def tree_of(self, commit: str) -> str | None:
         """The SHA of the files of a commit."""
         return self._said("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
+
+    def files_of(self, commit: str) -> list[str]:
+        """The paths of the files of a commit. Raises StoreError where git does not tell."""
+        return _names(read_git(self.top, ["ls-tree", "-r", "-z", "--name-only", commit], self.environ), commit)
+
+    def changed_files(self, folder: Path, commit: str) -> list[str]:
+        """The tracked files of a working tree whose content, as git takes it, is not that of a commit."""
+        return _names(read_git(folder, [*DIFF, "--name-only", "-z", commit, "--"], self.environ), commit)
 
     def parents_of(self, commit: str) -> tuple[str, ...]:
         """The parents that a commit names, also those that a shallow clone does not have."""
@@ -104,6 +112,12 @@ class Checkout:
         if done.code != 0:
             said = " ".join(done.words.split())[-_SAID_CHARS:] or f"exit code {done.code}"
             raise StoreError(trouble, cause=said, hint=f"try it by hand: {join(['git', '-C', str(self.top), *words])}")
+
+
+def _names(answer: GitAnswer, commit: str) -> list[str]:
+    if answer.code != 0:
+        raise StoreError(f"git could not list the files of {commit[:12]}", cause=answer.words.strip()[-_SAID_CHARS:])
+    return [os.fsdecode(name) for name in answer.out.split(b"\0") if name]
 
 
 def checkout_of(place: Path, environ: Mapping[str, str]) -> Checkout:

@@ -1,0 +1,103 @@
+"""The trees of base and head while commands run in them: whether each still holds the files of its commit.
+
+Code that is measured may write anywhere. Base and head are told apart by their files, so a run counts only where both
+trees held the files of their commits before and after it. Times of change (ctime) are compared, too: whoever writes a
+file and puts its content back is seen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from logbook_agent.entries.series import NotCounted
+from logbook_agent.running.prepare import Command
+from logbook_agent.running.provenance.worktrees import Checkout
+from logbook_agent.text.words import listed
+
+_SHOWN = 3
+# Of a file: kind and mode, inode, size, times of its content and of any change. Of a folder its kind and mode.
+_Stamp = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """A side: its commit, its working tree `top`, and the folder in there in which its commands run. `environment`:
+    where its virtual environment may be."""
+
+    name: str
+    commit: str
+    top: Path
+    folder: Path
+    environment: Path
+
+
+class WatchedTrees:
+    """Both trees, as they were after the last run that was allowed to change them. A run may add and change untracked
+    files of its own tree, as builds and caches do, and nothing else."""
+
+    def __init__(self, checkout: Checkout, trees: Sequence[Tree]) -> None:
+        self._checkout, self._trees = checkout, tuple(trees)
+        self._tracked = {tree.name: {*checkout.files_of(tree.commit), ".git"} for tree in trees}
+        self._known = {tree.name: stamps(tree.top) for tree in trees}
+
+    @contextlib.contextmanager
+    def measuring(self, command: Command) -> Iterator[None]:
+        """Around a run that is measured. Raises NotCounted where a tree is not its commit, before or after."""
+        self._check("before", None, is_setup=False)
+        yield
+        self._check("during", self._own(command), is_setup=False)
+
+    @contextlib.contextmanager
+    def setting_up(self, command: Command) -> Iterator[None]:
+        """Around a command of setup or teardown, which may write its own tracked files anew with the same content."""
+        self._check("before", None, is_setup=True)
+        yield
+        self._check("during", self._own(command), is_setup=True)
+
+    def _own(self, command: Command) -> Tree | None:
+        return next((tree for tree in self._trees if command.cwd.is_relative_to(tree.top)), None)
+
+    def _check(self, when: str, own: Tree | None, *, is_setup: bool) -> None:
+        run = f"a run of {own.name}" if own is not None else "a run"
+        for tree in self._trees:
+            before, now = self._known[tree.name], stamps(tree.top)
+            changed = {name for name in before.keys() | now.keys() if before.get(name) != now.get(name)}
+            if tree is own:
+                changed &= self._tracked[tree.name]
+                if is_setup and changed:
+                    changed = {*self._checkout.changed_files(tree.top, tree.commit)} & self._tracked[tree.name]
+            if changed:
+                raise NotCounted(
+                    f"{tree.name} did not hold the files of its commit {when} {run}:"
+                    f" {listed(sorted(changed), _SHOWN)} changed",
+                    cause="a command that was measured wrote there, or a process that it left behind",
+                    hint="let benchmarks write outside of the checkout, or to files that git does not track",
+                )
+            self._known[tree.name] = now if tree is own else before
+
+
+def stamps(top: Path) -> Mapping[str, _Stamp]:
+    """Everything below a folder by its path from there; no link is followed."""
+    found: dict[str, _Stamp] = {}
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(top / folder) as entries:
+                for entry in entries:
+                    path = f"{folder}/{entry.name}" if folder else entry.name
+                    at = entry.stat(follow_symlinks=False)
+                    if stat.S_ISDIR(at.st_mode):
+                        folders.append(path)
+                        found[path] = (at.st_mode,)
+                    else:
+                        found[path] = (at.st_mode, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
+        except OSError as error:
+            # Gone meanwhile, or closed to us: differs from what was known, where it was.
+            found[folder] = (-1, error.errno or 0)
+    return found
