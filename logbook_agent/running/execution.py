@@ -20,7 +20,7 @@ from logbook_agent.running.worker.perform import began_of, facts_before, perform
 from logbook_agent.running.worker.work import Stream, Work, Workplace
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import move
-from logbook_agent.store.markers import new_spool_name
+from logbook_agent.store.markers import marker_name, new_spool_name
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
@@ -62,6 +62,10 @@ class _Recorder:
     def __init__(self, workspace: Workspace, book: Book, plan: RunPlan, number: int, display: Display) -> None:
         self._book, self._display = book, display
         self._run = beside_others(workspace, book, planned_run(workspace, plan, number))
+
+    @property
+    def spool(self) -> str:
+        return marker_name(self._run)
 
     def began(self, facts: Began) -> None:
         self._run = self._book.write_run(with_facts(self._run, facts))
@@ -106,7 +110,8 @@ def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, 
     number = book.new_run(plan.entry_id)
     place = place_here(workspace, book.run_folder(plan.entry_id, number), book.root)
     recorder = _Recorder(workspace, book, plan, number, display)
-    return recorder.finish(perform(work_of(workspace, book, plan, number), place, recorder, stops))
+    work = dataclasses.replace(work_of(workspace, book, plan, number), spool=recorder.spool)
+    return recorder.finish(perform(work, place, recorder, stops))
 
 
 def expected_run(workspace: Workspace, book: Book, command: Command, config: Mapping[str, Scalar]) -> Run:

@@ -20,6 +20,7 @@ from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.worker.sealing import sealed
 from logbook_agent.running.worker.turns import devices_needed
 from logbook_agent.store.book import Book
+from logbook_agent.store.markers import marker_name
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.reading import open_file
 from logbook_agent.store.spool import Spool
@@ -75,6 +76,7 @@ def _submission(
     work, secrets = sealed(work_of(workspace, book, plan, book.new_run(plan.entry_id)), workspace.redactor)
     work = dataclasses.replace(work, takes_turns=executor.devices is not None, devices=executor.devices or ())
     run = dataclasses.replace(planned_run(workspace, plan, work.run), executor=name, pool=pool_of(workspace, name))
+    work = dataclasses.replace(work, spool=marker_name(run))
     spool = book.make_spool(run)
     claim = stack.enter_context(spool.claimed())
     if claim is None:

@@ -19,6 +19,7 @@ from logbook_agent import __version__
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.running.executors.contract import PIECE_BYTES, Followed, Stage
+from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.stopping import end_group
 from logbook_agent.running.provenance.machine import host_facts, visible_devices
 from logbook_agent.running.worker.work import Work
@@ -59,7 +60,7 @@ class Local:
         try:
             process = subprocess.Popen(
                 [*worker_words(), str(spool.folder), "--lock", str(claim)],
-                env={**self._environ, **secrets},
+                env={name: value for name, value in {**self._environ, **secrets}.items() if name != MARK},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,

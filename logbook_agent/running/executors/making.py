@@ -135,7 +135,7 @@ def end_orphan(
         return take_in(workspace, book, book.spool(run)) or run, None
     if run.child is None:
         return run, None
-    last = end_group(run.child, graces=graces, clock=clock, sleep=sleep)
+    last = end_group(run.child, run.spool, graces=graces, clock=clock, sleep=sleep)
     name = signal.Signals(last).name if last is not None else None
     how = f"`doctor --stop` ended the command ({name})" if name else "the command ended"
     return finish(workspace, book, stamp, run.entry, run.run, f"its tool was gone; {how}") or run, last

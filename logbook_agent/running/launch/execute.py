@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
@@ -12,9 +13,11 @@ from dataclasses import replace
 from typing import IO, cast
 
 from logbook_agent.model.run import Exit
+from logbook_agent.running.launch.family import Family, Member
 from logbook_agent.running.launch.process import Child, Ended, Graces, Job, Outcome, Sinks, Stream, start
 from logbook_agent.running.launch.signals import Ladder, StopRequests
 from logbook_agent.store.processes import create_time
+from logbook_agent.text.words import listed
 
 # Two signals within this time are one request.
 _DOUBLE_S = 0.2
@@ -28,6 +31,9 @@ _STOPS = ("SIGINT", "SIGTERM", "SIGHUP")
 _POLL_S = 0.02
 # What is still read of a pipe when its time is over: more than it can hold, and not endless.
 _LAST_READ_BYTES = 2 * 1024 * 1024
+# Of processes that outlived a command, so many are named.
+_NAMED = 8
+_UNKNOWN_LEFT = "a process that the command started outlived it"
 
 Clock = Callable[[], float]
 _GRACES = Graces()
@@ -64,6 +70,8 @@ def execute(
 
 class _Loop:
     def __init__(self, job: Job, child: Child, sinks: Sinks, stops: StopRequests, clock: Clock, graces: Graces) -> None:
+        self._family = Family(child.pid, job.mark)
+        self._left: list[Member] = []
         self._child, self._sinks, self._stops, self._clock = child, sinks, stops, clock
         self._graces = graces
         self._ladder = Ladder(graces)
@@ -87,7 +95,7 @@ class _Loop:
             self._look_for_stops(now)
             due = self._ladder.due(now)
             if due is not None:
-                self._child.signal_group(due)
+                self._signal(due)
             if self._is_over(now):
                 break
             self._turn(self._wait_s(now))
@@ -132,13 +140,19 @@ class _Loop:
         if self._ended is None:
             return False
         if self._timeout or self._interrupted:
-            if self._child.group_alive() and not self._ladder.exhausted(now):
+            self._left = self._family.members()
+            if self._left and not self._ladder.exhausted(now):
+                if self._ladder.has_killed:
+                    self._signal(signal.SIGKILL)  # who was started meanwhile
                 return False
         elif self._ladder.begun:
             return True  # asked to stop after the child's own end
         elif self._ended.exit.signal in _STOPS and now - self._ended_at < _SAME_SIGNAL_S:
             return False
-        return self._open == 0 or now - self._ended_at >= self._graces.drain_s
+        is_drained = now - self._ended_at >= self._graces.drain_s
+        # A process that ends with its parent may take a moment for it.
+        self._left = self._family.members()
+        return is_drained or (self._open == 0 and not self._left)
 
     def _wait_s(self, now: float) -> float:
         waits = [_IDLE_S]
@@ -178,16 +192,9 @@ class _Loop:
 
     def _outcome(self, held: bool) -> Outcome:
         assert self._ended is not None  # noqa: S101
-        problems = []
-        if held:
-            problems.append(
-                "a process that the command started outlived it and still held its output; what that process"
-                " wrote later was not recorded"
-            )
+        problems = self._left_behind(held)
         if self._ended.exit == Exit():
             problems.append("the exit status of the command was lost: another part of the tool collected it")
-        if (self._timeout or self._interrupted) and self._child.group_alive():
-            problems.append("a process of the command's group did not end even when killed")
         return Outcome(
             exit=replace(self._ended.exit, timeout=self._timeout, interrupted=self._interrupted),
             duration_s=self._ended_at - self._began,
@@ -195,9 +202,24 @@ class _Loop:
             problems=tuple(problems),
         )
 
+    def _left_behind(self, held: bool) -> list[str]:
+        """What is to be said of processes that outlived the command. `held`: one of them still held its output."""
+        left = self._left
+        if not left and not held:
+            return []
+        names = listed([str(one) for one in left], _NAMED)
+        if self._timeout or self._interrupted:
+            return [f"still alive after the command was killed: {names}"] if left else []
+        who = f"processes that the command started outlived it: {names}" if left else _UNKNOWN_LEFT
+        return [f"{who}; output that they wrote later was not recorded" if held else who]
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(PermissionError):
+            self._family.signal(number)
+
     def abandon(self) -> None:
-        """Kills the group, because the tool cannot go on watching it."""
-        self._child.signal_group(signal.SIGKILL)
+        """Kills the command, because the tool cannot go on watching it."""
+        self._signal(signal.SIGKILL)
         until = time.monotonic() + self._graces.kill_s
         while self._ended is None and time.monotonic() < until:
             self._ended = self._child.reap()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import signal
@@ -15,7 +14,7 @@ from typing import IO, Literal, Protocol
 
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
 from logbook_agent.model.run import Exit
-from logbook_agent.store.processes import HAS_PROC, own_peak_bytes, stat_fields
+from logbook_agent.store.processes import own_peak_bytes
 
 Stream = Literal["stdout", "stderr"]
 
@@ -29,7 +28,7 @@ _MAXRSS_UNIT_BYTES = 1 if sys.platform == "darwin" else 1024
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One command with all of its environment. `argv[0]` is resolved; a shell job is one word, a script. `keeps` are
-    descriptors that it inherits."""
+    descriptors that it inherits, `mark` what its processes are known by (`family.py`)."""
 
     argv: tuple[str, ...]
     shell: bool = False
@@ -37,6 +36,7 @@ class Job:
     env: Mapping[str, str]
     timeout_s: float | None = None
     keeps: tuple[int, ...] = ()
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +111,6 @@ class Child:
         self.stdout = _unblocked(process.stdout)
         self.stderr = _unblocked(process.stderr)
 
-    def signal_group(self, number: int) -> None:
-        with contextlib.suppress(PermissionError):
-            signal_group(self.pid, number)
-
     def reap(self) -> Ended | None:
         """How the child ended; None while it runs."""
         try:
@@ -130,29 +126,9 @@ class Child:
         # Linux counts what the child was before `exec`, a copy of the tool: a smaller peak cannot be known.
         return Ended(exit=_exit(status), peak_memory_bytes=peak if peak > self._floor_bytes else None)
 
-    def group_alive(self) -> bool:
-        """Whether any process of the group still runs; one that only waits to be reaped does not count."""
-        try:
-            os.killpg(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            # macOS: nothing but zombies.
-            return sys.platform != "darwin"
-        return _has_running_member(self.pid)
-
     def close(self) -> None:
         self.stdout.close()
         self.stderr.close()
-
-
-def signal_group(pid: int, number: int) -> None:
-    """A signal to the group that a command leads, if there is one. Raises PermissionError."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, number)
-        if number == signal.SIGTERM:
-            # A stopped process gets its signal only when it goes on.
-            os.killpg(pid, signal.SIGCONT)
 
 
 def start(job: Job) -> Child:
@@ -210,16 +186,3 @@ def _unblocked(pipe: IO[bytes] | None) -> IO[bytes]:
     assert pipe is not None  # noqa: S101
     os.set_blocking(pipe.fileno(), False)
     return pipe
-
-
-def _has_running_member(group: int) -> bool:
-    """By /proc; where there is none, yes."""
-    if not HAS_PROC:
-        return True
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        fields = stat_fields(int(entry.name))
-        if fields is not None and int(fields[2]) == group and fields[0] not in ("Z", "X"):
-            return True
-    return False

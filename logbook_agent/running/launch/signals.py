@@ -115,6 +115,10 @@ class Ladder:
         """Whether even the last grace is over."""
         return self._next == len(self._steps) and self._at is not None and now >= self._at
 
+    @property
+    def has_killed(self) -> bool:
+        return self._next == len(self._steps)
+
     def wait_s(self, now: float) -> float | None:
         """How long until something is due."""
         return None if self._at is None else max(0.0, self._at - now)

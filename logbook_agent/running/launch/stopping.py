@@ -1,14 +1,14 @@
-"""Ending the process group of a command that nobody watches any more."""
+"""Ending a command that nobody watches any more."""
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Process
-from logbook_agent.running.launch.process import Graces, signal_group
+from logbook_agent.running.launch.family import Family, mark_of
+from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import Ladder
 from logbook_agent.store.processes import alive
 
@@ -17,23 +17,28 @@ _PAUSE_S = 0.02
 
 def end_group(
     child: Process,
+    mark: str | None = None,
     *,
     graces: Graces | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> int | None:
-    """Signals to the group that `child` leads until it has ended; the last signal, None when it ended before the
-    first. Raises StoreError when it does not end, belongs to another user, or may be another process by now."""
+    """Signals to all processes of a command until they have ended; the last signal, None when they ended before the
+    first. `child` is the command's own process, `mark` what the others carry (None: what `child` carries).
+
+    Raises StoreError when one does not end or belongs to another user, or when `child` may be another process by now.
+    """
     if child.started is None:
         raise StoreError(
             f"process {child.pid} is not ended",
             cause="the record does not say when it was started, so this may be another one",
             hint=f"look at it: ps -o lstart,cmd -p {child.pid}; to end it: kill -INT -- -{child.pid}",
         )
+    family = Family(child.pid, mark_of(child.pid) if mark is None else mark)
     last: int | None = None
     ladder = Ladder(graces or Graces())
     ladder.begin(clock())
-    while alive(child.pid, child.started):
+    while alive(child.pid, child.started) or (last is not None and family.members()):
         now = clock()
         if ladder.exhausted(now):
             raise StoreError(
@@ -44,17 +49,15 @@ def end_group(
         due = ladder.due(now)
         if due is not None:
             last = due
-            _send(child.pid, due)
+            _send(family, due)
         sleep(_PAUSE_S)
-    # The leader is gone; what is left of its group has had its warning.
-    _send(child.pid, signal.SIGKILL)
     return last
 
 
-def _send(pid: int, number: int) -> None:
-    """Every command has a group of its own, named by the command's pid."""
+def _send(family: Family, number: int) -> None:
+    pid = family.leader
     try:
-        signal_group(pid, number)
+        family.signal(number)
     except PermissionError as error:
         raise StoreError(
             f"process {pid} cannot be ended: {error.strerror}",

@@ -18,6 +18,7 @@ from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Code, Exit, Process
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.launch.execute import execute
+from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.output import OutputLog
 from logbook_agent.running.launch.process import Job, Outcome
 from logbook_agent.running.launch.signals import StopRequests
@@ -219,11 +220,20 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
         **work.env,
         "LOGBOOK_ENTRY_ID": work.entry,
         "LOGBOOK_RUN": str(work.run),
+        MARK: work.spool,
         "LOGBOOK_RESULT_FILE": str(result_file),
     }
     executable = work.executable or resolve(work.argv, env, Path(work.cwd))
     argv = work.argv if work.shell else (executable, *work.argv[1:])
-    return Job(argv=argv, shell=work.shell, cwd=Path(work.cwd), env=env, timeout_s=work.timeout_s, keeps=place.keeps)
+    return Job(
+        argv=argv,
+        shell=work.shell,
+        cwd=Path(work.cwd),
+        env=env,
+        timeout_s=work.timeout_s,
+        keeps=place.keeps,
+        mark=work.spool,
+    )
 
 
 def _reading(work: Work, reader: ResultReader, file_text: str | None) -> ResultReading:

@@ -23,6 +23,7 @@ from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import LogbookError, StoreError, ToolError
 from logbook_agent.model.run import Exit, Process
 from logbook_agent.model.work import Began, End
+from logbook_agent.running.launch.family import adopt
 from logbook_agent.running.launch.session import own_session
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.provenance.load import host_root
@@ -56,6 +57,7 @@ def main(args: Sequence[str] | None = None) -> int:
 def work_in(folder: Path, *, lock: int | None = None, with_parent: bool = False) -> int:
     """Be the worker of the spool in this folder, with the options of the command line, and return its exit code."""
     own_session()
+    adopt()
     if with_parent:
         stop_with_parent()
     if (trouble := unfit()) is not None:

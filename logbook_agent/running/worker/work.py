@@ -31,6 +31,8 @@ class Work:
     `hidden` are the places whose values are left out because they hold secrets (`argv.3`, `env.HF_TOKEN`), each with
     the variable that holds the value where the worker runs: a work that is sealed can be written down anywhere.
 
+    `spool` is the name of the run's spool, which marks the processes of the command.
+
     `takes_turns`: the worker waits while another run uses a device that the command needs. `devices` are those of its
     machine; none: those that it finds.
     """
@@ -57,6 +59,7 @@ class Work:
     secret_names: tuple[str, ...] = ()
     secret_rules: tuple[Rule, ...] = ()
     hidden: dict[str, str] = field(default_factory=dict)
+    spool: str = ""
     takes_turns: bool = False
     devices: tuple[str, ...] = ()
 

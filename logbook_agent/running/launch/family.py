@@ -1,0 +1,157 @@
+"""The processes that a command has started, also those that left its process group and its session.
+
+A process belongs to a command when it carries the command's mark in its environment, which children inherit; when it is
+in the command's process group; or when it descends from the command. A worker also adopts what its command leaves
+behind, so that a process without the mark is found there, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from logbook_agent.store.processes import HAS_PROC
+
+# The variable that marks a command and all that it starts, with the name of the run's spool.
+MARK = "LOGBOOK_SPOOL"
+_PR_SET_CHILD_SUBREAPER = 36
+# More than the variables of a process may take, by default.
+_ENVIRON_BYTES = 4 << 20
+# Whether processes whose parents have ended become children of this one.
+_adopts = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A living process of a command; `name` is its program's, `started` its start in ticks of the machine's clock."""
+
+    pid: int
+    name: str
+    group: int
+    started: int
+
+    def __str__(self) -> str:
+        return f"{self.name} (pid {self.pid})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    member: Member
+    parent: int
+    is_over: bool
+
+
+class Family:
+    """The processes of the command that process `leader` executes. Without a mark, and where there is no /proc, those
+    that left its group are not found."""
+
+    def __init__(self, leader: int, mark: str = "") -> None:
+        self.leader, self._mark = leader, f"{MARK}={mark}".encode() if mark else None
+        found = _found(leader)
+        self._since = found.member.started if found is not None else 0
+        # Members by pid, with their starts: whoever was one stays one when its parent ends.
+        self._known: dict[int, int] = {leader: self._since}
+
+    def members(self) -> list[Member]:
+        """The members that live now, without zombies."""
+        if not HAS_PROC:
+            alive = _group_lives(self.leader)
+            return [Member(pid=self.leader, name="its process group", group=self.leader, started=0)] if alive else []
+        # A process that is older than the command was not started by it.
+        young = {one.member.pid: one for one in _processes() if one.member.started >= self._since}
+        found = []
+        for pid, one in young.items():
+            if pid != os.getpid() and self._belongs(one, young):
+                self._known[pid] = one.member.started
+                if not one.is_over:
+                    found.append(one.member)
+        return found
+
+    def signal(self, number: int) -> None:
+        """Send a signal to each member. Raises PermissionError where the command belongs to another user."""
+        outside = [one.pid for one in self.members() if one.group != self.leader]
+        _send(-self.leader, number)
+        for pid in outside:
+            with contextlib.suppress(PermissionError):
+                _send(pid, number)
+
+    def _belongs(self, one: _Found, young: dict[int, _Found]) -> bool:
+        if one.member.group == self.leader:
+            return True
+        at: _Found | None = one
+        while at is not None:
+            if self._known.get(at.member.pid) == at.member.started or (_adopts and at.parent == os.getpid()):
+                return True
+            at = young.get(at.parent)
+        return self._mark is not None and self._mark in _environ(one.member.pid)
+
+
+def adopt() -> None:
+    """Become the parent of processes below this one whose own parents end. Only for a process that does nothing but
+    execute one command; Linux alone can."""
+    import ctypes
+
+    global _adopts
+    _adopts = sys.platform == "linux" and ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1) == 0
+
+
+def mark_of(pid: int) -> str:
+    """The mark that a process carries; empty where it has none, or that cannot be read."""
+    start = f"{MARK}=".encode()
+    return next((os.fsdecode(word[len(start) :]) for word in _environ(pid) if word.startswith(start)), "")
+
+
+def _send(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+        if number == signal.SIGTERM:
+            # A stopped process gets its signal only when it goes on.
+            os.kill(pid, signal.SIGCONT)
+
+
+def _processes() -> Iterator[_Found]:
+    for name in os.listdir("/proc"):  # noqa: PTH208 - at every end of a command
+        if name.isdigit() and (found := _found(int(name))) is not None:
+            yield found
+
+
+def _found(pid: int) -> _Found | None:
+    head, _, rest = _read(f"/proc/{pid}/stat", 4096).decode(errors="replace").rpartition(")")
+    fields = rest.split(maxsplit=20)
+    if len(fields) < 20:
+        return None
+    member = Member(pid=pid, name=head.partition("(")[2], group=int(fields[2]), started=int(fields[19]))
+    return _Found(member=member, parent=int(fields[1]), is_over=fields[0] in ("Z", "X"))
+
+
+def _environ(pid: int) -> list[bytes]:
+    return _read(f"/proc/{pid}/environ", _ENVIRON_BYTES).split(b"\0")
+
+
+def _read(path: str, most_bytes: int) -> bytes:
+    """A file of /proc; empty where it is another user's, or gone."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # several times as fast as `Path`
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, most_bytes)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
+
+
+def _group_lives(leader: int) -> bool:
+    try:
+        os.killpg(leader, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        # macOS: nothing but zombies.
+        return sys.platform != "darwin"
+    return True
