@@ -82,6 +82,7 @@ def close_command(
         Texts, Option("--next", metavar="TEXT", help="What should come next; may be repeated.")
     ] = None,
     reopen: Annotated[bool, Option("--reopen", help="Reopen the thread, and remove its closing words.")] = False,
+    unmet: Annotated[bool, Option("--unmet", help="Close it although a stop criterion is not met.")] = False,
     local: Annotated[bool, Option("--local", help="Leave the issue to the next sync.")] = False,
     dry_run: DryRunOption = False,
     max_wait: MaxWaitOption = "15m",
@@ -89,7 +90,8 @@ def close_command(
 ) -> None:
     """Close a thread: conclusion, limitations, next steps; a final comment, and the issue is closed.
 
-    Warns of unmet criteria, open entries and open next actions. Example: logbook close --conclusion @conclusion.md
+    Refused while a stop criterion is not met (exit code 1). Warns of open entries and open next actions.
+    Example: logbook close --conclusion @conclusion.md
     """
     from logbook_agent.issue.sync.close import close
 
@@ -108,6 +110,7 @@ def close_command(
             reopen=reopen,
             local=local,
             dry_run=dry_run,
+            unmet=unmet,
         )
     closing = result.header.closing
     data = {

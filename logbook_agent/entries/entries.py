@@ -66,7 +66,7 @@ def plan(
     book = workspace.book()
     check_required(workspace, prose, None)
     prose = with_relations(book, prose)
-    planned = [parse_planned(c, shell=shell) for c in commands]
+    planned = [parse_planned(c, shell=shell, place=n) for n, c in enumerate(commands, 1)]
     for command in planned:
         workspace.learn_secrets({}, command.argv)
     draft = draft_entry(workspace, prose, title=title, state="planned", commands=planned)
@@ -82,37 +82,38 @@ def _as_prepared(workspace: Workspace, planned: PlannedCommand) -> Command:
     return Command(argv=words, executable="", shell=planned.shell, cwd=workspace.cwd, env=env)
 
 
-def parse_planned(text: str, *, shell: bool) -> PlannedCommand:
+def parse_planned(text: str, *, shell: bool, place: int) -> PlannedCommand:
     """`LABEL: CMD` or `CMD`. A label ends at the first `: `. With `shell` the command is shell text as it
-    stands; without, it is words, and one that would mean more to a shell is refused."""
+    stands; without, it is words, and one that would mean more to a shell is refused. Errors name its place and do not
+    repeat it: only a command that was taken apart is redacted as one."""
     label, separator, rest = text.partition(": ")
     if not separator or "=" in label or len(label) > 60 or not rest.strip():
         label, rest = "", text
     if not rest.isprintable() and clean(rest) != rest.rstrip("\n "):
         raise UsageError(
-            f"cannot record the command {one_line(rest)!r}",
+            f"cannot record --command {place}",
             cause="it contains control characters, or bytes that are not UTF-8",
             hint="put it into a script and plan that, or run it now: logbook run -- CMD",
         )
-    argv = (rest.strip(),) if shell else _words(rest)
+    argv = (rest.strip(),) if shell else _words(rest, place)
     if not any(argv):
         raise UsageError("--command is empty", cause="there is nothing to run", hint="--command 'LABEL: CMD ...'")
     return PlannedCommand(label=label.strip() or None, argv=argv, shell=shell)
 
 
-def _words(command: str) -> tuple[str, ...]:
+def _words(command: str, place: int) -> tuple[str, ...]:
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
         raise UsageError(
-            f"cannot parse the command {one_line(command)!r}: {error}",
+            f"cannot parse --command {place}: {error}",
             cause="a quote is not closed",
             hint="quote it as in a shell: --command \"Baseline: bash -lc 'a; b'\"",
         ) from error
     syntax = shell_syntax(command)
     if syntax is not None:
         raise UsageError(
-            f"the command {one_line(command)!r} needs a shell: {syntax}",
+            f"--command {place} needs a shell: {syntax}",
             cause="a planned command runs without a shell, where that would be plain text",
             hint="add --shell to run it with /bin/sh, quote it, or name the shell: bash -lc '...'",
         )

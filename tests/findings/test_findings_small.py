@@ -250,3 +250,12 @@ def test_a_traceback_is_told_by_its_last_line(started: Cli) -> None:
     [item] = started("tried", "--json").data["tried"]
     assert item["reason"] == "ValueError: no topk"
     assert started("tried").out.startswith("MOE-000 runs 1, 2, …, 6, 7  ")
+
+
+@pytest.mark.parametrize("command", ["bench -p {} | tee x", "bench -p {} '", "bench -p {} \x01"])
+def test_a_plan_that_is_refused_does_not_repeat_its_command(started: Cli, command: str) -> None:
+    """Only a command that was taken apart shows which of its words are secret."""
+    answer = started("plan", "--title", "x", "--command", "true", "--command", command.format("hunter2hunter2"))
+    assert answer.code == 2
+    assert "--command 2" in answer.err
+    assert "hunter2" not in answer.err

@@ -165,7 +165,7 @@ def test_what_is_left_is_warned_about(folder: Any, told: Bench) -> None:
     for n in range(7):
         told.ok("-L", "left", "plan", "--title", f"Plan {n}", "--command", "true")
     told.ok("-L", "left", "criteria", "--met", "2", "--evidence", "LEFT-000")
-    answer = told.ok("-L", "left", "close", "--conclusion", "Nothing", "--json")
+    answer = told.ok("-L", "left", "close", "--unmet", "--conclusion", "Nothing", "--json")
     assert answer.data["unmet_criteria"] == [1]
     assert json.loads(answer.out)["warnings"] == [
         "stop criterion 1 is not met: no speed-up at any shape",
@@ -173,6 +173,22 @@ def test_what_is_left_is_warned_about(folder: Any, told: Bench) -> None:
     ]
     assert "warning: stop criterion 1 is not met" in told.ok("-L", "left", "close").err
     assert answer.data["sync"] is None, "it has no issue"
+
+
+def test_what_is_not_met_is_found_before_anything_is_told(told: Bench) -> None:
+    told.ok("criteria", "--add", "no speed-up at any shape")
+    told.sync()
+    requests, header = len(told.github.requests), told.book.header_path.read_bytes()
+    for more in ((), ("--local",)):
+        answer = told.cli("close", "--json", *END, *more)
+        assert answer.code == 1
+        assert answer.error["message"] == "stop criterion 1 is not met: no speed-up at any shape"
+    assert len(told.github.requests) == requests
+    assert told.book.header_path.read_bytes() == header
+    assert state(told)[0] == "open"
+    close(told, *END, "--unmet")
+    assert state(told)[0] == "closed"
+    close(told, "--conclusion", "Still so.")
 
 
 def test_locally_first(told: Bench) -> None:
@@ -284,7 +300,7 @@ def test_the_final_summary_follows_a_correction(told: Bench, clock: FixedClock) 
 def test_the_final_summary_follows_the_header(told: Bench, clock: FixedClock) -> None:
     told.ok("criteria", "--add", "All measured")
     told.ok("run", "--", "echo", "RESULT tflops=100 topk=2")
-    close(told, *END)
+    close(told, *END, "--unmet")
     assert "- [ ] All measured" in finals(told)[0]
     clock.tick()
     told.ok("criteria", "--met", "1", "--evidence", "MOE-001")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from logbook_agent.findings.read import read
 from logbook_agent.issue.sync.place import SendOptions, typed
 from logbook_agent.issue.sync.sync import SyncResult, sync_after
-from logbook_agent.model.errors import UsageError
+from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Closing, Header
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
@@ -20,14 +20,21 @@ from logbook_agent.text.words import listed
 _SHOWN = 80
 
 
+class NotMet(LogbookError):
+    """A thread whose stop criteria are not met."""
+
+    code = "criteria"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
     """What a thread leaves behind: numbers of stop criteria that are not met, entries that wait for something, and
-    those whose next action nothing took up."""
+    those whose next action nothing took up; all of it `told` as sentences, the criteria first."""
 
     unmet: tuple[int, ...] = ()
     unfinished: tuple[str, ...] = ()
     next_actions: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,15 +57,26 @@ def close(
     reopen: bool = False,
     local: bool = False,
     dry_run: bool = False,
+    unmet: bool = False,
 ) -> CloseResult:
     """Write the end into the header, warn about what is left, and tell the issue, unless it is `local`.
 
     Without a conclusion what was said before stands, and so do the limitations and next steps that are not given.
-    `reopen` takes the closing back. `dry_run`: nothing is written or sent.
+    `reopen` takes the closing back. `dry_run`: nothing is written or sent. Raises NotMet, before anything is written,
+    where an open thread has a stop criterion that is not met, unless `unmet` allows that.
     """
     book = workspace.book()
-    closing = None if reopen else _closing(workspace, book.header.closing, conclusion or "", limitations, next_steps)
-    left = Left() if closing is None else _warned(workspace, book)
+    before = book.header.closing
+    closing = None if reopen else _closing(workspace, before, conclusion or "", limitations, next_steps)
+    left = Left() if closing is None else _left(workspace, book)
+    if left.unmet and before is None and not (unmet or dry_run):
+        raise NotMet(
+            "; ".join(left.told[: len(left.unmet)]),
+            cause="the thread was started with this condition for its end, so nothing was closed",
+            hint=f"record that it is met: logbook criteria --met {left.unmet[0]} --evidence ...; or close the thread"
+            " without it: the same command with --unmet",
+        )
+    workspace.warnings += left.told
     if reopen and book.header.closing is not None and book.header.issue is not None:
         workspace.warnings.append(f"to open the issue again, open it there: {book.header.issue.url}")
     if dry_run:
@@ -109,16 +127,16 @@ def _changed(header: Header, closing: Closing | None) -> Header:
     return dataclasses.replace(header, closing=closing)
 
 
-def _warned(workspace: Workspace, book: Book) -> Left:
-    """What is left, which is warned about."""
+def _left(workspace: Workspace, book: Book) -> Left:
+    """What is left of a thread."""
     found = read(workspace, book)
     unmet = {n: c.text for n, c in enumerate(found.header.stop_criteria, 1) if not c.met}
     # Of a thread that is closed nothing is left to do; it may be closed once more.
     thread = dataclasses.replace(found.thread, header=dataclasses.replace(found.header, closing=None))
     unfinished, actions = (tuple(e["id"] for e in some) for some in (thread.open, thread.next_actions))
-    workspace.warnings += [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
+    told = [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
     doubtful = [(n, c.doubt) for n, c in enumerate(found.header.stop_criteria, 1) if c.met and c.doubt is not None]
-    workspace.warnings += [f"stop criterion {n} {doubt}" for n, doubt in doubtful]
-    workspace.warnings += [f"not finished: {listed(unfinished, 5)}"] if unfinished else []
-    workspace.warnings += [f"next action not taken up: {listed(actions, 5)}"] if actions else []
-    return Left(unmet=tuple(unmet), unfinished=unfinished, next_actions=actions)
+    told += [f"stop criterion {n} {doubt}" for n, doubt in doubtful]
+    told += [f"not finished: {listed(unfinished, 5)}"] if unfinished else []
+    told += [f"next action not taken up: {listed(actions, 5)}"] if actions else []
+    return Left(unmet=tuple(unmet), unfinished=unfinished, next_actions=actions, told=tuple(told))
