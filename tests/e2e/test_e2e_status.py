@@ -129,7 +129,7 @@ def test_status_says_which_criteria_are_met_where_the_issue_is_and_that_it_ended
     cli("note", "--title", "x")
     assert cli("criteria", "--met", "1", "--evidence", "MOE-000").code == 0
     assert cli("link", "acme/moe#7").code == 0
-    assert cli("close", "--conclusion", "It is so", "--local").code == 0
+    assert cli("close", "--conclusion", "It is so", "--local", "--unmet").code == 0
     data = cli("status", "--json").data
     assert data["criteria"][0] == {"text": "no speed-up", "met": True, "evidence": "MOE-000"}
     assert data["issue"] == "https://github.com/acme/moe/issues/7"
