@@ -440,8 +440,9 @@ class Book:
         if run.executor is None:
             return None
         with contextlib.suppress(StoreError):
-            seen = self.spool(run).seen()
-            return seen.said if seen is not None else None
+            spool = self.spool(run)
+            seen = spool.seen()
+            return (seen.said if seen is not None else None) or spool.trouble()
         return None
 
     def is_marked(self, run: Run) -> bool:

@@ -122,6 +122,37 @@ def write_text(path: Path, text: str, *, within: Path, durable: bool = True, der
     write_atomic(path, text.encode("utf-8", "replace"), within=within, durable=durable, derived=derived)
 
 
+def allocate(path: Path, size_bytes: int, *, within: Path) -> None:
+    """A file of zeros that has its place on the disk. Raises StoreError where the disk has none left."""
+    check_target(path, within)
+    with _told(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        try:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(descriptor, 0, size_bytes)
+            else:
+                os.write(descriptor, bytes(size_bytes))
+        finally:
+            os.close(descriptor)
+
+
+def fill(path: Path, data: bytes, *, within: Path, name: Path | None = None) -> None:
+    """Write into an allocated file from its start on, which takes no more of the disk. With `name`, the rest is cut off
+    and the file gets this name: nobody meets half of it."""
+    check_target(path, within)
+    with _told(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.pwrite(descriptor, data, 0)
+            if name is not None:
+                os.ftruncate(descriptor, len(data))
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    if name is not None:
+        move(path, name, within=within)
+
+
 def create_exclusive(path: Path, data: bytes, *, within: Path) -> bool:
     """Create `path` with `data` unless it exists; False when it does."""
     check_place(path, within)

@@ -6,6 +6,7 @@ work.json        what is to be done, where nobody hands it over otherwise
 began.json       the facts before the command started; then its process, too
 output.log       and changes.diff and files/, as they will lie beside the record
 heartbeat.json   written again every few seconds
+reserved         disk space for the end, allocated before the command starts; while it runs, why nothing can be written
 final.json       how the command ended; the last file that is written
 worker.err       what went wrong with the worker itself
 sent.json        in the client's spool of a run on another machine: where its worker's is, and seen.json how far it was
@@ -32,7 +33,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.record import Life
-from logbook_agent.store.files import make_folder, open_lock, write_atomic, write_together
+from logbook_agent.store.files import allocate, fill, make_folder, open_lock, remove, write_atomic, write_together
 from logbook_agent.store.parse import parse_json, place_of
 from logbook_agent.store.processes import alive, create_time, this_host
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, open_file, read_text
@@ -47,6 +48,10 @@ T = TypeVar("T")
 LOCK, WORK, BEGAN = "worker.lock", "work.json", "began.json"
 HEARTBEAT, FINAL, ERRORS = "heartbeat.json", "final.json", "worker.err"
 SENT, SEEN, CLOSED = "sent.json", "seen.json", "closed"
+RESERVED = "reserved"
+# Holds the end of a run with a few thousand rows.
+_RESERVED_BYTES = 1 << 20
+_TROUBLE_BYTES = 400
 # What is left of a run on another machine, by the stage that it was last seen in; it goes on in the others.
 _LEFT: dict[str, Life] = {"sent": "sent", "orphaned": "child", "lost": "lost", "never-started": "unstarted"}
 # Whoever only looks holds a lock for an instant; whoever wants it waits so long.
@@ -184,9 +189,36 @@ class Spool:
     def write_began(self, began: Began, *, durable: bool = True) -> None:
         self._write(BEGAN, clean_record(began, self.redactor()), durable=durable)
 
+    def reserve(self) -> None:
+        """Allocate the disk space for the end of a run. Raises StoreError where there is none."""
+        allocate(self.folder / RESERVED, _RESERVED_BYTES, within=self.within)
+
     def write_end(self, end: End) -> None:
-        """The end stands whole on disk, or not at all."""
-        self._write(FINAL, clean_run(end, self.redactor()), durable=True)
+        """The end stands whole on disk, or not at all. On a full disk it takes the space that was reserved."""
+        data, reserved = _json(clean_run(end, self.redactor())), self.folder / RESERVED
+        try:
+            write_atomic(self.folder / FINAL, data, within=self.within)
+        except StoreError:
+            if not self.has(RESERVED) or len(data) > _RESERVED_BYTES:
+                raise
+            fill(reserved, data, within=self.within, name=self.folder / FINAL)
+        remove(reserved, within=self.within)
+
+    def write_trouble(self, text: str) -> None:
+        """Say why nothing can be written here; empty: it can be. Nothing is said where no space was reserved."""
+        if self.has(RESERVED):
+            data = self.redactor().text(text).encode()[: _TROUBLE_BYTES - 1] + b"\0"
+            fill(self.folder / RESERVED, data, within=self.within)
+
+    def trouble(self) -> str | None:
+        """Why nothing can be written here while the run goes on; None where all is well."""
+        if not self.has(RESERVED):
+            return None
+        with contextlib.suppress(StoreError), open_file(self.folder / RESERVED, within=self.within) as file:
+            text = file.read(_TROUBLE_BYTES).partition(b"\0")[0].decode(errors="replace")
+            # The end is written here before it gets its name.
+            return text if text and not text.startswith("{") else None
+        return None
 
     def write_series_end(self, end: SeriesEnd) -> None:
         self._write(FINAL, end, durable=True)

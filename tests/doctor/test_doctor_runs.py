@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.store.book import Book
 from tests.conftest import Cli
 from tests.doctor.conftest import Found, edit_json
 

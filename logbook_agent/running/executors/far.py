@@ -24,7 +24,7 @@ from typing import Any
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.executors.contract import OVER
-from logbook_agent.running.executors.local import Local, hello, log_from, stage_of, waits_for, worker_words
+from logbook_agent.running.executors.local import Local, hello, log_from, said_by, stage_of, worker_words
 from logbook_agent.running.worker import nursery, process
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.reading import LOG
@@ -160,7 +160,7 @@ def _state(folder: Path, *, close: bool, offset: int | None = None, wait_s: floa
     end = _end(spool) if stage == "ended" else {}
     return {
         "stage": stage,
-        "said": waits_for(spool),
+        "said": said_by(spool),
         "size": size,
         "silent_s": _silent_s(folder),
         **end,
@@ -222,10 +222,10 @@ def _drop(given: argparse.Namespace) -> None:
     """Remove what a run has left; its place stays closed."""
     folder: Path = given.folder
     if folder.is_dir():
-        (folder / CLOSED).touch()
         for path in sorted(folder.rglob("*"), reverse=True):
-            if path.name != CLOSED:
-                path.rmdir() if path.is_dir() else path.unlink()
+            path.rmdir() if path.is_dir() else path.unlink()
+        # Last: on a full disk there is place for it by now.
+        (folder / CLOSED).touch()
     _say()
 
 

@@ -87,7 +87,7 @@ class Local:
             stage=stage,
             output=b"" if offset is None else log_from(spool, offset),
             heartbeat=_heartbeat(spool),
-            said=waits_for(spool),
+            said=said_by(spool),
         )
 
     def look(self, spools: Sequence[Spool]) -> None:
@@ -149,11 +149,11 @@ def stage_of(spool: Spool) -> Stage:
     return stages.get(life, "elsewhere")
 
 
-def waits_for(spool: Spool) -> str | None:
-    """What a run on this machine waits for before it begins."""
+def said_by(spool: Spool) -> str | None:
+    """What a run on this machine waits for before it begins, and later what keeps its worker from writing."""
     with contextlib.suppress(StoreError):
         seen = spool.seen() if spool.waits() else None
-        return seen.said if seen is not None else None
+        return seen.said if seen is not None else spool.trouble()
     return None
 
 

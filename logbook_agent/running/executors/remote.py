@@ -295,8 +295,7 @@ class Remote:
         if heartbeat is not None:
             spool.write_heartbeat(heartbeat)
         before = spool.seen()
-        # Why it waits may change; since when it is in another stage stays as it was.
-        if before is None or before.stage != stage or (stage == "sent" and before.said != said):
+        if before is None or (before.stage, before.said) != (stage, said):
             spool.write_seen(Seen(stage=stage, said=said))
 
 

@@ -133,11 +133,13 @@ def make(
     watch = SpoolWatch(spool, place.now, lock=lock)
     try:
         with turn(work, environ, stops, watch.waits) as found:
+            spool.reserve()
             place = replace(place, keeps=found.keeps, apart=found.apart, beside=found.beside, problems=found.problems)
             end = perform(work, place, watch, stops)
     except (LogbookError, OSError) as error:
         if (spool if lock is None else spool.found_by(lock)).has(BEGAN):
             raise  # the command may have been started, and nobody saw its end
+        patience_s = 0.0  # nothing is lost that is not known
         said = f"never started: {error.message if isinstance(error, LogbookError) else error}"
         end = End(ended=stamp(place.now()), duration_s=0.0, exit=Exit(never_started=True), problems=(said,))
     write_end(spool if lock is None else spool.found_by(lock), end, patience_s=patience_s)
@@ -180,6 +182,7 @@ class SpoolWatch:
         self._unsaved = False
         self._last: str | None = None
         self._waits_for: str | None = None
+        self._trouble = ""
         self._bytes = 0
         self._beaten = float("-inf")
 
@@ -225,5 +228,10 @@ class SpoolWatch:
                 self._spool.write_began(self._began, durable=False)
                 self._unsaved = False
             self._spool.write_heartbeat(Heartbeat(at=stamp(self._now()), last=self._last, bytes=self._bytes))
-        except StoreError:
-            return  # a full disk: the log says so at the end, and the next beat tries again
+            trouble = ""
+        except StoreError as error:
+            trouble = error.message  # a full disk: the next beat tries again
+        if trouble != self._trouble:
+            self._trouble = trouble
+            with contextlib.suppress(StoreError):
+                self._spool.write_trouble(trouble)
