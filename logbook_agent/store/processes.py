@@ -26,10 +26,21 @@ _SAME_START_S = 2.0
 
 def stat_fields(pid: int) -> list[str] | None:
     """/proc/PID/stat from its third field (state) on; the name before may contain anything."""
+    return of_process(pid, "stat").decode(errors="replace").rpartition(")")[2].split() or None
+
+
+def of_process(pid: int, name: str, most_bytes: int = 4096) -> bytes:
+    """A file of /proc/PID; empty where it is another user's, or the process is gone."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        descriptor = os.open(f"/proc/{pid}/{name}", os.O_RDONLY | os.O_CLOEXEC)  # several times as fast as `Path`
     except OSError:
-        return None
+        return b""
+    try:
+        return os.read(descriptor, most_bytes)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
 
 
 @functools.cache

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from logbook_agent.store.processes import HAS_PROC
+from logbook_agent.store.processes import HAS_PROC, of_process
 
 # The variable that marks a command and all that it starts, with the name of the run's spool.
 MARK = "LOGBOOK_SPOOL"
@@ -120,7 +120,7 @@ def _processes() -> Iterator[_Found]:
 
 
 def _found(pid: int) -> _Found | None:
-    head, _, rest = _read(f"/proc/{pid}/stat", 4096).decode(errors="replace").rpartition(")")
+    head, _, rest = of_process(pid, "stat").decode(errors="replace").rpartition(")")
     fields = rest.split(maxsplit=20)
     if len(fields) < 20:
         return None
@@ -129,21 +129,7 @@ def _found(pid: int) -> _Found | None:
 
 
 def _environ(pid: int) -> list[bytes]:
-    return _read(f"/proc/{pid}/environ", _ENVIRON_BYTES).split(b"\0")
-
-
-def _read(path: str, most_bytes: int) -> bytes:
-    """A file of /proc; empty where it is another user's, or gone."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # several times as fast as `Path`
-    except OSError:
-        return b""
-    try:
-        return os.read(descriptor, most_bytes)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
+    return of_process(pid, "environ", _ENVIRON_BYTES).split(b"\0")
 
 
 def _group_lives(leader: int) -> bool:
