@@ -198,12 +198,12 @@ _SHOWN_PROBLEMS = 10
 
 
 def result_text(result: SweepResult) -> str:
-    command = "sweep --resume" if result.interrupted else "table"
+    command = "sweep --resume" if result.interrupted or result.left else "table"
     return "\n".join([*_result_lines(result), f"next: logbook {command} {result.series.entry.id}"])
 
 
 def _result_lines(result: SweepResult) -> list[str]:
-    failed = f", {result.failed} failed" if result.failed else ", none failed"
+    failed = f", {result.failed} failed" if result.failed else "" if result.left else ", none failed"
     lines = [f"{result.series.entry.id}: {result.rows} of {result.planned} rows{failed}"]
     best = result.best
     if best is not None:

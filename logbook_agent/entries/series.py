@@ -39,12 +39,21 @@ class Series:
     to stop cut one off or came before one. `around` is entered for each run, and may raise NotCounted."""
 
     def __init__(
-        self, workspace: Workspace, book: Book, entry: Entry, display: Display, stops: StopRequests, advice: str
+        self,
+        workspace: Workspace,
+        book: Book,
+        entry: Entry,
+        display: Display,
+        stops: StopRequests,
+        advice: str,
+        waits: bool,
     ) -> None:
         self.workspace, self.book, self.entry = workspace, book, entry
         self.runs: list[Run] = []
         self.is_interrupted = False
         self.display, self._stops, self._advice = display, stops, advice
+        # Whether a refused start is tried again already before a run was made.
+        self._waits = waits
         self._refreshed = time.monotonic()
         self.around: Callable[[Command], AbstractContextManager[object]] = contextlib.nullcontext
 
@@ -78,8 +87,9 @@ class Series:
             config=dict(config),
         )
         self._check_lease(command)
+        waits = self._waits or any(map(is_made, self.runs))
         with self.around(command):
-            for run in make_runs(self.workspace, self.book, plan, self.display, self._stops):
+            for run in make_runs(self.workspace, self.book, plan, self.display, self._stops, waits=waits):
                 self.runs.append(run)
         run = self.runs[-1]
         self.is_interrupted = self.is_interrupted or (run.exit is not None and run.exit.interrupted)
@@ -162,7 +172,8 @@ class Series:
     @property
     def is_cut_off(self) -> bool:
         """Whether the series ended before its plan did: by a request to stop, or because a run could not be made."""
-        return self.is_interrupted or any(run.exit is not None and run.exit.is_cut_off for run in self.runs[-1:])
+        exits = [run.exit for run in self.runs if run.exit is not None]
+        return self.is_interrupted or any(e.never_started for e in exits) or any(e.is_cut_off for e in exits[-1:])
 
     @property
     def exit_status(self) -> int:
@@ -175,8 +186,11 @@ class Series:
 
     def rest(self, made: int, total: object, again: str, *, what: str = "runs") -> str:
         """What is said of a series that did not come to its end; `again` is what to type."""
-        how = "interrupted" if self.is_interrupted else "stopped"
-        return f"{how} after {made} of {total} {what}; to make the rest: {again}"
+        if self.is_interrupted:
+            return f"interrupted after {made} of {total} {what}; to make the rest: {again}"
+        cut_off = next((run for run in reversed(self.runs) if not is_made(run) and run.problems), None)
+        why = f" (run {cut_off.run} {cut_off.problems[-1]})" if cut_off is not None else ""
+        return f"stopped after {made} of {total} {what}{why}; to make the rest: {again}"
 
 
 @contextlib.contextmanager
@@ -209,7 +223,7 @@ def series(
         display.began(entry.id)
         if another is not None:
             close_dead(workspace, book, book.runs(entry.id), display, stops)
-        made = Series(workspace, book, entry, display, stops, advice)
+        made = Series(workspace, book, entry, display, stops, advice, waits=another is not None)
         stack.callback(made.refresh)
         yield made
 

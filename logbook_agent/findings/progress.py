@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,11 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import RunStatus, is_made, is_own, made_of_plan, planned_runs
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
+
+
+def remaining_s(left: int, usual_s: float, parallel: int) -> float:
+    """How long so many runs take that last `usual_s` each, up to `parallel` at a time."""
+    return math.ceil(left / max(1, parallel)) * usual_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +38,7 @@ class RunProgress:
         if self.usual_s is None:
             return None
         left = max(1, self.total - self.made) if self.total is not None else 1
-        # Those that go on at once need no more than one of them.
-        return self.usual_s * max(1.0, left / max(1, self.parallel))
+        return remaining_s(left, self.usual_s, self.parallel)
 
     def data(self) -> dict[str, Any]:
         """As plain data."""

@@ -24,11 +24,12 @@ from logbook_agent.sweeps.tally import Best
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepResult:
-    """The runs just made, and what stands in the entry afterwards: `rows` and `failed` are those of the plan,
-    `problems` is what does not hold."""
+    """The runs just made, and what stands in the entry afterwards: of the runs of the plan, how many are `left` to be
+    made, and the `rows` and how many `failed` of the others; `problems` is what does not hold."""
 
     series: Series
     planned: int
+    left: int
     rows: int
     failed: int
     best: Best | None

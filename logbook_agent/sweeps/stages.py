@@ -120,7 +120,7 @@ def _unfinished(result: SweepResult) -> str | None:
     """Why nothing can be built on a stage; None: it can."""
     if result.interrupted:
         return "was interrupted"
-    if result.rows < result.planned:
+    if result.left or result.rows < result.planned:
         return "did not finish"
     return "failed in every run" if result.failed >= result.planned else None
 

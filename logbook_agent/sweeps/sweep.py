@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from logbook_agent.entries.series import Series, series
+from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.tried.keys import how_it_failed
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.record import (
@@ -123,11 +124,10 @@ class _Sweep:
             left -= 1
             tally.add(planned.case.key, run)
             self._series.display.progress(self._line(tally, planned, run, left))
-        if self._series.is_cut_off:
-            return
         progress = self._progress()
         best = progress.best
-        if best is None:
+        # A case that was not measured may be the best.
+        if self._series.is_cut_off or progress.todo or best is None:
             return
         planned = self._plan.run(self._plan.by_key[best.key], repeat=1, place=0)
         for _ in range(progress.unconfirmed):
@@ -192,23 +192,25 @@ class _Sweep:
             parts.append(f"best so far {best.value:.6g} ({best.label})")
         took_s = [r.duration_s for r in self._series.runs if not is_own(r) and r.duration_s is not None]
         if left and took_s:
-            parts.append(f"about {length(left * median(took_s) / self._parallel)} left")
+            parts.append(f"about {length(remaining_s(left, median(took_s), self._parallel))} left")
         return "; ".join(parts)
 
     def _result(self, problems: Sequence[str]) -> SweepResult:
         progress, total, interrupted = self._progress(), len(self._plan), self._series.is_interrupted
         rows, wrong = row_problems(progress)
-        if interrupted or problems or self._series.is_cut_off:
-            left, again = len(progress.todo), f"logbook sweep --resume {self._entry.id}"
+        left = len(progress.todo)
+        if left or interrupted or problems or self._series.is_cut_off:
+            again = f"logbook sweep --resume {self._entry.id}"
             wrong = [self._series.rest(total - left, total, again)] if left or not (problems or self._retry) else []
         wrong += progress.tally.problems()
-        best = self._told(progress, is_whole=rows == total) if self._recipe.confirm else None
+        best = self._told(progress, is_whole=rows == total) if self._recipe.confirm and not left else None
         if best is not None and len(best.confirmed) < self._recipe.confirm and not interrupted:
             wrong.append(f"{best.label} was best, but no fresh run confirmed it")
         made = [run for runs in progress.made.values() for run in runs]
         return SweepResult(
             series=self._series,
             planned=total,
+            left=left,
             rows=rows,
             failed=sum(map(has_failed, made)),
             best=best,

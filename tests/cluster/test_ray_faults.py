@@ -11,9 +11,11 @@ import pytest
 
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit, Run
-from logbook_agent.running.executors.client import send_all
+from logbook_agent.running.execution import RunPlan
+from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.running.executors.ray_submit import RaySubmitter
-from logbook_agent.running.executors.shell import NoAnswer
+from logbook_agent.running.executors.sending import Sending
+from logbook_agent.store.workspace import Workspace
 from tests.cluster.ray_engine import Ray
 from tests.cluster.ray_place import LEASE_S, place_on
 from tests.conftest import Cli
@@ -30,7 +32,14 @@ def place(ray: Ray, started: Cli, folder: Path) -> Place:
 def send(place: Place, *scripts: str, at_most: int = 4, pin: str | None = None) -> list[Run]:
     workspace = place.workspace
     plans = [(place.plan(workspace, *sh(script)), pin) for script in scripts]
-    return send_all(workspace, workspace.book(), plans, place.name, at_most)
+    return sent(place, workspace, plans, at_most)
+
+
+def sent(place: Place, workspace: Workspace, plans: list[tuple[RunPlan, str | None]], at_most: int) -> list[Run]:
+    """The runs of a batch that was submitted once."""
+    sending = Sending(workspace, workspace.book(), plans, place.name, at_most=at_most)
+    assert sending.attempt()
+    return sending.runs
 
 
 def held(place: Place, number: int = 1) -> list[int]:
@@ -67,7 +76,7 @@ def test_a_batch_on_two_nodes(place: Place, ray: Ray, folder: Path) -> None:
     )
     workspace = place.workspace
     plans = [(place.plan(workspace, "sh", "-c", script, pin), pin) for pin in ("a", "b") * 3]
-    runs = send_all(workspace, workspace.book(), plans, "ray", 2)
+    runs = sent(place, workspace, plans, 2)
     ends = [place.ended(run) for run in runs]
     assert all(run.exit == Exit(code=0) and len(run.rows) == 1 for run in ends)
     lines = [line.split() for line in (folder / "log").read_text().splitlines()]

@@ -14,7 +14,7 @@ import pytest
 
 from logbook_agent.model.run import Run
 from logbook_agent.running.execution import RunPlan
-from logbook_agent.running.executors import client
+from logbook_agent.running.executors import sending
 from logbook_agent.running.executors.contract import OVER, Executor, Followed, Stage
 from logbook_agent.running.executors.intake import collect
 from logbook_agent.running.executors.table import EXECUTORS, executor_named
@@ -57,7 +57,7 @@ class Place:
 
     def send(self, *argv: str, **options: Any) -> Run:
         workspace = self.workspace
-        return client.send(workspace, workspace.book(), self.plan(workspace, *argv, **options), self.name)
+        return sending.send(workspace, workspace.book(), self.plan(workspace, *argv, **options), self.name)
 
     def spool(self, run: Run) -> Spool:
         return self.book.spool(run)

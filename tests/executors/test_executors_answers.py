@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.errors import LogbookError, StoreError
-from logbook_agent.running.executors import client, remote, shell
+from logbook_agent.running.executors import remote, sending, shell
 from logbook_agent.running.executors.joblogs import end_of
 from logbook_agent.running.executors.jobstate import FACTS, told
 from logbook_agent.running.executors.remote import Places, Remote, unpacked
@@ -124,7 +124,7 @@ def test_a_program_that_was_killed_may_have_started_a_worker(local: Place, tmp_p
     places = Places(folder=str(tmp_path / "far"), python=sys.executable, sync=False)
     far = Remote(shell=CutOff(here=Here(environ=environ), code=code), places=places, environ=environ, secrets={})
     workspace = local.workspace
-    run = client.send(workspace, workspace.book(), local.plan(workspace, "true"), local.name, far)
+    run = sending.send(workspace, workspace.book(), local.plan(workspace, "true"), local.name, far)
     assert run.exit is None, "nobody knows yet"
     wait_for(lambda: far.follow(local.spool(run)).stage == "ended")
 

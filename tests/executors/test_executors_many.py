@@ -126,12 +126,6 @@ def test_what_cannot_be_made_at_once(started: Cli, folder: Path) -> None:
     alone = started("sweep", "spread", "--parallel", "2")
     assert alone.code == 2
     assert "runs at the same time on this machine" in alone.err
-    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text('[executors.box]\nkind = "ssh"\nhost = "nowhere.invalid"\n')
-    one = started("sweep", "spread", "--on", "box", "--parallel", "2")
-    assert one.code == 2
-    assert "equivalent = true in [executors.box]" in one.err
 
 
 @pytest.mark.parametrize("address", ["file:///etc/passwd", "127.0.0.1:8265", "http://", "http:///api"])

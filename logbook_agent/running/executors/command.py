@@ -27,12 +27,12 @@ from logbook_agent.model.work import Began
 from logbook_agent.running.confirmed import check_confirmed
 from logbook_agent.running.executors.answers import brief
 from logbook_agent.running.executors.carried import code_here
-from logbook_agent.running.executors.contract import OVER, Followed, Stage
+from logbook_agent.running.executors.contract import OVER, Followed, NoAnswer, Stage
 from logbook_agent.running.executors.joblogs import end_of, keep_log
 from logbook_agent.running.executors.jobstate import Fate, JobState, told
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.shell import NoAnswer, ShellAnswer, run_program
+from logbook_agent.running.executors.shell import ShellAnswer, run_program
 from logbook_agent.running.executors.submitted import sent_of, write_sent
 from logbook_agent.running.executors.templates import JobTemplates, completed, filled, no_timeout
 from logbook_agent.running.prepare import resolve

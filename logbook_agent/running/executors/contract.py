@@ -5,10 +5,12 @@ Every executor passes the tests of `tests/executors/test_executors_contract.py`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from logbook_agent.model.errors import ToolError
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Heartbeat, Spool
 
@@ -29,6 +31,23 @@ class Followed:
     heartbeat: Heartbeat | None = None
     said: str | None = None
     trouble: str | None = None
+
+
+class Unavailable(ToolError):
+    """Nothing was started, for a reason that may pass: no connection, a queue that is full, a head that is away."""
+
+
+class NoAnswer(ToolError):
+    """No answer came, or half of one: what was asked for may have been done."""
+
+
+@contextlib.contextmanager
+def nothing_sent() -> Iterator[None]:
+    """Around what prepares a start: raises Unavailable where an answer to that is lost, since nothing was started."""
+    try:
+        yield
+    except NoAnswer as error:
+        raise Unavailable(error.message, cause=error.cause, hint=error.hint) from error
 
 
 class Executor(Protocol):
@@ -56,8 +75,9 @@ class Executor(Protocol):
         """Start a worker for sealed work, at most one for a spool, ever: called again, it does nothing.
 
         `claim` is the lock of the spool, which the caller holds and closes; `secrets` are the values that the work goes
-        by name. Raises ToolError when certainly no worker was started; after any other exception it may have been, and
-        `follow` tells.
+        by name. Raises Unavailable when no worker was started and a later call may start one; NoAnswer when it is open
+        whether one was: the next call finds out, or `follow` does. Any other ToolError: no worker was started, and
+        calling again would not help.
         """
 
     def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
@@ -98,8 +118,8 @@ class Batch(Protocol):
         them. It ends by itself when nothing comes. Trouble is left for `start_all` to tell."""
 
     def start_all(self, items: Sequence[Submission], at_most: int) -> None:
-        """Start a worker for each, at most so many at a time. As `Executor.start`: at most one for a spool, ever, and a
-        ToolError when certainly none was started."""
+        """Start a worker for each, at most so many at a time. As `Executor.start`: at most one for a spool, ever; an
+        error holds for all of them."""
 
     def news(self, spools: Sequence[Spool]) -> Sequence[Spool]:
         """Those of these runs of which `follow` may tell something that it has not told this process yet. Trouble is
@@ -118,6 +138,14 @@ class Pins(Protocol):
 
     def on_node(self, node: str) -> Executor:
         """An executor whose workers start on this machine alone, and wait for it."""
+
+
+@runtime_checkable
+class Single(Protocol):
+    """What an executor may be: one machine, so that all of its runs can be compared, also those made at the same time.
+    Which of these wait for one another, the queue for its devices decides."""
+
+    is_single: bool
 
 
 @runtime_checkable

@@ -26,16 +26,21 @@ _ORPHAN_S = 5.0
 _PAUSE_S = 0.05
 
 
-def make_runs(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Iterator[Run]:
-    """Make one run; where its worker vanishes, further ones in its place. The last one counts."""
+def make_runs(
+    workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests, *, waits: bool
+) -> Iterator[Run]:
+    """Make one run; where its worker vanishes, further ones in its place. The last one counts. `waits`: a refused start
+    is tried again for as long as the executor's settings say."""
     name = plan.command.executor or workspace.executor
     if name is None:
         yield run_once(workspace, book, plan, display, stops)
         return
     from logbook_agent.running.executors.client import make
+    from logbook_agent.running.executors.table import patience_of
 
+    patience_s = patience_of(workspace, name) if waits else 0.0
     for left in reversed(range(1 + LOST_AGAIN)):
-        run = make(workspace, book, plan, name, display, stops)
+        run = make(workspace, book, plan, name, display, stops, patience_s=patience_s)
         yield run
         if run.exit is None or not run.exit.lost or not left or stops.count > 0:
             return
@@ -47,7 +52,7 @@ def make_runs(workspace: Workspace, book: Book, plan: RunPlan, display: Display,
 
 def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:
     """Have a worker make a run, and return it as it goes on."""
-    from logbook_agent.running.executors.client import send
+    from logbook_agent.running.executors.sending import send
 
     return send(workspace, book, plan, plan.command.executor or workspace.executor or DETACHED)
 

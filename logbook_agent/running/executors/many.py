@@ -14,11 +14,12 @@ from pathlib import Path
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.execution import Display, RunPlan
-from logbook_agent.running.executors.client import send, send_all, told_of
-from logbook_agent.running.executors.contract import OVER, Batch, Executor, Pins, Stage
+from logbook_agent.running.executors.client import told_of
+from logbook_agent.running.executors.contract import OVER, Batch, Executor, Pins, Single, Stage
 from logbook_agent.running.executors.intake import take_in_all
 from logbook_agent.running.executors.making import LOST_AGAIN
-from logbook_agent.running.executors.table import executor_named, executor_of, pool_of
+from logbook_agent.running.executors.sending import Sending
+from logbook_agent.running.executors.table import executor_named, executor_of, patience_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
@@ -51,12 +52,12 @@ def check_parallel(workspace: Workspace, name: str | None, at_most: int) -> None
         return
     if name is None:
         raise UsageError(
-            "--parallel needs an executor with several machines",
+            "--parallel needs an executor on another machine",
             cause="runs at the same time on this machine would disturb each other's measurements",
             hint="add --on NAME; logbook executors lists the names",
         )
     executor = executor_named(workspace, name)
-    if isinstance(executor, Batch | Pins) or pool_of(workspace, name) is not None:
+    if isinstance(executor, Batch | Pins | Single) or pool_of(workspace, name) is not None:
         return
     raise UsageError(
         f"{name} cannot run several commands at once",
@@ -76,17 +77,17 @@ def make_all(
     check: Callable[[Command], None] = lambda command: None,
 ) -> Iterator[tuple[int, Run]]:
     """Have runs made, at most so many at a time, and yield each with its place in `wanted` when it has ended. One that
-    was lost is yielded, too, and made again. A request to stop ends those that are being made, and a worker that cannot
-    start ends the series. What `check` raises before a run is submitted ends it, too; runs that go on do so."""
+    was lost is yielded, too, and made again. A request to stop ends those that are being made. After a worker that
+    cannot start, no further run is submitted. What `check` raises before a run is submitted ends the series; runs that
+    go on do so."""
     executor = executor_named(workspace, name)
     batch = _Batches(workspace, book, wanted, name, at_most, executor, check)
     told: set[str | None] = {None}
     is_ending = False
-    while batch.going or (batch.todo and not is_ending):
-        if not is_ending:
-            batch.submit()
-        if (stops.take() or is_ending) and not batch.is_stopped:
-            is_ending = batch.is_stopped = True
+    while batch.going or batch.sending or (batch.todo and not is_ending):
+        batch.submit(display, is_ending=is_ending)
+        if stops.take():
+            is_ending = True
             for run in batch.going.values():
                 executor_of(workspace, run).stop(book.spool(run))
         news = batch.news()
@@ -123,30 +124,58 @@ class _Batches:
         self._workspace, self._book, self._wanted, self._name, self._check = workspace, book, wanted, name, check
         self._at_most, self._executor = at_most, executor
         # On equal machines, each run may be made on any.
-        self._has_pins = pool_of(workspace, name) is None
+        self._has_pins = pool_of(workspace, name) is None and not isinstance(executor, Single)
         # The machine of each pin, once a run of it was made.
         self._nodes: dict[str, str] = {}
         self._lost = [0] * len(wanted)
         self.todo = list(range(len(wanted)))
+        # Those that are being submitted, with their places, and those that were.
+        self.sending: tuple[Sending, list[int]] | None = None
         self.going: dict[int, Run] = {}
         self.in_trouble: dict[int, bool] = {}
-        self.is_stopped = False
 
-    def submit(self) -> None:
-        """Submit what may be submitted now."""
-        if not isinstance(self._executor, Batch):
-            while len(self.going) < self._at_most and (place := self._next()) is not None:
-                plan, node = self._wanted[place].plan, self._nodes.get(self._pin(place) or "")
-                self._check(plan.command)
-                self.todo.remove(place)
-                kept = self._executor.on_node(node) if node is not None and isinstance(self._executor, Pins) else None
-                self.going[place] = send(self._workspace, self._book, plan, self._name, kept)
-        elif self.todo and not self.going:
-            self._check(self._wanted[self.todo[0]].plan.command)
-            together, self.todo = self.todo[:_TOGETHER], self.todo[_TOGETHER:]
-            plans = [(self._wanted[place].plan, self._pin(place)) for place in together]
-            runs = send_all(self._workspace, self._book, plans, self._name, self._at_most)
-            self.going = dict(zip(together, runs, strict=True))
+    def submit(self, display: Display, *, is_ending: bool) -> None:
+        """Submit what may be submitted now, and again what was refused. Where something is refused, nothing else is
+        submitted meanwhile."""
+        while True:
+            if self.sending is None and not is_ending:
+                self.sending = self._next_sending()
+            if self.sending is None:
+                return
+            sending, places = self.sending
+            if is_ending:
+                sending.give_up()
+            elif sending.wait_s or not sending.attempt(display, others_run=bool(self.going)):
+                return
+            self.sending = None
+            self.going |= dict(zip(places, sending.runs, strict=True))
+            if any(run.exit is not None for run in sending.runs):
+                return  # they never started, and that ends the series
+
+    def _next_sending(self) -> tuple[Sending, list[int]] | None:
+        """The next run, or the next batch, recorded; None where there is none to be made now."""
+        if isinstance(self._executor, Batch):
+            places = self.todo[:_TOGETHER] if not self.going else []
+        else:
+            place = self._next() if len(self.going) < self._at_most else None
+            places = [] if place is None else [place]
+        if not places:
+            return None
+        plans = [(self._wanted[place].plan, self._pin(place)) for place in places]
+        self._check(plans[0][0].command)
+        node = self._nodes.get(plans[0][1] or "")
+        kept = self._executor.on_node(node) if node is not None and isinstance(self._executor, Pins) else None
+        self.todo = [place for place in self.todo if place not in places]
+        sending = Sending(
+            self._workspace,
+            self._book,
+            plans,
+            self._name,
+            executor=kept,
+            at_most=self._at_most,
+            patience_s=patience_of(self._workspace, self._name),
+        )
+        return sending, places
 
     def _pin(self, place: int) -> str | None:
         return self._wanted[place].pin if self._has_pins else None

@@ -22,19 +22,19 @@ from typing import Any
 from logbook_agent import __version__
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.running.executors.carried import Files, worker_code
-from logbook_agent.running.executors.contract import PIECE_BYTES, Stage, Submission
+from logbook_agent.running.executors.contract import PIECE_BYTES, NoAnswer, Stage, Submission, nothing_sent
 from logbook_agent.running.executors.ray_files import BEAT_S, beats_of, inline_files, piece, place_of
 from logbook_agent.running.executors.ray_jobs import jobs_at
 from logbook_agent.running.executors.ray_journal import Heard, Journal, journal_of
 from logbook_agent.running.executors.ray_plan import STOP
 from logbook_agent.running.executors.ray_submit import RaySettings, RaySubmitter
-from logbook_agent.running.executors.remote import Places, Remote, bring, unpacked
+from logbook_agent.running.executors.remote import Places, Remote, bring, forget, unpacked
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import Here, ShellAnswer
 from logbook_agent.running.executors.submitted import sent_of
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.reading import LOG
-from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SEEN, SENT, Sent, Spool
+from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SEEN, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 
 _ADDRESS = re.compile(r"https?://[^\s/]")
@@ -57,6 +57,8 @@ class Ray(Remote):
         self.jobs = jobs_at(settings.address)
         self.submitter = RaySubmitter(settings, environ)
         self._heard = Heard(settings.address)
+        # Jobs that cannot come any more: empty ones have their ids.
+        self._closed: set[str] = set()
         # The far spool of each here.
         self._folders: dict[Path, str] = {}
 
@@ -95,14 +97,35 @@ class Ray(Remote):
 
     def start_all(self, items: Sequence[Submission], at_most: int) -> None:
         """As `Batch.start_all`."""
-        new = [item for item in items if not item.spool.has(FINAL) and not item.spool.has(SENT)]
+        new = [item for item in items if not item.spool.has(FINAL) and not self.has_started(item.spool)]
         if not new:
             return
         for item in new:
             self.check_secrets(item.work)
-        self.provide(self.code_folder, worker_code())
-        carried = [dataclasses.replace(item, work=self.carry(item.spool, item.work)) for item in new]
-        self.submitter.submit(carried, at_most, self.code_folder)
+        with nothing_sent():
+            self.provide(self.code_folder, worker_code())
+            carried = [dataclasses.replace(item, work=self.carry(item.spool, item.work)) for item in new]
+        try:
+            self.submitter.submit(carried, at_most, self.code_folder)
+        except NoAnswer:
+            raise
+        except ToolError:
+            for item in new:
+                forget(item.spool)
+            raise
+
+    def has_arrived(self, spool: Spool, sent: Sent) -> bool:
+        """As `Remote.has_arrived`; a Job that has not begun may still do so."""
+        job = sent.folder.split("/")[-2]
+        journal = journal_of(self.settings.address, job)
+        journal.refresh(at_once=True)
+        if job not in self._closed and journal.status is None and self.jobs.submit(job, "true"):
+            self._closed.add(job)
+        if job in self._closed:
+            return False
+        if journal.is_going and not journal.has_begun:
+            raise NoAnswer(f"the job {job} has not begun yet", cause=f"Ray calls it {journal.status}")
+        return journal.has_begun
 
     def provide(self, folder: str, files: Files) -> None:
         self.submitter.provide(folder, files.archive())

@@ -12,7 +12,7 @@ import requests
 import urllib3
 
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.executors.shell import NoAnswer
+from logbook_agent.running.executors.contract import NoAnswer, Unavailable
 
 # The address is answered by the head itself: what it does may take a moment, that it answers does not.
 _TIMEOUT_S = (5.0, 60.0)
@@ -98,7 +98,7 @@ class Jobs:
         try:
             yield
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-            raise self._unreachable(error, is_certain=False) from error
+            raise self._unreachable(NoAnswer, error) from error
 
     # -- underneath ----------------------------------------------------------------------------------
 
@@ -113,7 +113,8 @@ class Jobs:
         json: dict[str, Any] | None = None,
         params: Mapping[str, str] | None = None,
     ) -> requests.Response:
-        """Raises NoAnswer without an answer, ToolError for one that is not among those allowed (None: all are)."""
+        """Raises NoAnswer without an answer, Unavailable without a connection, ToolError for an answer that is not
+        among those allowed (None: all are)."""
         try:
             answer = self._session.request(
                 method,
@@ -127,19 +128,14 @@ class Jobs:
             )
         except requests.RequestException as error:
             refused = isinstance(error, requests.ConnectTimeout) or "NewConnectionError" in repr(error)
-            raise self._unreachable(error, is_certain=refused) from error
+            raise self._unreachable(Unavailable if refused else NoAnswer, error) from error
         if allowed is not None and answer.status_code not in allowed:
             said = answer.text.strip().splitlines()[-1:] or ["no reason given"]
             raise ToolError(f"Ray at {self.address} answered {answer.status_code}", cause=said[0][:500])
         return answer
 
-    def _unreachable(self, error: Exception, *, is_certain: bool) -> NoAnswer:
-        return NoAnswer(
-            f"Ray at {self.address} does not answer",
-            cause=type(error).__name__,
-            hint="logbook executors",
-            is_certain=is_certain,
-        )
+    def _unreachable(self, kind: type[ToolError], error: Exception) -> ToolError:
+        return kind(f"Ray at {self.address} does not answer", cause=type(error).__name__, hint="logbook executors")
 
     def _json(self, answer: requests.Response) -> dict[str, Any]:
         try:

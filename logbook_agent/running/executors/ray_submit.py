@@ -12,16 +12,15 @@ import dataclasses
 import json
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.executors.contract import Submission
+from logbook_agent.running.executors.contract import NoAnswer, Submission, Unavailable, nothing_sent
 from logbook_agent.running.executors.ray_jobs import jobs_at
 from logbook_agent.running.executors.ray_plan import PREFIX, STOP, coordinator, entrypoint, package, plan_of
-from logbook_agent.running.executors.shell import NoAnswer
 from logbook_agent.running.executors.submitted import write_sent_all
 from logbook_agent.store.spool import Sent
 
@@ -87,30 +86,25 @@ class RaySubmitter:
             cases.append({"key": key, "work": encode(item.work), "pin": item.pin})
         write_sent_all(sent, self._environ)
         plan = self._plan(job, cases, at_most, code)
-        try:
-            if waits:
-                self._give(job, plan)
-                return
-            with _harmless():
-                self._jobs.write(plan_of(job), plan)
-            self._start(job)
-        except NoAnswer as error:
-            if error.is_certain:
-                raise
-        else:
-            write_sent_all([(spool, dataclasses.replace(one, job=job)) for spool, one in sent], self._environ)
+        if waits:
+            self._give(job, plan)
+            return
+        with nothing_sent():
+            self._jobs.write(plan_of(job), plan)
+        self._start(job)
+        write_sent_all([(spool, dataclasses.replace(one, job=job)) for spool, one in sent], self._environ)
 
     def _start(self, job: str) -> None:
         program = package(coordinator())
-        with _harmless():
+        with nothing_sent():
             self._jobs.provide(program, coordinator())
         self._jobs.submit(job, entrypoint(program, plan_of(job)))
 
     def _give(self, job: str, plan: bytes) -> None:
-        """Write the plan that a Job waits for. Raises NoAnswer."""
+        """Write the plan that a Job waits for. Raises Unavailable, NoAnswer."""
         try:
             self._jobs.write(plan_of(job), plan)
-        except NoAnswer:
+        except (NoAnswer, Unavailable):
             raise
         except ToolError as error:
             # It may stand there all the same.
@@ -136,13 +130,3 @@ class RaySubmitter:
 
 def _new_job() -> str:
     return f"logbook-{uuid.uuid4().hex}"
-
-
-@contextlib.contextmanager
-def _harmless() -> Iterator[None]:
-    """Around what is put on the cluster before a Job is there: nothing starts by that alone."""
-    try:
-        yield
-    except NoAnswer as error:
-        error.is_certain = True
-        raise

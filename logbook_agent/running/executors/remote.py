@@ -25,14 +25,14 @@ from logbook_agent.model.run import Code
 from logbook_agent.model.work import Began
 from logbook_agent.running.executors.answers import brief, record_of, sound, stage_named
 from logbook_agent.running.executors.carried import Files, code_here, tree_of, worker_code
-from logbook_agent.running.executors.contract import OVER, Followed, Stage
+from logbook_agent.running.executors.contract import OVER, Followed, NoAnswer, Stage, Unavailable, nothing_sent
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.settings import Declared, check_folder
-from logbook_agent.running.executors.shell import MOST_BYTES, NoAnswer, Shell, ShellAnswer
+from logbook_agent.running.executors.shell import MOST_BYTES, Shell, ShellAnswer
 from logbook_agent.running.executors.submitted import sent_of, write_sent
 from logbook_agent.running.worker.sealing import OWN
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.files import make_folder, write_together
+from logbook_agent.store.files import make_folder, remove, write_together
 from logbook_agent.store.reading import LOG, is_inside
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SENT, Heartbeat, Seen, Sent, Spool
@@ -84,7 +84,7 @@ class Remote:
         # What was told of runs, by their folders, and not yet asked for.
         self._looked: dict[str, Any] = {}
         # Since when, by the monotonic clock, the machine does not answer, and what it was that failed.
-        self._silence: tuple[float, NoAnswer] | None = None
+        self._silence: tuple[float, ToolError] | None = None
 
     @property
     def place(self) -> str | None:
@@ -98,19 +98,36 @@ class Remote:
         return self.ask(["hello"])[0]
 
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
-        """As `Executor.start`; an answer that was lost is no error: `follow` finds out what became of it."""
-        if spool.has(FINAL) or spool.has(SENT):
+        """As `Executor.start`."""
+        if spool.has(FINAL) or self.has_started(spool):
             return
         self.check_secrets(work)
-        carried = self.carry(spool, work)
+        with nothing_sent():
+            carried = self.carry(spool, work)
         name = f"{work.entry}.{work.run:02d}-{uuid.uuid4().hex[:12]}"
         sent = Sent(folder=f"{self.places.folder}/spools/{name}")
         write_sent(spool, sent, self.environ)
         try:
             self.launch(spool, sent, carried, {**self.secrets, **secrets})
-        except NoAnswer as error:
-            if error.is_certain:
-                raise
+        except NoAnswer:
+            raise
+        except ToolError:
+            forget(spool)
+            raise
+
+    def has_started(self, spool: Spool) -> bool:
+        """Whether an earlier call of `start` started a worker; one that never arrived cannot arrive later. Raises
+        NoAnswer while that is open."""
+        sent = sent_of(spool, self.environ)
+        if sent is None:
+            return False
+        try:
+            arrived = self.has_arrived(spool, sent)
+        except ToolError as error:
+            raise NoAnswer(error.message, cause=error.cause, hint=error.hint) from error
+        if not arrived:
+            forget(spool)
+        return arrived
 
     def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
         """As `Executor.follow`; while the machine does not answer, what was known last, and why."""
@@ -124,7 +141,8 @@ class Remote:
             return Followed(stage="ended", output=b"" if offset is None else log_from(spool, offset))
         sent = sent_of(spool, self.environ)
         if sent is None:
-            return Followed(stage="sent" if spool.is_held() else "never-started")
+            said = before.said if before is not None else None
+            return Followed(stage="sent", said=said) if spool.is_held() else Followed(stage="never-started")
         # While a client submits it, it may not have come yet; afterwards, what has not come is not to come.
         words = ["follow", sent.folder, *([] if spool.is_held() else ["--close"])]
         words += [] if offset is None else ["--offset", str(offset)]
@@ -181,11 +199,15 @@ class Remote:
     # -- what engines do in their own way --------------------------------------------------------------
 
     def launch(self, spool: Spool, sent: Sent, work: Work, secrets: Mapping[str, str]) -> None:
-        """Have a worker started there. Raises ToolError where certainly none was, NoAnswer where that is open."""
+        """Have a worker started there. Raises as `Executor.start`."""
         plain = {"work": encode(work), "secrets": dict(secrets)}
         head, _ = self.ask(["start", sent.folder], stdin=json.dumps(plain).encode())
         if head.get("error"):
             raise ToolError(f"no worker was started: {head['error']}", cause=f"reported by {self.place or 'this host'}")
+
+    def has_arrived(self, spool: Spool, sent: Sent) -> bool:
+        """Whether a submission without an answer arrived; after False it cannot arrive any more. Raises ToolError."""
+        return not self.ask(["follow", sent.folder, "--close"])[0].get("is_closed")
 
     def end(self, sent: Sent) -> None:
         """Ask the worker there to end its command."""
@@ -259,10 +281,11 @@ class Remote:
     def _run(self, argv: list[str], *, stdin: bytes, timeout_s: float) -> ShellAnswer:
         """As `Shell.run`; a machine that did not answer is left in peace for a moment."""
         if self._silence is not None and time.monotonic() < self._silence[0] + _SILENCE_S:
-            raise self._silence[1]
+            with nothing_sent():
+                raise self._silence[1]
         try:
             answer = self.shell.run(argv, stdin=stdin, timeout_s=timeout_s)
-        except NoAnswer as error:
+        except (NoAnswer, Unavailable) as error:
             self._silence = (time.monotonic(), error)
             raise
         self._silence = None
@@ -312,6 +335,11 @@ def elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Wo
         for path in (work.cwd, work.root)
     )
     return dataclasses.replace(work, executable=executable, cwd=cwd, root=root)
+
+
+def forget(spool: Spool) -> None:
+    """Take back where a run was to go: nothing was started there."""
+    remove(spool.folder / SENT, within=spool.within)
 
 
 def bring(items: Sequence[tuple[Spool, Mapping[str, bytes]]]) -> None:

@@ -18,13 +18,17 @@ from logbook_agent.text.near import nearest
 
 T = TypeVar("T")
 LOCAL = "local"
+# A start that is refused for a reason that may pass is tried again for so long.
+PATIENCE_S = 900.0
+_MOST_RETRY_S = 7 * 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
     """One table `[executors.NAME]`: its kind, the other settings as written, and the file that it stands in; or one
     table `[allocators.NAME]`. `lease`: the allocator whose lease a run there needs. `is_equivalent`: its machines are
-    declared to be equal, so that runs of different ones may be compared."""
+    declared to be equal, so that runs of different ones may be compared. `retry_start_s`: for how long a refused start
+    is tried again."""
 
     name: str
     kind: str
@@ -33,6 +37,7 @@ class Declared:
     is_equivalent: bool = False
     section: Section = "executors"
     lease: str | None = None
+    retry_start_s: float = PATIENCE_S
 
     @property
     def what(self) -> str:
@@ -118,7 +123,13 @@ def _declared(section: Section, name: str, table: Mapping[str, Any], file: Path 
         raise UsageError(
             f"[{section}.{name}] in {file}: equivalent must be true or false", hint="write: equivalent = true"
         )
-    own = ("kind", "lease", "equivalent") if section == "executors" else ("kind",)
+    retry_s = table.get("retry_start_s", PATIENCE_S) if section == "executors" else PATIENCE_S
+    if isinstance(retry_s, bool) or not isinstance(retry_s, int | float) or not 0 <= retry_s <= _MOST_RETRY_S:
+        raise UsageError(
+            f"[{section}.{name}] in {file}: retry_start_s must be a number of seconds from 0 to {_MOST_RETRY_S:g}",
+            hint=f"write: retry_start_s = {PATIENCE_S:g}",
+        )
+    own = ("kind", "lease", "equivalent", "retry_start_s") if section == "executors" else ("kind",)
     rest = {key: value for key, value in table.items() if key not in own}
     return Declared(
         name=name,
@@ -128,4 +139,5 @@ def _declared(section: Section, name: str, table: Mapping[str, Any], file: Path 
         is_equivalent=equivalent,
         section=section,
         lease=lease,
+        retry_start_s=float(retry_s),
     )

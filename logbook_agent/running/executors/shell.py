@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from logbook_agent.model.errors import ToolError
+from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.running.programs import TooMuchOutput, close_pipes, collect, find_program, signal_group
 
 # A word that begins so lies in the home of whoever runs the program there.
@@ -38,14 +39,6 @@ class ShellAnswer:
         return lines[-1].strip()[:_SAID_CHARS] if lines else f"exit code {self.code}"
 
 
-class NoAnswer(ToolError):
-    """The machine did not answer. `is_certain`: nothing was started there."""
-
-    def __init__(self, message: str, *, cause: str, hint: str = "", is_certain: bool = False) -> None:
-        super().__init__(message, cause=cause, hint=hint)
-        self.is_certain = is_certain
-
-
 class Shell(Protocol):
     """Runs programs there. `host` names the machine as the settings do; None: this one."""
 
@@ -55,7 +48,7 @@ class Shell(Protocol):
     def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
         """Run a program to its end. A word that begins with `~/` lies in the home there.
 
-        Raises NoAnswer when the machine does not answer in time.
+        Raises Unavailable when the machine cannot be reached, NoAnswer when it does not answer in time.
         """
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any, ClassVar
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.running.executors.answers import stage_named
-from logbook_agent.running.executors.contract import Stage
+from logbook_agent.running.executors.contract import Stage, Unavailable, nothing_sent
 from logbook_agent.running.executors.remote import Places, Remote, check_places
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import Here, Shell
@@ -35,6 +36,14 @@ _TAKEN = frozenset(("BOOT_FAIL", "NODE_FAIL", "PREEMPTED"))
 _OVER = _TAKEN | {"CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "REVOKED", "TIMEOUT"}
 # The same as slurmstepd writes it where it passes the signal on.
 _SAID_TAKEN = ("DUE TO PREEMPTION", "DUE TO NODE FAILURE", "DUE TO JOB REQUEUE")
+# What sbatch says where it may accept the same job later: the head does not answer, or has no room for more jobs.
+_PASSES = re.compile(
+    "Unable to contact slurm controller|Socket timed out|Zero Bytes were transmitted|Connection (refused|reset)"
+    "|backup controller in standby|temporarily unable|temporarily unavailable|not available \\("
+    # A limit on the number of jobs, not on the size of one.
+    "|SubmitJob|\\A(?!.*(QOS|Assoc)).*job submit limit",
+    re.DOTALL,
+)
 _SCRIPT = """\
 #!/bin/sh
 if [ "${{SLURM_RESTART_COUNT:-0}}" != 0 ]; then
@@ -111,18 +120,31 @@ class Slurm(Remote):
 
     def launch(self, spool: Spool, sent: Sent, work: Work, secrets: Mapping[str, str]) -> None:
         """As `Remote.launch`. A submission that failed may have arrived all the same: Slurm is asked."""
-        made, _ = self.ask(["put", sent.folder], stdin=json.dumps({"work": encode(work)}).encode())
+        with nothing_sent():
+            made, _ = self.ask(["put", sent.folder], stdin=json.dumps({"work": encode(work)}).encode())
         if not made.get("made"):
-            return
+            raise ToolError(f"{sent.folder} already exists", cause=f"reported by {self.place}")
         # Whole paths, as they are on the login node: a node may have another home, and other programs first.
         folder, python = str(made["folder"]), str(made["python"])
         answer = self.shell.run(self._sbatch(folder), stdin=self._script(folder, python).encode())
         number = answer.out.decode("utf-8", "replace").strip().partition(";")[0]
-        job = SlurmJob(number=number, state="PENDING") if answer.code == 0 and number.isdigit() else self.job(sent)
-        if job is not None:
-            write_sent(spool, dataclasses.replace(sent, job=job.number), self.environ)
-        elif self._close(sent):
-            raise ToolError(f"sbatch did not submit {name_of(sent.folder)}", cause=answer.said)
+        if answer.code == 0 and number.isdigit():
+            write_sent(spool, dataclasses.replace(sent, job=number), self.environ)
+        elif not self.has_arrived(spool, sent):
+            kind = Unavailable if answer.code != 0 and _PASSES.search(answer.err) else ToolError
+            raise kind(f"sbatch did not submit {name_of(sent.folder)}", cause=answer.said)
+
+    def has_arrived(self, spool: Spool, sent: Sent) -> bool:
+        """As `Remote.has_arrived`. Where Slurm does not answer, a job may be there: closed to it, its folder lets no
+        worker begin."""
+        try:
+            job = self.job(sent)
+        except ToolError:
+            job = None
+        if job is None:
+            return not self._close(sent)
+        write_sent(spool, dataclasses.replace(sent, job=job.number), self.environ)
+        return True
 
     def end(self, sent: Sent) -> None:
         """As `Remote.end`: TERM to the worker, and KILL after Slurm's KillWait."""

@@ -9,23 +9,23 @@ from importlib import metadata
 from typing import Any
 
 from logbook_agent.model.errors import ToolError
+from logbook_agent.running.executors.contract import NoAnswer, Unavailable
 from logbook_agent.running.executors.remote import Places, Remote, check_places
 from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.shell import NoAnswer, ShellAnswer, as_text, private_folder, run_program
+from logbook_agent.running.executors.shell import ShellAnswer, as_text, private_folder, run_program
 from logbook_agent.running.programs import find_program
 from logbook_agent.store.workspace import Workspace
 
 # What ssh exits with when it has no connection, and a program there may, too.
 _NO_CONNECTION = 255
 _INSTALL_S = 600.0
-# Said before a command is sent.
-_BEFORE = (
-    "ssh: connect to host",
+# What ssh says before it sends a command: the first may pass, the others do not.
+_UNREACHED = ("ssh: connect to host", "Temporary failure in name resolution", "kex_exchange_identification")
+_REFUSED = (
     "ssh: Could not resolve",
     "Permission denied",
     "Host key verification failed",
     "Bad configuration option",
-    "kex_exchange_identification",
 )
 _OPTIONS = {
     "BatchMode": "yes",
@@ -61,7 +61,7 @@ class Ssh:
         """As `Shell.run`. Exit code 255 is taken for a lost connection."""
         program = find_program("ssh", self.environ)
         if program is None:
-            raise NoAnswer("ssh not found", cause="it is not on PATH", hint="install openssh-client", is_certain=True)
+            raise ToolError("ssh not found", cause="it is not on PATH", hint="install openssh-client")
         control = f"ControlPath={private_folder(self.environ)}/%C"
         settings = [word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}")]
         words = [program, *self.options, *settings, "-o", control, "--", self.host, as_text(argv)]
@@ -74,16 +74,16 @@ class Ssh:
             )
         if answer.code != _NO_CONNECTION:
             return answer
-        raise NoAnswer(
-            f"{self.host} does not answer",
-            cause=answer.said,
-            hint=f"ssh {self.host} true",
-            is_certain=any(text in answer.err for text in _BEFORE),
-        )
+        kind: type[ToolError] = NoAnswer
+        for possible, texts in ((ToolError, _REFUSED), (Unavailable, _UNREACHED)):
+            kind = possible if any(text in answer.err for text in texts) else kind
+        raise kind(f"{self.host} does not answer", cause=answer.said, hint=f"ssh {self.host} true")
 
 
 class Detached(Remote):
     """Workers that are started there at once."""
+
+    is_single = True
 
     def hello(self) -> dict[str, Any]:
         """As `Executor.hello`."""

@@ -95,6 +95,13 @@ def pool_of(workspace: Workspace, name: str) -> str | None:
     return name if named(workspace, name).is_equivalent else None
 
 
+def patience_of(workspace: Workspace, name: str) -> float:
+    """For how many seconds a refused start is tried again on the executor of this name."""
+    from logbook_agent.running.executors.settings import PATIENCE_S, is_declared, named
+
+    return named(workspace, name).retry_start_s if is_declared(workspace, name) else PATIENCE_S
+
+
 def made(workspace: Workspace, declared: Declared) -> Executor:
     """The executor of such settings. Raises UsageError for a kind that this version does not have."""
     make = KINDS.get(declared.kind)

@@ -1,0 +1,155 @@
+"""Runs on their way to an executor: recorded first, then submitted, and submitted again while they are refused for a
+reason that may pass."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Sequence
+
+from logbook_agent.model.errors import StoreError, ToolError
+from logbook_agent.model.run import Exit, Host, Run
+from logbook_agent.running.execution import Display, RunPlan, beside_others, planned_run, work_of
+from logbook_agent.running.executors.contract import Batch, Executor, NoAnswer, Submission, Unavailable
+from logbook_agent.running.executors.intake import drop
+from logbook_agent.running.executors.table import executor_named, pool_of
+from logbook_agent.running.worker.sealing import sealed
+from logbook_agent.running.worker.turns import devices_needed
+from logbook_agent.store.book import Book
+from logbook_agent.store.markers import marker_name
+from logbook_agent.store.processes import this_host
+from logbook_agent.store.spool import Seen, Spool
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.times import duration
+
+# How long after a refused start comes the next attempt: at first, and at most.
+FIRST_S, MOST_S = 1.0, 30.0
+
+
+class Sending:
+    """Runs of plans, each with its pin, that are submitted together to the executor of this name, or to `executor`,
+    which is that one kept to a machine; those of a `Batch` are made at most so many at a time.
+
+    Runs that cannot be started have ended, as never started. Whatever happens to this process meanwhile, at most one
+    worker is started for each, and its spool tells whether one was.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        book: Book,
+        plans: Sequence[tuple[RunPlan, str | None]],
+        name: str,
+        *,
+        executor: Executor | None = None,
+        at_most: int = 1,
+        patience_s: float = 0.0,
+    ) -> None:
+        self._book, self._at_most, self._patience_s = book, at_most, patience_s
+        self._executor = executor or executor_named(workspace, name)
+        if isinstance(self._executor, Batch):
+            self._executor.expect()
+        # Why they were refused last, and whether a worker may have been started all the same.
+        self._error: ToolError | None = None
+        self._is_open, self._told = False, ""
+        # By the monotonic clock: when refusals end the attempts, and when the next one is due.
+        self._until = float("inf")
+        self._next, self._pause_s = 0.0, FIRST_S
+        with contextlib.ExitStack() as stack:
+            found = [_submission(workspace, book, plan, name, self._executor, stack) for plan, _ in plans]
+            pins = [pin for _, pin in plans]
+            self._items = [dataclasses.replace(item, pin=pin) for (item, _), pin in zip(found, pins, strict=True)]
+            self.runs = book.write_runs([run for _, run in found])
+            self._claims = stack.pop_all()
+
+    @property
+    def wait_s(self) -> float:
+        """How long it is to the next attempt."""
+        return max(0.0, self._next - time.monotonic())
+
+    def attempt(self, display: Display | None = None, *, others_run: bool = False) -> bool:
+        """Submit the runs, and whether that is settled: they were submitted, or are recorded as never started.
+
+        While `others_run` there, refusals do not use up the patience: the end of one of these may make room.
+        """
+        try:
+            self._start()
+        except ToolError as error:
+            self._error, self._is_open = error, self._is_open or isinstance(error, NoAnswer)
+            now = time.monotonic()
+            self._until = float("inf") if others_run else min(self._until, now + self._patience_s)
+            if isinstance(error, NoAnswer | Unavailable) and self._patience_s and now < self._until:
+                self._next, self._pause_s = now + self._pause_s, min(MOST_S, self._pause_s * 2)
+                self._tell_waiting(error, display)
+                return False
+        else:
+            self._error = None
+        self.give_up()
+        return True
+
+    def give_up(self) -> None:
+        """Make no further attempt: runs that were refused are recorded as never started, unless that is open."""
+        if self._error is not None and not self._is_open:
+            together = zip(self._items, self.runs, strict=True)
+            self.runs = [self._never_started(item.spool, run, self._error) for item, run in together]
+        self._claims.close()
+
+    def _start(self) -> None:
+        if isinstance(self._executor, Batch):
+            self._executor.start_all(self._items, self._at_most)
+            return
+        for item in self._items:
+            self._executor.start(item.spool, item.claim, item.work, item.secrets)
+
+    def _tell_waiting(self, error: ToolError, display: Display | None) -> None:
+        """Say why the runs wait, each time the reason changes."""
+        why = error.message + (f" ({error.cause})" if error.cause else "")
+        if why == self._told:
+            return
+        self._told = why
+        for item in self._items:
+            item.spool.write_seen(Seen(stage="sent", said=why))
+        if display is not None:
+            first, more = self.runs[0], f" and {len(self.runs) - 1} more" if len(self.runs) > 1 else ""
+            what = f"{first.entry} run {first.run}{more}"
+            display.progress(f"{what} cannot start yet: {why}; trying again for {duration(self._patience_s)}")
+
+    def _never_started(self, spool: Spool, run: Run, error: ToolError) -> Run:
+        """The record of a run that the executor refused."""
+        said = f"never started: {error.message}" + (f" ({error.cause})" if error.cause else "")
+        said += f"; next: {error.hint}" if error.hint else ""
+        # Its entry may have got another number while it waited.
+        run = self._book.reread(run)
+        run = dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, said))
+        run = self._book.write_run(run)
+        drop(self._book, spool)
+        return run
+
+
+def send(workspace: Workspace, book: Book, plan: RunPlan, name: str, executor: Executor | None = None) -> Run:
+    """Record a run and submit it once."""
+    sending = Sending(workspace, book, [(plan, None)], name, executor=executor)
+    sending.attempt()
+    return sending.runs[0]
+
+
+def _submission(
+    workspace: Workspace, book: Book, plan: RunPlan, name: str, executor: Executor, stack: contextlib.ExitStack
+) -> tuple[Submission, Run]:
+    """A run with its spool, which is held until `stack` is left, and its record, which is still to be written."""
+    work, secrets = sealed(work_of(workspace, book, plan, book.new_run(plan.entry_id)), workspace.redactor)
+    work = dataclasses.replace(work, takes_turns=executor.devices is not None, devices=executor.devices or ())
+    run = dataclasses.replace(planned_run(workspace, plan, work.run), executor=name, pool=pool_of(workspace, name))
+    work = dataclasses.replace(work, spool=marker_name(run))
+    spool = book.make_spool(run)
+    claim = stack.enter_context(spool.claimed())
+    if claim is None:
+        raise StoreError(f"{spool.folder} is in use", cause="another process made it", hint="logbook doctor")
+    if executor.place is None:
+        waits = bool(devices_needed(work, workspace.environ))
+        run = dataclasses.replace(run, host=Host(name=this_host()))
+        run = beside_others(workspace, book, run, takes_turns=waits)
+    else:
+        run = dataclasses.replace(run, host=Host(name=executor.place))
+    return Submission(spool=spool, claim=claim, work=work, secrets=secrets), run
