@@ -27,7 +27,7 @@ _PAUSE_S = 0.05
 
 
 def make_runs(
-    workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests, *, waits: bool
+    workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests, *, waits: bool = False
 ) -> Iterator[Run]:
     """Make one run; where its worker vanishes, further ones in its place. The last one counts. `waits`: a refused start
     is tried again for as long as the executor's settings say."""
