@@ -31,7 +31,7 @@ def export_command(
     ] = None,
     where: Annotated[Texts, Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")] = None,
     common: Common,
-) -> None:
+) -> int:
     """Export all measured rows: CSV, Parquet, JSON, HTML, MLflow, W&B offline, Trackio.
 
     Rows that do not count are exported, too, with the reason. Example: logbook export --as parquet --out rows.parquet
@@ -41,8 +41,7 @@ def export_command(
     book = space.book(entry_ids[0] if entry_ids else None)
     asked = dict(parse_pair(text, "--where") for text in where or ())
     if form == "html":
-        _report(space, book, entry_ids or where, out, as_json=common.as_json)
-        return
+        return _report(space, book, entry_ids or where, out, as_json=common.as_json)
     found = exported(read(space, book), entry_ids=entry_ids or (), where=asked)
     space.warnings += [f"not exported: {message}" for message in found.damaged]
     if not found.rows:
@@ -50,7 +49,7 @@ def export_command(
     if out == "-":
         _print(found, book, form)
         emit("export", None, "", as_json=False, warnings=space.warnings)
-        return
+        return 0
     place = place_of(space, book, form, out)
     write(found, book.header, place)
     opens = how_to_open(place, book.topic)
@@ -71,6 +70,7 @@ def export_command(
     emit("export", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
     if opens and not common.as_json:
         say(f"next: {opens}")
+    return 0
 
 
 def _check(form: str, out: str | None, *, as_json: bool) -> None:
@@ -86,8 +86,8 @@ def _check(form: str, out: str | None, *, as_json: bool) -> None:
         )
 
 
-def _report(space: Workspace, book: Book, chosen: object, out: str | None, *, as_json: bool) -> None:
-    """The page of the logbook, as `logbook report` makes it."""
+def _report(space: Workspace, book: Book, chosen: object, out: str | None, *, as_json: bool) -> int:
+    """Export the page of the logbook, as `logbook report` makes it; the exit code."""
     from logbook_agent.report.page import page_file
     from logbook_agent.report.write import write_report
 
@@ -100,10 +100,11 @@ def _report(space: Workspace, book: Book, chosen: object, out: str | None, *, as
     place = place_of(space, book, "html", out)
     check_replaceable(place)
     with building(place) as folder:
-        write_report(space, folder, [book])
+        done = write_report(space, folder, [book])
     page = str(place.path / page_file(book.topic))
     data = {"as": "html", "path": str(place.path), "open_with": page}
     emit("export", data, f"report: {page}", as_json=as_json, warnings=space.warnings)
+    return 1 if done.left_out else 0
 
 
 def _print(found: Exported, book: Book, form: str) -> None:

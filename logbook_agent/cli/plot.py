@@ -61,13 +61,14 @@ def plot_command(
     if out is not None:
         _check_one(chosen)
         _write(out.absolute(), chosen[0])
-        files = {chosen[0].key: str(out)}
-    elif wanted is None and metric is None and not kind:
-        files = {plot.figure.key: space.shown(plot.path) for plot in keep_all(found)}
+        files, missing = {chosen[0].key: str(out)}, {}
     else:
-        files = {plot.figure.key: space.shown(plot.path) for plot in keep(found, chosen)}
-    data = [_data(figure, files[figure.key]) for figure in chosen]
-    text = "\n".join(f"{files[figure.key]}: {figure.title}" for figure in chosen)
+        plots = keep_all(found) if wanted is None and metric is None and not kind else keep(found, chosen)
+        files = {plot.figure.key: space.shown(plot.path) for plot in plots if not plot.missing}
+        missing = {plot.figure.key: plot.missing for plot in plots if plot.missing}
+    data = [_data(figure, files.get(figure.key), missing.get(figure.key)) for figure in chosen]
+    text = "\n".join(f"{files[figure.key]}: {figure.title}" for figure in chosen if figure.key in files)
+    space.warnings += [f"not drawn: {f.title}: {missing[f.key]}" for f in chosen if f.key in missing]
     emit("plot", data, text, as_json=common.as_json, warnings=space.warnings)
 
 
@@ -137,12 +138,13 @@ def _names(chosen: list[Figure], metric: str | None) -> dict[str | None, list[st
     return found
 
 
-def _data(figure: Figure, file: str) -> dict[str, Any]:
+def _data(figure: Figure, file: str | None, missing: str | None) -> dict[str, Any]:
     return {
         "key": figure.key,
         "kind": figure.kind.value,
         "title": figure.title,
         "file": file,
+        "missing": missing,
         "x": {"name": figure.x.name, "unit": figure.x.unit, "log": figure.x.log},
         "y": {"name": figure.y.name, "unit": figure.y.unit, "log": figure.y.log},
         "series": [

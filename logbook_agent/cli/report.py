@@ -18,10 +18,11 @@ def report_command(
     ] = None,
     no_logs: Annotated[bool, Option("--no-logs", help="Do not copy the logs of the runs next to the pages.")] = False,
     common: Common,
-) -> None:
+) -> int:
     """Write an HTML page for each logbook, and an index.
 
     With -L, write only the page of that logbook; the index lists all. The pages need no server and no network.
+    Exit code: 1 when an entry or a logbook cannot be read and is left out.
     Example: logbook report --out public
     """
     # Few commands draw or write HTML.
@@ -30,7 +31,8 @@ def report_command(
     space = common.space()
     books = [space.book()] if common.logbook else None
     folder = (space.cwd / Path(out).expanduser()).absolute() if out is not None else None
-    paths = write_report(space, folder, books, logs=not no_logs)
-    data = {"index": str(paths[0]), "pages": list(map(str, paths[1:]))}
-    text = "\n".join(space.shown(path) for path in paths)
+    done = write_report(space, folder, books, logs=not no_logs)
+    data = {"index": str(done.index), "pages": list(map(str, done.pages)), "left_out": done.left_out}
+    text = "\n".join(space.shown(path) for path in (done.index, *done.pages))
     emit("report", data, text, as_json=common.as_json, warnings=space.warnings)
+    return 1 if done.left_out else 0

@@ -5,14 +5,17 @@ A case is ranked by the median of its runs. One lucky run of a case that was mea
 
 from __future__ import annotations
 
+import bisect
+import heapq
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from logbook_agent.findings.measured import baseline_cases, unit_of
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.header import Baseline, Metric
 from logbook_agent.model.stats import median
+from logbook_agent.model.stats.summary import middle_of
 from logbook_agent.model.units import common
 
 # One case: `value` (the median of its runs), `low`, `high`, `runs`, `unit`; `entries` it was measured in, of which
@@ -81,7 +84,8 @@ def _tried(thread: Thread, metric: Metric) -> list[tuple[Summary, dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestStep:
-    """The best case of an entry, and of all entries up to it: one that was measured again, with all its runs so far."""
+    """The best case of an entry, and of all entries up to it: one that was measured again, with all its runs so far. Of
+    `so_far` there are `value`, `low`, `high`, `runs`, `entry`, `label` and `config`."""
 
     own: CaseBest
     so_far: CaseBest
@@ -89,22 +93,57 @@ class BestStep:
 
 def course(thread: Thread, metric: Metric) -> list[BestStep]:
     """How the best came about, entry by entry that measured a metric; the last one is what `bests` says."""
-    baseline, choose = thread.header.baseline, max if metric.direction == "max" else min
+    baseline, sign = thread.header.baseline, -1 if metric.direction == "max" else 1
     by_entry: dict[str, list[tuple[Summary, dict[str, Any]]]] = {}
     for summary, case in _tried(thread, metric):
         by_entry.setdefault(summary["id"], []).append((summary, case))
-    found: dict[str, list[tuple[Summary, dict[str, Any]]]] = {}
-    values: dict[str, float] = {}
+    found: dict[str, _Grown] = {}
+    # The cases from the best to the worst, of equal ones the first; one whose value has changed is in it anew.
+    order: list[tuple[float, int, str]] = []
     steps = []
     for tried in by_entry.values():
         for summary, case in tried:
-            found.setdefault(case["key"], []).append((summary, case))
-        for key in {case["key"]: None for _, case in tried}:
-            values[key] = median([value for _, case in found[key] for value in case["values"]])
-        own = choose(tried, key=lambda one: median(one[1]["values"]))
-        top = choose(values, key=lambda key: values[key])
-        steps.append(BestStep(own=_case([own], baseline), so_far=_case(found[top], baseline)))
+            found.setdefault(case["key"], _Grown(place=len(found))).add(summary, case)
+        for key in {case["key"] for _, case in tried}:
+            heapq.heappush(order, (sign * middle_of(found[key].values), found[key].place, key))
+        own = min(tried, key=lambda one: sign * median(one[1]["values"]))
+        while sign * middle_of(found[order[0][2]].values) != order[0][0]:
+            heapq.heappop(order)
+        steps.append(BestStep(own=_case([own], baseline), so_far=found[order[0][2]].case()))
     return steps
+
+
+@dataclass(slots=True)
+class _Grown:
+    """A case as entry after entry measures it. `place`: in the order of first measurements. `values` are sorted."""
+
+    place: int
+    values: list[float] = field(default_factory=list)
+    entry: str = ""
+    told: dict[str, Any] | None = None
+    labels: set[str | None] = field(default_factory=set)
+
+    def add(self, summary: Summary, case: dict[str, Any]) -> None:
+        self.entry = self.entry or summary["id"]
+        for value in case["values"]:
+            bisect.insort(self.values, value)
+        if self.told is None or (case["config"] and not self.told["config"]):
+            self.told, self.labels = case, set()
+        if case["config"] or not self.told["config"]:
+            self.labels.add(case["label"])
+
+    def case(self) -> CaseBest:
+        """What `_case` says of it, as far as `BestStep` has it."""
+        told = self.told or {"label": None, "config": {}}
+        return {
+            "value": middle_of(self.values),
+            "low": self.values[0],
+            "high": self.values[-1],
+            "runs": len(self.values),
+            "entry": self.entry,
+            "label": told["label"] if len(self.labels) == 1 else None,
+            "config": told["config"],
+        }
 
 
 def _case(own: Sequence[tuple[Summary, dict[str, Any]]], baseline: Baseline | None) -> CaseBest:

@@ -1,6 +1,7 @@
 """Every error a user can meet, and the exit code that goes with it.
 
 LogbookError                 1  checked, and does not hold
+├── CannotDraw               1  a plot whose data has no picture
 ├── UsageError               2  nothing was done
 │   ├── NotFound                an ID, logbook, label or file that does not exist
 │   └── Taken                   a topic, prefix or ID that already exists
@@ -47,6 +48,16 @@ class LogbookError(Exception):
         """Say what happened in other words, for a caller that knows more."""
         self.message = message
         self.args = (message,)
+
+
+class CannotDraw(LogbookError):
+    """`why`: without the title of the plot."""
+
+    code = "cannot_draw"
+
+    def __init__(self, message: str, *, why: str, cause: str = "", hint: str = "") -> None:
+        super().__init__(message, cause=cause, hint=hint)
+        self.why = why
 
 
 class UsageError(LogbookError):

@@ -61,6 +61,8 @@ def _figures_of(found: Findings, entry: Entry | None) -> tuple[Figure, ...]:
 
 
 def _missing(book: Book, figure: Figure) -> str:
+    if figure.missing:
+        return f"not drawn: {figure.missing}"
     try:
         with open_file(book.plot_path(figure.key), within=book.root) as file:
             start = file.read(_START_BYTES)
@@ -71,6 +73,8 @@ def _missing(book: Book, figure: Figure) -> str:
 
 def _picture(book: Book, figure: Figure) -> str:
     title = md.escape(md.one_line(figure.title)).replace("[", "\\[").replace("]", "\\]")
+    if figure.missing:
+        return f"{title}: not drawn: {md.escape(md.one_line(figure.missing))}"
     return f"![{title}]({book.folder.name}/plots/{figure.key}.svg)"
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from logbook_agent.findings.plots.figure import Figure
+from logbook_agent.findings.plots.undrawn import failure
+from logbook_agent.model.errors import CannotDraw, LogbookError
 from logbook_agent.plots.drawing import rendered
 from logbook_agent.plots.layout import lay_out
 from logbook_agent.plots.markup import marked
@@ -16,6 +18,18 @@ def svg(figure: Figure, *, inline: bool = False) -> str:
     an element of class `mark` with `data-entry`, `data-series`, `data-x`, `data-y`, `data-low`, `data-high` and
     `data-n`, and its title says it in words.
 
-    Raises UsageError where matplotlib is not installed.
+    Raises UsageError where matplotlib is not installed, and CannotDraw for a figure that has no picture.
     """
-    return marked(rendered(figure, lay_out(figure)), figure, inline=inline)
+    if figure.missing:
+        raise _cannot(figure, figure.missing)
+    try:
+        return marked(rendered(figure, lay_out(figure)), figure, inline=inline)
+    except LogbookError:
+        raise
+    except Exception as error:
+        raise _cannot(figure, failure(error)) from error
+
+
+def _cannot(figure: Figure, why: str) -> CannotDraw:
+    hint = f"logbook table {figure.entry}" if figure.entry is not None else "logbook table"
+    return CannotDraw(f"{figure.title}: not drawn: {why}", why=why, cause="its data has no picture", hint=hint)

@@ -10,7 +10,7 @@ from pathlib import Path
 from logbook_agent.findings.plots.choose import figures, named, named_of_thread, of_thread
 from logbook_agent.findings.plots.figure import Figure
 from logbook_agent.findings.read import Findings
-from logbook_agent.model.errors import StoreError
+from logbook_agent.model.errors import CannotDraw, StoreError
 from logbook_agent.plots.draw import svg
 from logbook_agent.plots.markup import is_ours
 from logbook_agent.store.files import make_folder, remove, write_text
@@ -19,19 +19,27 @@ from logbook_agent.store.reading import read_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptPlot:
-    """`changed`: its picture is another one than before."""
+    """`changed`: its picture is another one than before. `missing`: why there is none."""
 
     figure: Figure
     path: Path
     changed: bool
+    missing: str = ""
 
 
 def keep(findings: Findings, found: Iterable[Figure]) -> list[KeptPlot]:
-    """Draw figures into their files; one that would be as it is stays untouched. Raises UsageError where matplotlib is
-    not installed, and StoreError for a file that cannot be written."""
+    """Draw figures into their files; one that would be as it is stays untouched. Of a figure that has no picture an
+    earlier one is removed. Raises UsageError where matplotlib is not installed, and StoreError for a file that cannot
+    be written."""
     book, kept = findings.book, []
     for figure in found:
-        path, text = book.plot_path(figure.key), svg(figure)
+        path = book.plot_path(figure.key)
+        try:
+            text = svg(figure)
+        except CannotDraw as error:
+            _remove(findings, [figure.key])
+            kept.append(KeptPlot(figure=figure, path=path, changed=False, missing=error.why))
+            continue
         changed = _content(findings, figure.key) != text
         if changed:
             make_folder(book.plots_folder, within=book.root)

@@ -56,7 +56,7 @@ def card(findings: Findings) -> PageSection:
         title=one_line(header.title),
         goal=Markup(as_html(header.goal)) if header.goal else None,  # noqa: S704 - escaped there
         claims=[claim_values(claim) for claim in findings.settled[:_SHOWN_CLAIMS]],
-        counts=counts(header, findings.summaries),
+        counts=counts(header, findings.summaries, len(findings.unreadable)),
         closed=header.closing is not None,
     )
 

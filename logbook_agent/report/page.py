@@ -44,13 +44,15 @@ class PageSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A page without what surrounds it. `entries` are the IDs of the sections that stand for entries."""
+    """A page without what surrounds it. `entries` are the IDs of the sections that stand for entries; `damaged` says of
+    each entry that is left out why it cannot be read."""
 
     topic: str
     title: str
     sections: tuple[PageSection, ...]
     entries: tuple[str, ...]
     foot: str
+    damaged: tuple[str, ...] = ()
 
 
 # The index over all logbooks; and the page of a logbook whose topic is `index` (a topic has no dot).
@@ -103,6 +105,7 @@ def page(
         sections=(*sections, *made, PageSection(id="facts", html=_facts(facts))),
         entries=tuple(section.id for section in made),
         foot=thread.foot(header, workspace.now()),
+        damaged=tuple(damaged),
     )
 
 

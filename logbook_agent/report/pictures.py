@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from logbook_agent.findings.plots.figure import Figure
+from logbook_agent.model.errors import CannotDraw
 from logbook_agent.plots.draw import svg
 from logbook_agent.plots.texts import exact
 
@@ -38,17 +39,23 @@ def drawn(order: Sequence[str]) -> Sequence[str]:
 
 
 def pictures(found: Iterable[Figure], *, most: int | None = _OF_AN_ENTRY) -> list[dict[str, Any]]:
-    """Figures as the templates take them. Raises UsageError where matplotlib is not installed."""
+    """Figures as the templates take them: with an `svg`, or with the reason why there is none. Raises UsageError where
+    matplotlib is not installed."""
     return [_picture(figure) for figure in list(found)[:most]]
 
 
 # A live view asks for the same figures again and again.
 @functools.lru_cache(maxsize=_KEPT)
 def _picture(figure: Figure) -> dict[str, Any]:
+    try:
+        drawn_svg = Markup(svg(figure, inline=True))  # noqa: S704 - written by an XML library from escaped values
+    except CannotDraw as error:
+        return {"key": figure.key, "title": figure.title, "missing": error.why}
     return {
         "key": figure.key,
         "title": figure.title,
-        "svg": Markup(svg(figure, inline=True)),  # noqa: S704 - written by an XML library from escaped values
+        "missing": "",
+        "svg": drawn_svg,
         "columns": [{"name": name, "numeric": name in _NUMERIC} for name in _COLUMNS],
         "rows": [
             [series.name, *(_number(v) for v in (point.x, point.y, point.low, point.high)), point.n, point.entry]

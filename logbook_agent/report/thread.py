@@ -69,10 +69,12 @@ def _summary(around: Around, damaged: Sequence[str]) -> dict[str, Any]:
     findings, header = around.findings, around.findings.header
     claims = findings.settled
     doubts = [*findings.doubts, *(f"cannot be read: {message}" for message in damaged[:_SHOWN_WARNINGS])]
+    if len(damaged) > _SHOWN_WARNINGS:
+        doubts.append(f"{len(damaged) - _SHOWN_WARNINGS:,} more cannot be read: logbook doctor names them")
     return {
         "title": one_line(header.title),
         "goal": around.html(header.goal) if header.goal else None,
-        "counts": counts(header, findings.summaries),
+        "counts": counts(header, findings.summaries, len(damaged)),
         "words": around.html(header.summary) if header.summary else None,
         "closed": _closed(around),
         "warnings": doubts,
@@ -83,13 +85,15 @@ def _summary(around: Around, damaged: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def counts(header: Header, summaries: Sequence[Summary]) -> list[tuple[str, str]]:
-    """The facts below a title, each a name with its number."""
+def counts(header: Header, summaries: Sequence[Summary], unreadable: int) -> list[tuple[str, str]]:
+    """The facts below a title, each a name with its number. `unreadable`: how many entries are left out."""
     runs = sum(s["runs"] for s in summaries)
     found = [
         (f"entr{'y' if len(summaries) == 1 else 'ies'}", f"{len(summaries):,}"),
         (f"run{'s' * (runs != 1)}", f"{runs:,}"),
     ]
+    if unreadable:
+        found.append(("cannot be read", f"{unreadable:,}"))
     if header.stop_criteria:
         met = sum(c.met for c in header.stop_criteria)
         found.append(("criteria met", f"{met} of {len(header.stop_criteria)}"))

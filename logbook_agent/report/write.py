@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.findings.read import Findings, read
@@ -25,19 +26,28 @@ _GENERATOR = b'<meta name="generator" content="logbook-agent">'
 _HEAD_BYTES = 1000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFiles:
+    """The files of a report. `left_out`: how many entries and logbooks could not be read."""
+
+    index: Path
+    pages: tuple[Path, ...]
+    left_out: int
+
+
 def write_report(
     workspace: Workspace, folder: Path | None = None, books: Sequence[Book] | None = None, *, logs: bool = True
-) -> list[Path]:
+) -> ReportFiles:
     """Write the page of each logbook of `books` (None: of all of the root) and the index over all into a folder (None:
-    `.report` in the root); the paths of what was written, the index first. For `logbook report` and
-    `logbook export --as html`.
+    `.report` in the root). For `logbook report` and `logbook export --as html`.
 
     A page is `TOPIC.html`; beside it, where `logs` says so, lie the logs that are on this machine, as
     `TOPIC/logs/ID-RUN.txt`. Pages of an earlier report are replaced, other files are left alone. A logbook that cannot
-    be read is said in the index and warned about. Raises NotFound without a logbook, UsageError where `folder` is none,
-    Taken where a file of somebody else has the name of a page, and StoreError.
+    be read is said in the index, an entry on its page; both are warned about. Raises NotFound without a logbook,
+    UsageError where `folder` is none, Taken where a file of somebody else has the name of a page, and StoreError.
     """
-    target = workspace.root / OWN if folder is None else folder
+    # Whoever names a folder chooses where it leads; below the root nothing is written through a link.
+    target, within = (workspace.root / OWN, workspace.root) if folder is None else (folder, folder)
     all_books = workspace.books()
     if not all_books:
         raise NotFound(
@@ -51,26 +61,33 @@ def write_report(
             cause="logbook report writes several files into a folder",
             hint="logbook report --out DIR",
         )
-    make_folder(target, within=target)
+    make_folder(target, within=within)
     if folder is None:
-        write_text(target / ".gitignore", "*\n", within=target, derived=True)
+        write_text(target / ".gitignore", "*\n", within=within, derived=True)
     else:
         for name in (INDEX, *(page_file(book.topic) for book in (all_books if books is None else books))):
             _check_replaceable(target / name, target)
     wanted = {book.topic for book in (all_books if books is None else books)}
-    found, damaged, paths = [], [], []
+    found, damaged, pages, left_out = [], [], [], 0
     for book in all_books:
         try:
             findings = read(workspace, book)
             if book.topic in wanted:
-                paths.append(_write_page(workspace, findings, target, logs=logs))
+                path, missing = _write_page(workspace, findings, target, within, logs=logs)
+                pages.append(path)
+                if missing:
+                    left_out += missing
+                    workspace.warnings.append(
+                        f"{missing:,} {'entries' if missing > 1 else 'entry'} of {book.topic} cannot be read and"
+                        f" {'are' if missing > 1 else 'is'} left out of its page: logbook doctor"
+                    )
             found.append(findings)
         except StoreError as error:
             damaged.append(f"{book.topic}: {error.message}")
     workspace.warnings += [f"left out of the report: {message}" for message in damaged]
     text = index_document(workspace, found, damaged)
-    write_text(target / INDEX, text, within=target, derived=True)
-    return [target / INDEX, *paths]
+    write_text(target / INDEX, text, within=within, derived=True)
+    return ReportFiles(index=target / INDEX, pages=tuple(pages), left_out=left_out + len(damaged))
 
 
 def _check_replaceable(path: Path, within: Path) -> None:
@@ -87,20 +104,23 @@ def _check_replaceable(path: Path, within: Path) -> None:
         )
 
 
-def _write_page(workspace: Workspace, findings: Findings, target: Path, *, logs: bool) -> Path:
+def _write_page(
+    workspace: Workspace, findings: Findings, target: Path, within: Path, *, logs: bool
+) -> tuple[Path, int]:
+    """Where the page is, and how many entries it leaves out."""
     book = findings.book
     path = target / page_file(book.topic)
-    made = page(workspace, findings, log_href=_copies(book, target) if logs else _none)
+    made = page(workspace, findings, log_href=_copies(book, target, within) if logs else _none)
     text = document(made, above=INDEX)
-    write_text(path, text, within=target, derived=True)
-    return path
+    write_text(path, text, within=within, derived=True)
+    return path, len(made.damaged)
 
 
 def _none(entry_id: str, run: int) -> str | None:
     return None
 
 
-def _copies(book: Book, target: Path) -> Callable[[str, int], str | None]:
+def _copies(book: Book, target: Path, within: Path) -> Callable[[str, int], str | None]:
     """What copies the log of a run beside the page, once, and gives its address there; None where there is no log."""
     folder = target / book.topic / _LOGS
 
@@ -111,9 +131,9 @@ def _copies(book: Book, target: Path) -> Callable[[str, int], str | None]:
         name = f"{entry_id}-{run:02d}.txt"
         copy = folder / name
         if not _is_newer(copy, log):
-            make_folder(folder, within=target)
+            make_folder(folder, within=within)
             pieces = (piece.encode("utf-8", "replace") for piece in _readable(log, book.root))
-            write_pieces(copy, pieces, within=target, durable=False, derived=True)
+            write_pieces(copy, pieces, within=within, durable=False, derived=True)
         return f"{book.topic}/{_LOGS}/{name}"
 
     return href

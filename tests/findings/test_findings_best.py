@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from logbook_agent.findings.best import bests, course
+from logbook_agent.findings.thread import Thread
+from logbook_agent.model.entry import RELATIONS
+from logbook_agent.model.header import Header, Metric
 from tests.conftest import Cli
 
 TARGET = json.dumps({"target": {"metric": "tflops", "at_least": 1}})
@@ -189,3 +194,32 @@ def test_what_the_entry_of_the_baseline_measured_beside_it_is_a_gain(started: Cl
     # What the baseline itself measured again is none.
     measure(started, 130, "--id", "MOE-000")
     assert (best(started)["value"], best(started)["is_baseline"]) == (115, True)
+
+
+def test_the_course_of_the_best_is_what_all_runs_up_to_each_entry_say() -> None:
+    """Entry by entry against the best of a thread that ends there."""
+    metric = Metric(name="t", direction="max")
+    entries = []
+    for number in range(60):
+        draw = random.Random(number)
+        trials = [
+            {"key": key, "unit": None, "values": [float(draw.randint(0, 4)) for _ in range(draw.randint(1, 3))],
+             "config": draw.choice([{}, {"k": key}]), "label": draw.choice([None, "a"]), "run": 1, "in_sweep": None,
+             "config_left_out": 0, "apart": {}, "fresh": False, "of": [], "runs": [1]}
+            for key in draw.sample("abcde", draw.randint(1, 3))
+        ]  # fmt: skip
+        entries.append(
+            {
+                **dict.fromkeys(RELATIONS),
+                "state": "finished",
+                "settled": True,
+                "aliases": [],
+                "id": f"B-{number:03d}",
+                "measured": {"t": {"trials": trials}},
+            }
+        )
+    header = Header(topic="b", title="B", prefix="B", opened="2026-02-10T10:00:00+00:00", metrics=(metric,))
+    for number, step in enumerate(course(Thread(header, entries), metric), 1):
+        [best] = bests(Thread(header, entries[:number]))
+        assert best.other is not None
+        assert step.so_far == {name: best.other[name] for name in step.so_far}

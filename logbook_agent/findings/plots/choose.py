@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from logbook_agent.findings.plots.compared import compared_figures
 from logbook_agent.findings.plots.figure import Figure, FigureKind
 from logbook_agent.findings.plots.predicted import predicted, roofline
 from logbook_agent.findings.plots.sweep import metrics_of, noise, rows_of, sweep
 from logbook_agent.findings.plots.thread import thread_figures
+from logbook_agent.findings.plots.undrawn import attempted, failure, undrawn
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import Entry, parse_plot
 from logbook_agent.model.errors import StoreError
+from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 
 
@@ -34,32 +37,58 @@ def of_thread(findings: Findings, metric: str | None = None) -> tuple[Figure, ..
 def _all(findings: Findings, metric: str | None) -> Iterator[Figure]:
     yield from thread_figures(findings.thread, metric)
     for record in findings.counting:
-        with contextlib.suppress(StoreError):  # a record of another entry that it is compared with
-            yield from of_entry(findings, record, metric)
+        yield from of_entry(findings, record, metric)
 
 
 def of_entry(findings: Findings, record: Record, metric: str | None = None) -> Iterator[Figure]:
-    """The figures of one entry."""
-    header = findings.header
-    found = list(compared_figures(record.id, findings.kept(record.entry), header.metrics, metric))
+    """The figures of one entry; one that cannot be drawn says why."""
+    try:
+        yield from list(_of_entry(findings, record, metric))
+    except Exception as error:  # noqa: BLE001  whatever it is: the other entries have their plots
+        yield undrawn(FigureKind.SWEEP, failure(error), entry=record.id, metric=metric)
+
+
+def _of_entry(findings: Findings, record: Record, metric: str | None) -> Iterator[Figure]:
+    header, owner = findings.header, record.id
+    try:
+        found = list(compared_figures(owner, findings.kept(record.entry), header.metrics, metric))
+    except StoreError as error:  # a record of another entry that it is compared with
+        found = [undrawn(FigureKind.CONTROLS, error.message, entry=owner, metric=metric)]
     # A comparison over an axis shows the curve already.
-    shown = {figure.y.name for figure in found if figure.kind is FigureKind.CONTROLS}
+    shown = {figure.y.name for figure in found if figure.kind is FigureKind.CONTROLS and not figure.missing}
     asked = {one.axis for one in record.entry.comparisons if one.axis is not None}
-    rows = rows_of(record)
-    if rows is not None:
-        for name, unit in metrics_of(rows, header.metrics, metric):
-            curve = sweep(rows, name, unit, header.metrics, compared=asked) if name not in shown else None
-            yield from filter(None, (curve, noise(rows, name, unit, header.metrics)))
+    for kind, name, make in (*_of_rows(record, header.metrics, metric, shown, asked), *_foretold(findings, record)):
+        if kind in (FigureKind.PREDICTED, FigureKind.ROOFLINE) and metric not in (None, name):
+            continue
+        if (figure := attempted(make, kind, entry=owner, metric=name)) is not None:
+            yield figure
     yield from found
-    if findings.predictions.exist and metric in (None, "time_s", "tflops"):
-        checks = findings.predictions.checks
-        made = (
-            predicted(record.id, checks.of_entry.get(record.id, [])) if metric != "tflops" else None,
-            roofline(record, checks.checked_by(record.id)) if metric != "time_s" else None,
-        )
-        yield from filter(None, made)
-    elif metric in (None, "tflops") and (roof := roofline(record, [])) is not None:
-        yield roof
+
+
+_Made: TypeAlias = tuple[FigureKind, str, Callable[[], Figure | None]]
+
+
+def _of_rows(
+    record: Record, declared: Sequence[Metric], metric: str | None, shown: Collection[str], asked: Collection[str]
+) -> Iterator[_Made]:
+    """What is made of the rows of an entry alone."""
+    rows = rows_of(record)
+    if rows is None:
+        return
+    for name, unit in metrics_of(rows, declared, metric):
+        if name not in shown:
+            yield FigureKind.SWEEP, name, functools.partial(sweep, rows, name, unit, declared, compared=asked)
+        yield FigureKind.NOISE, name, functools.partial(noise, rows, name, unit, declared)
+
+
+def _foretold(findings: Findings, record: Record) -> Iterator[_Made]:
+    """What is made of an entry's rows and of the predictions of its thread."""
+    checks = findings.predictions.checks if findings.predictions.exist else None
+    if checks is not None:
+        own = checks.of_entry.get(record.id, [])
+        yield FigureKind.PREDICTED, "time_s", functools.partial(predicted, record.id, own)
+    checked = checks.checked_by(record.id) if checks is not None else []
+    yield FigureKind.ROOFLINE, "tflops", functools.partial(roofline, record, checked)
 
 
 def named(findings: Findings, entry: Entry) -> tuple[Figure, ...]:

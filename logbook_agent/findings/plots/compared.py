@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 
-from logbook_agent.findings.plots.figure import Figure
+from logbook_agent.findings.plots.figure import Figure, FigureKind
 from logbook_agent.findings.plots.in_time import pairs, ratios
 from logbook_agent.findings.plots.judged import judged_cases
 from logbook_agent.findings.plots.over_cases import controls, crossover
+from logbook_agent.findings.plots.undrawn import attempted
 from logbook_agent.findings.trust import Answered
 from logbook_agent.model.header import Metric
+
+_MADE = {
+    FigureKind.CONTROLS: controls,
+    FigureKind.CROSSOVER: crossover,
+    FigureKind.PAIRS: pairs,
+    FigureKind.RATIOS: ratios,
+}
 
 
 def compared_figures(
@@ -19,8 +28,9 @@ def compared_figures(
     for one in kept:
         for name in _metrics(one, metric):
             judged = judged_cases(one, name)
-            for made in (controls, crossover, pairs, ratios):
-                if (figure := made(entry_id, one, judged, declared)) is not None:
+            for kind, made in _MADE.items():
+                make = functools.partial(made, entry_id, one, judged, declared)
+                if (figure := attempted(make, kind, entry=entry_id, metric=name)) is not None:
                     yield figure
 
 

@@ -74,7 +74,8 @@ class PlotAxis:
 class Figure:
     """`key` is stable while the entry is: it names files and anchors (`moe-i8-003-sweep-tflops`; lower-case letters,
     digits and `-` alone). `note` states n, what the intervals are and what is left out. `entries`: the IDs that it
-    draws from; `entry`: whose figure it is, None of one of the whole thread."""
+    draws from; `entry`: whose figure it is, None of one of the whole thread. `missing`: why it cannot be drawn; such a
+    figure has no series."""
 
     key: str
     kind: FigureKind
@@ -85,6 +86,7 @@ class Figure:
     note: str
     entries: tuple[str, ...]
     entry: str | None = None
+    missing: str = ""
 
     @property
     def digest(self) -> str:

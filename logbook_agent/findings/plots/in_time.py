@@ -14,9 +14,11 @@ from logbook_agent.findings.plots.judged import (
     change_said,
     finite,
     title_of,
+    unjudged,
     unsettled,
     verdicts_of,
 )
+from logbook_agent.findings.plots.undrawn import undrawn
 from logbook_agent.findings.plots.words import (
     NAME_CHARS,
     counted,
@@ -88,7 +90,12 @@ def _lasting(runs: Sequence[RunKey]) -> str:
 
 def ratios(entry_id: str, one: Answered, judged: Sequence[JudgedCase], declared: Sequence[Metric]) -> Figure | None:
     """The change in every pair in order of time, beside the interval of the verdict."""
-    judged = [j for j in judged if j.m.interleaved]
+    paired = [j for j in judged if j.m.interleaved]
+    judged = [j for j in paired if not unjudged(j)]
+    if paired and not judged:
+        why = "; ".join(dict.fromkeys(filter(None, map(unjudged, paired))))
+        return undrawn(FigureKind.RATIOS, why, entry=entry_id, metric=paired[0].m.metric)
+    left = "".join(f" Left out: {j.name}, {unjudged(j)}." for j in paired if unjudged(j))
     order = {at: n for n, at in enumerate(sorted({at for j in judged for at, _, _ in _changes(j)}), 1)}
     if not order:
         return None
@@ -143,7 +150,7 @@ def ratios(entry_id: str, one: Answered, judged: Sequence[JudgedCase], declared:
         x=PlotAxis(name="pair, in time order"),
         y=PlotAxis(name=f"change of {metric}", unit="%"),
         series=(*extra, *series),
-        note=f"{counted(count, 'pair')}, one mark each; {_band(judged)}.{verdicts}{unsettled(one)}",
+        note=f"{counted(count, 'pair')}, one mark each; {_band(judged)}.{verdicts}{left}{unsettled(one)}",
         entries=one.asked.entries,
         entry=entry_id,
     )

@@ -69,6 +69,13 @@ def finite(*values: float | None) -> bool:
     return all(value is not None and math.isfinite(value) for value in values)
 
 
+def unjudged(j: JudgedCase) -> str:
+    """Why a case has no ratio, in the words of its judgement; empty where it has one."""
+    if j.m.judgement is None or j.m.judgement.effect is not None:
+        return ""
+    return "; ".join(j.m.reasons)
+
+
 def unsettled(one: Answered) -> str:
     return f" This settles nothing, because it rests on {' and '.join(one.uncounted)}." if one.uncounted else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from logbook_agent.findings.best import CaseBest, course
 from logbook_agent.findings.plots.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
 from logbook_agent.findings.plots.sweep import SPREAD
+from logbook_agent.findings.plots.undrawn import attempted
 from logbook_agent.findings.plots.words import counted, is_wide, key, metric_axis, name_of, shown, span_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Metric, metric_named
@@ -25,7 +27,10 @@ def thread_figures(thread: Thread, metric: str | None) -> Iterator[Figure]:
     declared = thread.header.metrics
     for one in (m for m in declared if m.primary or m.name == metric):
         if metric in (None, one.name):
-            yield from filter(None, (best(thread, one), noise_floors(thread, one)))
+            for kind, make in ((FigureKind.BEST, best), (FigureKind.NOISE, noise_floors)):
+                made = attempted(functools.partial(make, thread, one), kind, entry=None, metric=one.name)
+                if made is not None:
+                    yield made
 
 
 def best(thread: Thread, metric: Metric) -> Figure | None:

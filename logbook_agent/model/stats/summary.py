@@ -17,7 +17,11 @@ def median(samples: Sequence[float]) -> float:
         return samples[0]
     if any(map(math.isnan, samples)):
         return math.nan
-    ordered = sorted(samples)
+    return middle_of(sorted(samples))
+
+
+def middle_of(ordered: Sequence[float]) -> float:
+    """The median of numbers that are sorted."""
     middle = len(ordered) // 2
     if len(ordered) % 2:
         return ordered[middle]

@@ -92,8 +92,10 @@ _LOOSE = (
     rf"[!=]=\s*[a-z0-9_.-]*(?:{_PARTS})",
     rf"-[a-z0-9_.-]*(?:[ =]\s*[\"']?[a-z0-9_.-]*)?(?:{_PARTS}|token|auth|pat)[a-z0-9_.-]*[\"']?\s",
 )
-# Texts up to this size are searched for each keyword in turn.
+# Texts up to this size are searched for each keyword in turn, until so many were that RE2's pattern, which takes
+# milliseconds to compile, is worth it.
 _SMALL_BYTES = 4096
+_FEW_TEXTS = 50
 _SHORT_BYTES = 128
 # RE2 looks for so many first characters of a known secret: a line with no more than these is only looked at in vain.
 _NEEDLE_START = 24
@@ -113,6 +115,7 @@ class Gate:
         self._extra = tuple(n.lower().encode() for n in extra_names)
         extra = tuple((name, _END) for name in self._extra)
         self._triggers = tuple((lit, re.escape(lit) + rest) for lit, rest in _TRIGGERS + extra)
+        self._small_texts = 0
         # In a line that is not complete, even the start of a secret counts.
         named = (lit for lit, _ in _NAMED if len(lit) > 2)
         self._starts = (b"----", b":/", *self._keywords, *named, *self._extra)
@@ -125,6 +128,11 @@ class Gate:
         """The same, with the colours that stand in a line as they are."""
         if len(data) > _SMALL_BYTES:
             return bool(self._flagged(data))
+        self._small_texts += 1
+        if self._small_texts > _FEW_TEXTS:
+            return self._shapes.search(data) is not None or (
+                _names().search(data) is not None and self.names_value(data.lower())
+            )
         low = data.lower()
         return (
             self._has_keyword(low)

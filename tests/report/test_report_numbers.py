@@ -1,0 +1,118 @@
+"""Rows with any numbers, through every command that reads them: none fails, and each says what it leaves out."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given
+from hypothesis import strategies as st
+
+from logbook_agent.model.entry import Comparison, Design, Entry
+from logbook_agent.model.header import Header, Metric
+from logbook_agent.model.run import Exit, Host, Measurement, Row, Run
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import create
+from tests.breadth import examples
+from tests.conftest import Cli
+
+VALUES = st.sampled_from((0.0, -0.0, -1.5, 1.0, 1.25, 3e7, 1e308, -1e308, 1e-308, 5e-324))
+# Of one run: one value, a few, or thousands of them.
+SAMPLES = st.one_of(st.lists(VALUES, min_size=1, max_size=3), st.tuples(VALUES, VALUES).map(lambda two: [*two] * 1500))
+SIDES = st.lists(st.tuples(SAMPLES, SAMPLES), min_size=1, max_size=7)
+READERS = (
+    "list", "status", "show N-000", "table", "table N-000 --csv", "compare N-000 --axis mode", "criteria", "tried",
+    "search none", "predictions", "render", "plot", "plot N-000 --json", "report", "export --as html --out page",
+    "export --as csv", "export --as json", "export --as parquet", "sync --offline out", "doctor",
+)  # fmt: skip
+
+
+def filled(root: Path, pairs: list[tuple[list[float], list[float]]]) -> Book:
+    """A logbook with an A/B of two modes, a case of its own, and a further metric without a direction."""
+    metrics = (Metric(name="tflops", direction="max", unit="TF/s"), Metric(name="time_s", direction="min", unit="s"))
+    opened = "2026-02-10T10:00:00+00:00"
+    header = Header(topic="numbers", title="Numbers", prefix="N", opened=opened, metrics=metrics)
+    book = create(root, header, durable=False)
+    asked = Comparison(references=("N-000",), axis="mode", base_value="none")
+    design = Design(seed=1, rounds=len(pairs))
+    book.write_entry(Entry(id="N-000", title="A/B", opened=opened, design=design, comparisons=(asked,)))
+    book.write_entry(Entry(id="N-001", title="Runs", opened=opened))
+    order, number = random.Random(1), {"N-000": 0, "N-001": 0}
+    for at, (base, other) in enumerate(pairs):
+        sides = [("N-000", "none", base), ("N-000", "int8", other)]
+        order.shuffle(sides)
+        for entry, mode, samples in [*sides, ("N-001", "none", base)]:
+            number[entry] += 1
+            book.run_folder(entry, number[entry]).mkdir(parents=True)
+            book.write_run(run(entry, number[entry], at, mode, samples))
+    return book
+
+
+def run(entry: str, number: int, repeat: int, mode: str, samples: list[float]) -> Run:
+    measured = {
+        "tflops": Measurement(samples=tuple(samples), unit="TF/s", direction="max"),
+        "time_s": Measurement(samples=tuple(reversed(samples)), unit="s", direction="min"),
+        "loss": Measurement(samples=tuple(samples[:1])),
+    }
+    when = f"2026-02-10T{10 + number // 60:02d}:{number % 60:02d}"
+    return Run(
+        entry=entry,
+        run=number,
+        repeat=repeat + 1,
+        argv=("bench", "--mode", mode),
+        cwd=".",
+        host=Host(name="host", os="Linux", cpu="cpu", cores=2, memory_bytes=10**10),
+        config={"mode": mode},
+        started=f"{when}:00+00:00",
+        ended=f"{when}:30+00:00",
+        duration_s=30.0,
+        exit=Exit(code=0),
+        rows=(Row(config={"mode": mode, "tokens": samples[0]}, metrics=measured, observations={"x": samples[-1]}),),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.hypothesis
+@examples(12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@given(pairs=SIDES)
+@example(pairs=[([0.0], [2.0])] * 6)
+@example(pairs=[([1e308], [1e-308])] * 6)
+@example(pairs=[([1.0], [-1.0])] * 2 + [([1.0], [1.01])] * 6)
+def test_every_reader_and_page_bears_any_numbers(
+    cli: Cli, folder: Path, pairs: list[tuple[list[float], list[float]]]
+) -> None:
+    for left in folder.iterdir():
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    filled(folder / "logbooks", pairs)
+    for words in READERS:
+        answer = cli(*words.split())
+        assert answer.code in (0, 1), (words, answer)
+        assert "Traceback" not in answer.err, (words, answer.err)
+
+
+def test_a_page_says_which_plot_a_zero_leaves_out_and_why(cli: Cli, folder: Path) -> None:
+    filled(folder / "logbooks", [([0.0], [2.0])] * 2)
+    why = "base run 1 is 0: a ratio needs values above zero"
+    drawn = cli("plot", "N-000")
+    assert drawn.code == 0, drawn
+    assert why in drawn.err
+    assert cli("report").code == 0
+    assert f"not drawn: {why}" in (folder / "logbooks/.report/numbers.html").read_text()
+    asked = cli("plot", "N-000", "--kind", "ratios", "--metric", "tflops", "--out", "x.svg")
+    assert (asked.code, why in asked.err) == (1, True)
+
+
+def test_a_page_counts_all_entries_that_it_leaves_out(cli: Cli, folder: Path) -> None:
+    book = filled(folder / "logbooks", [([1.0], [2.0])])
+    for number in range(2, 40):
+        book.entry_path(f"N-{number:03d}").write_text("format: 1\nid: [")
+    answer = cli("report")
+    assert answer.code == 1
+    assert "38 entries of numbers cannot be read" in answer.err
+    page = (folder / "logbooks/.report/numbers.html").read_text()
+    assert "28 more cannot be read: logbook doctor names them" in page
+    assert "<b>38</b> cannot be read" in page
+    assert "<b>38</b> cannot be read" in (folder / "logbooks/.report/index.html").read_text()
+    assert cli("export", "--as", "html", "--out", "page").code == 1
