@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from logbook_agent.model.run import Row, Run
 
-# Fewer runs than this are read as fast as they are looked up; those of an entry that has more are kept.
+# Fewer runs than this are read as fast as they are looked up in the index: they are kept in this process alone.
 _LEAST = 10
 _SHARED = frozenset(("format", "entry", "cwd", "launcher", "env", "code", "host", "devices", "software", "exit"))
 # What a text that does not fit raises; those of the codec and of JSON are ValueErrors.
@@ -89,9 +89,7 @@ class RunsIndex:
     def runs(self, entry_id: str, stamps: Mapping[int, Stamp]) -> dict[int, Run]:
         """Those of these runs of an entry that have not changed since they were kept."""
         known = self._known.setdefault(entry_id, {})
-        if not self._is_worth_it(stamps):
-            return {}
-        if any(number not in known or known[number][0] != stamp for number, stamp in stamps.items()):
+        if self._is_worth_it(stamps) and any(number not in known or known[number][0] != stamp for number, stamp in stamps.items()):
             known.update(self._load(entry_id, stamps))
         return {number: known[number][1] for number, stamp in stamps.items() if _holds(known.get(number), stamp)}
 
@@ -100,15 +98,13 @@ class RunsIndex:
     ) -> None:
         """Keep runs that were read, unless they changed a moment ago, and with `numbers` forget all others of the
         entry. When that cannot be done now, the next reader will do it."""
-        if not self._is_worth_it(numbers if numbers is not None else read):
-            return
         settled = {number: found for number, found in read.items() if are_settled([found[0]])}
         known = self._known.setdefault(entry_id, {})
         known.update(settled)
         gone = set(known) - set(numbers) if numbers is not None else set()
         for number in gone:
             del known[number]
-        if not settled and not gone:
+        if not (settled or gone) or not self._is_worth_it(numbers if numbers is not None else read):
             return
 
         def act(database: sqlite3.Connection) -> None:
