@@ -362,16 +362,25 @@ def test_a_thread_that_is_closed_anew_has_one_final_summary() -> None:
     assert len(server.comments) == 3, "what a person edited stays, and the new words are told beside it"
 
 
-def test_of_two_final_summaries_the_older_stays() -> None:
-    """Two machines closed the thread at one time."""
+def test_of_two_summaries_the_older_stays() -> None:
+    """Two machines tagged and closed the thread at one time."""
     server, header, entries = posted(1)
-    sync(Client(server, "ada"), entries, header, final="f1").run()
-    first = max(server.comments)
-    again = server.add_comment("ada", server.comments[first].body)
-    assert plan_of(server, entries, header, final="f1") == (Delete(comment=again.id, of=first),)
-    sync(Client(server, "ada"), entries, header, final="f1").run()
-    assert max(server.comments) == first
-    assert plan_of(server, entries, header, final="f1") == ()
+    more = {"snapshots": (("v1", "a" * 40),), "final": "f1"}
+    sync(Client(server, "ada"), entries, header, **more).run()
+    _, snapshot, final = server.comments
+    again = [server.add_comment("ada", server.comments[number].body).id for number in (snapshot, final)]
+    assert plan_of(server, entries, header, **more) == (
+        Delete(comment=again[0], of=snapshot),
+        Delete(comment=again[1], of=final),
+    )
+    sync(Client(server, "ada"), entries, header, **more).run()
+    assert list(server.comments)[1:] == [snapshot, final]
+
+
+def test_an_account_is_known_in_any_case() -> None:
+    server, _, entries = posted(2)
+    assert plan_of(server, entries, Header({"ADA"}, managed=True)) == ()
+    assert len(plan_of(server, entries, Header({"bob"}, managed=True))) == 1
 
 
 def test_an_issue_that_shows_another_logbook_is_not_closed() -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.store.index_file import opened, problem_of
+from logbook_agent.store.index import Index, Stamp
+from logbook_agent.store.index_file import RACY_NS, opened, problem_of
 from logbook_agent.store.tried import TriedIndex
 from tests.conftest import Cli
 
@@ -64,10 +65,12 @@ def test_a_link_is_not_followed(tmp_path: Path, end: str) -> None:
     assert not (tmp_path / f".index.sqlite{end}").is_symlink()
 
 
-def test_a_hard_link_is_not_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ["CREATE TABLE mine (x)", ""])
+def test_a_hard_link_is_not_written(tmp_path: Path, content: str) -> None:
     precious = tmp_path / "precious.sqlite"
+    precious.touch()
     with closing(sqlite3.connect(precious)) as database, database:
-        database.execute("CREATE TABLE mine (x)")
+        database.execute(content)
     before = precious.read_bytes()
     os.link(precious, tmp_path / ".index.sqlite")
     TriedIndex(tmp_path / ".index.sqlite", within=tmp_path).keep(KEYS)
@@ -124,3 +127,26 @@ def test_a_command_line_with_a_foreign_index_says_the_same(started: Cli, folder:
     with opened(index, index.parent) as database:
         database.execute("INSERT INTO about VALUES ('version', 'x')")
     assert [started(*words).out for words in (["list"], ["status"])] == wanted
+
+
+def test_a_summary_of_what_changed_a_moment_ago_is_not_kept(tmp_path: Path) -> None:
+    """A second change within one tick of the clock could not be told from the first."""
+    now = time.time_ns()
+    old = now - 2 * RACY_NS
+    stamps = {
+        "MOE-000": Stamp((old, 1), old, ((1, old, 1),)),
+        "MOE-001": Stamp((now, 1), old, ()),
+        "MOE-002": Stamp((old, 1), now, ()),
+        "MOE-003": Stamp((old, 1), old, ((1, old, 1), (2, now, 1))),
+    }
+    index = Index(tmp_path / "index", tmp_path, "1")
+    index.save({entry_id: (stamp, {"id": entry_id}) for entry_id, stamp in stamps.items()}, stamps)
+    index.load()
+    assert {i: index.get(i, stamp) for i, stamp in stamps.items()} == {
+        **dict.fromkeys(stamps),
+        "MOE-000": {"id": "MOE-000"},
+    }
+    assert index.get("MOE-000", Stamp((old, 2), old, ((1, old, 1),))) is None
+    index.save({}, ["MOE-001"])
+    index.load()
+    assert index.known == {}, "an entry that is gone is forgotten"

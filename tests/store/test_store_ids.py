@@ -1,0 +1,94 @@
+"""IDs that were reserved once are never given out again, and which reservations lead to nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.model.errors import StoreError
+from logbook_agent.store import ids
+from logbook_agent.store.ids import Reservations, highest, reservations_of, reserve, voids
+from logbook_agent.store.processes import create_time
+
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Reservations:
+    return Reservations(folder=tmp_path / "ids", within=tmp_path)
+
+
+def test_the_highest_is_by_number(tmp_path: Path) -> None:
+    assert highest(["MOE-999", "MOE-1000", "MOE-0", "OTHER-2000", "MOE-I8-3000", "x"], "MOE") == 1000
+    assert highest(["MOE-999", "MOE-1000"], "MOE") == 1000
+    assert highest(["MOE-000"], "MOE") == 0
+    assert highest(["MOE-x", "OTHER-1"], "MOE") == -1
+
+
+def test_an_id_follows_all_entries_reservations_and_runs(place: Reservations, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    assert reserve(place, "MOE", [], b"{}", runs=runs) == "MOE-000"
+    # Somebody else's ID, of which only the reservation is known here.
+    (place.folder / "MOE-004").touch()
+    assert reserve(place, "MOE", ["MOE-002"], b"{}", runs=runs) == "MOE-005"
+    assert reserve(place, "MOE", ["MOE-007"], b"{}", runs=runs) == "MOE-008"
+    # Of an entry that was deleted its runs are left.
+    (runs / "MOE-009").mkdir(parents=True)
+    assert reserve(place, "MOE", [], b"mine", runs=runs) == "MOE-010"
+    assert (place.folder / "MOE-010").read_bytes() == b"mine"
+
+
+def test_reservations_without_an_entry(place: Reservations, tmp_path: Path) -> None:
+    """Those of another worktree, and those whose command goes on, may still get one."""
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    mine = {"root": str(tmp_path), "pid": gone.pid, "started": 1000.0, "at": "2026-02-10"}
+    alive = {**mine, "pid": os.getpid(), "started": create_time(os.getpid())}
+    owners = {
+        "MOE-000": mine,
+        "MOE-001": mine,
+        "MOE-002": {**mine, "root": "/elsewhere"},
+        "MOE-003": alive,
+        "MOE-004": {**mine, "host": "another-host"},
+        "MOE-1000": {},
+        "MOE-999": {**alive, "started": 1000.0},
+        "README": mine,
+    }
+    place.folder.mkdir()
+    for name, owner in owners.items():
+        (place.folder / name).write_text(json.dumps(owner))
+    found = voids(place, tmp_path, "MOE", ["MOE-000"])
+    assert [(v.id, v.at) for v in found] == [("MOE-001", "2026-02-10"), ("MOE-999", "2026-02-10"), ("MOE-1000", None)]
+
+
+def test_roots_of_one_repository_have_places_of_their_own(git: Git, folder: Path) -> None:
+    places = [reservations_of(folder / root, "MOE") for root in ("a/b", "a%2Fb", "a%252Fb")]
+    assert len({p.folder for p in places}) == 3
+    assert {p.within for p in places} == {folder / ".git"}
+
+
+@pytest.mark.parametrize(
+    ("refused", "is_own"), [(errno.EROFS, True), (errno.EACCES, True), (errno.EPERM, True), (errno.ENOSPC, False)]
+)
+def test_a_git_folder_that_cannot_be_written(
+    git: Git, folder: Path, monkeypatch: pytest.MonkeyPatch, refused: int, *, is_own: bool
+) -> None:
+    def fails(path: Path, *, within: Path) -> None:
+        raise StoreError(f"cannot write {path}", cause="a test") from OSError(refused, "refused")
+
+    monkeypatch.setattr(ids, "make_folder", fails)
+    root = folder / "logbooks"
+    if not is_own:
+        with pytest.raises(StoreError, match="cannot write"):
+            reservations_of(root, "MOE")
+        return
+    found = reservations_of(root, "MOE")
+    assert dataclasses.replace(found, warning=None) == Reservations(folder=root / ".ids/MOE", within=root)
+    assert found.warning == f"{folder}/.git is read-only: IDs are not shared with other worktrees of this clone"

@@ -1,0 +1,62 @@
+"""Which process is which: a number alone names none for good; and work that is spread over forks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from logbook_agent.store import processes
+from logbook_agent.store.processes import alive, create_time, is_alive, on_all_cores
+
+
+@pytest.fixture
+def child() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        yield process
+        process.kill()
+
+
+def test_a_process_is_known_by_when_it_started(child: subprocess.Popen[bytes]) -> None:
+    started = create_time(child.pid)
+    assert started is not None
+    assert abs(started - time.time()) < 60
+    assert alive(child.pid, started)
+    assert alive(child.pid, started + 1), "the boot time is read anew now and then"
+    assert alive(child.pid, None)
+    assert not alive(child.pid, started - 3), "its number was another's then"
+    child.kill()
+    until = time.monotonic() + 10
+    while alive(child.pid, started) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not alive(child.pid, None), "nobody has waited for it, and it does no more"
+    child.wait()
+    assert create_time(child.pid) is None
+
+
+def test_a_process_that_plain_data_names() -> None:
+    me = {"pid": os.getpid(), "started": create_time(os.getpid())}
+    assert is_alive(me)
+    assert is_alive({**me, "host": os.uname().nodename})
+    assert not is_alive({**me, "started": 1000.0})
+    assert is_alive({**me, "started": 1000.0, "host": "another-host"}), "it cannot be told from here"
+    for pid in (0, -1, 2**31, "1", None):
+        assert not is_alive({"pid": pid})
+
+
+def test_work_that_a_fork_fails_at_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    here = os.getpid()
+
+    def make(number: int) -> int:
+        if number == 1500 and os.getpid() != here:
+            raise OSError("no memory")
+        return 2 * number
+
+    items = range(3 * processes._LEAST)
+    assert on_all_cores(items, make) == [2 * number for number in items]
+    with pytest.raises(ZeroDivisionError):
+        on_all_cores(items, lambda number: 1 // (2500 - number))

@@ -1,0 +1,51 @@
+"""Records as they are written and read: nothing that could not be read again, and nothing that measures nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.errors import RecordError, StoreError
+from logbook_agent.store import records
+from logbook_agent.store.parse import parse_yaml
+from logbook_agent.store.records import check_format, dump_yaml, run_of, write_entry
+
+
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029", "\r", "\t", " "])
+def test_text_with_another_end_of_line_comes_back(end: str) -> None:
+    for text in (f"a{end}b", f"a{end}\nb\n", f"{end}a\n{end}"):
+        assert parse_yaml(dump_yaml({"text": text}), "f.yaml") == {"text": text}
+
+
+def test_what_is_too_long_to_be_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "moe/entries/MOE-000.yaml"
+    path.parent.mkdir(parents=True)
+    entry = Entry(id="MOE-000", title="t", opened="2026-02-10T10:43:00+00:00")
+    write_entry(path, entry)
+    size = path.stat().st_size
+    monkeypatch.setattr(records, "PROSE_BYTES", size)
+    write_entry(path, entry)
+    monkeypatch.setattr(records, "PROSE_BYTES", size - 1)
+    with pytest.raises(StoreError, match=f"would have {size} bytes"):
+        write_entry(path, entry)
+    assert path.stat().st_size == size
+
+
+def test_a_measurement_has_a_sample() -> None:
+    row = '{"metrics": {"t": {"samples": [%s]}}}'
+    text = '{"entry": "MOE-000", "run": 1, "argv": ["x"], "started": "2026-02-10", "rows": [' + row + "]}"
+    place = Path("/r/logbooks/moe/runs/MOE-000/01/run.json")
+    assert run_of((text % "1.5").encode(), place).rows[0].metrics["t"].samples == (1.5,)
+    with pytest.raises(RecordError, match="expected at least one sample, got none"):
+        run_of((text % "").encode(), place)
+
+
+def test_the_next_format_is_refused() -> None:
+    path = Path("/r/logbooks/moe/logbook.yaml")
+    assert check_format({"format": 1}, path) == check_format({}, path) == 1
+    for number, hint in ((2, "upgrade with"), (0, "logbook migrate")):
+        with pytest.raises(RecordError) as caught:
+            check_format({"format": number}, path)
+        assert caught.value.hint.startswith(hint)
