@@ -115,6 +115,24 @@ def test_cap_ends_the_log_but_not_the_count(tmp_path: Path) -> None:
     assert output.tail == ("line 8 is long", "line 9 is long")
 
 
+def test_output_that_reaches_the_cap_at_its_end_is_cut(tmp_path: Path) -> None:
+    log = log_in(tmp_path, max_bytes=10)
+    log.feed("stdout", b"0123456789")
+    log.feed("stdout", b"+")
+    assert log.finish().truncated
+    (tmp_path / "whole").mkdir()
+    whole = log_in(tmp_path / "whole", max_bytes=10)
+    whole.feed("stdout", b"0123456789")
+    assert not whole.finish().truncated
+
+
+def test_what_a_progress_bar_drew_before_is_not_shown(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    for data in (b"50%", b"\r100%\n", b"x" * 100_000, b"\rdone\n", b"99%\r", b"over\n"):
+        log.feed("stdout", data)
+    assert log.finish().tail == ("100%", "done", "over")
+
+
 def test_full_disk_is_a_problem_not_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = log_in(tmp_path)
     log.feed("stdout", b"kept\n")

@@ -1,0 +1,48 @@
+"""Which reports are one case: by config, failure and unit; and which line belongs to which JSON row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from logbook_agent.model.run import Failure, Measurement, Row
+from logbook_agent.running.results.fold import fold, merge_lines
+
+
+def row(value: float = 1.0, unit: str | None = None, **config: Any) -> Row:
+    return Row(config=config, metrics={"t": Measurement(samples=(value,), unit=unit)})
+
+
+def folded(*rows: Row) -> list[Row]:
+    problems: list[str] = []
+    found = fold(rows, problems.append, explicit=True)
+    assert problems == []
+    return found
+
+
+def test_a_case_that_failed_is_apart_from_one_that_did_not() -> None:
+    failed = Row(config={"a": 1}, failed=Failure(reason="oom", message="no memory"))
+    passed = Row(config={"a": 1})
+    assert folded(failed, passed, failed, passed) == [failed, passed]
+
+
+def test_a_value_without_a_unit_is_a_sample_of_the_row_that_has_one() -> None:
+    for first, second in ((row(1, "s"), row(2)), (row(1), row(2, "s"))):
+        assert folded(first, second) == [Row(metrics={"t": Measurement(samples=(1, 2), unit="s")})]
+    assert folded(row(1, "s"), row(2, "ms"), row(3, "s"), row(4, "ms")) == [
+        Row(metrics={"t": Measurement(samples=(1, 3), unit="s")}),
+        Row(metrics={"t": Measurement(samples=(2, 4), unit="ms")}),
+    ]
+
+
+def test_what_the_run_has_for_all_rows_joins_no_line_to_one() -> None:
+    """`seed` is the run's: that both have it says nothing of `a` and `b`."""
+    json, line = row(a=1, seed=7), row(2, b=2, seed=7)
+    assert merge_lines([json], [line], {"seed": 7}) == [json, line]
+    more = Row(config={"a": 1, "seed": 7}, labels={"note": "x"})
+    assert merge_lines([json], [more], {"seed": 7}) == [
+        Row(config=json.config, metrics=json.metrics, labels=more.labels)
+    ]
+    alone = Row(config={"seed": 7}, labels={"note": "x"})
+    assert merge_lines([json], [alone], {"seed": 7}) == [
+        Row(config=json.config, metrics=json.metrics, labels=more.labels)
+    ]
