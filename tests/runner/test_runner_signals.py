@@ -105,6 +105,6 @@ def test_who_does_not_end_with_its_leader_is_killed() -> None:
     with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True) as leader:
         assert leader.stdout is not None
         left = int("".join(leader.stdout.readline() for _ in range(2)).replace("ready", ""))
-        last = end_group(Process(pid=leader.pid, started=create_time(leader.pid)), graces=Graces(interrupt_s=5))
-        assert last == signal.SIGINT
+        graces = Graces(interrupt_s=0.2, terminate_s=0.2)
+        assert end_group(Process(pid=leader.pid, started=create_time(leader.pid)), graces=graces) == signal.SIGKILL
         assert wait_until(lambda: not is_running(left))
