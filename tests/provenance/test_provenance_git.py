@@ -124,6 +124,15 @@ def test_what_a_user_configured_changes_nothing(repo: Path) -> None:
     assert facts(repo) == before
 
 
+def test_the_name_of_an_untracked_file_is_part_of_the_identity(repo: Path) -> None:
+    found = set()
+    for name in ("one.py", "two.py"):
+        (repo / name).write_text("1\n")
+        found.add(facts(repo, "python", name).code.identity)
+        (repo / name).unlink()
+    assert len(found) == 2
+
+
 def test_an_untracked_file_that_the_command_names_is_code(repo: Path) -> None:
     plain = identity(repo)
     (repo / "ignored").mkdir()

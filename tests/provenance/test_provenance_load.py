@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,17 @@ def test_what_others_took_meanwhile(tmp_path: Path) -> None:
     # 1000 of 2000 ticks were used, of which next to none by this process; 120 were stolen.
     assert found.others == pytest.approx(0.5, abs=0.05)
     assert (found.stolen, found.throttled) == (0.06, True)
+
+
+def test_what_the_run_itself_took_is_not_of_others(tmp_path: Path) -> None:
+    root = _root(tmp_path, stat="cpu  100 0 100 700 50 0 0 50 0 0\n")
+    # Up to now this process took 5 s more than it had then.
+    before = counters(root)
+    before = replace(before, own_s=before.own_s - 5)
+    _root(root, stat="cpu  1100 0 100 1580 50 0 0 50 0 0\n")
+    found = until_now(Contention(cores=2), before, root)
+    ticks = 5 * os.sysconf("SC_CLK_TCK")
+    assert found.others == pytest.approx((1000 - ticks) / 1880, abs=0.02)
 
 
 def test_a_short_run_does_not_tell_parts(tmp_path: Path) -> None:

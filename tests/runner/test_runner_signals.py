@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -77,26 +76,6 @@ def test_a_small_command_of_a_large_tool_has_no_peak() -> None:
     held[::4096] = b"1" * len(held[::4096])
     outcome, _ = sh("true")
     assert outcome.peak_memory_bytes is None
-
-
-@pytest.mark.slow
-def test_a_member_that_nobody_waits_for_is_no_reason_to_kill(tmp_path: Path) -> None:
-    """The group has ended when all that is left of it are processes that wait to be reaped."""
-    code = """
-import os, sys, time
-if os.fork() == 0:
-    time.sleep(60)
-os.setsid()
-open(sys.argv[1], "w").write(str(os.getpid()))
-time.sleep(60)
-"""
-    place = tmp_path / "pid"
-    script = f"{sys.executable} -c '{code}' {place} >/dev/null 2>&1 & wait"
-    outcome, _ = sh(script, timeout_s=1.0, graces=Graces(interrupt_s=5))
-    os.kill(int(place.read_text()), signal.SIGKILL)
-    assert outcome.exit.timeout
-    assert outcome.problems == ()
-    assert outcome.duration_s < 4
 
 
 @pytest.mark.slow
