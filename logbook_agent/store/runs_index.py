@@ -89,7 +89,9 @@ class RunsIndex:
     def runs(self, entry_id: str, stamps: Mapping[int, Stamp]) -> dict[int, Run]:
         """Those of these runs of an entry that have not changed since they were kept."""
         known = self._known.setdefault(entry_id, {})
-        if self._is_worth_it(stamps) and any(number not in known or known[number][0] != stamp for number, stamp in stamps.items()):
+        if self._is_worth_it(stamps) and any(
+            number not in known or known[number][0] != stamp for number, stamp in stamps.items()
+        ):
             known.update(self._load(entry_id, stamps))
         return {number: known[number][1] for number, stamp in stamps.items() if _holds(known.get(number), stamp)}
 
