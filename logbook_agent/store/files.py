@@ -11,6 +11,7 @@ import fcntl
 import glob
 import hashlib
 import os
+import secrets
 import shutil
 import stat
 import tempfile
@@ -51,26 +52,37 @@ def write_pieces(
     private: bool = False,
 ) -> None:
     """`write_atomic` for what is too much to be held at once."""
-    check_target(path, within)
-    temporary: str | None = None
+    temporary: Path | None = None
     try:
         with _told(path):
-            descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+            descriptor, temporary = _beside(path, within, private=private)
             with os.fdopen(descriptor, "wb") as handle:
                 handle.writelines(pieces)
                 handle.flush()
                 if durable:
                     os.fsync(handle.fileno())
-            # mkstemp makes files private; a record is as readable as what a text editor would write.
-            if not private:
-                Path(temporary).chmod(0o666 & ~_umask())
-            Path(temporary).replace(path)
+            temporary.replace(path)
             temporary = None
             if durable and not derived:
                 _sync_folder(path.parent)
     finally:
         if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
+
+
+def _beside(path: Path, within: Path, *, private: bool = False) -> tuple[int, Path]:
+    """A new file that is to take the place of `path`: its descriptor, and where it is."""
+    check_target(path, within)
+    made = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    return _opened(made, within, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666), made
+
+
+def _opened(path: Path, within: Path | None, flags: int, mode: int = 0o666) -> int:
+    """The descriptor of a file that is written: no other function opens one. Below `within` no link is followed; None:
+    the user's environment names the file. Raises StoreError for a place outside, else OSError."""
+    if within is not None:
+        check_place(path, within)
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
 
 
 def write_together(files: Sequence[tuple[Path, bytes]], *, within: Path) -> None:
@@ -87,19 +99,17 @@ def _write_some(files: Sequence[tuple[Path, bytes]], within: Path) -> None:
     with contextlib.ExitStack() as stack:
         written = []
         for path, data in files:
-            check_target(path, within)
             with _told(path):
-                descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-                stack.callback(Path(temporary).unlink, missing_ok=True)
+                descriptor, temporary = _beside(path, within)
+                stack.callback(temporary.unlink, missing_ok=True)
                 handle = stack.enter_context(os.fdopen(descriptor, "wb"))
                 handle.write(data)
                 handle.flush()
-                Path(temporary).chmod(0o666 & ~_umask())
                 written.append((path, temporary, descriptor))
         _sync([(path, descriptor) for path, _, descriptor in written])
         for path, temporary, _ in written:
             with _told(path):
-                Path(temporary).replace(path)
+                temporary.replace(path)
         folders = []
         for path in {path.parent: path for path, *_ in written}.values():
             folders.append((path, os.open(path.parent, os.O_RDONLY)))
@@ -155,10 +165,9 @@ def fill(path: Path, data: bytes, *, within: Path, name: Path | None = None) -> 
 
 def create_exclusive(path: Path, data: bytes, *, within: Path) -> bool:
     """Create `path` with `data` unless it exists; False when it does."""
-    check_place(path, within)
     with _told(path):
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            descriptor = _opened(path, within, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         except FileExistsError:
             return False
     with os.fdopen(descriptor, "wb") as handle:
@@ -168,14 +177,13 @@ def create_exclusive(path: Path, data: bytes, *, within: Path) -> bool:
 
 def create_log(path: Path, *, within: Path) -> int:
     """The descriptor of a new file for output; never of an earlier one, which would be lost. Raises OSError, too."""
-    check_place(path, within)
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    return _opened(path, within, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
 
 
 def append_text(path: Path, text: str) -> None:
     """Add to the end of a file that the user's environment names, such as $GITHUB_OUTPUT; it need not exist."""
     with _told(path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        descriptor = _opened(path, None, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     with os.fdopen(descriptor, "wb") as handle:
         handle.write(text.encode("utf-8", "replace"))
 
@@ -184,7 +192,7 @@ def open_lock(path: Path, *, within: Path) -> int:
     """The descriptor of a lock file, which is created when it is missing."""
     check_target(path, within)
     with _told(path):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        descriptor = _opened(path, within, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)

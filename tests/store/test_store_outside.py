@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -21,17 +22,22 @@ from tests.conftest import Cli
 SECRET = "SECRET-WORD"
 
 FOLDERS = ["", "entries", "runs", "runs/MOE-000", "runs/MOE-000/01", "runs/MOE-001", "open", "backups"]
+# Folders that hold nothing but what is made of the records.
+MADE = ["plots", "exports", "../.report"]
 FILES = [
     "logbook.yaml", "entries/MOE-000.yaml", "entries/MOE-001.yaml", "runs/MOE-000/01/run.json",
     "runs/MOE-000/01/output.log", "runs/MOE-000/sweep.csv", "runs/MOE-000/sweep.log", "open/MOE-000.01", ".lock",
     "open/.sync.lock", ".index.sqlite", ".index.sqlite-journal", ".index.sqlite-wal", "../moe.md", "../.gitignore",
-    "../.gitattributes",
+    "../.gitattributes", "../.report/index.html", "../.report/moe.html", "../.report/.gitignore", "exports/moe.csv",
+    "exports/.gitignore", "plots/moe-001-noise-tflops.svg",
+    "plots/thread-best-tflops.svg",
 ]  # fmt: skip
 COMMANDS = [
     ["list"], ["status"], ["show", "MOE-000"], ["show", "MOE-000", "--log"], ["search", "one"], ["table", "MOE-000"],
     ["sync", "--offline", "out"], ["note", "--title", "n"], ["edit", "MOE-000", "--next", "q"],
     ["run", "--id", "MOE-000", "--", "true"], ["render", "--discard-edits"], ["absorb"], ["doctor", "--fix"],
-    ["prune", "--keep-days", "0"], ["migrate"],
+    ["prune", "--keep-days", "0"], ["migrate"], ["report"], ["export", "--as", "csv"], ["export", "--as", "html"],
+    ["plot"],
 ]  # fmt: skip
 
 
@@ -93,6 +99,34 @@ def test_a_folder_that_is_a_link(one: Cli, folder: Path, outside: Path, tmp_path
     if name not in ("backups", "runs/MOE-001"):
         assert codes["doctor"] == 1
         assert codes["run"] == (0 if name == "runs/MOE-000/01" else 3)
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.slow
+def test_a_folder_of_what_is_made_that_is_a_link(one: Cli, folder: Path, outside: Path, name: str) -> None:
+    assert one("run", "--repeat", "3", "--", "echo", "RESULT tflops=1").code == 0
+    before = picture(outside)
+    linked(folder / "logbooks/moe" / name, outside)
+    words = {"plots": ["plot"], "exports": ["export", "--as", "html"], "../.report": ["report"]}[name]
+    answer = one(*words)
+    assert (answer.code, "is a symbolic link" in answer.err) == (3, True)
+    assert picture(outside) == before
+
+
+@pytest.mark.slow
+def test_the_walk_knows_every_place_that_is_written(one: Cli, folder: Path) -> None:
+    assert one("run", "--repeat", "3", "--", "echo", "RESULT tflops=1").code == 0
+    for words in COMMANDS:
+        one(*words)
+    top = folder / "logbooks/moe"
+    found = {os.path.relpath(path, top) for path in (folder / "logbooks").rglob("*")}
+    # One entry and one run stand for all.
+    alike = {re.sub(r"/0\d", "/01", re.sub(r"MOE-\d+", "MOE-000", name)) for name in found}
+    known = {os.path.normpath(name) for name in (*FOLDERS, *MADE, *FILES)} | {"..", "../moe"}
+    left = {name for name in alike - known if name.replace("MOE-000", "MOE-001") not in known}
+    # In these all is new, or has tests of its own.
+    fresh = ("backups/", "exports/moe-html", "../.report/moe", "../.ids")
+    assert {name for name in left if not name.startswith(fresh)} == set()
 
 
 @pytest.mark.parametrize("to", ["output.log", "new"])
