@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
+from logbook_agent.findings.plots.words import counted
 from logbook_agent.model.codec import decode
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Device
 from logbook_agent.running.confirmed import confirm, open_claims
-from logbook_agent.running.executors.check import Checked, check, install_on
+from logbook_agent.running.executors.check import Checked, check, install_on, prune_on
 from logbook_agent.running.executors.settings import LOCAL, declared
 from logbook_agent.store.reading import manual
 
@@ -26,6 +28,9 @@ def executors_command(
     ] = None,
     install: Annotated[
         bool, Option("--install", help="Create the Python environment for workers on each machine named.")
+    ] = False,
+    prune: Annotated[
+        bool, Option("--prune", help="Remove synced trees and files of collected runs from each machine named.")
     ] = False,
     offline: Annotated[bool, Option("--offline", help="List them without contacting any machine.")] = False,
     common: Common,
@@ -46,15 +51,16 @@ def executors_command(
             hint=f"describe it in your settings: {manual('how-to/ssh.md')}",
         )
     done = confirm(space, digest) if digest is not None else None
-    if install:
-        if not names:
+    for option, is_given in (("--install", install), ("--prune", prune)):
+        if is_given and not names:
             raise UsageError(
-                "--install needs the name of an executor",
-                cause="it writes to that machine",
-                hint="logbook executors NAME --install",
+                f"{option} needs the name of an executor",
+                cause="it changes files on that machine",
+                hint=f"logbook executors NAME {option}",
             )
-        for name in names:
-            install_on(space, name)
+    for name in names or () if install else ():
+        install_on(space, name)
+    pruned = {name: prune_on(space, name) for name in names or ()} if prune else {}
     chosen = [name for name in (LOCAL, *there) if not names or name in names]
     found = [check(space, name, there.get(name), offline=offline) for name in chosen]
     left = open_claims(space)
@@ -62,12 +68,22 @@ def executors_command(
         "executors": [one.data() for one in found],
         "confirmed": done.data() if done is not None else None,
         "not_confirmed": [claim.data() for claim in left],
+        "pruned": pruned,
     }
     lines = [f"confirmed for {done.top}: {done.shown}"] if done is not None else []
+    lines += [_pruned_text(name, what) for name, what in pruned.items()]
     lines += map(_text, found)
     lines += [f"not confirmed: {claim.shown}\n  {claim.digest}" for claim in left]
     emit("executors", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
     return 1 if any(one.problem for one in found) else 0
+
+
+def _pruned_text(name: str, what: Mapping[str, Any]) -> str:
+    """`box: removed 3 synced trees and the files of 12 runs, 45.0 MiB; 1 run is not collected`."""
+    trees, runs, left = (int(what.get(key, 0)) for key in ("trees", "runs", "uncollected"))
+    text = f"{name}: removed {counted(trees, 'synced tree')} and the files of {counted(runs, 'run')}"
+    text += f", {int(what.get('bytes', 0)) / 2**20:.1f} MiB"
+    return text + (f"; {counted(left, 'run')} not collected: logbook collect" if left else "")
 
 
 def _text(one: Checked) -> str:

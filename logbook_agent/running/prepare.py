@@ -18,6 +18,7 @@ from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageErro
 from logbook_agent.model.run import Contention, Launch
 from logbook_agent.store.reading import manual
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.hosts import several_hosts
 from logbook_agent.text.commands.launchers import Launched, launchers_from, recognise, wrap
 from logbook_agent.text.near import nearest
 from logbook_agent.text.words import split_env_word, split_env_words
@@ -119,6 +120,7 @@ def prepare(
     if launched is not None:
         words, far, launch = launched.argv, launched.remote_env, launched.launch
         local = {**launched.local_env, **(env if on is None else {})}
+    _check_one_host(("sh", "-c", words[0]) if shell else words, {**workspace.environ, **local, **far})
     is_elsewhere = executor is not None and launched is None
     found_in = {**workspace.environ, **local}
     if search_first is not None and launched is None:
@@ -140,6 +142,16 @@ def prepare(
         submits=launched is not None and launched.submits,
         syncs=launched is None or launched.syncs,
     )
+
+
+def _check_one_host(words: Sequence[str], environ: Mapping[str, str]) -> None:
+    """Raises UsageError for a command that runs on several hosts."""
+    if (said := several_hosts(words, environ)) is not None:
+        raise UsageError(
+            f"{said}: a run on several hosts cannot be recorded",
+            cause="a run is recorded with the devices, the load and the code of one host",
+            hint="use one host, such as srun --nodes=1, or start it without logbook",
+        )
 
 
 def _carried(

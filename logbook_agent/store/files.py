@@ -286,6 +286,15 @@ def remove_tree(path: Path, *, within: Path) -> None:
     """Remove a folder with all that is in it, as far as that can be done; links in there are not followed."""
     check_place(path, within)
     shutil.rmtree(path, ignore_errors=True)
+    if path.is_dir() and not path.is_symlink():
+        # Some folders in it are read-only.
+        with contextlib.suppress(OSError):
+            path.chmod(0o700)
+            for folder, names, _ in os.walk(path):
+                for below in (Path(folder, name) for name in names):
+                    if not below.is_symlink():
+                        below.chmod(0o700)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def move(old: Path, new: Path, *, within: Path) -> None:

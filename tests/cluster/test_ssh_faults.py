@@ -110,6 +110,64 @@ def test_the_code_that_was_synced_is_named(synced: SshPlace, started: Cli, folde
     assert first.host.name == os.uname().nodename
 
 
+_REWRITES = """n=$(cat count.txt); echo RESULT tflops=$n; echo $((n + 100)) > count.txt; rm bench.sh
+mkdir out; echo kept > out/trace.json; chmod a-w out
+"""
+
+
+def test_every_run_works_in_a_copy_of_its_own(synced: SshPlace, started: Cli, folder: Path) -> None:
+    """Whatever a run does to the files that were synced: the next one measures the same code, the record names what was
+    changed, and what else it wrote stays in its copy."""
+    (folder / "bench.sh").write_text(_REWRITES)
+    (folder / "count.txt").write_text("1\n")
+    for _ in range(2):
+        assert started("run", "--on", "box", "--", "bash", "bench.sh").code == 0
+    first, second = (runs_of(folder, entry)[0] for entry in ("MOE-000", "MOE-001"))
+    assert [run.rows[0].metrics["tflops"].samples for run in (first, second)] == [(1,), (1,)]
+    said = ("the command changed 2 synced files, in its own copy: bench.sh, count.txt",)
+    assert (first.problems, second.problems) == (said, said)
+    assert first.code is not None
+    original = synced.far / "trees" / str(first.code.synced)
+    assert not (original.stat().st_mode | (original / "count.txt").stat().st_mode) & 0o222
+    [spool] = (synced.far / "spools").glob("MOE-001*")
+    left = [path.relative_to(spool / "tree").as_posix() for path in (spool / "tree").rglob("*") if path.is_file()]
+    assert sorted(left) == ["count.txt", "out/trace.json"]
+
+
+def test_a_synced_tree_that_was_changed_is_synced_again(synced: SshPlace, started: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text("echo RESULT tflops=1\n")
+    assert started("run", "--on", "box", "--", "bash", "bench.sh").code == 0
+    [original] = (synced.far / "trees").iterdir()
+    original.chmod(0o700)
+    (original / "extra.py").write_text("")
+    refused = started("run", "--on", "box", "--", "bash", "bench.sh")
+    assert "never started: the synced files in " in refused.err
+    assert "were changed there; the next run syncs them again" in refused.err
+    assert started("list", "--json").data[1]["state"] == "never-started"
+    assert started("run", "--on", "box", "--", "bash", "bench.sh").code == 0
+
+
+def test_submodules_are_synced(synced: SshPlace, started: Cli, folder: Path, git: Callable[..., str]) -> None:
+    library = folder.parent / "library"
+    library.mkdir()
+    git("init", "-q", cwd=library)
+    (library / "lib.sh").write_text("echo RESULT tflops=7\n")
+    git("add", ".", cwd=library)
+    git("commit", "-q", "-m", "library", cwd=library)
+    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "third/library")
+    (folder / "third/library/new.sh").write_text(". third/library/lib.sh\n")
+    assert started("run", "--on", "box", "--", "bash", "third/library/new.sh").code == 0
+    assert runs_of(folder, "MOE-000")[0].rows[0].metrics["tflops"].samples == (7,)
+
+
+def test_a_tree_that_is_not_there_never_started(box: SshPlace, started: Cli, git: Callable[..., str]) -> None:
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
+    file.write_text(file.read_text() + 'tree = "/nowhere/else"\n')
+    refused = started("run", "--on", "box", "--", "true")
+    assert f"never started: the folder /nowhere/else does not exist on {os.uname().nodename}" in refused.err
+    assert started("list", "--json").data[0]["state"] == "never-started"
+
+
 def test_without_sync_the_far_tree_says_what_it_is(box: SshPlace, git: Callable[..., str], tmp_path: Path) -> None:
     """A checkout with another commit lies there."""
     there = tmp_path / "there"

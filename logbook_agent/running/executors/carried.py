@@ -9,7 +9,7 @@ import hashlib
 import io
 import os
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from logbook_agent.model.run import Code
 from logbook_agent.running.provenance.git import code_facts
 from logbook_agent.running.provenance.git_calls import read_git
 from logbook_agent.running.worker.perform import keep_code
+from logbook_agent.running.worker.tree import digest_of
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.repository import Repository
 from logbook_agent.store.spool import Spool
@@ -26,7 +27,6 @@ from logbook_agent.store.spool import Spool
 # The rooms that a worker uses, and what starts it.
 _ROOMS = ("model", "text", "store", "running")
 _MAIN = b"from logbook_agent.running.executors.far import main\n\nmain()\n"
-_DIGEST_CHARS = 16
 # More than this is data, not code.
 MOST_TREE_BYTES = 100 * 2**20
 
@@ -56,13 +56,12 @@ class Files:
 
 
 def _files(contents: Mapping[str, bytes], executable: frozenset[str], links: Mapping[str, str]) -> Files:
-    whole = hashlib.sha256()
-    for place, content in sorted(contents.items()):
-        kind = b"x" if place in executable else b"f"
-        whole.update(b"%s %s %s\n" % (kind, hashlib.sha256(content).hexdigest().encode(), os.fsencode(place)))
-    for place, target in sorted(links.items()):
-        whole.update(b"l %s %s\n" % (os.fsencode(target), os.fsencode(place)))
-    return Files(digest=whole.hexdigest()[:_DIGEST_CHARS], contents=contents, executable=executable, links=dict(links))
+    manifest = {
+        place: f"{'x' if place in executable else 'f'} {hashlib.sha256(content).hexdigest()}"
+        for place, content in contents.items()
+    }
+    manifest |= {place: f"l {target}" for place, target in links.items()}
+    return Files(digest=digest_of(manifest), contents=contents, executable=executable, links=dict(links))
 
 
 @functools.cache
@@ -96,16 +95,16 @@ def tree_of(repository: Repository, root: Path, environ: Mapping[str, str]) -> F
     executable: set[str] = set()
     links: dict[str, str] = {}
     size = 0
-    for place in _listed(repository, environ):
-        path = repository.top / place
+    for path in _listed(repository.top, environ):
         if path.is_relative_to(root):
             continue
+        place = path.relative_to(repository.top).as_posix()
         try:
             if path.is_symlink():
                 links[place] = os.readlink(path)  # noqa: PTH115 - as it is written
                 continue
             if not path.is_file():
-                continue  # deleted, or a submodule
+                continue  # deleted
             contents[place] = path.read_bytes()
         except OSError as error:
             raise ToolError(f"cannot read {path}", cause=error.strerror or str(error)) from error
@@ -121,12 +120,21 @@ def tree_of(repository: Repository, root: Path, environ: Mapping[str, str]) -> F
     return _files(contents, frozenset(executable), links)
 
 
-def _listed(repository: Repository, environ: Mapping[str, str]) -> Sequence[str]:
+def _listed(top: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """The files of a working tree, with those of its submodules and of other repositories in it."""
     words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
-        answer = read_git(repository.top, words, environ)
+        answer = read_git(top, words, environ)
     except StoreError as error:
-        raise ToolError("cannot list the files to sync", cause=error.message, hint="git status") from error
+        raise ToolError("cannot list the files to sync", cause=error.message, hint=f"git -C {top} status") from error
     if answer.code != 0:
-        raise ToolError("cannot list the files to sync", cause=f"git ends with {answer.code}", hint="git status")
-    return sorted({os.fsdecode(place) for place in answer.out.split(b"\0") if place})
+        raise ToolError(
+            "cannot list the files to sync", cause=f"git ends with {answer.code}", hint=f"git -C {top} status"
+        )
+    for place in sorted({os.fsdecode(place) for place in answer.out.split(b"\0") if place}):
+        path = top / place
+        if path.is_symlink() or not path.is_dir():
+            yield path
+        # A submodule that was not fetched is an empty folder.
+        elif (path / ".git").exists():
+            yield from _listed(path, environ)

@@ -154,3 +154,12 @@ class Installs(Protocol):
 
     def install(self) -> None:
         """Make it, or bring it up to date. Raises ToolError."""
+
+
+@runtime_checkable
+class Prunes(Protocol):
+    """What an executor may do beside: remove what runs have left on its machines."""
+
+    def prune(self) -> dict[str, Any]:
+        """Remove synced trees and the files of collected runs that no run needs; how many `trees` and `runs`, their
+        `bytes`, and how many runs are `uncollected`. Raises ToolError."""

@@ -21,12 +21,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import logbook_agent
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.executors.contract import OVER
 from logbook_agent.running.executors.local import Local, hello, log_from, said_by, stage_of, worker_words
+from logbook_agent.running.executors.pruning import KEPT_S, prune, prune_if_due
 from logbook_agent.running.worker import nursery, process
+from logbook_agent.running.worker.tree import COPY, ORIGINAL
 from logbook_agent.running.worker.work import Work
+from logbook_agent.store.files import remove_tree
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, LOCK, WORK, Spool
 
@@ -43,6 +47,8 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.stderr.flush()
         os._exit(code)
     if words == ["nursery"]:
+        # Of a node of Ray, where nobody removes what was collected.
+        prune_if_due(Path(logbook_agent.__file__).parents[3], uncollected_s=KEPT_S)
         nursery.main()
         return
     parser = argparse.ArgumentParser(prog="far", description="What a client of the logbook asks of this machine.")
@@ -50,7 +56,7 @@ def main(args: Sequence[str] | None = None) -> None:
     asked = verbs.add_parser("hello")
     asked.add_argument("--starts", action="store_true", help="workers are started by `start`")
     verbs.add_parser("look")
-    for name in ("put", "start", "follow", "close", "stop", "fetch", "drop"):
+    for name in ("put", "start", "follow", "close", "stop", "fetch", "drop", "prune"):
         verb = verbs.add_parser(name)
         verb.add_argument("folder", type=lambda text: Path(os.path.expanduser(text)))  # noqa: PTH111
         if name == "follow":
@@ -113,12 +119,16 @@ def _made(folder: Path) -> tuple[Spool | None, Work, dict[str, str]]:
         work = decode(Work, plain["work"])
     except CodecError as error:
         sys.exit(f"the work cannot be read: {error}")
-    work = dataclasses.replace(work, cwd=os.path.expanduser(work.cwd), root=os.path.expanduser(work.root))  # noqa: PTH111
+    places = {name: os.path.expanduser(getattr(work, name)) for name in ("cwd", "root", "tree")}  # noqa: PTH111
+    work = dataclasses.replace(work, **places)
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    prune_if_due(folder.parent.parent)
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
         return None, work, {}
+    if work.tree:
+        (folder / ORIGINAL).symlink_to(work.tree)
     return _spool(folder), work, dict(plain.get("secrets", {}))
 
 
@@ -219,14 +229,21 @@ def _fetch(given: argparse.Namespace) -> None:
 
 
 def _drop(given: argparse.Namespace) -> None:
-    """Remove what a run has left; its place stays closed."""
+    """Remove what was fetched of a run; its place stays closed."""
     folder: Path = given.folder
     if folder.is_dir():
-        for path in sorted(folder.rglob("*"), reverse=True):
-            path.rmdir() if path.is_dir() else path.unlink()
+        for path in folder.iterdir():
+            # What the command wrote in its tree is nowhere else.
+            if path.name not in (CLOSED, COPY):
+                remove_tree(path, within=folder) if path.is_dir() and not path.is_symlink() else path.unlink()
         # Last: on a full disk there is place for it by now.
         (folder / CLOSED).touch()
     _say()
+
+
+def _prune(given: argparse.Namespace) -> None:
+    """Remove from the folder of an executor what no run needs any more."""
+    _say(**dataclasses.asdict(prune(given.folder, kept_s=0.0)))
 
 
 def _spool(folder: Path) -> Spool:

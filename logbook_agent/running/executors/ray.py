@@ -127,7 +127,7 @@ class Ray(Remote):
             raise NoAnswer(f"the job {job} has not begun yet", cause=f"Ray calls it {journal.status}")
         return journal.has_begun
 
-    def provide(self, folder: str, files: Files) -> None:
+    def provide(self, folder: str, files: Files, *, is_read_only: bool = False) -> None:
         self.submitter.provide(folder, files.archive())
 
     # -- following -----------------------------------------------------------------------------------

@@ -37,8 +37,6 @@ _POLL_S = 0.5
 _PLAN_S, _PATIENCE_S = 0.1, 60.0
 # A task that has no node by then is told to wait.
 _WAITS_S = 5.0
-# What nobody has collected by then is removed from a node.
-_KEPT_S = 14 * 24 * 3600.0
 
 Event = dict[str, Any]
 _STOPPED: Event = {"event": "over", "stage": "never-started", "said": "stopped before it started"}
@@ -60,14 +58,13 @@ def case(plan: dict[str, Any], given: dict[str, Any], files: dict[str, Any]) -> 
     for place, content in files.items():
         provide(folder / place, content, python if place == plan["code"] else None)
     spool.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    remove_old(spool.parent.parent)
     try:
         spool.mkdir(mode=0o700)
     except FileExistsError:
         yield {"event": "over", "stage": "never-started", "said": f"{spool} already exists"}
         return
     work = dict(given["work"])
-    work |= {name: os.path.expanduser(work[name]) for name in ("cwd", "root")}  # noqa: PTH111
+    work |= {name: os.path.expanduser(work[name]) for name in ("cwd", "root", "tree")}  # noqa: PTH111
     (spool / "work.json").write_text(json.dumps(work))
     link(spool)
     yield {"event": "placed", "node": ray.get_runtime_context().get_node_id(), "said": None}
@@ -150,7 +147,7 @@ def left(spool: Path) -> Event:
 
 
 def provide(folder: Path, content: Any, python: str | None) -> None:
-    """Have the files of an archive in a folder of this node; compiled, where this Python is to run them."""
+    """Have the files of an archive in a folder of this node: code compiled for this Python, a tree (None) read-only."""
     if folder.is_dir():
         return
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -170,6 +167,8 @@ def unpack(folder: Path, content: Any, python: str | None) -> None:
     if python is not None:
         # Else every worker compiles them where bytecode is not kept.
         subprocess.run([python, "-m", "compileall", "-q", str(new)], stdout=subprocess.DEVNULL, check=False)
+    else:
+        subprocess.run(["chmod", "-R", "a-w", str(new)], check=True)
     new.rename(folder)
 
 
@@ -180,15 +179,6 @@ def link(spool: Path) -> None:
     place = logs / spool.name
     with contextlib.suppress(FileExistsError):
         place.symlink_to(spool)
-
-
-def remove_old(spools: Path) -> None:
-    """Remove the spools of batches of long ago: the last of a batch was made so long after its folder."""
-    limit = time.time() - _KEPT_S
-    for path in spools.iterdir():
-        with contextlib.suppress(OSError):
-            if path.stat().st_mtime < limit:
-                shutil.rmtree(path, ignore_errors=True)
 
 
 # -- on the head ------------------------------------------------------------------------------------------

@@ -38,7 +38,10 @@ from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SENT, Heartbeat, Seen, Sent, Spool
 
 # Under another name first: nobody meets half of it.
-_UNPACK = 'mkdir -p "$0.$$" && tar -xzf - -C "$0.$$" && mv -T "$0.$$" "$0" || { rm -rf "$0.$$"; test -d "$0"; }'
+_UNPACK = (
+    'mkdir -p "$0.$$" && tar -xzf - -C "$0.$$" && chmod -R "$1" "$0.$$" && mv -T "$0.$$" "$0"'
+    ' || { chmod -R u+w "$0.$$"; rm -rf "$0.$$"; test -d "$0"; }'
+)
 # What Python says when it cannot find what it is to run, and a shell when it finds no Python.
 _NO_FILE, _NO_PROGRAM = 2, 127
 # From here on a shell counts the signals that ended a program.
@@ -196,6 +199,10 @@ class Remote:
         bring([(spool, unpacked(spool, answer.out))])
         self.ask(["drop", sent.folder])
 
+    def prune(self) -> dict[str, Any]:
+        """As `Prunes.prune`."""
+        return self.ask(["prune", self.places.folder])[0]
+
     # -- what engines do in their own way --------------------------------------------------------------
 
     def launch(self, spool: Spool, sent: Sent, work: Work, secrets: Mapping[str, str]) -> None:
@@ -243,16 +250,18 @@ class Remote:
             )
         tree = tree_of(repository, Path(work.root), self.environ)
         folder = f"{self.places.folder}/trees/{tree.digest}"
-        self.provide(folder, tree)
+        self.provide(folder, tree, is_read_only=True)
         code, _ = code_here(work, spool, self.environ)
         code = dataclasses.replace(code or Code(), synced=tree.digest)
-        return dataclasses.replace(elsewhere(work, repository, folder), code=code)
+        return dataclasses.replace(elsewhere(work, repository, folder), code=code, tree=folder)
 
-    def provide(self, folder: str, files: Files) -> None:
+    def provide(self, folder: str, files: Files, *, is_read_only: bool = False) -> None:
         """Have these files there, under a name that stands for their content."""
         if self.shell.run(["test", "-d", folder]).code == 0:
             return
-        answer = self.shell.run(["sh", "-c", _UNPACK, folder], stdin=files.archive(), timeout_s=_FETCH_S)
+        # Python keeps bytecode beside code.
+        mode = "a-w" if is_read_only else "u+w"
+        answer = self.shell.run(["sh", "-c", _UNPACK, folder, mode], stdin=files.archive(), timeout_s=_FETCH_S)
         if answer.code != 0:
             raise ToolError(
                 f"cannot write {folder} on {self.place or 'this host'}", cause=answer.said, hint="logbook executors"

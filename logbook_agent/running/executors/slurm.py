@@ -28,6 +28,7 @@ from logbook_agent.running.executors.submitted import write_sent
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import ERRORS, Sent, Spool
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.hosts import several_hosts
 
 # A worker gives a sign every few seconds; one that was heard of since then lives, whatever Slurm says.
 FRESH_S = 20.0
@@ -255,6 +256,12 @@ def slurm(workspace: Workspace, declared: Declared) -> Slurm:
             f"executor {declared.name!r}: folder {settings.folder!r} contains % or \\",
             cause="Slurm gives these a special meaning in the name of an output file",
             hint=f"choose another folder in {declared.file}",
+        )
+    if (said := several_hosts(("sbatch", *settings.options), {})) is not None:
+        raise UsageError(
+            f"executor {declared.name!r}: {said}: a run on several hosts cannot be recorded",
+            cause="a run is recorded with the devices, the load and the code of one host",
+            hint=f"remove it from options in {declared.file}",
         )
     environ = workspace.environ
     shell: Shell = (

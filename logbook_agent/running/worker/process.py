@@ -29,6 +29,7 @@ from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.provenance.load import host_root
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.sealing import environ_of, redactor_of, unsealed
+from logbook_agent.running.worker.tree import OwnTree, own_tree
 from logbook_agent.running.worker.turns import turn
 from logbook_agent.running.worker.work import Stream, Work, Workplace
 from logbook_agent.store.parse import parse_json
@@ -131,11 +132,14 @@ def make(
         within=spool.within,
     )
     watch = SpoolWatch(spool, place.now, lock=lock)
+    tree = OwnTree(work)
     try:
         with turn(work, environ, stops, watch.waits) as found:
             spool.reserve()
             place = replace(place, keeps=found.keeps, apart=found.apart, beside=found.beside, problems=found.problems)
-            end = perform(work, place, watch, stops)
+            tree = own_tree(work, spool.folder)
+            end = perform(tree.work, place, watch, stops)
+            end = replace(end, problems=(*end.problems, *tree.problems()))
     except (LogbookError, OSError) as error:
         if (spool if lock is None else spool.found_by(lock)).has(BEGAN):
             raise  # the command may have been started, and nobody saw its end
@@ -143,6 +147,8 @@ def make(
         said = f"never started: {error.message if isinstance(error, LogbookError) else error}"
         end = End(ended=stamp(place.now()), duration_s=0.0, exit=Exit(never_started=True), problems=(said,))
     write_end(spool if lock is None else spool.found_by(lock), end, patience_s=patience_s)
+    # After the end stands: what takes long loses nothing.
+    tree.remove()
 
 
 def write_end(

@@ -33,6 +33,8 @@ class Work:
 
     `spool` is the name of the run's spool, which marks the processes of the command.
 
+    `tree`: the synced files that `cwd` lies in, of which the worker makes a copy for this execution alone.
+
     `takes_turns`: the worker waits while another run uses a device that the command needs. `devices` are those of its
     machine; none: those that it finds.
     """
@@ -60,6 +62,7 @@ class Work:
     secret_rules: tuple[Rule, ...] = ()
     hidden: dict[str, str] = field(default_factory=dict)
     spool: str = ""
+    tree: str = ""
     takes_turns: bool = False
     devices: tuple[str, ...] = ()
 

@@ -1,0 +1,137 @@
+"""What is removed from the folder of an executor on another machine, and when: synced trees and finished spools."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from logbook_agent.running.worker.tree import ORIGINAL
+from logbook_agent.store.files import remove_tree
+from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, HEARTBEAT, LOCK, WORK, Spool
+
+_DAY_S = 24 * 3600.0
+# Trees that no run has used for so long, and what is left of runs that were collected so long ago.
+KEPT_S = 14 * _DAY_S
+# The files of runs that nobody has collected.
+UNCOLLECTED_S = 90 * _DAY_S
+# Above that, the oldest of the first kind goes sooner.
+MOST_BYTES = 10 * 2**30
+# What is younger may be just about to be used.
+_YOUNG_S = 3600.0
+# How often is looked.
+_PACE_S = 3600.0
+_LOOKED = "pruned"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneCount:
+    """How many trees and spools were removed, their size, and how many runs that are over were not collected yet."""
+
+    trees: int = 0
+    runs: int = 0
+    bytes: int = 0
+    uncollected: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Left:
+    """A tree or a spool that nobody uses, and since when, in seconds since the epoch."""
+
+    path: Path
+    at: float
+    is_tree: bool
+
+
+def prune_if_due(top: Path, *, uncollected_s: float = UNCOLLECTED_S) -> None:
+    """Prune the folder of an executor, at most once an hour."""
+    stamp = top / _LOOKED
+    with contextlib.suppress(OSError):
+        if not stamp.exists() or time.time() - stamp.stat().st_mtime > _PACE_S:
+            stamp.touch()
+            prune(top, kept_s=KEPT_S, uncollected_s=uncollected_s)
+
+
+def prune(
+    top: Path, *, kept_s: float, uncollected_s: float = UNCOLLECTED_S, most_bytes: int = MOST_BYTES
+) -> PruneCount:
+    """Remove what nobody has used for these times, and the oldest of the rest above that size. A spool whose lock is
+    held stays, and so does a tree that a run needs which is not over."""
+    now = time.time()
+    idle: list[_Left] = []
+    uncollected: list[_Left] = []
+    needed: set[str] = set()
+    for spool in _spools(top / "spools"):
+        with contextlib.suppress(OSError):
+            left = _Left(path=spool.folder, at=_last_sign(spool), is_tree=False)
+            if spool.has(CLOSED) and not spool.is_held():
+                idle.append(left)
+                continue
+            if not spool.has(FINAL) and spool.has(ORIGINAL):
+                needed.add(os.readlink(spool.folder / ORIGINAL))  # noqa: PTH115
+            if not spool.is_held():
+                uncollected.append(left)
+    for path in _folders(top / "trees"):
+        if str(path) not in needed:
+            idle.append(_Left(path=path, at=path.stat().st_mtime, is_tree=True))
+    old = [left for left in idle if now - left.at > max(kept_s, _YOUNG_S)]
+    rest = sorted((left for left in idle if left not in old), key=lambda left: left.at)
+    sizes = {left.path: _size(left.path) for left in idle}
+    total = sum(sizes[left.path] for left in rest)
+    while rest and total > most_bytes and now - rest[0].at > _YOUNG_S:
+        total -= sizes[rest[0].path]
+        old.append(rest.pop(0))
+    forgotten = [left for left in uncollected if now - left.at > uncollected_s]
+    for left in (*old, *forgotten):
+        remove_tree(left.path, within=top)
+    _remove_empty(top / "spools", now)
+    return PruneCount(
+        trees=sum(left.is_tree for left in old),
+        runs=sum(not left.is_tree for left in (*old, *forgotten)),
+        bytes=sum(sizes.get(left.path, 0) for left in old),
+        uncollected=len(uncollected) - len(forgotten),
+    )
+
+
+def _spools(folder: Path) -> Iterator[Spool]:
+    """The spools of an executor; those of Ray lie in folders of their batches."""
+    for path in _folders(folder):
+        spool = Spool(folder=path, within=folder)
+        if any(spool.has(name) for name in (LOCK, WORK, CLOSED)):
+            yield spool
+        else:
+            yield from (Spool(folder=below, within=folder) for below in _folders(path))
+
+
+def _folders(folder: Path) -> list[Path]:
+    try:
+        return [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
+    except FileNotFoundError:
+        return []
+
+
+def _last_sign(spool: Spool) -> float:
+    """When something was written there last."""
+    paths = [spool.folder / name for name in (LOCK, WORK, BEGAN, HEARTBEAT, FINAL, CLOSED)]
+    return max(path.stat().st_mtime for path in (spool.folder, *paths) if path.exists())
+
+
+def _size(folder: Path) -> int:
+    """What a folder takes on the disk, in bytes."""
+    size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                size += os.lstat(os.path.join(place, name)).st_blocks * 512  # noqa: PTH118
+    return size
+
+
+def _remove_empty(folder: Path, now: float) -> None:
+    """Folders of batches that have no spool left."""
+    for path in _folders(folder):
+        with contextlib.suppress(OSError):
+            if now - path.stat().st_mtime > _YOUNG_S:
+                path.rmdir()

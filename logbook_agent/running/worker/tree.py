@@ -1,0 +1,167 @@
+"""The files that a run works in, where they were synced: a copy of its own, beside its spool. The original stays as it
+was sent, whatever a command writes; its name is the digest of its files."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from logbook_agent.model.errors import ToolError
+from logbook_agent.running.worker.work import Work
+from logbook_agent.store.files import remove_tree
+
+# In a far spool: the copy, and a link to the original, which is needed until the run has ended.
+COPY, ORIGINAL = "tree", "original"
+_DIGEST_CHARS = 16
+_SHOWN = 5
+# Python writes these wherever it imports from.
+_CACHE = "__pycache__"
+
+
+def digest_of(manifest: Mapping[str, str]) -> str:
+    """The digest of files by their places: of each `f` or `x` (executable) and the SHA-256 of its content, or `l` and
+    the target of a link."""
+    whole = hashlib.sha256()
+    for place, what in sorted(manifest.items(), key=lambda item: (item[1].startswith("l "), os.fsencode(item[0]))):
+        whole.update(os.fsencode(f"{what} {place}\n"))
+    return whole.hexdigest()[:_DIGEST_CHARS]
+
+
+def entry_of(path: Path) -> str | None:
+    """What stands in the manifest for this file or link; None where there is neither. Raises OSError."""
+    try:
+        mode = path.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if stat.S_ISLNK(mode):
+        return f"l {os.readlink(path)}"  # noqa: PTH115 - as it is written
+    if not stat.S_ISREG(mode):
+        return None
+    with path.open("rb") as file:
+        return f"{'x' if mode & stat.S_IXUSR else 'f'} {hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+class OwnTree:
+    """`work` as it holds in the copy of its tree, which lies in `folder`; None for work that no files were synced for.
+    `manifest`: what was in it before the command started."""
+
+    def __init__(
+        self, work: Work, folder: Path | None = None, manifest: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self.work, self._folder, self._manifest = work, folder, manifest
+
+    def problems(self) -> tuple[str, ...]:
+        """That the command changed files that were synced; nothing where it did not."""
+        if not (changed := sorted(self._changed)):
+            return ()
+        more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
+        files = f"{len(changed)} synced file{'' if len(changed) == 1 else 's'}"
+        return (f"the command changed {files}, in its own copy: {', '.join(changed[:_SHOWN])}{more}",)
+
+    def remove(self) -> None:
+        """Remove the copy, but for what the command has written; call it when the command has ended."""
+        if self._folder is None:
+            return
+        for place in self._manifest.keys() - self._changed:
+            with contextlib.suppress(OSError):
+                (self._folder / place).unlink()
+        for folder, _, _ in os.walk(self._folder, topdown=False):
+            if os.path.basename(folder) == _CACHE:  # noqa: PTH119
+                remove_tree(Path(folder), within=self._folder)
+            with contextlib.suppress(OSError):
+                Path(folder).rmdir()
+
+    @functools.cached_property
+    def _changed(self) -> frozenset[str]:
+        """The files that are not as they were; looked at once."""
+        if self._folder is None:
+            return frozenset()
+        return frozenset(place for place, what in self._manifest.items() if _now(self._folder / place) != what)
+
+
+def own_tree(work: Work, spool: Path) -> OwnTree:
+    """Copy the tree of the work into its spool. Raises ToolError where the copy is not what was synced, and where the
+    folder of the command does not exist."""
+    if not work.tree:
+        _check_folder(work)
+        return OwnTree(work)
+    original, copy = Path(work.tree), spool / COPY
+    manifest = _copied(original, copy) if original.is_dir() else {}
+    if digest_of(manifest) != original.name:
+        # The next run has it sent again.
+        remove_tree(original, within=original.parent)
+        remove_tree(copy, within=spool)
+        raise ToolError(
+            f"the synced files in {original} are missing, or were changed there; the next run syncs them again",
+            cause="a synced tree is shared by runs, and only logbook writes to it",
+        )
+    cwd, root = (
+        str(copy / Path(path).relative_to(original)) if Path(path).is_relative_to(original) else path
+        for path in (work.cwd, work.root)
+    )
+    found = dataclasses.replace(work, cwd=cwd, root=root)
+    _check_folder(found)
+    return OwnTree(found, copy, manifest)
+
+
+def _now(path: Path) -> str | None:
+    """The same; None, too, for a file that cannot be read."""
+    with contextlib.suppress(OSError):
+        return entry_of(path)
+    return None
+
+
+def _check_folder(work: Work) -> None:
+    if not os.path.isdir(work.cwd):  # noqa: PTH112 - a folder that may not be looked into
+        raise ToolError(
+            f"the folder {work.cwd} does not exist on {os.uname().nodename}", cause="the command runs in it"
+        )
+
+
+def _copied(original: Path, copy: Path) -> dict[str, str]:
+    """Copy a folder; the manifest of the copy. Raises OSError."""
+    # It was used: it is not removed for some time.
+    os.utime(original)
+    copy.mkdir()
+    for path in _walk(original):
+        new = copy / path.relative_to(original)
+        if path.is_symlink():
+            new.symlink_to(os.readlink(path))  # noqa: PTH115
+        elif path.is_dir():
+            new.mkdir()
+        else:
+            _copy(path, new)
+    return {path.relative_to(copy).as_posix(): what for path in _walk(copy) if (what := entry_of(path)) is not None}
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """What is in a folder and those below it, each folder before what it holds."""
+    for path in folder.iterdir():
+        yield path
+        if path.is_dir() and not path.is_symlink():
+            yield from _walk(path)
+
+
+def _copy(path: Path, new: Path) -> None:
+    """Copy a file: its blocks are shared where the file system can, until one of the two is written."""
+    with path.open("rb") as source, new.open("xb") as target:
+        state = os.fstat(source.fileno())
+        try:
+            left = state.st_size
+            while left > 0 and (done := os.copy_file_range(source.fileno(), target.fileno(), left)):
+                left -= done
+        except (AttributeError, OSError):
+            # Not on this system, or not on this file system.
+            target.seek(0)
+            target.truncate()
+            source.seek(0)
+            shutil.copyfileobj(source, target)
+        os.fchmod(target.fileno(), 0o755 if state.st_mode & stat.S_IXUSR else 0o644)

@@ -1,0 +1,53 @@
+"""Commands that are one program on several hosts."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from logbook_agent.text.commands.script import Simple, simple_commands_of
+
+# Launchers of a program's processes, with the options that say on how many hosts. An allocation that `srun` starts in
+# may have said so before.
+_HOSTS = {
+    "srun": ("-N", "--nodes"),
+    "sbatch": ("-N", "--nodes"),
+    "salloc": ("-N", "--nodes"),
+    "torchrun": ("--nnodes",),
+}
+_ALLOCATED = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
+# `2`, `1-4` of Slurm and `1:4` of torchrun: the last is the most.
+_MOST = re.compile(r"(?:\d+[-:])?(?P<most>\d+)")
+# A process of the benchmark that others on other hosts belong to.
+_BENCHMARK, _MEMBER = "bench-core", "--coordinator"
+
+
+def several_hosts(argv: Sequence[str], environ: Mapping[str, str]) -> str | None:
+    """The words that put a command on several hosts, as typed; None for a command of one host."""
+    return next((said for simple in simple_commands_of(argv) if (said := _said(simple, environ)) is not None), None)
+
+
+def _said(simple: Simple, environ: Mapping[str, str]) -> str | None:
+    words = [word.text for word in simple]
+    names = [posixpath.basename(word) for word in words]
+    if _BENCHMARK in names and any(word.partition("=")[0] == _MEMBER for word in words[names.index(_BENCHMARK) :]):
+        return f"{_BENCHMARK} {_MEMBER}"
+    if names[0] not in _HOSTS:
+        return None
+    for option, number in _options(words[1:], _HOSTS[names[0]]):
+        most = _MOST.fullmatch(number)
+        return f"{names[0]} {option} {number}" if most is not None and int(most["most"]) > 1 else None
+    allocated = next((environ[key] for key in _ALLOCATED if key in environ), "1")
+    return f"srun in an allocation of {allocated} nodes" if names[0] == "srun" and allocated != "1" else None
+
+
+def _options(words: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """These options with their values, in any spelling: `-N 2`, `-N2`, `--nodes 2`, `--nodes=2`."""
+    for place, word in enumerate(words):
+        for name in names:
+            joined = f"{name}=" if name.startswith("--") else name
+            if word == name:
+                yield name, "".join(words[place + 1 : place + 2])
+            elif word.startswith(joined):
+                yield name, word[len(joined) :]
