@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -15,6 +15,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Device
 from logbook_agent.running.confirmed import confirm, open_claims
 from logbook_agent.running.executors.check import Checked, check, install_on, prune_on
+from logbook_agent.running.executors.contract import PruneCount
 from logbook_agent.running.executors.settings import LOCAL, declared
 from logbook_agent.store.reading import manual
 
@@ -68,7 +69,7 @@ def executors_command(
         "executors": [one.data() for one in found],
         "confirmed": done.data() if done is not None else None,
         "not_confirmed": [claim.data() for claim in left],
-        "pruned": pruned,
+        "pruned": {name: asdict(count) for name, count in pruned.items()},
     }
     lines = [f"confirmed for {done.top}: {done.shown}"] if done is not None else []
     lines += [_pruned_text(name, what) for name, what in pruned.items()]
@@ -78,12 +79,11 @@ def executors_command(
     return 1 if any(one.problem for one in found) else 0
 
 
-def _pruned_text(name: str, what: Mapping[str, Any]) -> str:
+def _pruned_text(name: str, what: PruneCount) -> str:
     """`box: removed 3 synced trees and the files of 12 runs, 45.0 MiB; 1 run is not collected`."""
-    trees, runs, left = (int(what.get(key, 0)) for key in ("trees", "runs", "uncollected"))
-    text = f"{name}: removed {counted(trees, 'synced tree')} and the files of {counted(runs, 'run')}"
-    text += f", {int(what.get('bytes', 0)) / 2**20:.1f} MiB"
-    return text + (f"; {counted(left, 'run')} not collected: logbook collect" if left else "")
+    text = f"{name}: removed {counted(what.trees, 'synced tree')} and the files of {counted(what.runs, 'run')}"
+    text += f", {what.bytes / 2**20:.1f} MiB"
+    return text + (f"; {counted(what.uncollected, 'run')} not collected: logbook collect" if what.uncollected else "")
 
 
 def _text(one: Checked) -> str:

@@ -12,7 +12,7 @@ from logbook_agent.model.errors import ToolError
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit
 from logbook_agent.running.execution import work_of
-from logbook_agent.running.executors.contract import NoAnswer
+from logbook_agent.running.executors.contract import NoAnswer, Prunes
 from logbook_agent.running.executors.ray_jobs import Jobs
 from tests.cluster.ray_engine import SECRET_NAMES, Ray, secret
 from tests.cluster.ray_place import place_on
@@ -129,15 +129,24 @@ def test_resources_that_no_node_has(place: Place, ray: Ray, folder: Path) -> Non
 
 
 def test_the_code_is_what_was_synced(place: Place, ray: Ray, folder: Path, git: object) -> None:
-    """A file that git does not know yet goes along; the folder that the command runs in is that of the synced files."""
+    """A file that git does not know yet goes along; the command runs in a copy of the synced files that is its own."""
     place_on(ray, folder, sync=True)
-    (folder / "new.sh").write_text("echo RESULT tflops=$(cat number)\n")
+    (folder / "new.sh").write_text("echo RESULT tflops=$(cat number); echo 9 > number; echo kept > written\n")
     (folder / "number").write_text("7\n")
-    run = place.send("bash", "new.sh")
+    runs = [place.send("bash", "new.sh"), place.send("bash", "new.sh")]
     (folder / "number").write_text("8\n")
-    done = place.ended(run)
-    assert [row.metrics["tflops"].samples for row in done.rows] == [(7.0,)]
+    done, other = (place.ended(run) for run in runs)
+    assert [row.metrics["tflops"].samples for row in (*done.rows, *other.rows)] == [(7.0,), (7.0,)]
+    assert done.problems == other.problems == ("the command changed 1 synced file, in its own copy: number",)
     assert done.code is not None
     assert done.code.synced
     assert (ray.folder / "trees" / done.code.synced / "new.sh").is_file()
+    left = [path.name for path in (ray.folder / "spools").glob("*/*/tree/*") if path.parts[-3].startswith("MOE-000")]
+    assert sorted(left) == ["number", "number", "written", "written"]
     assert os.path.samefile(done.cwd or ".", folder) or done.cwd == "."  # noqa: PTH121
+    original = ray.folder / "trees" / done.code.synced
+    os.utime(original, (0, 0))
+    assert isinstance(place.executor, Prunes)
+    pruned = place.executor.prune()
+    assert pruned.trees >= 1
+    assert not original.exists()

@@ -122,6 +122,17 @@ def test_sbatch_refuses(slurm: Slurm, started: Cli, folder: Path, tmp_path: Path
     assert problem.endswith("(sbatch: error: Batch job submission failed: Invalid partition name specified)")
 
 
+def test_every_job_works_in_a_copy_of_its_own(queue: SlurmPlace, git: object) -> None:
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
+    file.write_text(file.read_text().replace("sync = false", "sync = true"))
+    (queue.folder / "number").write_text("7\n")
+    runs = [queue.send(*sh("echo RESULT tflops=$(cat number); echo 9 > number")) for _ in range(2)]
+    ends = [queue.ended(run) for run in runs]
+    assert [run.rows[0].metrics["tflops"].samples for run in ends] == [(7,), (7,)]
+    said = ("the command changed 1 synced file, in its own copy: number",)
+    assert [run.problems for run in ends] == [said, said]
+
+
 @pytest.mark.slow
 def test_the_runs_of_a_round_are_made_in_turn_on_one_node(slurm: Slurm, queue: SlurmPlace, started: Cli) -> None:
     # The first one waits for a second beside it, a minute at most.

@@ -132,6 +132,16 @@ def test_every_run_works_in_a_copy_of_its_own(synced: SshPlace, started: Cli, fo
     [spool] = (synced.far / "spools").glob("MOE-001*")
     left = [path.relative_to(spool / "tree").as_posix() for path in (spool / "tree").rglob("*") if path.is_file()]
     assert sorted(left) == ["count.txt", "out/trace.json"]
+    # On request, what no run needs goes, when it is an hour old.
+    for path in (original, *(synced.far / "spools").glob("*"), *(synced.far / "spools").glob("*/closed")):
+        os.utime(path, (time.time() - 4000,) * 2)
+    assert started("executors", "box", "--prune", "--json").data["pruned"]["box"] | {"bytes": 0} == {
+        "trees": 1,
+        "runs": 2,
+        "bytes": 0,
+        "uncollected": 0,
+    }
+    assert list((synced.far / "spools").iterdir()) == list((synced.far / "trees").iterdir()) == []
 
 
 def test_a_synced_tree_that_was_changed_is_synced_again(synced: SshPlace, started: Cli, folder: Path) -> None:

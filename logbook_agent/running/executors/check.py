@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from logbook_agent.model.errors import LogbookError, UsageError
-from logbook_agent.running.executors.contract import Installs, Prunes
+from logbook_agent.running.executors.contract import Installs, PruneCount, Prunes
 from logbook_agent.running.executors.settings import LOCAL, Declared, is_confirmed
 from logbook_agent.running.executors.table import executor_named, made
 from logbook_agent.store.workspace import Workspace
@@ -70,7 +70,7 @@ def install_on(workspace: Workspace, name: str) -> None:
     executor.install()
 
 
-def prune_on(workspace: Workspace, name: str) -> dict[str, Any]:
+def prune_on(workspace: Workspace, name: str) -> PruneCount:
     """Remove what no run needs on the machine of an executor; as `Prunes.prune`. Raises ToolError, and UsageError where
     nothing is ever left."""
     executor = executor_named(workspace, name)

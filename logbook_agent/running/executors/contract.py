@@ -156,10 +156,19 @@ class Installs(Protocol):
         """Make it, or bring it up to date. Raises ToolError."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneCount:
+    """How many trees and spools were removed, their size, and how many runs that are over were not collected yet."""
+
+    trees: int = 0
+    runs: int = 0
+    bytes: int = 0
+    uncollected: int = 0
+
+
 @runtime_checkable
 class Prunes(Protocol):
     """What an executor may do beside: remove what runs have left on its machines."""
 
-    def prune(self) -> dict[str, Any]:
-        """Remove synced trees and the files of collected runs that no run needs; how many `trees` and `runs`, their
-        `bytes`, and how many runs are `uncollected`. Raises ToolError."""
+    def prune(self) -> PruneCount:
+        """Remove synced trees and the files of collected runs that no run needs. Raises ToolError."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from logbook_agent.running.executors.contract import PruneCount
 from logbook_agent.running.worker.tree import ORIGINAL
 from logbook_agent.store.files import remove_tree
 from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, HEARTBEAT, LOCK, WORK, Spool
@@ -25,16 +26,6 @@ _YOUNG_S = 3600.0
 # How often is looked.
 _PACE_S = 3600.0
 _LOOKED = "pruned"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PruneCount:
-    """How many trees and spools were removed, their size, and how many runs that are over were not collected yet."""
-
-    trees: int = 0
-    runs: int = 0
-    bytes: int = 0
-    uncollected: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,9 @@ from typing import Any
 
 from logbook_agent import __version__
 from logbook_agent.model.errors import ToolError, UsageError
+from logbook_agent.running.executors.answers import record_of
 from logbook_agent.running.executors.carried import Files, worker_code
-from logbook_agent.running.executors.contract import PIECE_BYTES, NoAnswer, Stage, Submission, nothing_sent
+from logbook_agent.running.executors.contract import PIECE_BYTES, NoAnswer, PruneCount, Stage, Submission, nothing_sent
 from logbook_agent.running.executors.ray_files import BEAT_S, beats_of, inline_files, piece, place_of
 from logbook_agent.running.executors.ray_jobs import jobs_at
 from logbook_agent.running.executors.ray_journal import Heard, Journal, journal_of
@@ -40,6 +41,8 @@ from logbook_agent.store.workspace import Workspace
 _ADDRESS = re.compile(r"https?://[^\s/]")
 # Of what Ray says of a Job that did not begin.
 _MESSAGE_CHARS = 300
+# Ray starts its processes on every node for that.
+_PRUNE_S = 120.0
 _BROUGHT = (BEGAN, LOG, "changes.diff", ERRORS, FINAL)
 
 
@@ -85,6 +88,21 @@ class Ray(Remote):
 
     def _needs(self) -> dict[str, float]:
         return {"CPU": self.settings.cpus, "GPU": self.settings.gpus, **self.settings.resources}
+
+    def prune(self) -> PruneCount:
+        """As `Prunes.prune`, on all nodes that live. What is left of ended runs there goes after two weeks."""
+        self.provide(self.code_folder, worker_code())
+        job = self.submitter.prune(self.code_folder)
+        journal, deadline = journal_of(self.settings.address, job), time.monotonic() + _PRUNE_S
+        while job not in journal.told and time.monotonic() < deadline:
+            journal.refresh(at_once=True)
+            if journal.status is not None and not journal.is_going and job not in journal.told:
+                break
+            time.sleep(self.pace_s / 2)
+        found = [record_of(PruneCount, one) for one in journal.told.get(job, {}).get("nodes", [])]
+        if not found or None in found:
+            raise ToolError(f"the nodes of {self.place} were not pruned", cause=_ended_as(journal))
+        return PruneCount(**{name: sum(getattr(one, name) for one in found) for name in ("trees", "runs", "bytes")})
 
     # -- submitting ----------------------------------------------------------------------------------
 

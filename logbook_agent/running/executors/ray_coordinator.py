@@ -181,6 +181,15 @@ def link(spool: Path) -> None:
         place.symlink_to(spool)
 
 
+def prune_node(plan: dict[str, Any], code: list[Any]) -> Event:
+    """Remove from this node what no run needs, by the worker's code; what was removed."""
+    folder, python = Path(plan["folder"]).expanduser(), plan["python"] or sys.executable
+    provide(folder / plan["code"], code[0], python)
+    words = [python, "-P", str(folder / plan["code"]), "prune", str(folder)]
+    found: Event = json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
+    return found
+
+
 # -- on the head ------------------------------------------------------------------------------------------
 
 
@@ -299,8 +308,26 @@ def plan_named(name: str) -> dict[str, Any]:
     return plan
 
 
+def prune_nodes(plan: dict[str, Any]) -> None:
+    """Prune every node, and print what was removed."""
+    code = ray.put(needed(plan["packages"][plan["code"]]))
+    task = ray.remote(max_retries=0, num_cpus=0)(prune_node)
+    tasks = [
+        task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)).remote(
+            plan, [code]
+        )
+        for node in ray.nodes()
+        if node["Alive"]
+    ]
+    print(plan["prefix"] + json.dumps({"n": 1, "key": plan["job"], "nodes": ray.get(tasks)}), flush=True)
+
+
 def main() -> None:
-    Coordinator(plan_named(sys.argv[-1])).run()
+    plan = plan_named(sys.argv[-1])
+    if plan["prunes"]:
+        prune_nodes(plan)
+    else:
+        Coordinator(plan).run()
 
 
 if __name__ == "__main__":

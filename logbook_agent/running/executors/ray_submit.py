@@ -94,6 +94,13 @@ class RaySubmitter:
         self._start(job)
         write_sent_all([(spool, dataclasses.replace(one, job=job)) for spool, one in sent], self._environ)
 
+    def prune(self, code: str) -> str:
+        """Start a Job that prunes all nodes, and return its id. Raises ToolError."""
+        job = _new_job()
+        self._jobs.write(plan_of(job), self._plan(job, [], 0, code, prunes=True))
+        self._start(job)
+        return job
+
     def _start(self, job: str) -> None:
         program = package(coordinator())
         with nothing_sent():
@@ -110,7 +117,7 @@ class RaySubmitter:
             # It may stand there all the same.
             raise NoAnswer(error.message, cause=error.cause, hint=error.hint) from error
 
-    def _plan(self, job: str, cases: list[dict[str, Any]], at_most: int, code: str) -> bytes:
+    def _plan(self, job: str, cases: list[dict[str, Any]], at_most: int, code: str, *, prunes: bool = False) -> bytes:
         """What the coordinator is to do."""
         top = f"{self._settings.folder}/"
         plan = {
@@ -124,6 +131,7 @@ class RaySubmitter:
             "at_most": at_most,
             "packages": {folder.removeprefix(top): name for folder, name in self._packages.items()},
             "cases": cases,
+            "prunes": prunes,
         }
         return json.dumps(plan).encode()
 

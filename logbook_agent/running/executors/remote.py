@@ -25,7 +25,7 @@ from logbook_agent.model.run import Code
 from logbook_agent.model.work import Began
 from logbook_agent.running.executors.answers import brief, record_of, sound, stage_named
 from logbook_agent.running.executors.carried import Files, code_here, tree_of, worker_code
-from logbook_agent.running.executors.contract import OVER, Followed, NoAnswer, Stage, Unavailable, nothing_sent
+from logbook_agent.running.executors.contract import OVER, Followed, NoAnswer, PruneCount, Stage, Unavailable, nothing_sent
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.settings import Declared, check_folder
 from logbook_agent.running.executors.shell import MOST_BYTES, Shell, ShellAnswer
@@ -199,9 +199,14 @@ class Remote:
         bring([(spool, unpacked(spool, answer.out))])
         self.ask(["drop", sent.folder])
 
-    def prune(self) -> dict[str, Any]:
+    def prune(self) -> PruneCount:
         """As `Prunes.prune`."""
-        return self.ask(["prune", self.places.folder])[0]
+        found: PruneCount | None = record_of(PruneCount, self.ask(["prune", self.places.folder])[0])
+        if found is None:
+            raise ToolError(
+                f"cannot tell what was pruned on {self.place or 'this host'}", cause="its answer is not valid"
+            )
+        return found
 
     # -- what engines do in their own way --------------------------------------------------------------
 
