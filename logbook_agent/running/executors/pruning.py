@@ -40,10 +40,12 @@ class _Left:
 def prune_if_due(top: Path, *, uncollected_s: float = UNCOLLECTED_S) -> None:
     """Prune the folder of an executor, at most once an hour."""
     stamp = top / _LOOKED
+    if stamp.exists() and time.time() - stamp.stat().st_mtime < _PACE_S:
+        return
     with contextlib.suppress(OSError):
-        if not stamp.exists() or time.time() - stamp.stat().st_mtime > _PACE_S:
-            stamp.touch()
-            prune(top, kept_s=KEPT_S, uncollected_s=uncollected_s)
+        stamp.touch()  # not on a full disk, where pruning makes room
+    with contextlib.suppress(OSError):
+        prune(top, kept_s=KEPT_S, uncollected_s=uncollected_s)
 
 
 def prune(

@@ -167,9 +167,9 @@ def unpack(folder: Path, content: Any, python: str | None) -> None:
     if python is not None:
         # Else every worker compiles them where bytecode is not kept.
         subprocess.run([python, "-m", "compileall", "-q", str(new)], stdout=subprocess.DEVNULL, check=False)
-    else:
-        subprocess.run(["chmod", "-R", "a-w", str(new)], check=True)
     new.rename(folder)
+    if python is None:
+        subprocess.run(["chmod", "-R", "a-w", str(folder)], check=True)
 
 
 def link(spool: Path) -> None:

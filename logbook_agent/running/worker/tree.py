@@ -94,7 +94,13 @@ def own_tree(work: Work, spool: Path) -> OwnTree:
         _check_folder(work)
         return OwnTree(work)
     original, copy = Path(work.tree), spool / COPY
-    manifest = _copied(original, copy) if original.is_dir() else {}
+    try:
+        manifest = _copied(original, copy) if original.is_dir() else {}
+    except OSError as error:
+        remove_tree(copy, within=spool)
+        raise ToolError(
+            f"cannot copy the synced files in {original}: {error.strerror or error}", cause="every run has its own copy"
+        ) from error
     if digest_of(manifest) != original.name:
         # The next run has it sent again.
         remove_tree(original, within=original.parent)
@@ -128,8 +134,9 @@ def _check_folder(work: Work) -> None:
 
 def _copied(original: Path, copy: Path) -> dict[str, str]:
     """Copy a folder; the manifest of the copy. Raises OSError."""
-    # It was used: it is not removed for some time.
-    os.utime(original)
+    # It is not pruned as long as it is used; where the time cannot be set, it is synced again.
+    with contextlib.suppress(OSError):
+        os.utime(original)
     copy.mkdir()
     for path in _walk(original):
         new = copy / path.relative_to(original)
@@ -158,6 +165,8 @@ def _copy(path: Path, new: Path) -> None:
             left = state.st_size
             while left > 0 and (done := os.copy_file_range(source.fileno(), target.fileno(), left)):
                 left -= done
+            if left:
+                raise OSError("some file systems stop early")
         except (AttributeError, OSError):
             # Not on this system, or not on this file system.
             target.seek(0)
