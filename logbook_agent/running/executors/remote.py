@@ -25,7 +25,15 @@ from logbook_agent.model.run import Code
 from logbook_agent.model.work import Began
 from logbook_agent.running.executors.answers import brief, record_of, sound, stage_named
 from logbook_agent.running.executors.carried import Files, code_here, tree_of, worker_code
-from logbook_agent.running.executors.contract import OVER, Followed, NoAnswer, PruneCount, Stage, Unavailable, nothing_sent
+from logbook_agent.running.executors.contract import (
+    OVER,
+    Followed,
+    NoAnswer,
+    PruneCount,
+    Stage,
+    Unavailable,
+    nothing_sent,
+)
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.settings import Declared, check_folder
 from logbook_agent.running.executors.shell import MOST_BYTES, Shell, ShellAnswer
