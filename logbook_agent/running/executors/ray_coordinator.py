@@ -64,7 +64,7 @@ def case(plan: dict[str, Any], given: dict[str, Any], files: dict[str, Any]) -> 
         yield {"event": "over", "stage": "never-started", "said": f"{spool} already exists"}
         return
     work = dict(given["work"])
-    work |= {name: os.path.expanduser(work[name]) for name in ("cwd", "root", "tree")}  # noqa: PTH111
+    work |= {name: os.path.expanduser(work[name]) for name in ("cwd", "root", "tree") if name in work}  # noqa: PTH111
     (spool / "work.json").write_text(json.dumps(work))
     link(spool)
     yield {"event": "placed", "node": ray.get_runtime_context().get_node_id(), "said": None}

@@ -174,3 +174,5 @@ def _copy(path: Path, new: Path) -> None:
             source.seek(0)
             shutil.copyfileobj(source, target)
         os.fchmod(target.fileno(), 0o755 if state.st_mode & stat.S_IXUSR else 0o644)
+    # As in the original, or `make` would rebuild what was copied first.
+    os.utime(new, ns=(state.st_atime_ns, state.st_mtime_ns))
