@@ -272,6 +272,7 @@ def test_an_account_that_is_not_told_its_name_is_known_by_what_it_posted() -> No
     sync(client, entries, header).run()
     assert told(server, "app") == ["MOE-000", "MOE-001", "MOE-002"]
     assert header.trusted == {"app"}
+    assert client.sent == 2, "nothing is posted twice"
 
 
 def test_a_limit_that_does_not_end_leaves_the_rest_in_the_plan() -> None:
@@ -379,6 +380,7 @@ def test_of_two_summaries_the_older_stays() -> None:
 
 def test_an_account_is_known_in_any_case() -> None:
     server, _, entries = posted(2)
+    server.comments[1] = replace(server.comments[1], author="Ada")
     assert plan_of(server, entries, Header({"ADA"}, managed=True)) == ()
     assert len(plan_of(server, entries, Header({"bob"}, managed=True))) == 1
 

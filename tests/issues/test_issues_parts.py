@@ -1,0 +1,179 @@
+"""What a sync gives up and finds again, and what becomes of an issue that another one replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.issue.github.calls import Calls
+from logbook_agent.issue.github.pace import Pace
+from logbook_agent.issue.planning import block
+from logbook_agent.issue.planning.steps import Create
+from logbook_agent.issue.planning.values import Comment, Issue, IssueState
+from logbook_agent.issue.pushed import blob_sha, entries_as_pushed
+from logbook_agent.issue.sync.close import _changed
+from logbook_agent.issue.sync.create import _day_before, _opened
+from logbook_agent.issue.sync.link import WANTED, adopted
+from logbook_agent.issue.sync.place import confirm_host, is_confirmed
+from logbook_agent.model.errors import IssueMissing, RateLimited, Rejected, Unreachable
+from logbook_agent.model.header import Closing, ExperimentIssue, Header, Link
+from tests.issues.model_server import Client, Server
+from tests.issues.model_support import BOOK, Clock, entry, sync
+from tests.issues.model_support import Header as Learnt
+from tests.issues.test_issues_plan import posted
+
+HEADER = Header(topic="moe", prefix="MOE", title="moe", opened="2026-02-10T10:43:00+00:00")
+
+
+def pace(clock: Clock, **more: float) -> Pace:
+    return Pace(say=lambda _: None, clock=clock, sleep=clock.sleep, **more)
+
+
+class Forgetful(Client):
+    def edit_issue(self, number: int, *, body: str | None = None, state: IssueState | None = None) -> Issue:
+        return self._write(lambda: self.server.issues[number])
+
+
+class Denied(Client):
+    def edit_comment(self, comment_id: int, body: str) -> Comment:
+        def edit() -> Comment:
+            raise IssueMissing("404")
+
+        return self._write(edit)
+
+
+def test_an_issue_that_keeps_nothing_is_given_up() -> None:
+    server, header, entries = posted(1)
+    client = Forgetful(server, "ada")
+    with pytest.raises(Rejected, match="does not keep what is written to it: write the block"):
+        sync(client, [replace(entries[0], digest="f" * 16)], header).run()
+    # Four times the block, and once the comment.
+    assert client.sent == 5
+
+
+def test_a_comment_that_may_not_be_edited_is_given_up() -> None:
+    server, header, entries = posted(1)
+    client = Denied(server, "ada")
+    with pytest.raises(IssueMissing, match="comment 1 is listed, but cannot be edited"):
+        sync(client, [replace(entries[0], digest="f" * 16)], header).run()
+    # The block, and three times the comment.
+    assert client.sent == 4
+
+
+def test_a_host_that_never_answers_is_given_up() -> None:
+    server = Server()
+    server.add_issue("someone", "t", "")
+    client = Client(server, "ada", dict.fromkeys(range(1, 100), "before"))
+    with pytest.raises(Unreachable, match="gave up after 8 requests without an answer"):
+        sync(client, [entry(0)], Learnt()).run()
+    assert client.sent == 8
+
+
+def test_a_success_makes_the_next_refusal_the_first() -> None:
+    clock = Clock()
+    waiting = pace(clock)
+    waits = []
+    for _ in range(2):
+        for _ in range(2):
+            before = clock.now
+            waiting.back_off(RateLimited("403", wait_s=None))
+            waiting.unsure()
+            waits.append(clock.now - before)
+        waiting.succeeded()
+    assert waits == [61, 122, 61, 122]
+
+
+@pytest.mark.parametrize(("most", "within_s"), [(80, 60.0), (500, 3600.0)])
+def test_no_window_holds_more_writes_than_it_may(most: int, within_s: float) -> None:
+    clock = Clock()
+    waiting = pace(clock, pause_s=0.0, max_wait_s=1e9)
+    times = []
+    for _ in range(2 * most + 1):
+        waiting.before_write()
+        times.append(clock.now)
+    spans = [later - earlier for earlier, later in zip(times, times[most:], strict=False)]
+    assert min(spans) == within_s
+
+
+def test_a_comment_that_changed_since_it_was_read_is_not_written() -> None:
+    server, header, entries = posted(1)
+    client = Client(server, "ada")
+    changed = [replace(entries[0], digest="f" * 16)]
+
+    def edited_before_the_write() -> None:
+        # The reads of a plan, then that of the block, its write, and that of the comment.
+        if client.reads == 4 and "I doubt it" not in server.comments[1].body:
+            server.comments[1] = replace(server.comments[1], body=server.comments[1].body + "\nI doubt it.")
+
+    client.turn = edited_before_the_write
+    sync(client, changed, header).run()
+    assert server.comments[1].body.endswith("I doubt it.")
+
+
+# -- one issue -------------------------------------------------------------------------------------
+
+
+class Late(Client):
+    """Its first list of issues lacks the newest, as lists may."""
+
+    looks = 0
+
+    def issues_by(self, author: str | None, since: str) -> tuple[Issue, ...]:
+        self.looks += 1
+        return () if self.looks == 1 else super().issues_by(author, since)
+
+
+def test_of_two_issues_the_older_stays() -> None:
+    server = Server()
+    body = f"mine\n\n{block.wrapped(BOOK, 'text')}"
+    server.add_issue("ada", "t", body)
+    calls = Calls(remote=Late(server, "ada"), pace=pace(Clock()), say=lambda _: None)  # type: ignore[arg-type]
+    new = Create(repository="o/r", title="t", labels=(), text=block.wrapped(BOOK, "text"))
+    assert _opened(calls, new, BOOK, "").number == 1
+    assert [issue.state for issue in server.issues.values()] == ["open", "closed"]
+    assert server.issues[1].body == body
+    assert server.issues[2].body.endswith("The experiment issue is https://h/o/r/issues/1")
+
+
+def test_issues_are_looked_for_from_the_day_before() -> None:
+    assert _day_before("2026-03-01T00:43:00+01:00") == "2026-02-27T23:43:00Z"
+    assert _day_before("some day") == "some day"
+
+
+def test_links_back_lead_to_the_new_issue() -> None:
+    links = (Link(label="A", url="https://h/o/r/issues/7", back="https://h/c1"), Link(label="B", url="https://h/b"))
+    header = replace(HEADER, links=links, issue=ExperimentIssue(url="https://h/o/r/issues/1", trusted=("ada",)))
+    assert adopted(header, "https://h/o/r/issues/1", ()).links == links
+    moved = adopted(header, "https://h/o/r/issues/2", ("bob",), managed=True)
+    assert [link.back for link in moved.links] == [WANTED, None]
+    assert moved.issue == ExperimentIssue(url="https://h/o/r/issues/2", trusted=("ada", "bob"), managed=True)
+
+
+def test_the_same_words_close_a_thread_once() -> None:
+    closed = replace(HEADER, closing=Closing(at="one", conclusion="c", limitations=("l",)))
+    assert _changed(closed, Closing(at="two", conclusion="c", limitations=("l",))) is closed
+    assert _changed(closed, Closing(at="two", conclusion="c")).closing == Closing(at="two", conclusion="c")
+    assert _changed(closed, None).closing is None
+
+
+@pytest.mark.parametrize("here", [(), ("01",), ("01", "02"), ("01", "02", "03")])
+def test_an_entry_is_pushed_with_all_its_runs_and_no_other(tmp_path: Path, here: Sequence[str]) -> None:
+    data = b"x"
+    pushed = ["entries/MOE-000.yaml", "runs/MOE-000/01/run.json", "runs/MOE-000/02/run.json"]
+    for name in ("entries/MOE-000.yaml", *(f"runs/MOE-000/{number}/run.json" for number in here)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    found = entries_as_pushed(tmp_path, ["MOE-000"], dict.fromkeys(pushed, blob_sha(data)))
+    assert found == (["MOE-000"] if here == ("01", "02") else [])
+
+
+def test_a_host_is_confirmed_with_its_port(tmp_path: Path) -> None:
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
+    assert confirm_host(environ, "https://ghe.example.org") == "ghe.example.org"
+    assert confirm_host(environ, "https://other.example.org:8443") == "other.example.org:8443"
+    known = {"github.com", "ghe.example.org", "other.example.org:8443"}
+    asked = (*known, "ghe.example.org:8443", "other.example.org", "evil.org", "ghe.example.org.evil.org")
+    assert {host for host in asked if is_confirmed(host, environ)} == known
