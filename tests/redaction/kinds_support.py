@@ -37,6 +37,9 @@ class Maker:
         drawn[length // 3] = self._random.choice([c for c in plain if c.isalpha()])
         return "".join(drawn)
 
+    def pick(self, letters: str) -> str:
+        return self._random.choice(letters)
+
     def word(self) -> str:
         """A password as people choose them: nothing in it tells what it is."""
         return f"{self.of(string.ascii_lowercase + string.digits, 6)}-{self.of(ALNUM, 9)}"
@@ -222,7 +225,11 @@ PHRASES: tuple[Kind, ...] = (
     _shape("redis", "credentials", lambda m: f"redis://{_s(':' + m.word())}@cache:6379/0"),
     _shape("mongodb", "credentials", lambda m: f"mongodb+srv://{_s('root:' + m.word())}@c0.example.net/db?w=majority"),
     _shape("npmrc", "npm-token", lambda m: f"//registry.example.org/:_authToken={_s(m.of(ALNUM, 36))}"),
-    _shape("azure sas", "azure-sas", lambda m: f"https://a.blob.core.windows.net/c?sv=2024&sig={_s(m.of(ALNUM, 43))}%3D"),
+    _shape("azure sas", "signature", lambda m: f"https://a.blob.core.windows.net/c?sv=2024&sig={_s(m.of(ALNUM, 43))}%3D"),
+    _shape("s3 link", "signature", lambda m: f"https://b.s3.amazonaws.com/k?X-Amz-Date=2026&X-Amz-Signature={_s(m.of(HEX, 64))}"),
+    _shape("gcs link", "signature", lambda m: f"https://storage.googleapis.com/b/k?X-Goog-Signature={_s(m.of(HEX, 256))}"),
+    _shape("pgpass", "password", lambda m: f"db.example.org:5432:runs:app:{_s(m.word())}"),
+    _shape("jwk", "private-key", lambda m: f'{{"kty":"EC","crv":"P-256","d":"{_s(m.of(URL, 43))}"}}'),
     _shape("azure storage", "azure-key", lambda m: f"AccountName=a;Account{''}Key={_s(m.of(BASE64, 86) + '==')};EndpointSuffix=x"),
     _shape("aws secret", "aws-secret-key", lambda m: f'aws pw: "{_s(m.of(BASE64, 40))}"'),
     _shape("wandb login", "api-key", lambda m: f"wandb login {_s(m.of(HEX, 40))}"),

@@ -13,15 +13,21 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from logbook_agent.text.redaction import names
+from logbook_agent.text.redaction import keys, names
 from logbook_agent.text.redaction.rules import Rule, compile_linear
 from logbook_agent.text.redaction.secrets import Needles
 
-# After a name: what makes a value follow. Names may go on, quotes and brackets may close.
-_VALUE = rb"""[a-z0-9_.-]{0,127}+(?:\\{0,7}["'])?+(?:\[[0-9]{0,9}\])?\]?\s{0,40}(?:[:=!,("'`]|\S{0,2}\s{0,40}["'`])"""
+# Between a name and its value: a sign, a quote, the line of a table, the end of a tag; or blanks before a word with a
+# digit.
+_SEPARATOR = (
+    rb"""\s{0,200}+(?:[:=!,("'`|>]|&gt;|\xe2\x94[\x82\x83]|\xe2\x95\x91|\xc2\xa6|\S{0,2}\s{0,40}["'`]"""
+    rb"""|(?<=\s)(?=\S{6})(?=[^\s0-9]{0,40}[0-9]))"""
+)
+# After a name, which may go on, and whose quotes and brackets may close.
+_VALUE = rb"""[a-z0-9_.-]{0,127}+(?:\\{0,7}["'*]{1,3})?+(?:\[[0-9]{0,9}\])?\]?""" + _SEPARATOR
 
 # The same where the name must end there.
-_END = rb"""(?:\\{0,7}["'])?(?:\[[0-9]{0,9}\])?\]?\s{0,40}(?:[:=!,("'`]|\S{0,2}\s{0,40}["'`])"""
+_END = rb"""(?:\\{0,7}["'*]{1,3})?(?:\[[0-9]{0,9}\])?\]?""" + _SEPARATOR
 
 
 def _after(owners: Iterable[str], word: bytes) -> bytes:
@@ -83,10 +89,14 @@ _PARTS = (
     rf"token(?:[^s]|s[a-z]|s?$)|secret|passw|passphrase|(?:{_OWNERS})[_.-]?pass|(?:{_KEYS})[_.-]?key|auth(?:[^oe]|o[^r]|e[^n]|$)"
     r"|credential|jwt|bearer|pwd|[a-z0-9_.-]pat(?:[^a-z]|$)|contrasena"
 )
+_LOOSE_SEPARATOR = (
+    r"""\s*(?:[:=!,("'`|>]|&gt;|\xe2\x94[\x82\x83]|\xe2\x95\x91|\xc2\xa6|\S{0,2}\s*["'`]"""
+    r"""|[ \t](?:[0-9]\S{5}|\S[0-9]\S{4}|\S\S[0-9]\S{3}|\S{3}\S*[0-9]))"""
+)
 _LOOSE = (
-    rf"""(?:{_PARTS}|pw)[a-z0-9_.-]*[\\"'\]\[0-9]*\s*(?:[:=!,("'`]|\S{{0,2}}\s*["'`])""",
+    rf"""(?:{_PARTS}|pw)[a-z0-9_.-]*[\\"'*\]\[0-9]*{_LOOSE_SEPARATOR}""",
     rf"(?:config|configure|setenv)\s[a-z0-9_.\s-]*(?:{_PARTS})",
-    r"(?:token|auth|pat)[\\\"'\]\[0-9]*\s*(?:[:=!,(\"'`]|\S{0,2}\s*[\"'`])",
+    rf"""(?:token|auth|pat)[\\"'*\]\[0-9]*{_LOOSE_SEPARATOR}""",
     r":/(?:/[^\s/]+|[^\s/:]*:[^\s/]+)@",
     rf"""(?:name|key|variable|env)[\\"']*\s*[:=]\s*[\\"']*[a-z0-9_.-]*(?:{_PARTS})""",
     rf"[!=]=\s*[a-z0-9_.-]*(?:{_PARTS})",
@@ -136,6 +146,7 @@ class Gate:
         low = data.lower()
         return (
             self._has_keyword(low)
+            or _may_hold_key(data)
             or self._known.may_be_in(data)
             or any(_compiled(rule.regex.encode()).search(data) for rule in self._open)
             or self.names_value(low)
@@ -184,10 +195,27 @@ class Gate:
     def _shapes(self) -> Any:
         """One pattern for all keywords, rules without keywords, further names and known secrets."""
         literals = [re.escape(k.decode()) for k in (*self._keywords, *self._extra)]
-        parts = [f"(?i:{'|'.join(literals)})", *(f"(?:{rule.regex})" for rule in self._open)]
+        parts = [f"(?i:{'|'.join(literals)})", keys.GATE, *(f"(?:{rule.regex})" for rule in self._open)]
         starts = sorted({needle[:_NEEDLE_START] for needle in self._needles})
         parts += ["".join(f"\\x{byte:02x}" for byte in start) for start in starts]
         return compile_linear("|".join(parts), max_bytes=_GATE_BYTES)
+
+
+_UNKNOWN_KEY = re.compile(rb"[_-][A-Za-z0-9]{20}")
+_PREFIXES: dict[bytes, tuple[bytes, ...]] = {}
+for _prefix in map(str.encode, keys.PREFIXES):
+    _PREFIXES[_prefix[:3]] = (*_PREFIXES.get(_prefix[:3], ()), _prefix)
+
+
+def _may_hold_key(data: bytes) -> bool:
+    if _UNKNOWN_KEY.search(data) is not None:
+        return True
+    for word in keys.LETTERS.finditer(data):
+        for at in range(word.start(), word.end()):
+            prefixes = _PREFIXES.get(data[at : at + 3])
+            if prefixes is not None and data.startswith(prefixes, at):
+                return True
+    return False
 
 
 def _lines(pattern: Any, block: bytes) -> Iterator[tuple[int, int]]:

@@ -13,7 +13,17 @@ import re
 from collections.abc import Callable, Iterator
 
 from logbook_agent.text.redaction import rules
-from logbook_agent.text.redaction.names import NAME_PARTS, Names, is_secret_value, kind_of, looks_secret, mark
+from logbook_agent.text.redaction.keys import WORDS
+from logbook_agent.text.redaction.names import (
+    NAME_PARTS,
+    Names,
+    is_plain,
+    is_secret_value,
+    is_told_by_its_end,
+    kind_of,
+    looks_secret,
+    mark,
+)
 from logbook_agent.text.redaction.rules import Edit, Finder
 
 Match = re.Match[str]
@@ -63,7 +73,20 @@ _STATED = (
     rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})[\"'\]]{{0,2}}(?P<close>)"
     r"(?P<sep>[(\s]\s{0,40})(?=[\"'`][^\"'`]{1,1000}[\"'`]\)?;)"
 )
-_QUOTED = re.compile(r"""(?P<open>["'\\]{4,200}|\"{3}|'{3}|\\{0,7}["'`])(?P<value>(?:\\.|.){0,4096}?)(?P=open)""")
+# A cell of a table or of aligned columns behind the name's; a variable and its value (`ENV HF_TOKEN X`).
+_CELL = (
+    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>[\"'`*]{{0,3}})"
+    r"(?P<sep>[ \t]{0,200}+[|\u2502\u2503\u2551\xa6][ \t]{0,40}+|[ \t]{2,200}+|\t|(?<=[A-Z0-9]) )"
+)
+# `<password>X</password>`, `<entry key="password">X</entry>`, also with `&lt;` and `&gt;`.
+_TAG = (
+    rf"(?<=[<\"':;])(?P<name>{_WORD_NAME})(?P<close>)(?P<sep>[\"']?(?:>|&gt;)(?:<!\[CDATA\[)?\s{{0,40}})"
+    r"(?=[^<>]{1,4096}(?:>\s{0,40})?(?:</|&lt;/))"
+)
+_TEXT = re.compile(r"(?P<value>(?:[^<>&\]]|&(?![lg]t;)|\](?!\]>))*)(?<!\s)")
+_QUOTED = re.compile(
+    r"""(?P<open>["'\\]{4,200}|\"{3}|'{3}|\\{0,7}["'`])(?P<value>(?:\\.|(?P=open){2}|.){0,4096}?)(?P=open)(?!(?P=open))"""
+)
 _WORD = re.compile(r"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b]*)""", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 # The other way round: the value stands first.
@@ -86,9 +109,13 @@ _KEY_GOES_ON = re.compile(
 )
 _BLOCK_SCALAR = re.compile(rf"(?P<tail>(?<![A-Za-z_.-]){_WORD_NAME}:)\s{{1,40}}[|>][+-]?\s*$", re.ASCII)
 _BRACKETS = ("", "[", "{", "(")
+# Kinds whose names have other meanings, too.
+_OF_MANY = ("token", "auth", "credential")
+# A call, a date, an attribute of a module.
+_NO_VALUE = re.compile(r"[\w.]*\(|[0-9]{4}-[0-9]{2}-[0-9]{2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$", re.ASCII)
 _LONGEST_END = 300
 _LONGEST_FOLLOWED = 4096
-_HEADS = (_FLAG, _NAME, _PAIR, _LISTED, _KEYED, _STATED, _NESTED, _SET)
+_HEADS = (_FLAG, _NAME, _PAIR, _LISTED, _KEYED, _STATED, _NESTED, _SET, _CELL, _TAG)
 # Heads after which an ordinary word may stand, too: the value has to look like a secret.
 _LOOSE = frozenset({_PAIR, _LISTED, _STATED, _NESTED, _SET})
 
@@ -103,8 +130,8 @@ class NamedFinders:
         heads = {head: finder(functools.partial(_values, head=head, extra=extra)) for head in _HEADS}
         compared = finder(functools.partial(_compared, extra=extra))
         self.in_line = (*heads.values(), compared)
-        # For several words of a command: flags and their values are seen one by one.
-        self.in_words = (*(find for head, find in heads.items() if head not in (_FLAG, _PAIR)), compared)
+        # For several words of a command: names and their values are seen one by one.
+        self.in_words = (*(find for head, find in heads.items() if head not in (_FLAG, _PAIR, _CELL)), compared)
 
 
 def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:
@@ -118,7 +145,7 @@ def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:
             continue
         opened = _compiled(_OPENERS).match(text, m.end()) if head is _NESTED else None
         at = m.end() if opened is None else opened.end()
-        found = _QUOTED.match(text, at) or _WORD.match(text, at)
+        found = _TEXT.match(text, at) if head is _TAG else _QUOTED.match(text, at) or _WORD.match(text, at)
         if found is None or found["value"] in _BRACKETS:
             continue
         is_quoted = found.re is _QUOTED
@@ -127,11 +154,14 @@ def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:
             continue
         if head in _LOOSE and not looks_secret(value):
             continue
+        is_beside = head is _CELL or (head is _TAG and kind in _OF_MANY)
+        if is_beside and not _is_in_cell(m["name"], kind, value):
+            continue
         if is_quoted and found["open"] == "`" and " " in value:
             continue  # a command whose output is the value
         if not is_quoted and head is _NAME and _is_prose_or_code(text, kind, m, found):
             continue
-        if head is _PAIR and may_stand_alone(text[: m.start()]) and not is_no_image(value):
+        if head in (_PAIR, _CELL) and may_stand_alone(text[: m.start()]) and not is_no_image(value):
             continue
         if head is _FLAG and m["sep"].isspace() and not m[0].startswith("--"):
             continue
@@ -197,6 +227,16 @@ def _is_no_word(kind: str, value: str) -> bool:
     """Whether a value within a sentence cannot be a word of it: `password: hunter22`, not `the secret: int8 tiles`."""
     least = 8 if kind == "password" or kind.endswith("key") else 12
     return len(value) >= least and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+
+
+def _is_in_cell(name: str, kind: str, value: str) -> bool:
+    """Whether a value beside its name, with nothing but blanks or a line of a table between, is no word or number."""
+    if not is_told_by_its_end(name) or _NO_VALUE.match(value) is not None or is_plain(value):
+        return False
+    is_typed = kind not in _OF_MANY
+    least = 6 if kind == "password" else 8 if is_typed else 12
+    has_both = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+    return has_both and len(value) >= least and (is_typed or WORDS.fullmatch(value) is None)
 
 
 def _is_random(value: str) -> bool:

@@ -175,6 +175,11 @@ def looks_secret(value: str) -> bool:
     return len(value) >= 20 or re.fullmatch(r"[A-Z]?[a-z]+(?:[-_ ,./][a-z]+)*[:.,]?|[A-Z_]+", value) is None
 
 
+def is_plain(value: str) -> bool:
+    """Whether a value is a version, a path or a measured quantity."""
+    return any(form.fullmatch(value) is not None for form in (_VERSION, _PATH, _QUANTITY, _NUMBER))
+
+
 def _looks_like(kind: str, value: str) -> bool:
     """The same under a name that goes on behind the word: a model's `token_mixer` has many values."""
     if kind in ("token", "auth", "credential"):

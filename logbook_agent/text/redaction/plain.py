@@ -87,7 +87,6 @@ def _secret(name: str, kind: str | None, value: str) -> Iterator[Secret]:
             name=name if is_variable else "SECRET",
             value=value,
             kind=None if is_variable else kind,
-            is_encoded=False,
         )
 
 

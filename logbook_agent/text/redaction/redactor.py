@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from logbook_agent.text.redaction import rules
 from logbook_agent.text.redaction.gate import Gate
+from logbook_agent.text.redaction.keys import find_keys
 from logbook_agent.text.redaction.named import (
     LineRedactor,
     NamedFinders,
@@ -143,7 +144,7 @@ class Redactor:
             return words
         low = joined.lower()
         starts = list(itertools.accumulate((len(word) + 1 for word in words), initial=0))
-        finders = (*self._shapes.for_line(low), *self._named.in_words)
+        finders = (*self._shapes.for_line(low), find_keys, *self._named.in_words)
         edits = [edit for find in finders for edit in find(joined, low)]
 
         def at(place: int) -> int:
@@ -251,7 +252,7 @@ class Redactor:
 
     def _finders(self, low: str) -> list[Finder]:
         has_names = self.gate.names_value(low.encode("utf-8", "surrogatepass"))
-        return [*self._shapes.for_line(low), *(self._named.in_line if has_names else ())]
+        return [*self._shapes.for_line(low), find_keys, *(self._named.in_line if has_names else ())]
 
     def _once(self, text: str) -> str:
         """One line with every rule applied once, each to the line as it is: what one hides may be a name to another. Of

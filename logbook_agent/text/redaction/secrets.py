@@ -7,6 +7,7 @@ import binascii
 import bisect
 import functools
 import itertools
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,13 +31,11 @@ class Secret:
     name: str
     value: str
     kind: str | None = None
-    # False: looked for as it stands alone, in none of the encodings in which programs print it.
-    is_encoded: bool = True
 
     @property
     def forms(self) -> tuple[str, ...]:
         """The texts that it is found by."""
-        return forms(self.value, is_encoded=self.is_encoded)
+        return forms(self.value)
 
     @property
     def shown(self) -> str:
@@ -57,11 +56,11 @@ def secrets_in(environ: Mapping[str, str], extra_names: Sequence[str] = ()) -> t
 
 
 @functools.lru_cache(maxsize=1024)
-def forms(value: str, *, is_encoded: bool = True) -> tuple[str, ...]:
-    """The value as it may be printed: line by line, quoted, percent-encoded, reversed, in hexadecimal, in base32 and
-    in base64; none is short."""
+def forms(value: str) -> tuple[str, ...]:
+    """The value as it may be printed: line by line, quoted, escaped for JSON, HTML and addresses, reversed, in
+    hexadecimal, in base32 and in base64; none is short."""
     length = MAX_FORM_BYTES // 4
-    found = itertools.chain(_as_it_stands(value), _encoded(value) if is_encoded else ())
+    found = itertools.chain(_as_it_stands(value), _encoded(value))
     pieces = (form[start : start + length] for form in found for start in range(0, len(form), length))
     return tuple(dict.fromkeys(piece for piece in pieces if len(piece) >= MIN_LENGTH))
 
@@ -73,7 +72,20 @@ def _as_it_stands(value: str) -> Iterator[str]:
     if len(lines) == 1:
         yield value
         yield value.replace("\\", "\\\\").replace('"', '\\"')
+        yield value.replace("\\", "\\\\").replace("'", "\\'")
         yield value.replace("'", "'\"'\"'")
+        yield value.replace('"', '""')
+        yield value.replace("'", "''")
+        yield json.dumps(value)[1:-1]
+        yield from _html(value)
+
+
+def _html(value: str) -> Iterator[str]:
+    """The value in HTML and XML, whose writers spell quotes in several ways, or leave them; and as JSON in a script."""
+    escaped = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for double, single in (('"', "'"), ("&quot;", "&#x27;"), ("&#34;", "&#39;"), ("&quot;", "&apos;"), ("&quot;", "'")):
+        yield escaped.replace('"', double).replace("'", single)
+    yield "".join(f"\\u{ord(c):04x}" if c in "<>&'" else c for c in json.dumps(value)[1:-1])
 
 
 def _encoded(value: str) -> Iterator[str]:
