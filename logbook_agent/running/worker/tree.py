@@ -113,9 +113,13 @@ def own_tree(work: Work, spool: Path) -> OwnTree:
         str(copy / Path(path).relative_to(original)) if Path(path).is_relative_to(original) else path
         for path in (work.cwd, work.root)
     )
-    found = dataclasses.replace(work, cwd=cwd, root=root)
-    _check_folder(found)
-    return OwnTree(found, copy, manifest)
+    own = OwnTree(dataclasses.replace(work, cwd=cwd, root=root), copy, manifest)
+    try:
+        _check_folder(own.work)
+    except ToolError:
+        own.remove()
+        raise
+    return own
 
 
 def _now(path: Path) -> str | None:
