@@ -22,6 +22,7 @@ from logbook_agent.store.files import remove_tree
 COPY, ORIGINAL = "tree", "original"
 _DIGEST_CHARS = 16
 _SHOWN = 5
+_PIECE_BYTES = 1 << 20
 # Python writes these wherever it imports from.
 _CACHE = "__pycache__"
 
@@ -45,8 +46,11 @@ def entry_of(path: Path) -> str | None:
         return f"l {os.readlink(path)}"  # noqa: PTH115 - as it is written
     if not stat.S_ISREG(mode):
         return None
-    with path.open("rb") as file:
-        return f"{'x' if mode & stat.S_IXUSR else 'f'} {hashlib.file_digest(file, 'sha256').hexdigest()}"
+    with path.open("rb", buffering=0) as file:
+        digest = hashlib.sha256()
+        while piece := file.read(_PIECE_BYTES):
+            digest.update(piece)
+        return f"{'x' if mode & stat.S_IXUSR else 'f'} {digest.hexdigest()}"
 
 
 class OwnTree:
@@ -141,24 +145,24 @@ def _copied(original: Path, copy: Path) -> dict[str, str]:
     # It is not pruned as long as it is used; where the time cannot be set, it is synced again.
     with contextlib.suppress(OSError):
         os.utime(original)
+    return dict(_copy_folder(original, copy, ""))
+
+
+def _copy_folder(folder: Path, copy: Path, above: str) -> Iterator[tuple[str, str]]:
+    """Copy a folder; each file and link in it, below `above`, as it stands in the manifest of the copy."""
     copy.mkdir()
-    for path in _walk(original):
-        new = copy / path.relative_to(original)
-        if path.is_symlink():
-            new.symlink_to(os.readlink(path))  # noqa: PTH115
-        elif path.is_dir():
-            new.mkdir()
-        else:
-            _copy(path, new)
-    return {path.relative_to(copy).as_posix(): what for path in _walk(copy) if (what := entry_of(path)) is not None}
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    """What is in a folder and those below it, each folder before what it holds."""
-    for path in folder.iterdir():
-        yield path
-        if path.is_dir() and not path.is_symlink():
-            yield from _walk(path)
+    with os.scandir(folder) as found:
+        for one in found:
+            path, new, place = Path(one.path), copy / one.name, f"{above}{one.name}"
+            if one.is_dir(follow_symlinks=False):
+                yield from _copy_folder(path, new, f"{place}/")
+                continue
+            if one.is_symlink():
+                new.symlink_to(os.readlink(path))  # noqa: PTH115
+            else:
+                _copy(path, new)
+            if (what := entry_of(new)) is not None:
+                yield place, what
 
 
 def _copy(path: Path, new: Path) -> None:
