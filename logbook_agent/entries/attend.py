@@ -32,8 +32,8 @@ def collect_ended(workspace: Workspace, book: Book) -> list[Run]:
     """Take in the runs whose workers have ended; those that nobody saw the end of are warned about."""
     if not book.spools():
         return []
-    with changing(workspace, book):
-        found = intake.collect(workspace, book)
+    with intake.collected(workspace, book) as found, changing(workspace, book):
+        pass  # the view shows the ends before the spools go
     for run in found:
         if run.exit is not None and (run.exit.lost or run.exit.never_started):
             workspace.warnings.append(f"{run.entry} run {run.run}: {run.problems[-1] if run.problems else 'lost'}")

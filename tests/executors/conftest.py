@@ -16,7 +16,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.running.execution import RunPlan
 from logbook_agent.running.executors import sending
 from logbook_agent.running.executors.contract import OVER, Executor, Followed, Stage
-from logbook_agent.running.executors.intake import collect
+from logbook_agent.running.executors.intake import collected
 from logbook_agent.running.executors.table import EXECUTORS, executor_named
 from logbook_agent.running.prepare import prepare
 from logbook_agent.store import records
@@ -94,6 +94,12 @@ class Place:
     def is_gone(self, pid: int) -> bool:
         """Whether no process of this number is there."""
         return is_gone(pid)
+
+
+def collect(workspace: Workspace, book: Book) -> list[Run]:
+    """Take in what there is, without a view."""
+    with collected(workspace, book) as runs:
+        return runs
 
 
 def is_gone(pid: int) -> bool:

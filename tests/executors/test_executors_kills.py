@@ -8,6 +8,8 @@ import functools
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -96,3 +98,20 @@ def test_a_sweep_under_kills(started: Cli, folder: Path) -> None:
 
 def is_over(book: Book, what: str) -> bool:
     return what != "series" or not book.series("MOE-000").is_held()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["logbook_agent.pages.views.refresh", "logbook_agent.running.executors.intake.drop"])
+def test_the_view_follows_when_a_collection_was_killed(started: Cli, folder: Path, place: str) -> None:
+    assert started("run", "--detach", "--", "echo", "RESULT tflops=2").code == 0
+    book = Book(folder / "logbooks", "moe")
+    wait_for(lambda: (spool := book.spools()[0]).has("final.json") and not spool.is_held())
+    module, _, name = place.rpartition(".")
+    script = f"import os, {module} as m; m.{name} = lambda *_, **__: os.kill(os.getpid(), 9)"
+    script += "; from logbook_agent.cli import main; main(['collect'])"
+    assert subprocess.run([sys.executable, "-c", script], cwd=folder, check=False).returncode == -9
+    assert book.run("MOE-000", 1).exit is not None, "it had come to the record"
+    started("status")
+    assert "tflops: 2.000" in (folder / "logbooks/moe.md").read_text()
+    assert started("doctor").out == "moe: nothing is wrong\n"
+    assert book.spools() == []

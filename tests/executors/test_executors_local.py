@@ -19,7 +19,6 @@ from logbook_agent.model.run import Exit, Process, Run
 from logbook_agent.model.work import End
 from logbook_agent.running.execution import work_of
 from logbook_agent.running.executors import local as local_executor
-from logbook_agent.running.executors.intake import collect
 from logbook_agent.running.launch.stopping import end_group
 from logbook_agent.running.worker.process import write_end
 from logbook_agent.running.worker.sealing import sealed, unsealed
@@ -27,7 +26,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
-from tests.executors.conftest import Place, is_gone, sh, wait_for
+from tests.executors.conftest import Place, collect, is_gone, sh, wait_for
 from tests.executors.test_executors_contract import SECRET
 
 WAITS = "echo RESULT tflops=2; until [ -e go ]; do sleep 0.02; done; echo RESULT tflops=3"

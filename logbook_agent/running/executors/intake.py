@@ -36,17 +36,24 @@ _ABANDONED_S = 60.0
 _TOGETHER = 20
 
 
-def collect(workspace: Workspace, book: Book) -> list[Run]:
-    """Take in whatever there is; the runs that have ended by it. What cannot be taken in is warned about, and stays."""
+@contextlib.contextmanager
+def collected(workspace: Workspace, book: Book) -> Iterator[list[Run]]:
+    """Take in whatever there is; the runs that have ended by it. What cannot be taken in is warned about, and stays.
+
+    The spools go when the block is left, so that the next command finds them where the view was not updated in it."""
     spools = book.spools()
     _look(workspace, book, spools)
-    taken = take_in_all(workspace, book, spools)
+    taken = take_in_all(workspace, book, spools, drops=False)
     for folder, error in taken.errors.items():
         cause = f" ({error.cause})" if error.cause else ""
         said = f"not collected: {book.hint(folder.name) or folder.name}: {error.message}{cause}"
         # Whoever waits asks again and again.
         workspace.warnings.extend([said] if said not in workspace.warnings else [])
-    return list(taken.ended.values())
+    yield list(taken.ended.values())
+    for spool in spools:
+        # Another command may have removed it meanwhile.
+        if spool.folder in taken.ended and spool.folder.is_dir():
+            drop(book, spool)
 
 
 def _look(workspace: Workspace, book: Book, spools: Sequence[Spool]) -> None:
@@ -98,18 +105,29 @@ def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:
 
 
 def take_in_all(
-    workspace: Workspace, book: Book, spools: Sequence[Spool], stages: Mapping[Path, Stage] | None = None
+    workspace: Workspace,
+    book: Book,
+    spools: Sequence[Spool],
+    stages: Mapping[Path, Stage] | None = None,
+    *,
+    drops: bool = True,
 ) -> TakenIn:
     """`take_in` for many, a few at a time. `stages`: how far those runs are, by the folders of their spools, that were
-    followed just now."""
+    followed just now. `drops`: the spools of runs that have ended are removed."""
     taken = TakenIn()
     for start in range(0, len(spools), _TOGETHER):
-        _take_some(workspace, book, spools[start : start + _TOGETHER], stages or {}, taken)
+        _take_some(workspace, book, spools[start : start + _TOGETHER], stages or {}, taken, drops=drops)
     return taken
 
 
 def _take_some(
-    workspace: Workspace, book: Book, spools: Sequence[Spool], stages: Mapping[Path, Stage], taken: TakenIn
+    workspace: Workspace,
+    book: Book,
+    spools: Sequence[Spool],
+    stages: Mapping[Path, Stage],
+    taken: TakenIn,
+    *,
+    drops: bool,
 ) -> None:
     followed: list[_Arrived] = []
     for spool in spools:
@@ -131,7 +149,8 @@ def _take_some(
                 with taken.noting(one.spool):
                     ended += [(one.spool, run) for run in _settled(workspace, book, one)]
         for spool, run in _written(book, ended, taken):
-            drop(book, spool)
+            if drops:
+                drop(book, spool)
             taken.ended[spool.folder] = run
 
 
@@ -280,6 +299,8 @@ def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: 
     """An end for a run that has one: dropped when it is the same, else kept in the backups and named in the record."""
     end = spool.end() if stage == "ended" else None
     if end is None or (end.exit == run.exit and end.ended == run.ended):
+        # A command that was cut off recorded it, and may not have come to the view.
+        book.changed.add(run.entry)
         drop(book, spool)
         return
     place = book.folder / "backups" / f"late-{hint_of(run)}-{workspace.moment()}"
