@@ -124,6 +124,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureR
         "XDG_CONFIG_HOME": str(own / "config"),
         "XDG_STATE_HOME": str(own / "state"),
         # On a machine with accelerators, runs that a test starts would wait for one another.
+        "LOGBOOK_QUEUE": str(own / "queue"),
         "LOGBOOK_DEVICES": "none",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         # Whoever else uses this machine while the tests run.

@@ -25,6 +25,8 @@ from logbook_agent.store.reading import check_place, check_target, not_regular, 
 
 _PIECE_BYTES = 1 << 20
 _PAUSE_S = 0.005
+_SHARED = 0o1777
+_MAKING_PAUSES = 100
 # Of many files that are written together, so many are open at a time, and so many wait for the disk.
 _TOGETHER = 100
 _SYNCS = 16
@@ -209,6 +211,28 @@ def make_folder(path: Path, *, within: Path, private: bool = False) -> None:
         path.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
 
 
+def make_shared_folder(path: Path) -> None:
+    """Create a folder in which each user of the machine may make files, and none may touch those of others. Raises
+    StoreError where something else has its name."""
+    with contextlib.suppress(FileExistsError), _told(path):
+        try:
+            path.mkdir()
+        except FileExistsError:
+            pass
+        else:
+            path.chmod(_SHARED)
+    for _ in range(_MAKING_PAUSES):
+        mode = path.lstat().st_mode
+        if stat.S_ISDIR(mode) and mode & _SHARED == _SHARED:
+            return
+        time.sleep(_PAUSE_S)  # another process is just making it
+    raise StoreError(
+        f"{path} is not a folder that users share",
+        cause="another program made it, or its permissions were changed",
+        hint=f"remove it, or type: chmod 1777 {path}",
+    )
+
+
 def create_folder(path: Path, *, within: Path) -> bool:
     """Create a folder unless something of its name exists; False when it does."""
     check_place(path, within)
@@ -381,19 +405,39 @@ def locked(
     descriptor = open_lock(path, within=within)
     try:
         deadline = clock() + timeout_s
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if clock() >= deadline:
-                    raise _held(path, descriptor) from None
-                sleep(_PAUSE_S)
+        while not _taken(descriptor):
+            if clock() >= deadline:
+                raise _held(path, descriptor)
+            sleep(_PAUSE_S)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"pid {os.getpid()} on {os.uname().nodename}".encode(), 0)
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def locked_folder(folder: Path, *, timeout_s: float = 30.0) -> Iterator[None]:
+    """Hold a lock on a folder itself, where a lock file would belong to whoever made it first. Raises StoreError."""
+    with _told(folder):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        deadline = time.monotonic() + timeout_s
+        while not _taken(descriptor):
+            if time.monotonic() >= deadline:
+                raise StoreError(f"{folder} is locked", cause="another process has held the lock for too long")
+            time.sleep(_PAUSE_S)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _taken(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _held(path: Path, descriptor: int) -> Locked:

@@ -2,40 +2,53 @@
 
 A run draws a ticket: a file with the next number, which names the devices that the run needs, and which is locked while
 a process holds it. Its turn has come when no ticket with a lower number that names one of these devices is held.
-Whoever gives a ticket back renames it; the kernel releases that of processes that died. Tickets lie in a folder of this
-user and this machine, so that other users, and containers with another home, have queues of their own.
+Whoever gives a ticket back renames it; the kernel releases that of processes that died.
+
+Tickets lie in a folder that all users of the machine share. Everybody may read a ticket, and only its owner may change
+it; so what a ticket says is checked, and it names the logbooks by a digest. Containers have queues of their own, unless
+LOGBOOK_QUEUE names a folder that they share.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import pwd
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store.files import locked, make_folder, move, open_lock, remove
-from logbook_agent.store.processes import this_host
-from logbook_agent.store.reading import names_in, open_file, read_text
+from logbook_agent.store.files import locked_folder, make_shared_folder, move, open_lock, remove
+from logbook_agent.store.reading import names_in, open_file
 
 _TICKET_BYTES = 4000
+# What the run of a ticket is called, as far as it is shown: other users write tickets, too.
+_RUN = re.compile(r"[A-Za-z0-9-]{1,100} run [0-9]{1,9}")
+_FOLDER = Path("/tmp/.logbook-agent-queue")  # noqa: S108 - shared on purpose
 # What tickets are called that were given back, and how many of them are kept.
 _OVER, _KEPT = ".over", 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticket:
-    """A place in the queue: the run that has it, of the logbooks below `root`, and the devices that this run needs."""
+    """A place in the queue: the run that has it, the digest of the `root` of its logbooks, and the devices needed.
+    `user`: whose run it is, where it is not this user's."""
 
     number: int
     run: str
     root: str
     devices: tuple[str, ...]
+    user: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.run if self.user is None else f"{self.run} of user {self.user}"
 
     def meets(self, other: Ticket) -> bool:
         """Whether both need one device."""
@@ -52,12 +65,9 @@ class Drawn:
 
 
 def queue_folder(environ: Mapping[str, str]) -> Path:
-    """Where the tickets of this user lie on this machine."""
-    for name, below in (("XDG_STATE_HOME", ""), ("HOME", ".local/state")):
-        folder = Path(environ.get(name, ""))
-        if folder.is_absolute():
-            return folder / below / "logbook-agent" / "queue" / this_host()
-    return Path(pwd.getpwuid(os.getuid()).pw_dir) / ".local/state/logbook-agent/queue" / this_host()
+    """Where the tickets of all users of this machine lie."""
+    named = Path(environ.get("LOGBOOK_QUEUE", ""))
+    return named if named.is_absolute() else _FOLDER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,21 +84,19 @@ class Queue:
     @contextlib.contextmanager
     def drawn(self, run: str, root: str, devices: tuple[str, ...]) -> Iterator[Drawn]:
         """A ticket until the block is left; the other words as in `Ticket`."""
-        make_folder(self.folder, within=self.folder, private=True)
-        with locked(self.folder / "lock", within=self.folder):
-            for number in self._numbers():
-                if not self.is_held(number):
-                    self._give_back(number)
+        make_shared_folder(self.folder)
+        with locked_folder(self.folder):
             ahead, over = self.tickets(), self._numbers(_OVER)
-            for number in over[:-_KEPT]:
-                remove(self._path(number, _OVER), within=self.folder)
             highest = max((*over, *self._numbers()), default=0)
-            ticket = Ticket(number=highest + 1, run=run, root=root, devices=devices)
+            self._tidy(over)
+            digest = hashlib.sha256(os.fsencode(root)).hexdigest()
+            ticket = Ticket(number=highest + 1, run=run, root=digest, devices=devices)
             path = self._path(ticket.number)
             descriptor = open_lock(path, within=self.folder)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.pwrite(descriptor, json.dumps({"run": run, "root": root, "devices": devices}).encode(), 0)
+                os.fchmod(descriptor, 0o644)  # others look whether it is held
+                os.pwrite(descriptor, json.dumps({"run": run, "root": digest, "devices": devices}).encode(), 0)
             except OSError as error:
                 os.close(descriptor)
                 raise StoreError(f"cannot write {path}: {error.strerror or error}", cause="the disk is full") from error
@@ -99,6 +107,16 @@ class Queue:
             with contextlib.suppress(StoreError):
                 self._give_back(ticket.number)
             os.close(descriptor)
+
+    def _tidy(self, over: Sequence[int]) -> None:
+        """Give back the tickets of this user that nobody holds, and remove old ones."""
+        for number in self._numbers():
+            if not self.is_held(number):
+                with contextlib.suppress(StoreError):  # another user's, who does so
+                    self._give_back(number)
+        for number in over[:-_KEPT]:
+            with contextlib.suppress(StoreError):
+                remove(self._path(number, _OVER), within=self.folder)
 
     def apart(self, mine: Ticket) -> tuple[str, ...]:
         """The runs of its logbooks that are at no time beside the one with this ticket, whose turn it is."""
@@ -115,14 +133,10 @@ class Queue:
     def is_held(self, number: int) -> bool:
         """Whether the run with this ticket waits or goes on."""
         path = self._path(number)
-        if not os.path.lexists(path):
-            return False
         try:
             file = open_file(path, within=self.folder)
         except StoreError:
-            if os.path.lexists(path):
-                raise
-            return False
+            return False  # gone, or another user keeps it to himself
         with file:
             try:
                 # Shared: two who only look do not take one another for a holder.
@@ -146,8 +160,23 @@ class Queue:
         """None for one that was given back meanwhile, or cannot be read."""
         path = self._path(number, ending)
         try:
-            found: Any = json.loads(read_text(path, within=self.folder, limit=_TICKET_BYTES))
-            run, root, devices = found["run"], found["root"], found["devices"]
-            return Ticket(number=number, run=str(run), root=str(root), devices=tuple(map(str, devices)))
+            with open_file(path, within=self.folder) as file:
+                found: Any = json.loads(file.read(_TICKET_BYTES))
+                owner = os.fstat(file.fileno()).st_uid
+            run, root, devices = str(found["run"]), found["root"], found["devices"]
+            return Ticket(
+                number=number,
+                run=run if _RUN.fullmatch(run) else "a run",
+                root=str(root),
+                devices=tuple(map(str, devices)),
+                user=None if owner == os.getuid() else _user(owner),
+            )
         except (StoreError, ValueError, TypeError, KeyError, RecursionError):
             return None
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)

@@ -130,6 +130,7 @@ def environment(home: Path) -> dict[str, str]:
         "NO_COLOR": "1",
         # A machine that nobody else uses.
         "LOGBOOK_HOST_ROOT": str(REPOSITORY / "tests/runner/quiet"),
+        "LOGBOOK_QUEUE": str(home / "queue"),
         "LOGBOOK_DEVICES": "none",
         # stdout and stderr are one pipe here; so their lines come in the order they were written.
         "PYTHONUNBUFFERED": "1",

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing
 import os
+import pwd
 import signal
 import subprocess
 import sys
+import tempfile
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +22,7 @@ from logbook_agent.running.provenance.machine import devices_of
 from logbook_agent.store.turns import Queue, queue_folder
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK
-from tests.executors.conftest import Place, is_gone, sh, wait_for
+from tests.executors.conftest import LONG_S, Place, is_gone, sh, wait_for
 
 TIMED = 'b=$(date +%s.%N); sleep 0.2; echo "RESULT tflops=1 begin=$b end=$(date +%s.%N)"'
 GO = "echo RESULT tflops=1; until [ -e go ]; do sleep 0.02; done"
@@ -181,3 +186,44 @@ def test_devices_that_are_declared(tmp_path: Path) -> None:
     assert devices_of({"TPU_VISIBLE_CHIPS": "1"}, tmp_path, ("a", "b")) == ("b",)
     assert devices_of({"CUDA_VISIBLE_DEVICES": "b,a"}, tmp_path, ("a", "b")) == ("a", "b")
     assert devices_of({"CUDA_VISIBLE_DEVICES": "7"}, tmp_path, ("a", "b")) == ("a", "b"), "one that is not known"
+
+
+def hold(folder: Path, user: int, run: str, answers: Connection) -> None:
+    """Draw a ticket as this user, say what is ahead, and keep it until the other side hangs up."""
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
+    os.umask(0o077)
+    with Queue(folder=folder).drawn(run, "/logbooks", ("gpu0",)) as drawn:
+        answers.send([ticket.name for ticket in drawn.ahead])
+        answers.poll(LONG_S)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become other users")
+def test_users_wait_for_one_another() -> None:
+    started: list[tuple[Any, Connection]] = []
+
+    def ahead_of(user: int, run: str) -> list[str]:
+        mine, its = fork.Pipe()
+        process = fork.Process(target=hold, args=(folder, user, run, its))
+        process.start()
+        started.append((process, mine))
+        assert mine.poll(LONG_S)
+        found: list[str] = mine.recv()
+        return found
+
+    fork = multiprocessing.get_context("fork")
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        folder = Path(name) / "queue"
+        assert ahead_of(65533, "MOE-001 run 1") == []
+        assert ahead_of(65534, "MOE-002 run 1") == ["MOE-001 run 1 of user 65533"]
+        started[0][0].kill()
+        started[0][0].join()
+        told = ahead_of(65534, "\x1b[2J run 1")
+        assert told == ["MOE-002 run 1"], "the first user's ticket is over, though others cannot remove it"
+        assert ahead_of(65533, "MOE-004 run 1")[1] == f"a run of user {pwd.getpwuid(65534).pw_name}"
+        for process, _ in started:
+            process.kill()
+            process.join()

@@ -63,7 +63,7 @@ def turn(work: Work, environ: Mapping[str, str], stops: StopRequests, waits: Cal
             for place, other in enumerate(mine.ahead):
                 shared = ", ".join(name for name in devices if name in other.devices)
                 more = len(mine.ahead) - place - 1
-                text = f"queued for {shared} behind {other.run}{f' and {more} more' if more else ''}"
+                text = f"queued for {shared} behind {other.name}{f' and {more} more' if more else ''}"
                 while queue.is_held(other.number):
                     waits(text)
                     if stops.take():
