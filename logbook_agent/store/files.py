@@ -138,7 +138,7 @@ def allocate(path: Path, size_bytes: int, *, within: Path) -> None:
     """A file of zeros that has its place on the disk. Raises StoreError where the disk has none left."""
     check_target(path, within)
     with _told(path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        descriptor = _opened(path, within, os.O_WRONLY | os.O_CREAT)
         try:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(descriptor, 0, size_bytes)
@@ -153,7 +153,7 @@ def fill(path: Path, data: bytes, *, within: Path, name: Path | None = None) -> 
     and the file gets this name: nobody meets half of it."""
     check_target(path, within)
     with _told(path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = _opened(path, within, os.O_WRONLY)
         try:
             os.pwrite(descriptor, data, 0)
             if name is not None:

@@ -48,7 +48,8 @@ def test_a_snapshot_where_there_is_no_terminal(started: Cli, folder: Path) -> No
     assert lines[at + 2 : at + 4] == ["    │ step 1", "    │ red \\u202e <b>"]
     assert "  tflops 2.000 TF/s  MOE-000  1 run" in lines
     (folder / "go").touch()
-    wait_for(lambda: book.spool(book.run("MOE-001", 1)).has("final.json"))
+    spool = book.spool(book.run("MOE-001", 1))
+    wait_for(lambda: spool.has("final.json") and not spool.is_held())
     before = whole(folder)
     shown = started("watch")
     assert "ended with exit code 0" in shown.out
