@@ -213,7 +213,7 @@ def test_child_may_finish_its_work_after_the_first_signal() -> None:
 
 def test_a_stopped_command_gets_the_signal_that_ends_it() -> None:
     """It would only see it once somebody lets it go on."""
-    outcome, _ = sh("trap '' INT; kill -STOP $$; sleep 9", timeout_s=0.1)
+    outcome, _ = sh("trap '' INT; kill -STOP $$; sleep 9", timeout_s=1.0)
     assert outcome.exit == Exit(signal="SIGTERM", timeout=True)
 
 
