@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, parse_id
@@ -19,6 +20,7 @@ from logbook_agent.model.entry import entry_of as entry_named
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.store.files import write_atomic, write_together
+from logbook_agent.store.index_file import RACY_NS
 from logbook_agent.store.markers import is_spool_name
 from logbook_agent.store.parse import line_of, parse_json, parse_yaml, place_of
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text, text_of
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FORMAT = 1
+# Device, inode, time of the last change of any kind (ns), size.
+Stamp: TypeAlias = tuple[int, int, int, int]
+_entries: dict[Path, tuple[Stamp, Entry]] = {}
 # What may be the name of an entry's file, also of one that a person named wrongly: `doctor` mends those.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _MOST_PID = 2**31 - 1
@@ -51,9 +56,27 @@ def header_of(data: bytes, path: Path) -> Header:
 
 
 def load_entry(path: Path) -> Entry:
-    """An entry whatever its file is called."""
+    """An entry whatever its file is called. A file that this process has read and that did not change is not read
+    again."""
+    stamp = _stamp(path)
+    known = _entries.get(path)
+    if known is not None and known[0] == stamp:
+        return known[1]
     text = read_text(path, within=path.parents[2])
-    return _decode(Entry, parse_yaml(text, path), path, text, check_entry)
+    entry = _decode(Entry, parse_yaml(text, path), path, text, check_entry)
+    # A second change within a tick of the clock could not be told from the first.
+    if stamp is not None and time.time_ns() - stamp[2] > RACY_NS:
+        _entries[path] = stamp, entry
+    return entry
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """Changes whenever the file does; None where it cannot be looked at."""
+    try:
+        state = path.lstat()
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino, state.st_ctime_ns, state.st_size
 
 
 def read_entry(path: Path) -> Entry:
