@@ -9,6 +9,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -20,21 +21,39 @@ from logbook_agent.store.workspace import Workspace
 
 # A request has so long (s) to arrive; a connection on which none does is closed.
 _REQUEST_S = 10.0
+# So many connections may wait for a request at once; the one that has waited longest makes room for another.
+_MOST_WAITING = 64
 
 
 class _Connection(H11Protocol):
-    """A connection that is closed when no whole request arrives on it in time, so that who sends none keeps nobody
-    out."""
+    """A connection that is closed when no whole request arrives on it in time, or when too many others wait for one,
+    so that who sends none keeps nobody out."""
+
+    # All there are, in the order in which they came; a process serves once.
+    _open: ClassVar[dict[_Connection, None]] = {}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        waiting = [one for one in self._open if one.is_waiting]
+        for one in waiting[: len(waiting) + 1 - _MOST_WAITING]:
+            one.transport.abort()
+        self._open[self] = None
         self._look_again(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._open.pop(self, None)
+        super().connection_lost(exc)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no answer is due on it."""
+        return not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete)
 
     def _look_again(self, last: RequestResponseCycle | None) -> None:
         self.loop.call_later(_REQUEST_S, self._look, last)
 
     def _look(self, last: RequestResponseCycle | None) -> None:
-        if self.cycle is last and (last is None or last.response_complete):
+        if self.cycle is last and self.is_waiting:
             self.transport.close()
         elif not self.transport.is_closing():
             self._look_again(self.cycle)

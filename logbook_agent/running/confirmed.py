@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.files import pieces_of
+from logbook_agent.store.files import digest_of
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.user_config import UserConfig, confirm_executors, load_user_config, user_config_file
 from logbook_agent.store.workspace import Workspace
@@ -155,10 +155,7 @@ def _files(tables: Any, folders: Sequence[Path], top: Path, *, takes_absolute: b
         for name, path in _named(text, folders):
             if (takes_absolute or not name.startswith("/")) and path.is_relative_to(top) and _is_file(path):
                 real = path.resolve()
-                digest = hashlib.sha256()
-                for piece in pieces_of(real, within=real.parent):
-                    digest.update(piece)
-                found.setdefault(name, set()).add(digest.hexdigest())
+                found.setdefault(name, set()).add(digest_of(real, within=real.parent))
     # One name may mean two files: seen from the settings, and from where a program is started.
     return {name: " ".join(sorted(digests)) for name, digests in found.items()}
 
