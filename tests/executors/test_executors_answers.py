@@ -8,9 +8,11 @@ import json
 import os
 import sys
 import tarfile
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -18,7 +20,7 @@ from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.running.executors import remote, sending, shell
 from logbook_agent.running.executors.joblogs import end_of
 from logbook_agent.running.executors.jobstate import FACTS, told
-from logbook_agent.running.executors.remote import Places, Remote, unpacked
+from logbook_agent.running.executors.remote import Places, Remote, unpack, unpacked
 from logbook_agent.running.executors.shell import Here, NoAnswer, ShellAnswer, run_program
 from logbook_agent.running.executors.slurm import Slurm, SlurmSettings
 from logbook_agent.running.executors.submitted import write_sent
@@ -40,7 +42,9 @@ class Answering:
     out: bytes
     host: str | None = "somewhere"
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: BinaryIO | None = None
+    ) -> ShellAnswer:
         return ShellAnswer(code=0, out=self.out)
 
 
@@ -80,7 +84,9 @@ class Waiting:
     reason: str = "Priority"
     host: str | None = "login"
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: BinaryIO | None = None
+    ) -> ShellAnswer:
         out = f"12|PENDING|{self.reason}|" if argv[0] == "squeue" else '{"stage": "sent"}'
         return ShellAnswer(code=0, out=f"{out}\n".encode())
 
@@ -112,8 +118,10 @@ class CutOff:
     code: int
     host: str | None = "somewhere"
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
-        answer = self.here.run(argv, stdin=stdin, timeout_s=timeout_s)
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: BinaryIO | None = None
+    ) -> ShellAnswer:
+        answer = self.here.run(argv, stdin=stdin, timeout_s=timeout_s, into=into)
         return ShellAnswer(code=self.code) if "start" in argv and answer.out else answer
 
 
@@ -158,15 +166,20 @@ def test_an_exit_code_that_no_job_has_is_said(value: str, is_odd: bool, tmp_path
 
 def test_a_program_without_an_answer_is_ended_with_what_it_started(tmp_path: Path) -> None:
     script = f"sleep 60 & echo $! > {tmp_path}/pid; wait"
-    with pytest.raises(NoAnswer, match="sh did not end within"):
+    with pytest.raises(NoAnswer, match="sh did not answer within"):
         run_program(("sh", "-c", script), os.environ, stdin=b"x" * 10**6, timeout_s=0.5)
     wait_for(lambda: is_gone(int((tmp_path / "pid").read_text())))
 
 
 def test_an_answer_without_end_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NoAnswer, match="yes answered with more than 1 MiB"):
+        run_program(("yes",), os.environ, stdin=b"", timeout_s=30, most_bytes=2**20)
     monkeypatch.setattr(shell, "MOST_BYTES", 2**20)
-    with pytest.raises(NoAnswer, match="yes printed more than 1 MiB"):
-        run_program(("yes",), os.environ, stdin=b"", timeout_s=30)
+    with tempfile.TemporaryFile() as file, pytest.raises(NoAnswer, match="box sent more than 1 MiB"):
+        run_program(("yes",), os.environ, stdin=b"", timeout_s=30, into=file, host="box")
+    monkeypatch.setattr(shell, "_BEGIN_S", 0.1)
+    with tempfile.TemporaryFile() as file, pytest.raises(NoAnswer, match="box sent 0 bytes in 0 s"):
+        run_program(("sleep", "30"), os.environ, stdin=b"", timeout_s=30, into=file, host="box")
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,4 +193,6 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypa
     spool.make()
     with pytest.raises(StoreError, match="cannot read the files fetched"):
         unpacked(spool, buffer.getvalue())
+    with pytest.raises(StoreError, match="cannot read the files fetched"):
+        unpack(spool, io.BytesIO(buffer.getvalue()))
     assert not spool.has("output.log")

@@ -32,7 +32,7 @@ from logbook_agent.running.executors.joblogs import end_of, keep_log
 from logbook_agent.running.executors.jobstate import Fate, JobState, told
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.shell import ShellAnswer, run_program
+from logbook_agent.running.executors.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
 from logbook_agent.running.executors.submitted import sent_of, write_sent
 from logbook_agent.running.executors.templates import JobTemplates, completed, filled, no_timeout
 from logbook_agent.running.prepare import resolve
@@ -55,6 +55,7 @@ _SLACK_S = 24 * 3600.0
 _GONE = "gone"
 # A job is asked about after this, and no more often than this part of its age.
 _FIRST_S, _PER_AGE = 1.0, 20.0
+_MOST_LOG_BYTES = 256 * 2**20
 # Whoever only looks waits no longer for an answer.
 _LOOK_S = 30.0
 _STAGES: dict[Fate, Stage] = {
@@ -302,11 +303,19 @@ class Submitter:
     def _bring_log(self, spool: Spool, work: Work, templates: JobTemplates, sent: Sent) -> list[str]:
         """Bring the log of a job up to date, redacted; what is wrong with it. Raises ToolError."""
         since = str(round(max(0.0, time.time() - sent.at) + _SLACK_S))
-        answer = self._checked(self._run(work, filled(templates.logs, id=sent.job or "", since=since)))
+        words = filled(templates.logs, id=sent.job or "", since=since)
+        answer = self._checked(self._run(work, words, most_bytes=_MOST_LOG_BYTES))
         hide = functools.partial(without_values, self._environ, sent.values)
         return keep_log(spool, work, answer.out, templates, hide)
 
-    def _run(self, work: Work, argv: Sequence[str], *, most_s: float = float("inf")) -> ShellAnswer:
+    def _run(
+        self,
+        work: Work,
+        argv: Sequence[str],
+        *,
+        most_s: float = float("inf"),
+        most_bytes: int = MOST_ANSWER_BYTES,
+    ) -> ShellAnswer:
         """Run the launcher as the user did. Raises NoAnswer when it does not come to its end in time, and ToolError
         when its program is not the one that the user confirmed: a branch may have brought another one since."""
         try:
@@ -317,7 +326,8 @@ class Submitter:
         hidden = {place.removeprefix("env.") for place in work.hidden}
         env = {name: value for name, value in work.env.items() if name not in hidden}
         environ = {**self._environ, **env, **own}
-        return run_program(words, environ, stdin=b"", timeout_s=min(most_s, self._given.timeout_s), cwd=work.cwd)
+        timeout_s = min(most_s, self._given.timeout_s)
+        return run_program(words, environ, stdin=b"", timeout_s=timeout_s, cwd=work.cwd, most_bytes=most_bytes)
 
     def _checked(self, answer: ShellAnswer) -> ShellAnswer:
         if answer.code != 0:

@@ -18,6 +18,7 @@ from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.execution import with_end, with_facts
+from logbook_agent.running.executors import quiet
 from logbook_agent.running.executors.contract import OVER, Batch, Executor, Stage
 from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.recover import from_log
@@ -41,40 +42,71 @@ def collected(workspace: Workspace, book: Book) -> Iterator[list[Run]]:
     """Take in whatever there is; the runs that have ended by it. What cannot be taken in is warned about, and stays.
 
     The spools go when the block is left, so that the next command finds them where the view was not updated in it."""
-    spools = book.spools()
-    _look(workspace, book, spools)
-    taken = take_in_all(workspace, book, spools, drops=False)
-    for folder, error in taken.errors.items():
-        cause = f" ({error.cause})" if error.cause else ""
-        said = f"not collected: {book.hint(folder.name) or folder.name}: {error.message}{cause}"
-        # Whoever waits asks again and again.
-        workspace.warnings.extend([said] if said not in workspace.warnings else [])
-    yield list(taken.ended.values())
+    ended: dict[Path, Run] = {}
+    spools: list[Spool] = []
+    for executor, its in _by_executor(book).items():
+        why = quiet.why_not(workspace, executor) if executor else None
+        if why is not None:
+            _warn(workspace, f"not asked: {executor}: {why}")
+            continue
+        ended |= _collected(workspace, book, executor, its)
+        spools += its
+    yield list(ended.values())
     for spool in spools:
         # Another command may have removed it meanwhile.
-        if spool.folder in taken.ended and spool.folder.is_dir():
+        if spool.folder in ended and spool.folder.is_dir():
             drop(book, spool)
 
 
-def _look(workspace: Workspace, book: Book, spools: Sequence[Spool]) -> None:
-    """Have each executor ask for all of its runs at once. What is wrong is told when each is taken in."""
+def _collected(workspace: Workspace, book: Book, executor: str, spools: Sequence[Spool]) -> Mapping[Path, Run]:
+    """The runs of one executor that have ended by it."""
+    began = time.monotonic()
+    if executor:
+        # What is wrong is told when each is taken in.
+        with contextlib.suppress(LogbookError):
+            executor_named(workspace, executor).look(spools)
+    taken = take_in_all(workspace, book, spools, drops=False)
+    told = [
+        f"not collected: {book.hint(folder.name) or folder.name}: {_cause(error)}"
+        for folder, error in taken.errors.items()
+    ]
+    told += [f"no news from {executor}: {trouble}" for trouble in dict.fromkeys(taken.troubles.values())]
+    for text in told:
+        _warn(workspace, text)
+    if executor and told:
+        quiet.note(workspace, executor, time.monotonic() - began, told[-1])
+    return taken.ended
+
+
+def _warn(workspace: Workspace, text: str) -> None:
+    """Warn once: whoever waits asks again and again."""
+    workspace.warnings.extend([text] if text not in workspace.warnings else [])
+
+
+def _cause(error: LogbookError) -> str:
+    return error.message + (f" ({error.cause})" if error.cause else "")
+
+
+def _by_executor(book: Book) -> dict[str, list[Spool]]:
+    """The spools of a logbook by the executor that they were sent to; empty: nothing is costly to ask for."""
     together: dict[str, list[Spool]] = {}
-    for spool in spools:
+    for spool in book.spools():
+        executor = None
         with contextlib.suppress(LogbookError):
-            # Nothing but what was sent elsewhere is costly to ask for.
             if spool.has(SENT) and (run := book.run_of(spool.folder.name)) is not None:
-                together.setdefault(run.executor or "", []).append(spool)
-    for executor, its in together.items():
-        with contextlib.suppress(LogbookError):
-            executor_named(workspace, executor).look(its)
+                executor = run.executor
+        together.setdefault(executor or "", []).append(spool)
+    return together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenIn:
-    """What became of spools, by their folders: the runs that have ended by it, and what is wrong with others."""
+    """What became of spools, by their folders: the runs that have ended by it, what is wrong with others, and why of
+    some nothing new is known."""
 
     ended: dict[Path, Run] = field(default_factory=dict)
     errors: dict[Path, LogbookError] = field(default_factory=dict)
+    troubles: dict[Path, str] = field(default_factory=dict)
 
     @contextlib.contextmanager
     def noting(self, *spools: Spool) -> Iterator[None]:
@@ -132,7 +164,7 @@ def _take_some(
     followed: list[_Arrived] = []
     for spool in spools:
         with taken.noting(spool):
-            followed += _followed(workspace, book, spool, stages.get(spool.folder))
+            followed += _followed(workspace, book, spool, stages.get(spool.folder), taken)
     brought: list[_Arrived] = []
     _bring_together(followed)
     for one in followed:
@@ -168,7 +200,7 @@ def _written(book: Book, ended: Sequence[tuple[Spool, Run]], taken: TakenIn) -> 
     return [(spool, run) for (spool, _), run in zip(ended, runs, strict=True)]
 
 
-def _followed(workspace: Workspace, book: Book, spool: Spool, stage: Stage | None) -> list[_Arrived]:
+def _followed(workspace: Workspace, book: Book, spool: Spool, stage: Stage | None, taken: TakenIn) -> list[_Arrived]:
     """How far a run is, if there is anything to be taken in. Raises LogbookError."""
     run = book.run_of(spool.folder.name)
     if run is None:
@@ -180,7 +212,11 @@ def _followed(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
     if spool.read(HINT) != hint_of(run):
         book.write_hint(spool, run)
     executor = executor_of(workspace, run)
-    stage = stage or executor.follow(spool).stage
+    if stage is None:
+        found = executor.follow(spool)
+        stage = found.stage
+        if found.trouble is not None:
+            taken.troubles[spool.folder] = found.trouble
     if stage not in OVER and run.child is not None:
         return []  # all that is known of it stands in the record
     return [_Arrived(spool=spool, run=run, executor=executor, stage=stage)]

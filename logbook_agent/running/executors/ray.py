@@ -17,7 +17,7 @@ import tarfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from logbook_agent import __version__
 from logbook_agent.model.errors import ToolError, UsageError
@@ -194,7 +194,9 @@ class Ray(Remote):
                 found.append((spool, unpacked(spool, base64.b64decode(told["files"]))))
         bring(found)
 
-    def far(self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+    def far(
+        self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: BinaryIO | None = None
+    ) -> ShellAnswer:
         """Answer as `far.py` does on a machine of its own."""
         verb, folder, *options = words
         job, key = folder.split("/")[-2:]

@@ -12,12 +12,14 @@ import dataclasses
 import io
 import json
 import tarfile
+import tempfile
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import IO, Any, BinaryIO, ClassVar
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
@@ -40,7 +42,7 @@ from logbook_agent.running.executors.shell import MOST_BYTES, Shell, ShellAnswer
 from logbook_agent.running.executors.submitted import sent_of, write_sent
 from logbook_agent.running.worker.sealing import OWN
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.files import make_folder, remove, write_together
+from logbook_agent.store.files import make_folder, move, remove, remove_tree, write_pieces, write_together
 from logbook_agent.store.reading import LOG, is_inside
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SENT, Heartbeat, Seen, Sent, Spool
@@ -55,6 +57,11 @@ _NO_FILE, _NO_PROGRAM = 2, 127
 # From here on a shell counts the signals that ended a program.
 _SIGNAL = 128
 _FETCH_S = 600.0
+# A question that only looks has so long.
+_LOOK_S = 15.0
+_PIECE_BYTES = 2**20
+# What is fetched lies here until it is whole.
+_ARRIVING = ".arriving"
 _SILENCE_S = 5.0
 # What is brought into the client's spool; the end comes last.
 _BROUGHT = (BEGAN, LOG, "changes.diff", ERRORS)
@@ -160,7 +167,7 @@ class Remote:
         words += ["--wait", f"{wait_s:g}"] if wait_s else []
         try:
             looked = None if offset is not None else self._looked.pop(sent.folder, None)
-            told, output = (looked, b"") if looked is not None else self.ask(words)
+            told, output = (looked, b"") if looked is not None else self.ask(words, timeout_s=_LOOK_S + wait_s)
             head = sound(told)
             stage, said = self.judged(spool, sent, head)
             said = None if said is None else brief(said)
@@ -183,7 +190,7 @@ class Remote:
         if len(folders) < 2:
             return
         with contextlib.suppress(ToolError):
-            self._looked = self.ask(["look"], stdin=json.dumps(folders).encode())[0]
+            self._looked = self.ask(["look"], stdin=json.dumps(folders).encode(), timeout_s=_LOOK_S)[0]
 
     def stop(self, spool: Spool) -> None:
         """As `Executor.stop`. Raises ToolError when the machine does not answer."""
@@ -201,10 +208,17 @@ class Remote:
             with contextlib.suppress(ToolError):
                 self.ask(["drop", sent.folder])
             return
-        answer = self.far(["fetch", sent.folder], timeout_s=_FETCH_S)
-        if answer.code != 0:
-            raise ToolError(f"cannot fetch the files in {sent.folder}", cause=answer.said)
-        bring([(spool, unpacked(spool, answer.out))])
+        with tempfile.TemporaryFile() as archive:
+            answer = self.far(["fetch", sent.folder], timeout_s=_FETCH_S, into=archive)
+            if answer.code != 0:
+                raise ToolError(f"cannot fetch the files in {sent.folder}", cause=answer.said)
+            archive.write(answer.out)
+            archive.seek(0)
+            try:
+                unpack(spool, archive)
+            except StoreError as error:
+                self._left_in_peace(NoAnswer(f"{self.place or 'this host'}: {error.message}", cause=error.cause))
+                raise StoreError(f"{self.place or 'this host'}: {error.message}", cause=error.cause) from error
         self.ask(["drop", sent.folder])
 
     def prune(self) -> PruneCount:
@@ -285,13 +299,15 @@ class Remote:
         """Where the worker's code lies there."""
         return f"{self.places.folder}/code/{worker_code().digest}"
 
-    def far(self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
-        """Run `far.py` there. Its code is brought first where it is not there."""
+    def far(
+        self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: BinaryIO | None = None
+    ) -> ShellAnswer:
+        """Run `far.py` there; the other words as of `Shell.run`. Its code is brought first where it is not there."""
         argv = [self.places.python, "-P", self.code_folder, *words]
-        answer = self._run(argv, stdin=stdin, timeout_s=timeout_s)
+        answer = self._run(argv, stdin=stdin, timeout_s=timeout_s, into=into)
         if answer.code == _NO_FILE and not answer.out:
             self.provide(self.code_folder, worker_code())
-            answer = self.shell.run(argv, stdin=stdin, timeout_s=timeout_s)
+            answer = self.shell.run(argv, stdin=stdin, timeout_s=timeout_s, into=into)
         if answer.code == _NO_PROGRAM:
             raise ToolError(
                 f"{self.places.python} not found on {self.place or 'this host'}",
@@ -300,23 +316,27 @@ class Remote:
             )
         return answer
 
-    def _run(self, argv: list[str], *, stdin: bytes, timeout_s: float) -> ShellAnswer:
+    def _run(self, argv: list[str], *, stdin: bytes, timeout_s: float, into: BinaryIO | None) -> ShellAnswer:
         """As `Shell.run`; a machine that did not answer is left in peace for a moment."""
         if self._silence is not None and time.monotonic() < self._silence[0] + _SILENCE_S:
             with nothing_sent():
                 raise self._silence[1]
         try:
-            answer = self.shell.run(argv, stdin=stdin, timeout_s=timeout_s)
+            answer = self.shell.run(argv, stdin=stdin, timeout_s=timeout_s, into=into)
         except (NoAnswer, Unavailable) as error:
-            self._silence = (time.monotonic(), error)
+            self._left_in_peace(error)
             raise
         self._silence = None
         return answer
 
-    def ask(self, words: list[str], *, stdin: bytes = b"") -> tuple[dict[str, Any], bytes]:
+    def _left_in_peace(self, error: NoAnswer | Unavailable) -> None:
+        """Ask nothing for a moment: each run would wait for the same."""
+        self._silence = (time.monotonic(), error)
+
+    def ask(self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> tuple[dict[str, Any], bytes]:
         """What `far.py` answers: its line of JSON, and the bytes behind it. Raises ToolError; NoAnswer where it was cut
         off."""
-        answer = self.far(words, stdin=stdin)
+        answer = self.far(words, stdin=stdin, timeout_s=timeout_s)
         if not 0 <= answer.code < _SIGNAL:
             # It may have done what was asked.
             raise NoAnswer(f"logbook was cut off on {self.place or 'this host'}", cause=answer.said)
@@ -326,7 +346,8 @@ class Remote:
         except (ValueError, RecursionError):
             head = None
         if not isinstance(head, dict):
-            raise ToolError(f"logbook failed on {self.place or 'this host'}", cause=answer.said)
+            said = answer.said if answer.code else "what it answered cannot be read"
+            raise ToolError(f"logbook failed on {self.place or 'this host'}", cause=said)
         return head, rest
 
     def _mirror(
@@ -364,17 +385,21 @@ def forget(spool: Spool) -> None:
     remove(spool.folder / SENT, within=spool.within)
 
 
+def _is_brought(name: str) -> bool:
+    """Whether a file of this name may be brought into a spool."""
+    place = Path(name)
+    is_file = len(place.parts) == 2 and place.parts[0] == "files" and place.name not in ("", "..")
+    return name in _BROUGHT or is_file
+
+
 def bring(items: Sequence[tuple[Spool, Mapping[str, bytes]]]) -> None:
     """Write files into spools of one logbook, together; the ends last."""
     files, ends = [], []
     for spool, brought in items:
         for name, content in brought.items():
-            place = Path(name)
-            if name in _BROUGHT or (
-                len(place.parts) == 2 and place.parts[0] == "files" and place.name not in ("", "..")
-            ):
-                make_folder((spool.folder / place).parent, within=spool.within)
-                files.append((spool.folder / place, content))
+            if _is_brought(name):
+                make_folder((spool.folder / name).parent, within=spool.within)
+                files.append((spool.folder / name, content))
         if FINAL in brought:
             ends.append((spool.folder / FINAL, brought[FINAL]))
     if items:
@@ -382,22 +407,52 @@ def bring(items: Sequence[tuple[Spool, Mapping[str, bytes]]]) -> None:
         write_together(ends, within=items[0][0].within)
 
 
+def unpack(spool: Spool, archive: BinaryIO) -> None:
+    """Write the files of an archive into a spool, a piece at a time; the end last. Raises StoreError for an archive
+    that cannot be read, or that unpacks to too much; nothing of it is kept then."""
+    arriving, brought = spool.folder / _ARRIVING, []
+    try:
+        for name, file in _members(spool, archive):
+            if name == FINAL or _is_brought(name):
+                make_folder((arriving / name).parent, within=spool.within)
+                write_pieces(arriving / name, _pieces(spool, file), within=spool.within)
+                brought.append(name)
+        for name in sorted(brought, key=lambda name: name == FINAL):
+            make_folder((spool.folder / name).parent, within=spool.within)
+            move(arriving / name, spool.folder / name, within=spool.within)
+    finally:
+        remove_tree(arriving, within=spool.within)
+
+
 def unpacked(spool: Spool, archive: bytes) -> dict[str, bytes]:
     """The files of an archive that was brought for a spool. Raises StoreError for one that is none."""
-    brought: dict[str, bytes] = {}
+    return {name: b"".join(_pieces(spool, file)) for name, file in _members(spool, io.BytesIO(archive))}
+
+
+def _members(spool: Spool, archive: BinaryIO) -> Iterator[tuple[str, IO[bytes]]]:
     size = 0
+    with _reading(spool), tarfile.open(fileobj=archive, mode="r|gz") as tar:
+        for entry in tar:
+            size += entry.size
+            if size > MOST_BYTES:
+                raise tarfile.ReadError(f"it unpacks to more than {MOST_BYTES >> 20} MiB")
+            file = tar.extractfile(entry) if entry.isfile() else None
+            if file is not None:
+                yield entry.name, file
+
+
+def _pieces(spool: Spool, file: IO[bytes]) -> Iterator[bytes]:
+    with _reading(spool):
+        yield from iter(lambda: file.read(_PIECE_BYTES), b"")
+
+
+@contextlib.contextmanager
+def _reading(spool: Spool) -> Iterator[None]:
+    """Around what reads an archive. Raises StoreError."""
     try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
-            for entry in tar:
-                size += entry.size
-                if size > MOST_BYTES:
-                    raise tarfile.ReadError(f"it unpacks to more than {MOST_BYTES >> 20} MiB")
-                file = tar.extractfile(entry) if entry.isfile() else None
-                if file is not None:
-                    brought[entry.name] = file.read()
-    except (tarfile.TarError, OSError, EOFError) as error:
+        yield
+    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
         raise StoreError(f"cannot read the files fetched for {spool.folder.name}", cause=str(error)) from error
-    return brought
 
 
 def _told(error: ToolError) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Any
+from typing import Any, BinaryIO
 
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.executors.contract import NoAnswer, Unavailable
@@ -57,7 +57,9 @@ class Ssh:
     options: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict)
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: BinaryIO | None = None
+    ) -> ShellAnswer:
         """As `Shell.run`. Exit code 255 is taken for a lost connection."""
         program = find_program("ssh", self.environ)
         if program is None:
@@ -65,7 +67,7 @@ class Ssh:
         control = f"ControlPath={private_folder(self.environ)}/%C"
         settings = [word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}")]
         words = [program, *self.options, *settings, "-o", control, "--", self.host, as_text(argv)]
-        answer = run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s)
+        answer = run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s, into=into, host=self.host)
         if answer.code < 0:
             raise NoAnswer(
                 f"{self.host} did not answer",

@@ -1,0 +1,45 @@
+"""Executors that took long to answer nothing useful: commands that only look do not ask them again for a while."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from pathlib import Path
+
+from logbook_agent.model.errors import LogbookError
+from logbook_agent.store.files import make_folder, write_atomic
+from logbook_agent.store.reading import read_text
+from logbook_agent.store.turns import queue_folder
+from logbook_agent.store.workspace import Workspace
+
+# A question that failed is not asked again for so many times as long as it took, but for no longer than this (s). What
+# failed within a moment may be asked again at once.
+_FACTOR, _MOST_S, _MOMENT_S = 5.0, 60.0, 1.0
+_FILE_BYTES, _SAID_CHARS = 4096, 500
+
+
+def why_not(workspace: Workspace, executor: str) -> str | None:
+    """Why an executor is not asked now; None where it may be."""
+    try:
+        path = _path(workspace, executor)
+        found = json.loads(read_text(path, within=path.parent, limit=_FILE_BYTES)) if path.exists() else {}
+        left_s = float(found["until"]) - time.time()
+        return f"{found['why']}; it is asked again in {left_s:.0f} s" if 0 < left_s <= _MOST_S else None
+    except (LogbookError, ValueError, KeyError, TypeError):
+        return None  # it was cut off, or is from another version
+
+
+def note(workspace: Workspace, executor: str, took_s: float, why: str) -> None:
+    """Keep that an executor took so long to tell nothing."""
+    if took_s < _MOMENT_S:
+        return
+    path = _path(workspace, executor)
+    told = {"until": time.time() + min(_MOST_S, _FACTOR * took_s), "why": why[:_SAID_CHARS]}
+    make_folder(path.parent, within=path.parent, private=True)
+    write_atomic(path, json.dumps(told).encode(), within=path.parent, derived=True, private=True)
+
+
+def _path(workspace: Workspace, executor: str) -> Path:
+    name = hashlib.sha256(f"{workspace.root} {executor}".encode()).hexdigest()[:32]
+    return queue_folder(workspace.environ).parents[1] / "quiet" / f"{name}.json"
