@@ -14,7 +14,7 @@ from logbook_agent.model.run import Exit, Run
 from logbook_agent.running.execution import RunPlan
 from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.running.executors.ray_submit import RaySubmitter
-from logbook_agent.running.executors.sending import Sending
+from logbook_agent.running.executors.sending import Sending, send
 from logbook_agent.store.workspace import Workspace
 from tests.cluster.ray_engine import Ray
 from tests.cluster.ray_place import LEASE_S, place_on
@@ -29,7 +29,7 @@ def place(ray: Ray, started: Cli, folder: Path) -> Place:
     return place_on(ray, folder)
 
 
-def send(place: Place, *scripts: str, at_most: int = 4, pin: str | None = None) -> list[Run]:
+def send_batch(place: Place, *scripts: str, at_most: int = 4, pin: str | None = None) -> list[Run]:
     workspace = place.workspace
     plans = [(place.plan(workspace, *sh(script)), pin) for script in scripts]
     return sent(place, workspace, plans, at_most)
@@ -92,7 +92,7 @@ def test_a_batch_on_two_nodes(place: Place, ray: Ray, folder: Path) -> None:
 
 def test_a_killed_node(place: Place, ray: Ray, folder: Path) -> None:
     place_on(ray, folder, resources={"right": 1})
-    [run] = send(place, HOLDS)
+    [run] = send_batch(place, HOLDS)
     [grandchild] = held(place)
     place.until(run, "running")
     ray.kill("node")
@@ -100,13 +100,13 @@ def test_a_killed_node(place: Place, ray: Ray, folder: Path) -> None:
     assert done.problems[0].startswith("lost: its worker vanished (")
     assert wait_for(lambda: is_gone(grandchild))
     ray.mend()
-    [again] = send(place, "echo RESULT tflops=2")
+    [again] = send_batch(place, "echo RESULT tflops=2")
     assert place.ended(again).exit == Exit(code=0)
 
 
 def test_a_killed_coordinator(place: Place) -> None:
     """One run had ended, one goes on, one waits."""
-    runs = send(place, "echo RESULT tflops=2", HOLDS, "touch came", at_most=1)
+    runs = send_batch(place, "echo RESULT tflops=2", HOLDS, "touch came", at_most=1)
     [grandchild] = held(place)
     [coordinator] = wait_for(lambda: found if len(found := coordinators()) == 1 else None)
     coordinator.kill()
@@ -120,7 +120,7 @@ def test_a_killed_coordinator(place: Place) -> None:
 
 
 def test_the_head_started_anew(place: Place, ray: Ray) -> None:
-    [run] = send(place, HOLDS)
+    [run] = send_batch(place, HOLDS)
     [grandchild] = held(place)
     place.until(run, "running")
     ray.kill("head")
@@ -131,6 +131,24 @@ def test_the_head_started_anew(place: Place, ray: Ray) -> None:
     done = lost(place, run)
     assert "the head was restarted" in done.problems[0]
     assert wait_for(lambda: is_gone(grandchild))
+
+
+def test_a_client_outlives_a_head_that_is_started_again(place: Place, ray: Ray, folder: Path, git: object) -> None:
+    """It brings the code again, and nothing of the tree that it brought before."""
+    place_on(ray, folder, sync=True)
+    workspace = place.workspace
+    first = send(workspace, workspace.book(), place.plan(workspace, *sh("echo RESULT tflops=1")), "ray")
+    assert place.ended(first).exit == Exit(code=0)
+    ray.kill("head")
+    ray.mend()
+    (folder / "new").write_text("x")
+    for _ in range(2):
+        second = send(workspace, workspace.book(), place.plan(workspace, "cat", "new"), "ray")
+        # The connection that was open is found broken once.
+        if second.exit is None:
+            break
+    done = place.ended(second)
+    assert (done.exit, place.log(done)) == (Exit(code=0), b"x"), done.problems
 
 
 # -- what is written after the Job was started -------------------------------------------------------------
@@ -147,7 +165,7 @@ def test_a_plan_without_an_answer(place: Place, monkeypatch: pytest.MonkeyPatch,
         raise NoAnswer("Ray does not answer", cause="its answer was lost")
 
     monkeypatch.setattr(RaySubmitter, "_give", unanswered)
-    runs = send(place, "echo $LOGBOOK_RUN >> came; echo RESULT tflops=2", "echo $LOGBOOK_RUN >> came")
+    runs = send_batch(place, "echo $LOGBOOK_RUN >> came; echo RESULT tflops=2", "echo $LOGBOOK_RUN >> came")
     assert all(place.follow(run).stage in ("sent", "running", "ended") for run in runs)
     ends = [over(place, run) for run in runs]
     if arrives:

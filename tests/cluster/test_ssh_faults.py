@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import psutil
@@ -201,6 +202,19 @@ def test_an_end_that_cannot_be_read_is_not_made_up(box: SshPlace) -> None:
     assert b"not collected" in answer.stderr
     assert box.read(run).exit is None
     assert box.read(run).rows == ()
+
+
+@pytest.mark.parametrize(("days", "said"), [(3, "ahead by 71 h 5"), (-3, "behind by 7")])
+def test_a_clock_that_is_days_off_is_noted(box: SshPlace, days: int, said: str) -> None:
+    run = box.send("true")
+    box.until(run, "ended")
+    for name, key in (("began.json", "started"), ("final.json", "ended")):
+        file = box.left(run) / name
+        plain = json.loads(file.read_text())
+        plain[key] = (datetime.fromisoformat(plain[key]) + timedelta(days=days)).isoformat()
+        file.write_text(json.dumps(plain))
+    [problem] = box.collected(run).problems
+    assert problem.startswith(f"the clock there is {said}")
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can mount a small disk")

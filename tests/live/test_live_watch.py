@@ -157,6 +157,9 @@ def test_what_is_said_of_a_run() -> None:
     one |= {"progress": unknown.data(), "lines": []}
     assert text_of(data, now)[3] == "    for 2 min 10 s"
     assert RunProgress(made=2, total=10, is_at_most=False, usual_s=60.0, parallel=4).expected_s == 120.0
+    # Four runs of 3.6 s, eight at a time, take as long as one.
+    assert RunProgress(made=8, total=12, is_at_most=False, usual_s=3.6, parallel=8).expected_s == 3.6
+    assert RunProgress(made=7, total=12, is_at_most=False, usual_s=10.0, parallel=4).expected_s == 20.0
 
 
 @pytest.mark.slow

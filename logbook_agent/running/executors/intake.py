@@ -19,6 +19,7 @@ from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.execution import with_end, with_facts
 from logbook_agent.running.executors import quiet
+from logbook_agent.running.executors.clocks import clock_problems
 from logbook_agent.running.executors.contract import OVER, Batch, Executor, Stage
 from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.recover import from_log
@@ -268,7 +269,8 @@ def _ended(
     """The record with its end; nothing is made up where nobody saw it."""
     end = spool.end() if stage == "ended" else None
     if end is not None:
-        return with_end(dataclasses.replace(run, problems=(*run.problems, *_changed(end, digest))), end)
+        problems = (*run.problems, *_changed(end, digest), *_clock(spool, began, end))
+        return with_end(dataclasses.replace(run, problems=problems), end)
     said = _errors(spool, workspace)
     if stage == "never-started":
         why = f"never started: {said}" if said else "never started: its worker did not start"
@@ -277,6 +279,13 @@ def _ended(
     known = dataclasses.replace(run, problems=(*run.problems, *facts))
     why = f"lost: its worker vanished{f' ({said})' if said else ''}; this record was rebuilt from its log"
     return from_log(workspace, book, known, Exit(lost=True), why)
+
+
+def _clock(spool: Spool, began: Began | None, end: End) -> tuple[str, ...]:
+    """That the clock of another machine is wrong."""
+    if began is None or not spool.has(SENT):
+        return ()
+    return clock_problems(began.started, end.ended, sent=(spool.folder / SENT).stat().st_mtime, now=time.time())
 
 
 def _began(spool: Spool) -> Began | None:

@@ -120,6 +120,7 @@ class Ray(Remote):
             return
         for item in new:
             self.check_secrets(item.work)
+        self.submitter.forget_packages()
         with nothing_sent():
             self.provide(self.code_folder, worker_code())
             carried = [dataclasses.replace(item, work=self.carry(item.spool, item.work)) for item in new]
@@ -318,7 +319,9 @@ def _ended_as(journal: Journal) -> str:
         return "Ray no longer knows its Job: the head was restarted"
     if journal.status == "SUCCEEDED" and not journal.has_begun:
         return "the submission never arrived"  # the empty Job that keeps it from coming later
-    why = "" if journal.has_begun else " ".join(journal.message.split())[-_MESSAGE_CHARS:]
+    # Ray puts the last lines of the log behind words of its own.
+    lines = [] if journal.has_begun else journal.message.strip().splitlines()[-1:]
+    why = "".join(lines).strip()[:_MESSAGE_CHARS]
     return f"its coordinator ended as {journal.status}{why and f': {why}'}"
 
 

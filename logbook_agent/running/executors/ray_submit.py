@@ -58,8 +58,12 @@ class RaySubmitter:
         self._jobs = jobs_at(settings.address)
         # A Job that waits for its plan, and since when, by the monotonic clock.
         self._expected: tuple[str, float] | None = None
-        # By the folder that they are to lie in on the nodes.
+        # Those of the next batch, by the folder that they are to lie in on the nodes.
         self._packages: dict[str, str] = {}
+
+    def forget_packages(self) -> None:
+        """Begin a batch: packages of earlier ones are not sent along, and may be gone from the cluster."""
+        self._packages.clear()
 
     def provide(self, folder: str, data: bytes) -> None:
         """Have an archive on the cluster that is to be in this folder of each node. Raises ToolError."""

@@ -45,6 +45,8 @@ _PASSES = re.compile(
     "|SubmitJob|\\A(?!.*(QOS|Assoc)).*job submit limit",
     re.DOTALL,
 )
+# sbatch takes words that are cut short, too.
+_ARRAY = re.compile("-a|--ar")
 _SCRIPT = """\
 #!/bin/sh
 if [ "${{SLURM_RESTART_COUNT:-0}}" != 0 ]; then
@@ -116,6 +118,14 @@ class Slurm(Remote):
     def place(self) -> str:
         """The login node, as the settings name it: which node it will be, the worker says."""
         return self.shell.host or "slurm"
+
+    def hello(self) -> dict[str, Any]:
+        """As `Executor.hello`. Raises ToolError, too, where sbatch would not accept a run."""
+        found = super().hello()
+        answer = self.shell.run(["sbatch", "--test-only", *self.options], stdin=b"#!/bin/sh\n")
+        if answer.code != 0:
+            raise ToolError(f"sbatch would not accept a run on {self.place}", cause=answer.said, hint="sinfo")
+        return found
 
     # -- what Slurm does in its own way ----------------------------------------------------------------
 
@@ -262,6 +272,12 @@ def slurm(workspace: Workspace, declared: Declared) -> Slurm:
             f"executor {declared.name!r}: {said}: a run on several hosts cannot be recorded",
             cause="a run is recorded with the devices, the load and the code of one host",
             hint=f"remove it from options in {declared.file}",
+        )
+    if array := next((word for word in settings.options if _ARRAY.match(word)), None):
+        raise UsageError(
+            f"executor {declared.name!r}: {array!r} in options makes several jobs of one run",
+            cause="a run is one job; logbook starts the cases of a sweep itself",
+            hint=f"remove it in {declared.file}; for several runs at once: logbook sweep RECIPE --parallel 4",
         )
     environ = workspace.environ
     shell: Shell = (
