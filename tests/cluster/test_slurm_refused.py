@@ -42,7 +42,7 @@ def test_a_head_that_is_away_for_a_while(slurm: Slurm, queue: SlurmPlace) -> Non
     write_recipe(queue.folder, TEXT, bench=BENCH)
     client = sweep(queue)
     wait_for(lambda: (queue.folder / "came").exists())
-    slurm.order("kill", "slurmctld")
+    slurm.order("stop", "slurmctld")
     checked = subprocess.run([*LOGBOOK, "executors", queue.name], cwd=queue.folder, capture_output=True, text=True)
     assert checked.returncode == 1, "it cannot be used"
     assert "failed" in checked.stdout
