@@ -104,6 +104,10 @@ def _two_entries(mend: _Mend, entry_id: str, ours: Entry, theirs: Entry) -> Find
         message = f"{entry_id} named two entries; theirs is now {twin}, and git does not know yet"
         return Finding("note", "merge", path, message, examination.git_add())
     message = f"{entry_id} names two entries since a merge: ours {ours.title!r}, theirs {theirs.title!r}"
+    if examination.book.series(entry_id).is_held():
+        # It writes each of its runs under the ID that it began with.
+        mended = f"wait until its detached series of runs has ended (logbook wait {entry_id}), then: {DOCTOR_FIX}"
+        return Finding("error", "merge", path, message, mended)
     mended = f"{DOCTOR_FIX} keeps ours and gives theirs the next free ID"
     return Finding("error", "merge", path, message, mended, functools.partial(mend.renumber, entry_id, ours, theirs))
 

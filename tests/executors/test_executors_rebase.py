@@ -88,6 +88,32 @@ def test_a_run_in_the_foreground_writes_its_end_to_its_new_place(
     assert cli("doctor").code == 0
 
 
+@pytest.mark.slow
+def test_a_detached_series_ends_before_its_entry_gets_another_number(
+    cli: Cli, git: Callable[..., str], folder: Path, rebased: Callable[[], None]
+) -> None:
+    assert cli("run", "--detach", "--repeat", "2", "--title", "mine", "--", "sh", "-c", WAITS).code == 0
+    wait_for(lambda: "RESULT" in cli("tail", "MOE-000").out)
+    git("add", "logbooks")
+    git("commit", "-qm", "mine")
+    words = ["git", "pull", "-q", "--rebase", str(folder.parent / "other"), "main"]
+    subprocess.run(words, cwd=folder, capture_output=True, check=False)
+    refused = cli("doctor", "--fix")
+    assert refused.code == 1
+    assert "wait until its detached series of runs has ended (logbook wait MOE-000)" in refused.out
+    (folder / "go").touch()
+    book = Book(folder / "logbooks", "moe")
+    wait_for(lambda: not book.series("MOE-000").is_held())
+    assert "theirs is now MOE-001" in cli("doctor", "--fix").out
+    git("add", "logbooks")
+    git("-c", "core.editor=true", "rebase", "--continue")
+    assert [book.entry(i).title for i in book.entry_ids()] == ["of the other", "mine"]
+    # The series stopped at the conflict; what it had measured is collected.
+    assert cli("wait", "MOE-001").code == 0
+    assert_both(folder)
+    assert cli("doctor").code == 0
+
+
 def test_a_spool_waits_for_its_record_on_another_branch(cli: Cli, git: Callable[..., str], folder: Path) -> None:
     cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s")
     git("add", "logbooks")
