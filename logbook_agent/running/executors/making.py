@@ -19,7 +19,7 @@ from logbook_agent.store.workspace import Workspace
 
 # What makes the runs of a command that returns before they end, unless another executor is named.
 DETACHED = "local"
-# A run whose worker vanished before its command printed anything is made again so often; one that failed is not.
+# A run whose worker vanished is made again so often; one that failed is not.
 LOST_AGAIN = 2
 # A command that outlived its tool by a moment is waited for; one that goes on is the user's to stop.
 _ORPHAN_S = 5.0
@@ -29,8 +29,9 @@ _PAUSE_S = 0.05
 def make_runs(
     workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests, *, waits: bool = False
 ) -> Iterator[Run]:
-    """Make one run; where its worker vanishes, further ones in its place. The last one counts. `waits`: a refused start
-    is tried again for as long as the executor's settings say."""
+    """Make one run; where its worker vanishes, further ones in its place. The last one counts. `waits`: it is one of a
+    planned series, so a refused start is tried again for as long as the executor's settings say, and a run that was
+    lost is made again although its command had begun to print."""
     name = plan.command.executor or workspace.executor
     if name is None:
         yield run_once(workspace, book, plan, display, stops)
@@ -44,7 +45,7 @@ def make_runs(
         yield run
         if run.exit is None or not run.exit.lost or not left or stops.count > 0:
             return
-        if run.output is not None and run.output.bytes:
+        if not waits and run.output is not None and run.output.bytes:
             display.progress(f"{run.entry} run {run.run} was lost; not retried, as its command had begun to print")
             return
         display.progress(f"{run.entry} run {run.run} was lost; retrying")
