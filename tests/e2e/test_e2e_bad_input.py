@@ -56,7 +56,7 @@ BAD: dict[str, tuple[list[str], int, str, str]] = {
     "field label forges": (["note", "--title", "x", "--field", "<!-- logbook=x"], 2, "usage", "logbook"),
     "prose file missing": (["note", "--title", "@none.md"], 2, "usage", "none.md"),
     "plan without title": (["plan", "--command", "true"], 2, "usage", "title"),
-    "plan with open quote": (["plan", "--title", "x", "--command", "echo 'a"], 2, "usage", "echo"),
+    "plan with open quote": (["plan", "--title", "x", "--command", "echo 'a"], 2, "usage", "--command 1"),
     "kind": (["note", "--title", "x", "--kind", "poem"], 2, "usage", "poem"),
     "state of list": (["list", "--state", "well"], 2, "usage", "well"),
     "unknown command": (["rnu", "--", "true"], 2, "usage", "rnu"),

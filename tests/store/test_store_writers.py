@@ -33,6 +33,7 @@ WRITERS = {
     "running/executors/far.py": "on the other machine: its spools, where no logbook is",
     "running/executors/pruning.py": "on the other machine, as far.py",
     "running/executors/ray_coordinator.py": "on a node of Ray: the standard library alone is there",
+    "running/executors/remote.py": "an archive of a far machine, in a file without a name",
     "running/executors/shell.py": "what a program complained of, and the folder of ssh's sockets",
     "running/provenance/worktrees.py": "the temporary folder of two working trees",
     "gate/ci.py": "the temporary folder of a record",
