@@ -87,6 +87,8 @@ def test_a_machine_that_stalls_is_asked_once(
     box: Path, started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "_LOOK_S", 2.0)
+    # The queue is no place of this user's.
+    monkeypatch.setenv("LOGBOOK_QUEUE", "/queue")
     box.write_text("stall")
     first = started("status")
     assert first.code == 0

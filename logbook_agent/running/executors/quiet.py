@@ -1,4 +1,4 @@
-"""Executors that took long to answer nothing useful: commands that only look do not ask them again for a while."""
+"""Executors that gave no useful answer after a long wait: commands that only read skip them for up to a minute."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 from logbook_agent.model.errors import LogbookError
+from logbook_agent.running.executors.shell import private_folder
 from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.reading import read_text
-from logbook_agent.store.turns import queue_folder
 from logbook_agent.store.workspace import Workspace
 
 # A question that failed is not asked again for so many times as long as it took, but for no longer than this (s). What
@@ -20,7 +20,7 @@ _FILE_BYTES, _SAID_CHARS = 4096, 500
 
 
 def why_not(workspace: Workspace, executor: str) -> str | None:
-    """Why an executor is not asked now; None where it may be."""
+    """Why an executor is not asked now; None if it may be asked."""
     try:
         path = _path(workspace, executor)
         found = json.loads(read_text(path, within=path.parent, limit=_FILE_BYTES)) if path.exists() else {}
@@ -31,7 +31,7 @@ def why_not(workspace: Workspace, executor: str) -> str | None:
 
 
 def note(workspace: Workspace, executor: str, took_s: float, why: str) -> None:
-    """Keep that an executor took so long to tell nothing."""
+    """Record that an executor gave no useful answer, and how long that took."""
     if took_s < _MOMENT_S:
         return
     path = _path(workspace, executor)
@@ -42,4 +42,4 @@ def note(workspace: Workspace, executor: str, took_s: float, why: str) -> None:
 
 def _path(workspace: Workspace, executor: str) -> Path:
     name = hashlib.sha256(f"{workspace.root} {executor}".encode()).hexdigest()[:32]
-    return queue_folder(workspace.environ).parents[1] / "quiet" / f"{name}.json"
+    return private_folder(workspace.environ) / "quiet" / f"{name}.json"
