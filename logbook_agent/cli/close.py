@@ -82,7 +82,7 @@ def close_command(
         Texts, Option("--next", metavar="TEXT", help="What should come next; may be repeated.")
     ] = None,
     reopen: Annotated[bool, Option("--reopen", help="Reopen the thread, and remove its closing words.")] = False,
-    unmet: Annotated[bool, Option("--unmet", help="Close it although a stop criterion is not met.")] = False,
+    unmet: Annotated[bool, Option("--unmet", help="Close the thread although a stop criterion is not met.")] = False,
     local: Annotated[bool, Option("--local", help="Leave the issue to the next sync.")] = False,
     dry_run: DryRunOption = False,
     max_wait: MaxWaitOption = "15m",

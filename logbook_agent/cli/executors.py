@@ -25,7 +25,9 @@ def executors_command(
     names: Annotated[Texts, Argument(metavar="[NAME...]", help="Which executors. [all in the settings]")] = None,
     digest: Annotated[
         Text,
-        Option("--confirm", metavar="DIGEST", help="Allow what the project brings, as long as it has this digest."),
+        Option(
+            "--confirm", metavar="DIGEST", help="Allow the launchers, executors and allocators that have this digest."
+        ),
     ] = None,
     install: Annotated[
         bool, Option("--install", help="Create the Python environment for workers on each machine named.")
@@ -74,7 +76,9 @@ def executors_command(
     lines = [f"confirmed for {done.top}: {done.shown}"] if done is not None else []
     lines += [_pruned_text(name, what) for name, what in pruned.items()]
     lines += map(_text, found)
-    lines += [f"not confirmed: {claim.shown}\n  {claim.digest}" for claim in left]
+    lines += [
+        f"not confirmed: {claim.shown}\n  to allow them: logbook executors --confirm {claim.digest}" for claim in left
+    ]
     emit("executors", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
     return 1 if any(one.problem for one in found) else 0
 

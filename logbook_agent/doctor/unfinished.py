@@ -74,8 +74,10 @@ def check_markers(examination: Examination) -> Iterator[Finding]:
         why = _why_not(examination, marker.name)
         if why is not None and marker.is_dir():
             if book.run_of(marker.name) is None and Spool(folder=marker, within=book.root).is_used():
-                message = f"holds a run without a record; it was started as {book.hint(marker.name) or marker.name}"
-                mend = "check out the branch with its record, or delete the folder to give up what the run measured"
+                message = (
+                    f"holds a run whose record is not here; it was started as {book.hint(marker.name) or marker.name}"
+                )
+                mend = "check out the branch that has its record, or delete the folder to give up what the run measured"
                 yield Finding("warning", "spool", marker, message, mend)
         elif why is not None:
             fix = functools.partial(examination.remove, marker)

@@ -31,7 +31,7 @@ _SAID_BUSY = "said that the machine is busy"
 
 
 class NotCounted(ToolError):
-    """A run that must not count, for what was found before or after it."""
+    """Raised for a run that must not count, because of what was found before or after it."""
 
 
 class Series:

@@ -78,7 +78,7 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
     """The header that a request describes. Raises UsageError naming the option that does not fit."""
     data = request.stated
     topic = checked_topic(_no_secret(workspace, "topic", request.topic or data.get("topic")))
-    prefix = checked_prefix(_no_secret(workspace, "prefix", request.prefix or data.get("prefix")))
+    prefix = checked_prefix(_no_secret(workspace, "prefix", request.prefix or data.get("prefix")), topic)
     zone = request.zone or data.get("zone") or workspace.config.zone or "UTC"
     zone_of(zone)
     metrics = (*data.get("metrics", ()), *(parse_metric(m) for m in request.metrics))

@@ -73,21 +73,25 @@ def checked_topic(topic: str | None) -> str:
     return topic
 
 
-def checked_prefix(prefix: str | None) -> str:
+def checked_prefix(prefix: str | None, topic: str) -> str:
     if not prefix:
         raise UsageError(
             "no experiment ID prefix",
             cause="entry IDs have the form PREFIX-NNN",
-            hint="add: --prefix MOE-I8",
+            hint=f"add: --prefix {_prefix_like(topic)}",
         )
     if not PREFIX.fullmatch(prefix):
-        better = re.sub(r"[^A-Z0-9]+", "-", prefix.upper()).strip("-") or "EXP"
         raise UsageError(
             f"the prefix {prefix!r} is not valid",
             cause="a prefix is capital letters and digits, in words joined by -, and starts with a letter",
-            hint=f"write: --prefix {better if PREFIX.fullmatch(better) else 'EXP'}",
+            hint=f"write: --prefix {_prefix_like(prefix)}",
         )
     return prefix
+
+
+def _prefix_like(text: str) -> str:
+    better = re.sub(r"[^A-Z0-9]+", "-", text.upper()).strip("-")
+    return better if PREFIX.fullmatch(better) else "EXP"
 
 
 def check_distinct(metrics: Sequence[Metric]) -> None:

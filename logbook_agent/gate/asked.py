@@ -16,7 +16,7 @@ from logbook_agent.running.provenance.worktrees import Checkout
 from logbook_agent.store.config import Config
 from logbook_agent.store.workspace import Workspace
 
-_USED = "those of the base hold"
+_USED = "those of the base are used"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,5 +79,5 @@ def _recipe(job: GateJob, head: Workspace, request: JobRequest) -> tuple[str, ..
     try:
         theirs = job_of(head, request)
     except LogbookError as error:
-        return (f"the recipe of the head cannot be used ({error.message}); that of the base holds",)
-    return (f"the head changes the recipe {job.name}; that of the base holds",) if theirs != job else ()
+        return (f"the recipe of the head cannot be used ({error.message}); the recipe of the base is used",)
+    return (f"the head changes the recipe {job.name}; the recipe of the base is used",) if theirs != job else ()

@@ -55,7 +55,7 @@ def comment_of(finding: GateFinding, actions: Actions | None) -> str:
     """The comment without its marker. Deterministic."""
     name = f" of {md.escape(finding.name)}" if finding.name else ""
     changed = finding.measured.changed if finding.measured is not None else None
-    left_out = f": a pair is left out, since {md.escape(changed)}" if changed else ""
+    left_out = f": a pair is left out because {md.escape(changed)}" if changed else ""
     parts = [f"### Benchmark{name}: {_TITLES[finding.outcome]}{left_out}", _summary(finding)]
     parts += ["\n".join(f"- {md.escape(text)}" for text in finding.differences)]
     if finding.rows:

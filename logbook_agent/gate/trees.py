@@ -1,8 +1,8 @@
 """The trees of base and head while commands run in them: whether each still holds the files of its commit.
 
 Code that is measured may write anywhere. Base and head are told apart by their files, so a run counts only where both
-trees held the files of their commits before and after it. Times of change (ctime) are compared, too: whoever writes a
-file and puts its content back is seen.
+trees held the files of their commits before and after it. Times of change (ctime) are compared, too, so a file
+that was changed and changed back is noticed.
 """
 
 from __future__ import annotations
@@ -47,14 +47,15 @@ class WatchedTrees:
 
     @contextlib.contextmanager
     def measuring(self, command: Command) -> Iterator[None]:
-        """Around a run that is measured. Raises NotCounted where a tree is not its commit, before or after."""
+        """Check both trees before and after a measured run. Raises NotCounted if one does not hold its commit."""
         self._check("before", None, is_setup=False)
         yield
         self._check("during", self._own(command), is_setup=False)
 
     @contextlib.contextmanager
     def setting_up(self, command: Command) -> Iterator[None]:
-        """Around a command of setup or teardown, which may write its own tracked files anew with the same content."""
+        """Check both trees before and after a command of setup or teardown, which may rewrite tracked files of its own
+        tree with the same content."""
         self._check("before", None, is_setup=True)
         yield
         self._check("during", self._own(command), is_setup=True)
@@ -75,7 +76,7 @@ class WatchedTrees:
                 raise NotCounted(
                     f"{tree.name} did not hold the files of its commit {when} {run}:"
                     f" {listed(sorted(changed), _SHOWN)} changed",
-                    cause="a command that was measured wrote there, or a process that it left behind",
+                    cause="a measured command, or a process that it left running, wrote there",
                     hint="let benchmarks write outside of the checkout, or to files that git does not track",
                 )
             self._known[tree.name] = now if tree is own else before

@@ -1,7 +1,6 @@
-"""What a project brings and logbook would start: tables of its settings, and files of the repository that tables name.
+"""Confirmation of what a project makes logbook start: tables of its settings, and repository files that tables name.
 
-Settings and files come with whatever branch is pulled. So they count only as they stood when the user confirmed them,
-by a digest of all of it.
+Any branch that is pulled may change them. So they work only as long as they have the digest that the user confirmed.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Claim:
 
     @property
     def entry(self) -> str:
-        """How the user's settings name it once it is confirmed."""
+        """The line in the user's settings that confirms it."""
         return f"{self.digest} {self.top}"
 
     @property
@@ -105,7 +104,7 @@ def open_claims(workspace: Workspace) -> list[Claim]:
 
 
 def confirm(workspace: Workspace, digest: str) -> Claim | None:
-    """Confirm what has this digest now; None where that is confirmed already. Raises UsageError where nothing has."""
+    """Confirm the claim with this digest; None if it is confirmed already. Raises UsageError if there is none."""
     claims = open_claims(workspace)
     found = next((claim for claim in claims if claim.digest == digest), None)
     if found is not None:
@@ -122,16 +121,16 @@ def confirm(workspace: Workspace, digest: str) -> Claim | None:
 
 
 def check_confirmed(workspace: Workspace, section: Section, name: str, cwd: Path | None = None) -> None:
-    """Raises UsageError where a table, or a file that it names, is not as the user confirmed it."""
+    """Raises UsageError if the user has not confirmed a table and the files that it names as they are now."""
     claim = claim_of(workspace, section, name, cwd)
     if claim is None or claim.is_confirmed(load_user_config(workspace.environ)):
         return
     names = f", which names {', '.join(sorted(claim.files))}" if claim.files else ""
     where = f"cd {shlex.quote(str(claim.cwd))} && " if claim.cwd != workspace.cwd else ""
     raise UsageError(
-        f"{section.removesuffix('s')} {name!r} is not confirmed",
-        cause=f"it is in {claim.file}{names}; the project decides what that starts, and where your commands and"
-        " secrets go",
+        f"{section.removesuffix('s')} {name!r} is not confirmed as it is now",
+        cause=f"it is defined in {claim.file}{names}; a branch that changes a file of the project can send your"
+        " commands and secrets elsewhere",
         hint=f"read these files, then type: {where}logbook executors --offline --confirm {claim.digest}",
     )
 
@@ -178,7 +177,7 @@ def _named(text: str, folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
         raise UsageError(
             f"the settings have a value of {len(text)} characters: {text[:40]}...",
             cause=f"values of launchers, executors and allocators have at most {_MOST_CHARS}",
-            hint="put the commands into a file, and name that",
+            hint="put the commands into a file, and name that file",
         )
     names = [name for name in dict.fromkeys(_pieces(text)) if name.strip("./") and "\0" not in name]
     for folder in dict.fromkeys(folders):

@@ -150,7 +150,7 @@ def _check_one_host(words: Sequence[str], environ: Mapping[str, str]) -> None:
         raise UsageError(
             f"{said}: a run on several hosts cannot be recorded",
             cause="a run is recorded with the devices, the load and the code of one host",
-            hint="use one host, such as srun --nodes=1, or start it without logbook",
+            hint="run it on one host, or start it without logbook",
         )
 
 

@@ -227,7 +227,7 @@ def make_shared_folder(path: Path) -> None:
             return
         time.sleep(_PAUSE_S)  # another process is just making it
     raise StoreError(
-        f"{path} is not a folder that users share",
+        f"{path} cannot be shared by the users of this machine",
         cause="another program made it, or its permissions were changed",
         hint=f"remove it, or type: chmod 1777 {path}",
     )

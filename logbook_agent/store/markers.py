@@ -1,7 +1,7 @@
-"""Names in open/, where each run that has not ended has a marker: a file, or its spool where a worker makes it.
+"""Names in open/, where each run that has not ended has a marker: a file, or its spool if a worker makes the run.
 
-The name is random and stands in the record, so that a run which gets another number keeps its marker. The marker says
-which entry and run it was made for: a hint, which holds until the run gets another number.
+The name is random and recorded in run.json, so a run that is renumbered keeps its marker. The marker also holds a hint:
+the entry and run that it was made for, which is wrong once the run is renumbered.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def is_spool_name(text: str) -> bool:
 
 
 def marker_name(run: Run) -> str:
-    """The name of the marker of a run. Earlier versions recorded none, and used the entry and the number."""
+    """The name of a run's marker. Records of earlier versions have none; there it is the entry and the number."""
     return run.spool or hint_of(run)
 
 
@@ -38,7 +38,7 @@ def hint_of(run: Run) -> str:
 
 
 def place_of_hint(text: str) -> tuple[str, int] | None:
-    """Entry and run: `MOE-I8-003.02`."""
+    """Entry and run of a hint such as `MOE-I8-003.02`; None for other text."""
     entry_id, _, digits = text.strip().rpartition(".")
     number = run_number(digits)
     return None if number is None or parse_id(entry_id) is None else (entry_id, number)

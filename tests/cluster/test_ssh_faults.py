@@ -214,7 +214,7 @@ def test_a_clock_that_is_days_off_is_noted(box: SshPlace, days: int, said: str) 
         plain[key] = (datetime.fromisoformat(plain[key]) + timedelta(days=days)).isoformat()
         file.write_text(json.dumps(plain))
     [problem] = box.collected(run).problems
-    assert problem.startswith(f"the clock there is {said}")
+    assert problem.startswith(f"the clock of that machine is {said}")
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can mount a small disk")

@@ -55,7 +55,7 @@ def test_refused_before_an_id_is_taken(started: Cli, words: tuple[str, ...]) -> 
     assert refused.err == (
         "error: srun --nodes 2: a run on several hosts cannot be recorded\n"
         "  cause: a run is recorded with the devices, the load and the code of one host\n"
-        "  next:  use one host, such as srun --nodes=1, or start it without logbook\n"
+        "  next:  run it on one host, or start it without logbook\n"
     )
     assert started("list", "--json").data == []
 

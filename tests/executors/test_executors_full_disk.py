@@ -84,4 +84,7 @@ def test_a_command_that_has_printed_is_not_started_again(local: Place, capfd: py
             runs = list(make_runs(workspace, workspace.book(), plan, LineDisplay(), stops))
         assert [run.exit for run in runs] == [Exit(lost=True)] * times
         assert (local.folder / f"made{times}").read_text() == "\n" * times
-    assert "MOE-000 run 1 was lost; not retried, as its command had begun to print" in capfd.readouterr().err
+    assert (
+        "MOE-000 run 1 was lost; not retried, because its command had already printed something"
+        in capfd.readouterr().err
+    )

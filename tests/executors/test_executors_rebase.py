@@ -128,7 +128,7 @@ def test_a_spool_waits_for_its_record_on_another_branch(cli: Cli, git: Callable[
     [spool] = book.spools()
     os.utime(spool.folder, (0, 0))
     cli("status")
-    assert "holds a run without a record; it was started as MOE-000.01" in cli("doctor").out
+    assert "holds a run whose record is not here; it was started as MOE-000.01" in cli("doctor").out
     git("checkout", "-q", "side")
     assert cli("wait", "MOE-000").code == 0
     assert [len(run.rows) for run in book.runs("MOE-000")] == [1]

@@ -125,7 +125,7 @@ def test_the_recipe_of_the_base_says_what_is_better(cli: Cli, git: Git, folder: 
     commit(git, folder, "recipes/speed.yaml", recipe.read_text().replace("direction: min", "direction: max"))
     answer = ci(cli, tmp_path, "--no-confirm", "--max-pairs", "6", "speed")
     assert (answer.code, answer.data["outcome"]) == (1, "regressed")
-    assert "the head changes the recipe speed; that of the base holds" in answer.data["comment"]["text"]
+    assert "the head changes the recipe speed; the recipe of the base is used" in answer.data["comment"]["text"]
 
 
 def test_settings_and_rules_are_those_of_the_base(cli: Cli, git: Git, folder: Path, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_settings_and_rules_are_those_of_the_base(cli: Cli, git: Git, folder: Pa
     assert (answer.code, answer.data["outcome"]) == (1, "regressed"), answer.data
     text = answer.data["comment"]["text"]
     assert "redacted" not in text
-    assert "the head changes settings (secrets, secret_rules); those of the base hold" in text.replace("\\_", "_")
+    assert "the head changes settings (secrets, secret_rules); those of the base are used" in text.replace("\\_", "_")
 
 
 def test_settings_of_the_head_that_cannot_be_read_end_nothing(cli: Cli, git: Git, folder: Path, tmp_path: Path) -> None:

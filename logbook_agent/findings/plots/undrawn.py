@@ -1,4 +1,4 @@
-"""Plots that cannot be drawn: figures without marks that say why, so that one of them stops no page and no command."""
+"""Plots that cannot be drawn: figures without marks that say why, so pages and commands go on without them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def undrawn(kind: FigureKind, why: str, *, entry: str | None, metric: str | None
 def attempted(
     make: Callable[[], Figure | None], kind: FigureKind, *, entry: str | None, metric: str | None
 ) -> Figure | None:
-    """The figure that `make` returns, or the one that says how `make` failed."""
+    """The figure that `make` returns, or one that says why `make` failed."""
     try:
         return make()
     except Exception as error:  # noqa: BLE001  whatever it is: the page and the other plots do without this one
@@ -38,7 +38,7 @@ def attempted(
 
 
 def failure(error: Exception) -> str:
-    """What went wrong: the message of an error of ours, `ZeroDivisionError: float division by zero` of others."""
+    """The message of an error; errors of other libraries with their type: `ZeroDivisionError: division by zero`."""
     if isinstance(error, LogbookError):
         return error.message
     return f"{type(error).__name__}: {error}"

@@ -29,7 +29,7 @@ class NotMet(LogbookError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
     """What a thread leaves behind: numbers of stop criteria that are not met, entries that wait for something, and
-    those whose next action nothing took up; all of it `told` as sentences, the criteria first."""
+    those whose next action nothing took up. `told`: all of it as sentences, the criteria first."""
 
     unmet: tuple[int, ...] = ()
     unfinished: tuple[str, ...] = ()
@@ -72,9 +72,9 @@ def close(
     if left.unmet and before is None and not (unmet or dry_run):
         raise NotMet(
             "; ".join(left.told[: len(left.unmet)]),
-            cause="the thread was started with this condition for its end, so nothing was closed",
-            hint=f"record that it is met: logbook criteria --met {left.unmet[0]} --evidence ...; or close the thread"
-            " without it: the same command with --unmet",
+            cause="the thread ends when its stop criteria are met; nothing was closed",
+            hint=f"if it is met: logbook criteria --met {left.unmet[0]} --evidence ID; to close the thread all"
+            " the same, add --unmet",
         )
     workspace.warnings += left.told
     if reopen and book.header.closing is not None and book.header.issue is not None:

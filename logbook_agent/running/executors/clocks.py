@@ -1,4 +1,4 @@
-"""Clocks of other machines that are wrong: the times of a run come from there."""
+"""Wrong clocks of other machines, whose times the records of their runs hold."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 
 from logbook_agent.text.times import duration
 
-# Clocks that differ by less are not told.
+# Smaller differences are not reported.
 _SLACK_S = 60.0
 
 
@@ -16,9 +16,11 @@ def clock_problems(began: str, ended: str, *, sent: float, now: float) -> tuple[
     behind_s = sent - datetime.fromisoformat(began).timestamp()
     ahead_s = datetime.fromisoformat(ended).timestamp() - now
     if behind_s > _SLACK_S:
-        return (
-            f"the clock there is behind by {duration(behind_s)} or more: by it, the run began before it was submitted",
-        )
+        return (_problem("behind", behind_s, "the run began before it was submitted"),)
     if ahead_s > _SLACK_S:
-        return (f"the clock there is ahead by {duration(ahead_s)} or more: by it, the run has not ended yet",)
+        return (_problem("ahead", ahead_s, "the run has not ended yet"),)
     return ()
+
+
+def _problem(how: str, off_s: float, seems: str) -> str:
+    return f"the clock of that machine is {how} by {duration(off_s)} or more: its times say that {seems}"

@@ -29,9 +29,9 @@ _PAUSE_S = 0.05
 def make_runs(
     workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests, *, waits: bool = False
 ) -> Iterator[Run]:
-    """Make one run; where its worker vanishes, further ones in its place. The last one counts. `waits`: it is one of a
-    planned series, so a refused start is tried again for as long as the executor's settings say, and a run that was
-    lost is made again although its command had begun to print."""
+    """Make one run, and again if its worker vanishes; the last one counts. `waits`: the run is one of a planned series,
+    so a refused start is retried for as long as the executor's settings say, and a lost run is retried even if its
+    command had printed something."""
     name = plan.command.executor or workspace.executor
     if name is None:
         yield run_once(workspace, book, plan, display, stops)
@@ -46,7 +46,9 @@ def make_runs(
         if run.exit is None or not run.exit.lost or not left or stops.count > 0:
             return
         if not waits and run.output is not None and run.output.bytes:
-            display.progress(f"{run.entry} run {run.run} was lost; not retried, as its command had begun to print")
+            display.progress(
+                f"{run.entry} run {run.run} was lost; not retried, because its command had already printed something"
+            )
             return
         display.progress(f"{run.entry} run {run.run} was lost; retrying")
 

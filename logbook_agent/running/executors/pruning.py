@@ -1,4 +1,4 @@
-"""What is removed from the folder of an executor on another machine, and when: synced trees and finished spools."""
+"""Removes synced trees and finished spools from the folder of an executor on another machine."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from logbook_agent.store.files import remove_tree
 from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, HEARTBEAT, LOCK, WORK, Spool
 
 _DAY_S = 24 * 3600.0
-# Trees that no run has used for so long, and what is left of runs that were collected so long ago.
+# How long trees are kept after their last use, and files of runs after these were collected.
 KEPT_S = 14 * _DAY_S
-# The files of runs that nobody has collected.
+# How long files of runs that nobody has collected are kept.
 UNCOLLECTED_S = 90 * _DAY_S
-# Above that, the oldest of the first kind goes sooner.
+# If the first kind takes more, its oldest are removed sooner.
 MOST_BYTES = 10 * 2**30
-# What is younger may be just about to be used.
+# Younger ones are kept: a run may be about to use them.
 _YOUNG_S = 3600.0
-# How often is looked.
+# The time between two automatic prunings.
 _PACE_S = 3600.0
 _LOOKED = "pruned"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Left:
-    """A tree or a spool that nobody uses, and since when, in seconds since the epoch."""
+    """An unused tree or spool, with the time of its last use (seconds since the epoch)."""
 
     path: Path
     at: float
@@ -51,8 +51,8 @@ def prune_if_due(top: Path, *, uncollected_s: float = UNCOLLECTED_S) -> None:
 def prune(
     top: Path, *, kept_s: float, uncollected_s: float = UNCOLLECTED_S, most_bytes: int = MOST_BYTES
 ) -> PruneCount:
-    """Remove what nobody has used for these times, and the oldest of the rest above that size. A spool whose lock is
-    held stays, and so does a tree that a run needs which is not over."""
+    """Remove what nobody has used for these times; if the rest is larger than `most_bytes`, remove its oldest, too.
+    Spools whose lock is held stay, and so do trees of runs that have not ended."""
     now = time.time()
     idle: list[_Left] = []
     uncollected: list[_Left] = []
@@ -107,13 +107,13 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _last_sign(spool: Spool) -> float:
-    """When something was written there last."""
+    """The time of the last write there."""
     paths = [spool.folder / name for name in (LOCK, WORK, BEGAN, HEARTBEAT, FINAL, CLOSED)]
     return max(path.stat().st_mtime for path in (spool.folder, *paths) if path.exists())
 
 
 def _size(folder: Path) -> int:
-    """What a folder takes on the disk, in bytes."""
+    """The disk space of a folder, in bytes."""
     size = 0
     for place, _, names in os.walk(folder):
         for name in names:
@@ -123,7 +123,7 @@ def _size(folder: Path) -> int:
 
 
 def _remove_empty(folder: Path, now: float) -> None:
-    """Folders of batches that have no spool left."""
+    """Remove the folders of batches that have no spool left."""
     for path in _folders(folder):
         with contextlib.suppress(OSError):
             if now - path.stat().st_mtime > _YOUNG_S:

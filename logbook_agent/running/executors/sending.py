@@ -1,5 +1,5 @@
-"""Runs on their way to an executor: recorded first, then submitted, and submitted again while they are refused for a
-reason that may pass."""
+"""Submits runs to an executor: they are recorded first, and submitted again while it refuses them for a reason that may
+pass."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from logbook_agent.store.spool import Seen, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import duration
 
-# How long after a refused start comes the next attempt: at first, and at most.
+# Pauses between attempts: the first, and the longest.
 FIRST_S, MOST_S = 1.0, 30.0
 
 
 class Sending:
-    """Runs of plans, each with its pin, that are submitted together to the executor of this name, or to `executor`,
-    which is that one kept to a machine; those of a `Batch` are made at most so many at a time.
+    """Runs that are submitted together: to the executor of this name, or to `executor`, the same one kept to a machine.
+    Each plan has a pin. A `Batch` makes at most `at_most` of the runs at a time.
 
-    Runs that cannot be started have ended, as never started. Whatever happens to this process meanwhile, at most one
-    worker is started for each, and its spool tells whether one was.
+    A run that cannot be started is recorded as never started. Even if this process is killed, at most one worker is
+    started for each run, and the run's spool tells whether one was.
     """
 
     def __init__(
@@ -65,13 +65,14 @@ class Sending:
 
     @property
     def wait_s(self) -> float:
-        """How long it is to the next attempt."""
+        """Seconds until the next attempt."""
         return max(0.0, self._next - time.monotonic())
 
     def attempt(self, display: Display | None = None, *, others_run: bool = False) -> bool:
-        """Submit the runs, and whether that is settled: they were submitted, or are recorded as never started.
+        """Submit the runs. True: they were submitted, or recorded as never started. False: they were refused, and
+        `attempt` is to be called again after `wait_s`.
 
-        While `others_run` there, refusals do not use up the patience: the end of one of these may make room.
+        While `others_run` there, the time limit for retries does not run: when one of these ends, there may be room.
         """
         try:
             self._start()
@@ -89,7 +90,7 @@ class Sending:
         return True
 
     def give_up(self) -> None:
-        """Make no further attempt: runs that were refused are recorded as never started, unless that is open."""
+        """Stop retrying: record refused runs as never started, unless a worker may have been started all the same."""
         if self._error is not None and not self._is_open:
             together = zip(self._items, self.runs, strict=True)
             self.runs = [self._never_started(item.spool, run, self._error) for item, run in together]

@@ -130,10 +130,13 @@ def _answer_of(
             return b""
         return collect(process, timeout_s=timeout_s, most_bytes=most_bytes).out
     except subprocess.TimeoutExpired:
-        raise NoAnswer(f"{name} did not answer within {timeout_s:g} s", cause="the answer had no end by then") from None
+        raise NoAnswer(
+            f"{name} did not answer within {timeout_s:g} s", cause="the answer was not complete by then"
+        ) from None
     except TooMuchOutput:
         raise NoAnswer(
-            f"{name} answered with more than {most_bytes >> 20} MiB", cause="logbook asks for nothing that long"
+            f"{name} answered with more than {most_bytes >> 20} MiB",
+            cause="no answer that logbook expects is that long",
         ) from None
     finally:
         signal_group(process)
@@ -152,7 +155,9 @@ def _watch(process: subprocess.Popen[bytes], into: BinaryIO, name: str, timeout_
             return
         size, took_s = os.fstat(into.fileno()).st_size, time.monotonic() - began
         if size > MOST_BYTES:
-            raise NoAnswer(f"{name} sent more than {MOST_BYTES >> 20} MiB", cause="no run leaves that much")
+            raise NoAnswer(
+                f"{name} sent more than {MOST_BYTES >> 20} MiB", cause="the files of a run may take at most that much"
+            )
         if took_s > timeout_s or (took_s > _BEGIN_S and size < took_s * _SLOWEST):
             raise NoAnswer(f"{name} sent {size:,} bytes in {took_s:.0f} s", cause="the connection is stalled or slow")
 
@@ -172,13 +177,15 @@ def as_text(argv: Sequence[str]) -> str:
 
 
 def private_folder(environ: Mapping[str, str]) -> Path:
-    """A folder of this user alone, for sockets."""
+    """A folder that only this user can enter, for sockets and other files that may be lost."""
     runtime = environ.get("XDG_RUNTIME_DIR", "")
     folder = Path(runtime if os.path.isabs(runtime) else tempfile.gettempdir()) / f"logbook-{os.getuid()}"  # noqa: PTH117
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
     if found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise ToolError(
-            f"other users can write to {folder}", cause="others may write to it", hint=f"chmod 700 {folder}"
+            f"other users have access to {folder}",
+            cause="logbook keeps ssh connections there, which only you may use",
+            hint=f"chmod 700 {folder}",
         )
     return folder

@@ -1,8 +1,8 @@
 """The processes that a command has started, also those that left its process group and its session.
 
-A process belongs to a command when it carries the command's mark in its environment, which children inherit; when it is
-in the command's process group; or when it descends from the command. A worker also adopts what its command leaves
-behind, so that a process without the mark is found there, too.
+A process belongs to a command if it has the command's mark in its environment, which children inherit; if it is in the
+command's process group; or if it descends from the command. A worker also becomes the parent of processes whose own
+parents ended (`adopt`), so it finds those without the mark, too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _adopts = False
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A living process of a command; `name` is its program's, `started` its start in ticks of the machine's clock."""
+    """A living process of a command: the `name` of its program, and when it `started`, in ticks since the boot."""
 
     pid: int
     name: str
@@ -46,8 +46,8 @@ class _Found:
 
 
 class Family:
-    """The processes of the command that process `leader` executes. Without a mark, and where there is no /proc, those
-    that left its group are not found."""
+    """The processes of a command; `leader` is the pid of the first. Processes that left its group are found only with a
+    mark, and only on systems with /proc."""
 
     def __init__(self, leader: int, mark: str = "") -> None:
         self.leader, self._mark = leader, f"{MARK}={mark}".encode() if mark else None
@@ -91,8 +91,8 @@ class Family:
 
 
 def adopt() -> None:
-    """Become the parent of processes below this one whose own parents end. Only for a process that does nothing but
-    execute one command; Linux alone can."""
+    """Become the parent of descendants whose own parents end. Only for a process that executes one command and nothing
+    else; has no effect except on Linux."""
     import ctypes
 
     global _adopts
@@ -100,7 +100,7 @@ def adopt() -> None:
 
 
 def mark_of(pid: int) -> str:
-    """The mark that a process carries; empty where it has none, or that cannot be read."""
+    """The mark in the environment of a process; empty if there is none, or if it cannot be read."""
     start = f"{MARK}=".encode()
     return next((os.fsdecode(word[len(start) :]) for word in _environ(pid) if word.startswith(start)), "")
 

@@ -1,5 +1,5 @@
-"""The files that a run works in, where they were synced: a copy of its own, beside its spool. The original stays as it
-was sent, whatever a command writes; its name is the digest of its files."""
+"""A run's own copy of the synced files, beside its spool. Commands do not change the original, whose name is the digest
+of its files."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _CACHE = "__pycache__"
 
 
 def digest_of(manifest: Mapping[str, str]) -> str:
-    """The digest of files by their places: of each `f` or `x` (executable) and the SHA-256 of its content, or `l` and
-    the target of a link."""
+    """The digest of a manifest, which has for each path `f` or `x` (executable) with the SHA-256 of the content, or `l`
+    with the target of a link."""
     whole = hashlib.sha256()
     for place, what in sorted(manifest.items(), key=lambda item: (item[1].startswith("l "), os.fsencode(item[0]))):
         whole.update(os.fsencode(f"{what} {place}\n"))
@@ -37,7 +37,7 @@ def digest_of(manifest: Mapping[str, str]) -> str:
 
 
 def entry_of(path: Path) -> str | None:
-    """What stands in the manifest for this file or link; None where there is neither. Raises OSError."""
+    """The manifest's text for this file or link; None if there is neither. Raises OSError."""
     try:
         mode = path.lstat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -63,7 +63,7 @@ class OwnTree:
         self.work, self._folder, self._manifest = work, folder, manifest
 
     def problems(self) -> tuple[str, ...]:
-        """That the command changed files that were synced; nothing where it did not."""
+        """A sentence if the command changed synced files, else nothing."""
         if not (changed := sorted(self._changed)):
             return ()
         more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
@@ -71,7 +71,7 @@ class OwnTree:
         return (f"the command changed {files}, in its own copy: {', '.join(changed[:_SHOWN])}{more}",)
 
     def remove(self) -> None:
-        """Remove the copy, but for what the command has written; call it when the command has ended."""
+        """Remove the copy, except for files that the command wrote; to be called after the command has ended."""
         if self._folder is None:
             return
         for place in self._manifest.keys() - self._changed:
@@ -85,7 +85,7 @@ class OwnTree:
 
     @functools.cached_property
     def _changed(self) -> frozenset[str]:
-        """The files that are not as they were; looked at once."""
+        """The synced files that have changed; computed once."""
         if self._folder is None:
             return frozenset()
         return frozenset(place for place, what in self._manifest.items() if _now(self._folder / place) != what)
@@ -103,7 +103,8 @@ def own_tree(work: Work, spool: Path) -> OwnTree:
     except OSError as error:
         remove_tree(copy, within=spool)
         raise ToolError(
-            f"cannot copy the synced files in {original}: {error.strerror or error}", cause="every run has its own copy"
+            f"cannot copy the synced files in {original}: {error.strerror or error}",
+            cause="every run works in its own copy of them",
         ) from error
     if digest_of(manifest) != original.name:
         # The next run has it sent again.
@@ -111,7 +112,7 @@ def own_tree(work: Work, spool: Path) -> OwnTree:
         remove_tree(copy, within=spool)
         raise ToolError(
             f"the synced files in {original} are missing, or were changed there; the next run syncs them again",
-            cause="a synced tree is shared by runs, and only logbook writes to it",
+            cause="runs share these files, and only logbook may write to them",
         )
     cwd, root = (
         str(copy / Path(path).relative_to(original)) if Path(path).is_relative_to(original) else path
@@ -127,7 +128,7 @@ def own_tree(work: Work, spool: Path) -> OwnTree:
 
 
 def _now(path: Path) -> str | None:
-    """The same; None, too, for a file that cannot be read."""
+    """As `entry_of`; None also for a file that cannot be read."""
     with contextlib.suppress(OSError):
         return entry_of(path)
     return None
@@ -136,7 +137,8 @@ def _now(path: Path) -> str | None:
 def _check_folder(work: Work) -> None:
     if not os.path.isdir(work.cwd):  # noqa: PTH112 - a folder that may not be looked into
         raise ToolError(
-            f"the folder {work.cwd} does not exist on {os.uname().nodename}", cause="the command runs in it"
+            f"the folder {work.cwd} does not exist on {os.uname().nodename}",
+            cause="the command is to run in that folder",
         )
 
 

@@ -1,4 +1,4 @@
-"""Commands that are one program on several hosts."""
+"""Recognises commands that run one program on several hosts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BENCHMARK, _MEMBER = "bench-core", "--coordinator"
 
 
 def several_hosts(argv: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    """The words that put a command on several hosts, as typed; None for a command of one host."""
+    """What puts a command on several hosts, such as `srun --nodes 2`; None for a command of one host."""
     return next((said for simple in simple_commands_of(argv) if (said := _said(simple, environ)) is not None), None)
 
 

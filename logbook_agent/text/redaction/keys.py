@@ -1,6 +1,6 @@
-"""Keys known by what they begin with: a service's prefix (the table [keys] of rules.toml) and letters without meaning.
+"""Finds keys: a service's prefix (the table [keys] of rules.toml) followed by random characters.
 
-A key that no table names is found, too, where its prefix is a word and what follows is long and of mixed case.
+A key without a known prefix is found, too, if a word precedes its random characters and these are many and mixed.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ GATE = f"{_FORMS[0]}{_LETTER}{{4}}|(?:{_FORMS[1]}){_LETTER}{{10}}|[_-][A-Za-z0-9
 
 @functools.cache
 def _pattern(form: int) -> Any:
-    """A prefix of a form, and the letters behind it: as many as it takes to judge them."""
+    """A pattern for a prefix of this form and as many of the letters behind it as `_is_key` needs."""
     letters = f"[A-Za-z0-9]{{{_LEAST_SHORT},64}}" if form == 2 else f"{_LETTER}{{{_LEAST},64}}"
     return compile_linear(f"(?:{_FORMS[form]}){letters}")
 
 
 def find_keys(text: str, low: str) -> list[Edit]:
-    """The keys in one line; where a prefix can be read in two ways, the one that is known."""
+    """The keys in one line. Known prefixes win over others that overlap them."""
     data = text.encode("utf-8", "surrogatepass")
     found: list[tuple[int, int, str]] = []
     for form in range(len(_FORMS)) if LETTERS.search(data) is not None else ():
@@ -87,7 +87,7 @@ def _found(form: int, data: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def _is_key(form: int, prefix: str, letters: str) -> bool:
-    """Whether the letters behind a prefix of a form (0 known, 1 short, 2 unknown) have no meaning."""
+    """Whether the letters behind a prefix of this form (0 known, 1 short, 2 unknown) look random."""
     if form == 2:
         least = _LEAST_SHORT if _SAYS_SO.search(prefix) else _LEAST_UNKNOWN
         return len(letters) >= least and not prefix.startswith("sha") and _is_mixed(letters)
@@ -99,7 +99,7 @@ def _is_key(form: int, prefix: str, letters: str) -> bool:
 
 
 def _is_mixed(letters: str) -> bool:
-    """Whether small letters, capital ones and digits take turns as they do by chance; in names they stand together."""
+    """Whether small letters, capitals and digits alternate as often as in random text; in names they form groups."""
     kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in letters]
     turns = sum(a != b for a, b in itertools.pairwise(kinds))
     return len(set(kinds)) == 3 and turns >= 0.45 * (len(letters) - 1) and len(_NAME_PART.findall(letters)) < 2
