@@ -84,8 +84,8 @@ def _tried(thread: Thread, metric: Metric) -> list[tuple[Summary, dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestStep:
-    """The best case of an entry, and of all entries up to it: one that was measured again, with all its runs so far. Of
-    `so_far` there are `value`, `low`, `high`, `runs`, `entry`, `label` and `config`."""
+    """The best case of an entry (`own`), and of all entries up to it (`so_far`), where a case that was measured several
+    times counts with all its runs. `so_far` has `value`, `low`, `high`, `runs`, `entry`, `label` and `config` only."""
 
     own: CaseBest
     so_far: CaseBest
@@ -115,7 +115,7 @@ def course(thread: Thread, metric: Metric) -> list[BestStep]:
 
 @dataclass(slots=True)
 class _Grown:
-    """A case as entry after entry measures it. `place`: in the order of first measurements. `values` are sorted."""
+    """A case with all values measured so far, sorted. `place`: its rank in the order of first measurements."""
 
     place: int
     values: list[float] = field(default_factory=list)
@@ -133,7 +133,7 @@ class _Grown:
             self.labels.add(case["label"])
 
     def case(self) -> CaseBest:
-        """What `_case` says of it, as far as `BestStep` has it."""
+        """The keys of `_case` that `BestStep.so_far` has."""
         told = self.told or {"label": None, "config": {}}
         return {
             "value": middle_of(self.values),

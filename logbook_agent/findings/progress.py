@@ -15,7 +15,7 @@ from logbook_agent.model.stats import median
 
 
 def remaining_s(left: int, usual_s: float, parallel: int) -> float:
-    """How long so many runs take that last `usual_s` each, up to `parallel` at a time."""
+    """Seconds for this many runs of `usual_s` each, with up to `parallel` at a time."""
     return math.ceil(left / max(1, parallel)) * usual_s
 
 

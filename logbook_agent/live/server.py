@@ -26,8 +26,8 @@ _MOST_WAITING = 64
 
 
 class _Connection(H11Protocol):
-    """A connection that is closed when no whole request arrives on it in time, or when too many others wait for one,
-    so that who sends none keeps nobody out."""
+    """A connection that is closed if no complete request arrives in time, or if too many connections wait for one. So
+    clients that send nothing cannot keep others out."""
 
     # All there are, in the order in which they came; a process serves once.
     _open: ClassVar[dict[_Connection, None]] = {}
@@ -46,7 +46,7 @@ class _Connection(H11Protocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether no answer is due on it."""
+        """Whether it waits for a request."""
         return not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete)
 
     def _look_again(self, last: RequestResponseCycle | None) -> None:

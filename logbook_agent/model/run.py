@@ -226,9 +226,9 @@ class Run:
 
     `discarded`: a warm-up, kept and never counted. `planned` is the place (from 0) of the entry's planned command that
     this run executed. `executor` names what started the worker; None: the tool made the run itself. `job` is what an
-    engine or a launcher calls it. `pool`: what machines go by that the user declared to be equal, this one's among
-    them. `spool`: random name of what marks the run in open/ until its end is recorded; it stays the same when the
-    entry or the run gets another number. None in records of earlier versions.
+    engine or a launcher calls it. `pool`: the name of the machines, this one
+    among them, that the user declared equal. `spool`: random name of the run's marker in open/, which is there until
+    the run's end is recorded; it does not change when the entry or the run is renumbered. None in older records.
     """
 
     format: int = 1

@@ -19,7 +19,7 @@ from logbook_agent.store.reading import read_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptPlot:
-    """`changed`: its picture is another one than before. `missing`: why there is none."""
+    """A figure and its file. `changed`: the picture differs from the last one. `missing`: why there is no picture."""
 
     figure: Figure
     path: Path
@@ -28,9 +28,9 @@ class KeptPlot:
 
 
 def keep(findings: Findings, found: Iterable[Figure]) -> list[KeptPlot]:
-    """Draw figures into their files; one that would be as it is stays untouched. Of a figure that has no picture an
-    earlier one is removed. Raises UsageError where matplotlib is not installed, and StoreError for a file that cannot
-    be written."""
+    """Draw figures into their files. Files that would not change are not written; if a figure cannot be drawn, its old
+    file is removed. Raises UsageError if matplotlib is not installed, and StoreError for a file that cannot be
+    written."""
     book, kept = findings.book, []
     for figure in found:
         path = book.plot_path(figure.key)

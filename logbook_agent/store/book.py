@@ -327,19 +327,19 @@ class Book:
         return self._spool(marker_name(run))
 
     def make_spool(self, run: Run) -> Spool:
-        """The same, new."""
+        """Create the spool of a run, with its hint."""
         spool = self.spool(run)
         spool.make()
         self.write_hint(spool, run)
         return spool
 
     def write_hint(self, spool: Spool, run: Run) -> None:
-        """Say in a spool where the record of its run lies."""
+        """Write into a spool which run it belongs to."""
         write_text(spool.folder / HINT, hint_of(run), within=self.root, durable=False)
 
     def run_of(self, marker: str) -> Run | None:
-        """The record that names a marker, wherever its entry is now; None where none does, as on another branch. Raises
-        StoreError where the record cannot be read."""
+        """The run whose record names this marker, also after it was renumbered. None if there is none, for example
+        because its record is on another branch. Raises StoreError if the record cannot be read."""
         hint = self.hint(marker)
         place = place_of_hint(hint) or place_of_hint(marker)
         damage: StoreError | None = None
@@ -359,7 +359,7 @@ class Book:
         return None
 
     def reread(self, run: Run) -> Run:
-        """The record of a run as it stands now, wherever its entry is. Raises StoreError where it is gone."""
+        """The current record of a run, also after it was renumbered. Raises StoreError if it is gone."""
         with contextlib.suppress(StoreError):
             found = self.run(run.entry, run.run)
             if marker_name(found) == marker_name(run):
@@ -374,7 +374,7 @@ class Book:
         return moved
 
     def hint(self, marker: str) -> str:
-        """Which run a marker was made for, `MOE-I8-003.02`; empty where it does not say."""
+        """The run that a marker was made for, such as `MOE-I8-003.02`; empty if unknown."""
         path = self.open_folder / marker
         path = path / HINT if path.is_dir() else path
         if not os.path.lexists(path):

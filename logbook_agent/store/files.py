@@ -73,15 +73,15 @@ def write_pieces(
 
 
 def _beside(path: Path, within: Path, *, private: bool = False) -> tuple[int, Path]:
-    """A new file that is to take the place of `path`: its descriptor, and where it is."""
+    """The descriptor and path of a new file that is to replace `path`."""
     check_target(path, within)
     made = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     return _opened(made, within, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666), made
 
 
 def _opened(path: Path, within: Path | None, flags: int, mode: int = 0o666) -> int:
-    """The descriptor of a file that is written: no other function opens one. Below `within` no link is followed; None:
-    the user's environment names the file. Raises StoreError for a place outside, else OSError."""
+    """Open a file for writing; no other function does. No link below `within` is followed; None: the file is named by
+    the user's environment. Raises StoreError for a path outside of `within`, else OSError."""
     if within is not None:
         check_place(path, within)
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
@@ -135,7 +135,7 @@ def write_text(path: Path, text: str, *, within: Path, durable: bool = True, der
 
 
 def allocate(path: Path, size_bytes: int, *, within: Path) -> None:
-    """A file of zeros that has its place on the disk. Raises StoreError where the disk has none left."""
+    """Create a file of zeros whose disk space is allocated. Raises StoreError if the disk is full."""
     check_target(path, within)
     with _told(path):
         descriptor = _opened(path, within, os.O_WRONLY | os.O_CREAT)
@@ -149,8 +149,8 @@ def allocate(path: Path, size_bytes: int, *, within: Path) -> None:
 
 
 def fill(path: Path, data: bytes, *, within: Path, name: Path | None = None) -> None:
-    """Write into an allocated file from its start on, which takes no more of the disk. With `name`, the rest is cut off
-    and the file gets this name: nobody meets half of it."""
+    """Write at the start of an allocated file, which needs no more disk space. With `name`, the file is then cut to
+    this length and renamed, so nobody reads half of it."""
     check_target(path, within)
     with _told(path):
         descriptor = _opened(path, within, os.O_WRONLY)

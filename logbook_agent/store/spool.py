@@ -194,7 +194,7 @@ class Spool:
         allocate(self.folder / RESERVED, _RESERVED_BYTES, within=self.within)
 
     def write_end(self, end: End) -> None:
-        """The end stands whole on disk, or not at all. On a full disk it takes the space that was reserved."""
+        """Write how the run ended, completely or not at all. On a full disk, the reserved space is used."""
         data, reserved = _json(clean_run(end, self.redactor())), self.folder / RESERVED
         try:
             write_atomic(self.folder / FINAL, data, within=self.within)
@@ -205,13 +205,13 @@ class Spool:
         remove(reserved, within=self.within)
 
     def write_trouble(self, text: str) -> None:
-        """Say why nothing can be written here; empty: it can be. Nothing is said where no space was reserved."""
+        """Record why nothing can be written here; empty: it can. Does nothing if no space was reserved."""
         if self.has(RESERVED):
             data = self.redactor().text(text).encode()[: _TROUBLE_BYTES - 1] + b"\0"
             fill(self.folder / RESERVED, data, within=self.within)
 
     def trouble(self) -> str | None:
-        """Why nothing can be written here while the run goes on; None where all is well."""
+        """Why the worker cannot write here during the run; None if it can."""
         if not self.has(RESERVED):
             return None
         with contextlib.suppress(StoreError), open_file(self.folder / RESERVED, within=self.within) as file:

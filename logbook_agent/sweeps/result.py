@@ -24,8 +24,8 @@ from logbook_agent.sweeps.tally import Best
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepResult:
-    """The runs just made, and what stands in the entry afterwards: of the runs of the plan, how many are `left` to be
-    made, and the `rows` and how many `failed` of the others; `problems` is what does not hold."""
+    """The runs just made, and the entry afterwards: how many runs of the plan are `left` to be made, and of the others
+    how many `failed` and their number of `rows`. `problems`: what does not hold."""
 
     series: Series
     planned: int

@@ -71,7 +71,7 @@ _Made: TypeAlias = tuple[FigureKind, str, Callable[[], Figure | None]]
 def _of_rows(
     record: Record, declared: Sequence[Metric], metric: str | None, shown: Collection[str], asked: Collection[str]
 ) -> Iterator[_Made]:
-    """What is made of the rows of an entry alone."""
+    """The plots that need only the rows of an entry."""
     rows = rows_of(record)
     if rows is None:
         return
@@ -82,7 +82,7 @@ def _of_rows(
 
 
 def _foretold(findings: Findings, record: Record) -> Iterator[_Made]:
-    """What is made of an entry's rows and of the predictions of its thread."""
+    """The plots that need the predictions of the thread, too."""
     checks = findings.predictions.checks if findings.predictions.exist else None
     if checks is not None:
         own = checks.of_entry.get(record.id, [])

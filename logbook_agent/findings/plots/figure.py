@@ -72,10 +72,10 @@ class PlotAxis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """`key` is stable while the entry is: it names files and anchors (`moe-i8-003-sweep-tflops`; lower-case letters,
-    digits and `-` alone). `note` states n, what the intervals are and what is left out. `entries`: the IDs that it
-    draws from; `entry`: whose figure it is, None of one of the whole thread. `missing`: why it cannot be drawn; such a
-    figure has no series."""
+    """One plot. `key` names files and anchors (`moe-i8-003-sweep-tflops`: only lower-case letters, digits and `-`) and
+    does not change while the entry stays. `note` states n, what the intervals are and what is left out. `entries`: the
+    IDs whose data it shows. `entry`: the one that it belongs to; None for a figure of the whole thread. `missing`: why
+    it cannot be drawn; such a figure has no series."""
 
     key: str
     kind: FigureKind

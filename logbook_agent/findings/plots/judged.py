@@ -70,7 +70,7 @@ def finite(*values: float | None) -> bool:
 
 
 def unjudged(j: JudgedCase) -> str:
-    """Why a case has no ratio, in the words of its judgement; empty where it has one."""
+    """Why a case has no ratio; empty if it has one, or was not judged."""
     if j.m.judgement is None or j.m.judgement.effect is not None:
         return ""
     return "; ".join(j.m.reasons)

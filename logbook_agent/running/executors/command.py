@@ -195,7 +195,7 @@ class Submitter:
                 f"{spool.folder / WORK}: {error}", cause="another version of logbook-agent wrote it"
             ) from error
         if work is None:
-            raise StoreError(f"{spool.folder.name} has no {WORK}", cause="the command that submitted it was cut off")
+            raise StoreError(f"{spool.folder} has no {WORK}", cause="the command that submitted it was cut off")
         return work
 
     def _sent(self, work: Work) -> Sent:

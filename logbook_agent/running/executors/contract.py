@@ -38,12 +38,12 @@ class Unavailable(ToolError):
 
 
 class NoAnswer(ToolError):
-    """No answer came, or half of one: what was asked for may have been done."""
+    """No answer came, or an incomplete one: what was asked for may have been done."""
 
 
 @contextlib.contextmanager
 def nothing_sent() -> Iterator[None]:
-    """Around what prepares a start: raises Unavailable where an answer to that is lost, since nothing was started."""
+    """Raise Unavailable instead of NoAnswer while a start is prepared, because nothing was started yet."""
     try:
         yield
     except NoAnswer as error:
@@ -72,12 +72,12 @@ class Executor(Protocol):
         is brought there. Raises LogbookError where it cannot be used."""
 
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
-        """Start a worker for sealed work, at most one for a spool, ever: called again, it does nothing.
+        """Start a worker for sealed work. There is never more than one for a spool: called again, it does nothing.
 
-        `claim` is the lock of the spool, which the caller holds and closes; `secrets` are the values that the work goes
-        by name. Raises Unavailable when no worker was started and a later call may start one; NoAnswer when it is open
-        whether one was: the next call finds out, or `follow` does. Any other ToolError: no worker was started, and
-        calling again would not help.
+        `claim` is the lock of the spool, which the caller holds and closes; `secrets` are the values that the work
+        refers to by name. Raises Unavailable if no worker was started and a later call may start one, and NoAnswer if
+        it is unknown whether one was started: the next call, or `follow`, finds out. Any other ToolError: no worker was
+        started, and calling again would not help.
         """
 
     def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
@@ -110,16 +110,14 @@ class Submission:
 
 @runtime_checkable
 class Batch(Protocol):
-    """What an executor may do beside: start many runs at once. Each can then be followed, stopped and collected by
-    itself."""
+    """Optional: the executor can start many runs at once. Each is then followed, stopped and collected on its own."""
 
     def expect(self) -> None:
         """Many runs are about to be recorded and given to `start_all`: begin what takes long and does not depend on
         them. It ends by itself when nothing comes. Trouble is left for `start_all` to tell."""
 
     def start_all(self, items: Sequence[Submission], at_most: int) -> None:
-        """Start a worker for each, at most so many at a time. As `Executor.start`: at most one for a spool, ever; an
-        error holds for all of them."""
+        """Start a worker for each, `at_most` at a time. As `Executor.start`; an error is one for all of them."""
 
     def news(self, spools: Sequence[Spool]) -> Sequence[Spool]:
         """Those of these runs of which `follow` may tell something that it has not told this process yet. Trouble is
@@ -131,7 +129,7 @@ class Batch(Protocol):
 
 @runtime_checkable
 class Pins(Protocol):
-    """What an executor may do beside: make a run on the machine of another run."""
+    """Optional: the executor can make a run on the machine of another run."""
 
     def node_of(self, spool: Spool) -> str | None:
         """The machine on which a run was made, as its engine calls it; None: unknown."""
@@ -142,15 +140,15 @@ class Pins(Protocol):
 
 @runtime_checkable
 class Single(Protocol):
-    """What an executor may be: one machine, so that all of its runs can be compared, also those made at the same time.
-    Which of these wait for one another, the queue for its devices decides."""
+    """Optional: the executor is one machine, so all of its runs can be compared, also those made at the same time. The
+    queue for its devices decides which of these wait for one another."""
 
     is_single: bool
 
 
 @runtime_checkable
 class Installs(Protocol):
-    """What an executor may do beside: make an environment for its workers."""
+    """Optional: the executor can create an environment for its workers."""
 
     def install(self) -> None:
         """Make it, or bring it up to date. Raises ToolError."""
@@ -158,7 +156,7 @@ class Installs(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneCount:
-    """How many trees and spools were removed, their size, and how many runs that are over were not collected yet."""
+    """How many trees and spools were removed, their size, and how many runs that have ended are not collected yet."""
 
     trees: int = 0
     runs: int = 0
@@ -168,7 +166,7 @@ class PruneCount:
 
 @runtime_checkable
 class Prunes(Protocol):
-    """What an executor may do beside: remove what runs have left on its machines."""
+    """Optional: the executor can remove what runs have left on its machines."""
 
     def prune(self) -> PruneCount:
         """Remove synced trees and the files of collected runs that no run needs. Raises ToolError."""

@@ -229,7 +229,7 @@ def _fetch(given: argparse.Namespace) -> None:
 
 
 def _drop(given: argparse.Namespace) -> None:
-    """Remove what was fetched of a run; its place stays closed."""
+    """Remove the fetched files of a run. Its folder stays closed, so no worker starts in it."""
     folder: Path = given.folder
     if folder.is_dir():
         for path in folder.iterdir():

@@ -40,9 +40,10 @@ _TOGETHER = 20
 
 @contextlib.contextmanager
 def collected(workspace: Workspace, book: Book) -> Iterator[list[Run]]:
-    """Take in whatever there is; the runs that have ended by it. What cannot be taken in is warned about, and stays.
+    """Collect what has arrived, and yield the runs whose end was recorded. What cannot be collected stays, with a
+    warning.
 
-    The spools go when the block is left, so that the next command finds them where the view was not updated in it."""
+    The spools are removed when the block is left: if the view was not updated in it, the next command does that."""
     ended: dict[Path, Run] = {}
     spools: list[Spool] = []
     for executor, its in _by_executor(book).items():
@@ -60,7 +61,7 @@ def collected(workspace: Workspace, book: Book) -> Iterator[list[Run]]:
 
 
 def _collected(workspace: Workspace, book: Book, executor: str, spools: Sequence[Spool]) -> Mapping[Path, Run]:
-    """The runs of one executor that have ended by it."""
+    """Collect the runs of one executor; those whose end was recorded."""
     began = time.monotonic()
     if executor:
         # What is wrong is told when each is taken in.
@@ -102,8 +103,8 @@ def _by_executor(book: Book) -> dict[str, list[Spool]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenIn:
-    """What became of spools, by their folders: the runs that have ended by it, what is wrong with others, and why of
-    some nothing new is known."""
+    """What was collected, by the folders of spools: runs whose end was recorded, errors, and why there is no news of
+    others."""
 
     ended: dict[Path, Run] = field(default_factory=dict)
     errors: dict[Path, LogbookError] = field(default_factory=dict)
@@ -120,7 +121,7 @@ class TakenIn:
 
 @dataclass(slots=True, kw_only=True)
 class _Arrived:
-    """A spool with its run, how far that is, and the digest of its log, when it has ended."""
+    """A spool with its run, the stage of that run, and the digest of its log if it has ended."""
 
     spool: Spool
     run: Run
@@ -130,7 +131,7 @@ class _Arrived:
 
 
 def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:
-    """Bring the record of a run up to date with its spool; the run where it has ended by it. Raises LogbookError."""
+    """Bring the record of a run up to date with its spool; the run if its end was recorded. Raises LogbookError."""
     taken = take_in_all(workspace, book, [spool])
     for error in taken.errors.values():
         raise error
@@ -145,8 +146,8 @@ def take_in_all(
     *,
     drops: bool = True,
 ) -> TakenIn:
-    """`take_in` for many, a few at a time. `stages`: how far those runs are, by the folders of their spools, that were
-    followed just now. `drops`: the spools of runs that have ended are removed."""
+    """`take_in` for many spools, a few at a time. `stages`: by spool folder, the stages of runs that were followed just
+    now. `drops`: remove the spools of runs that have ended."""
     taken = TakenIn()
     for start in range(0, len(spools), _TOGETHER):
         _take_some(workspace, book, spools[start : start + _TOGETHER], stages or {}, taken, drops=drops)
@@ -282,7 +283,7 @@ def _ended(
 
 
 def _clock(spool: Spool, began: Began | None, end: End) -> tuple[str, ...]:
-    """That the clock of another machine is wrong."""
+    """Problems of a run whose machine has a wrong clock."""
     if began is None or not spool.has(SENT):
         return ()
     return clock_problems(began.started, end.ended, sent=(spool.folder / SENT).stat().st_mtime, now=time.time())

@@ -76,10 +76,10 @@ def make_all(
     stops: StopRequests,
     check: Callable[[Command], None] = lambda command: None,
 ) -> Iterator[tuple[int, Run]]:
-    """Have runs made, at most so many at a time, and yield each with its place in `wanted` when it has ended. One that
-    was lost is yielded, too, and made again. A request to stop ends those that are being made. After a worker that
-    cannot start, no further run is submitted. What `check` raises before a run is submitted ends the series; runs that
-    go on do so."""
+    """Make runs, `at_most` at a time, and yield each with its place in `wanted` when it has ended. A lost run is
+    yielded, too, and made again. A request to stop ends the runs in progress. After a worker that cannot start, no
+    further run is submitted. If `check` raises before a run is submitted, the series ends, and runs in progress
+    continue."""
     executor = executor_named(workspace, name)
     batch = _Batches(workspace, book, wanted, name, at_most, executor, check)
     told: set[str | None] = {None}
@@ -135,8 +135,8 @@ class _Batches:
         self.in_trouble: dict[int, bool] = {}
 
     def submit(self, display: Display, *, is_ending: bool) -> None:
-        """Submit what may be submitted now, and again what was refused. Where something is refused, nothing else is
-        submitted meanwhile."""
+        """Submit what may be submitted now. While a submission is refused, it is retried and nothing else is
+        submitted."""
         while True:
             if self.sending is None and not is_ending:
                 self.sending = self._next_sending()
@@ -153,7 +153,7 @@ class _Batches:
                 return  # they never started, and that ends the series
 
     def _next_sending(self) -> tuple[Sending, list[int]] | None:
-        """The next run, or the next batch, recorded; None where there is none to be made now."""
+        """Record the next run, or the next batch; None if there is none to be made now."""
         if isinstance(self._executor, Batch):
             places = self.todo[:_TOGETHER] if not self.going else []
         else:

@@ -49,7 +49,7 @@ class LastSeen:
 
 @dataclass(slots=True)
 class _Followed:
-    """A run on another machine: the copy of its spool, which is followed, and where the original lies."""
+    """A run on another machine: the path of its spool, and the copy of the spool that is followed."""
 
     original: Path
     spool: Spool

@@ -134,8 +134,8 @@ class Remote:
             raise
 
     def has_started(self, spool: Spool) -> bool:
-        """Whether an earlier call of `start` started a worker; one that never arrived cannot arrive later. Raises
-        NoAnswer while that is open."""
+        """Whether an earlier call of `start` started a worker. If not, that request cannot arrive any more. Raises
+        NoAnswer while this is unknown."""
         sent = sent_of(spool, self.environ)
         if sent is None:
             return False
@@ -240,7 +240,7 @@ class Remote:
             raise ToolError(f"no worker was started: {head['error']}", cause=f"reported by {self.place or 'this host'}")
 
     def has_arrived(self, spool: Spool, sent: Sent) -> bool:
-        """Whether a submission without an answer arrived; after False it cannot arrive any more. Raises ToolError."""
+        """Whether a submission arrived whose answer was lost. If not, it cannot arrive any more. Raises ToolError."""
         return not self.ask(["follow", sent.folder, "--close"])[0].get("is_closed")
 
     def end(self, sent: Sent) -> None:
@@ -302,7 +302,7 @@ class Remote:
     def far(
         self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: BinaryIO | None = None
     ) -> ShellAnswer:
-        """Run `far.py` there; the other words as of `Shell.run`. Its code is brought first where it is not there."""
+        """Run `far.py` there, after copying its code if that is missing. Other arguments as of `Shell.run`."""
         argv = [self.places.python, "-P", self.code_folder, *words]
         answer = self._run(argv, stdin=stdin, timeout_s=timeout_s, into=into)
         if answer.code == _NO_FILE and not answer.out:
@@ -330,7 +330,7 @@ class Remote:
         return answer
 
     def _left_in_peace(self, error: NoAnswer | Unavailable) -> None:
-        """Ask nothing for a moment: each run would wait for the same."""
+        """Ask nothing for a moment, because each run would wait for the same machine."""
         self._silence = (time.monotonic(), error)
 
     def ask(self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> tuple[dict[str, Any], bytes]:
@@ -381,7 +381,7 @@ def elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Wo
 
 
 def forget(spool: Spool) -> None:
-    """Take back where a run was to go: nothing was started there."""
+    """Remove the note of where a run was sent, because nothing was started there."""
     remove(spool.folder / SENT, within=spool.within)
 
 
@@ -408,8 +408,8 @@ def bring(items: Sequence[tuple[Spool, Mapping[str, bytes]]]) -> None:
 
 
 def unpack(spool: Spool, archive: BinaryIO) -> None:
-    """Write the files of an archive into a spool, a piece at a time; the end last. Raises StoreError for an archive
-    that cannot be read, or that unpacks to too much; nothing of it is kept then."""
+    """Write the files of an archive into a spool, a piece at a time, the end last. Raises StoreError, and keeps
+    nothing, if the archive cannot be read or unpacks to too much."""
     arriving, brought = spool.folder / _ARRIVING, []
     try:
         for name, file in _members(spool, archive):
@@ -448,11 +448,11 @@ def _pieces(spool: Spool, file: IO[bytes]) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def _reading(spool: Spool) -> Iterator[None]:
-    """Around what reads an archive. Raises StoreError."""
+    """Turn errors of reading an archive into StoreError."""
     try:
         yield
     except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
-        raise StoreError(f"cannot read the files fetched for {spool.folder.name}", cause=str(error)) from error
+        raise StoreError(f"cannot read the files fetched into {spool.folder}", cause=str(error)) from error
 
 
 def _told(error: ToolError) -> str:

@@ -36,9 +36,9 @@ def sent_of(spool: Spool, environ: Mapping[str, str]) -> Sent | None:
     sent = spool.sent()
     if sent is not None and (sent.signed is None or not is_signed(environ, _text(spool, sent), sent.signed)):
         raise StoreError(
-            f"{spool.folder.name} was not submitted by you",
+            f"the run in {spool.folder} was not submitted by you",
             cause="its files came from another machine or another user, or were changed",
-            hint=f"collect it where it was submitted, or remove {spool.folder}",
+            hint="collect it where it was submitted, or remove that folder",
         )
     return sent
 
