@@ -1,4 +1,4 @@
-"""What is asked of both sides: the recipe and the settings of the base, and what the head would change in them."""
+"""The recipe and settings that both sides are measured with: those of the base, and what the head changes in them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _USED = "those of the base are used"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedOfBoth:
-    """`job`, and the `differences` of the head from it as sentences. `no_base`: why the base has no such job; then it
-    is that of the head."""
+    """The job of the base, and how that of the head differs, as sentences. `no_base`: why the base has no such job;
+    `job` is then that of the head."""
 
     job: GateJob
     differences: tuple[str, ...] = ()

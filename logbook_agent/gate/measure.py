@@ -58,9 +58,9 @@ class Unmeasured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateMeasured:
-    """`rows`: what was found of each case and metric, `one_sided` what had no partner; `stop` is why no further pair
-    was run, `why` in words. `changed`: which tree did not hold the files of its commit any more; that pair is left
-    out, and none was run after it."""
+    """`rows`: the findings by case and metric; `one_sided`: those of one side only. `stop`: why no further pair was
+    run, `why` in words. `changed`: which tree no longer held the files of its commit; that pair is left out, and no
+    pair was run after it."""
 
     book: Book
     entries: tuple[str, ...]

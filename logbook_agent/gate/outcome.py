@@ -36,9 +36,9 @@ EXIT_CODES = {GateOutcome.REGRESSED: 1, GateOutcome.HEAD_FAILED: 5, GateOutcome.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateFinding:
-    """What was measured of which commits, by a command that anybody can repeat. `measured` None: the trees are the
-    same, so nothing was. `differences`: what the head changes in the settings and the recipe, of which those of the
-    base hold."""
+    """What was measured of which commits, and the command (`again`) that repeats it. `measured` None: both trees are
+    the same, so nothing was measured. `differences`: what the head changes in settings and recipe; those of the base
+    are used."""
 
     name: str
     commits: Commits

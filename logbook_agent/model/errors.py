@@ -1,7 +1,7 @@
 """Every error a user can meet, and the exit code that goes with it.
 
 LogbookError                 1  checked, and does not hold
-├── CannotDraw               1  a plot whose data has no picture
+├── CannotDraw               1  a plot that cannot be drawn from its data
 ├── UsageError               2  nothing was done
 │   ├── NotFound                an ID, logbook, label or file that does not exist
 │   └── Taken                   a topic, prefix or ID that already exists

@@ -13,12 +13,12 @@ from logbook_agent.plots.markup import marked
 def svg(figure: Figure, *, inline: bool = False) -> str:
     """The figure as SVG; equal figures give equal text.
 
-    For itself, it has a light and a dark theme and its own background. `inline`, to stand in an HTML page: its colours
-    are `--ink`, `--paper`, `--grid` and `--series-1` to `--series-8` of the page, where that sets them. Every mark is
+    As a file, it has a light and a dark theme and its own background. With `inline`, for an HTML page, it uses the
+    colours `--ink`, `--paper`, `--grid` and `--series-1` to `--series-8` that the page sets. Every mark is
     an element of class `mark` with `data-entry`, `data-series`, `data-x`, `data-y`, `data-low`, `data-high` and
     `data-n`, and its title says it in words.
 
-    Raises UsageError where matplotlib is not installed, and CannotDraw for a figure that has no picture.
+    Raises UsageError if matplotlib is not installed, and CannotDraw if the figure cannot be drawn.
     """
     if figure.missing:
         raise _cannot(figure, figure.missing)
@@ -32,4 +32,4 @@ def svg(figure: Figure, *, inline: bool = False) -> str:
 
 def _cannot(figure: Figure, why: str) -> CannotDraw:
     hint = f"logbook table {figure.entry}" if figure.entry is not None else "logbook table"
-    return CannotDraw(f"{figure.title}: not drawn: {why}", why=why, cause="its data has no picture", hint=hint)
+    return CannotDraw(f"{figure.title}: not drawn: {why}", why=why, cause="this plot cannot show its data", hint=hint)

@@ -44,8 +44,8 @@ class PageSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A page without what surrounds it. `entries` are the IDs of the sections that stand for entries; `damaged` says of
-    each entry that is left out why it cannot be read."""
+    """The content of a page. `entries`: the IDs of the entries that have a section. `damaged`: for each entry that is
+    left out, why it cannot be read."""
 
     topic: str
     title: str

@@ -41,9 +41,9 @@ def write_report(
     """Write the page of each logbook of `books` (None: of all of the root) and the index over all into a folder (None:
     `.report` in the root). For `logbook report` and `logbook export --as html`.
 
-    A page is `TOPIC.html`; beside it, where `logs` says so, lie the logs that are on this machine, as
-    `TOPIC/logs/ID-RUN.txt`. Pages of an earlier report are replaced, other files are left alone. A logbook that cannot
-    be read is said in the index, an entry on its page; both are warned about. Raises NotFound without a logbook,
+    A page is `TOPIC.html`. With `logs`, the logs that are on this machine are copied to `TOPIC/logs/ID-RUN.txt`. Pages
+    of an earlier report are replaced, other files are left alone. The index names logbooks that cannot be read, and a
+    page its entries that cannot be read; a warning names both. Raises NotFound without a logbook,
     UsageError where `folder` is none, Taken where a file of somebody else has the name of a page, and StoreError.
     """
     # Whoever names a folder chooses where it leads; below the root nothing is written through a link.

@@ -165,7 +165,7 @@ def _carried(
     shell: bool,
 ) -> tuple[str | None, Launched | None, str | None]:
     """The executor that `--on` names, or that a typed submission needs, the launcher that carries the command from
-    this folder, and the allocator whose lease it needs. Raises UsageError for one that the user has not confirmed."""
+    this folder, and the allocator whose lease it needs. Raises UsageError if the user has not confirmed one of them."""
     found = _declared(workspace, on, folder)
     if found is not None and found.kind != LAUNCHES:
         return found.name, None, found.lease

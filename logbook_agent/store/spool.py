@@ -1,19 +1,19 @@
-"""The folder in which a run that another process makes leaves what it finds, until it is taken into the logbook.
+"""The spool: a folder in which a worker leaves the results of a run until they are collected into the logbook.
 
 run              entry and number that the run had when the spool was made: a hint (store/markers.py)
-worker.lock      held by whoever is responsible: first the client that submits the run, then its worker; names both
-work.json        what is to be done, where nobody hands it over otherwise
-began.json       the facts before the command started; then its process, too
-output.log       and changes.diff and files/, as they will lie beside the record
-heartbeat.json   written again every few seconds
-reserved         disk space for the end, allocated before the command starts; while it runs, why nothing can be written
-final.json       how the command ended; the last file that is written
-worker.err       what went wrong with the worker itself
-sent.json        in the client's spool of a run on another machine: where its worker's is, and seen.json how far it was
-seen.json        in a worker's spool: what the run waits for before it begins
-closed           in a worker's spool: nothing more comes
+worker.lock      held by the client that submits the run, later by its worker; names both
+work.json        the work, if the worker does not get it in another way
+began.json       facts recorded before the command started, later also its process
+output.log       the log; it, changes.diff and files/ are moved to the record
+heartbeat.json   rewritten every few seconds
+reserved         disk space for the end, allocated before the command starts; during the run, why nothing can be written
+final.json       how the command ended; written last
+worker.err       errors of the worker itself
+sent.json        in the client's spool of a run on another machine: where the worker's spool is
+seen.json        in the client's spool: the last known state; in a worker's spool: what the run waits for
+closed           in a worker's spool: nothing more will be written
 
-A lock ends with its holder, whatever ended that: so nobody is taken for alive who is not.
+The kernel releases the lock of a process that has ended, so no dead process is taken for alive.
 """
 
 from __future__ import annotations

@@ -26,9 +26,9 @@ Hosts = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserConfig:
-    """`confirmed_hosts`: hosts that a token may go to, as they stand in addresses. `launchers`, `executors`,
-    `allocators`: their tables; `confirmed_executors`: digests of what projects bring that may be used, too, each with
-    the folder that it holds for."""
+    """`confirmed_hosts`: hosts that a token may be sent to, as written in addresses. `launchers`, `executors`,
+    `allocators`: their tables. `confirmed_executors`: the digests of what projects may start, each with the folder
+    that it is confirmed for."""
 
     confirmed_hosts: Hosts = ()
     launchers: dict[str, Any] = field(default_factory=dict)
@@ -62,7 +62,7 @@ def change_confirmed_hosts(environ: Mapping[str, str], change: Callable[[Hosts],
 
 
 def confirm_executors(environ: Mapping[str, str], entry: str) -> UserConfig:
-    """Let what a project brings be used as it is now; nothing is written when it may be already."""
+    """Confirm what a project brings, by its digest and folder; nothing is written if it is confirmed already."""
     return _change(environ, _CONFIRMED, lambda config: tuple(dict.fromkeys((*config.confirmed_executors, entry))))
 
 

@@ -53,9 +53,9 @@ def nothing_sent() -> Iterator[None]:
 class Executor(Protocol):
     """One way to start workers. A run is named by its spool, a folder on the client's machine.
 
-    `pace_s`: whoever waits for a run looks no more often. `place`: where workers run, as far as that is known before
-    they say; None: on this machine. `devices`: those of its
-    machine that runs wait for, empty: those that it shows; None: they wait for none, as an engine gives them out.
+    `pace_s`: the shortest pause between two looks at a run. `place`: where workers run, as far as that is known before
+    they start; None: on this machine. `devices`: the devices of its machine that runs wait for; empty: those that the
+    worker finds; None: runs do not wait, because an engine assigns the devices.
     """
 
     @property

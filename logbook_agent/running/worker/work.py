@@ -19,21 +19,21 @@ Stream = Literal["stdout", "stderr"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """One execution of one command, complete enough to be made without the logbook.
+    """One execution of one command, with all that a worker needs to make it without the logbook.
 
-    `executable` is what argv[0] resolved to (empty: it is looked for where the worker runs), `env` is set for the
-    process. `is_carried`: a launcher's prefix carries the command to yet another machine, so facts of the worker's say
-    nothing of it. `root` is the folder of logbooks, which has no part in the identity of the code; `code` is what was
-    brought along, where the folder is no repository. `metrics`, `case_keys` and `config` tell the result reader what a
-    key is; `env_patterns` and `packages` name what is recorded beyond the defaults, `secret_names` and `secret_rules`
-    what is hidden beyond them.
+    `executable` is what argv[0] resolved to (empty: the worker looks for it), `env` is set for the process.
+    `is_carried`: a launcher's prefix carries the command to yet another machine, so the facts of the worker's machine
+    do not apply. `root` is the folder of logbooks, which is not part of the code; `code` identifies the synced files,
+    if the folder is not a repository. `metrics`, `case_keys` and `config` tell the result reader what a key is;
+    `env_patterns` and `packages` name what is recorded beyond the defaults, `secret_names` and `secret_rules` what is
+    hidden beyond them.
 
-    `hidden` are the places whose values are left out because they hold secrets (`argv.3`, `env.HF_TOKEN`), each with
-    the variable that holds the value where the worker runs: a work that is sealed can be written down anywhere.
+    `hidden`: the places whose values are secrets and left out (`argv.3`, `env.HF_TOKEN`), each with the variable that
+    holds the value where the worker runs. So sealed work can be written to any disk.
 
     `spool` is the name of the run's spool, which marks the processes of the command.
 
-    `tree`: the synced files that `cwd` lies in, of which the worker makes a copy for this execution alone.
+    `tree`: the synced files that contain `cwd`; the worker makes a copy of them for this execution.
 
     `takes_turns`: the worker waits while another run uses a device that the command needs. `devices` are those of its
     machine; none: those that it finds.
