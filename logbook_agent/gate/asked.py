@@ -42,7 +42,11 @@ def asked_of(space: Workspace, checkout: Checkout, trees: Sequence[Tree], reques
     if not trees:
         return AskedOfBoth(job=job_of(space, request))
     base, head = (dataclasses.replace(space, cwd=tree.folder, warnings=[]) for tree in trees)
-    space.config = base.config
+    try:
+        space.config = base.config
+    except LogbookError as error:
+        error.reword(f"the settings of the base {trees[0].commit[:12]} cannot be read: {error.message}")
+        raise
     # Made anew, with the rules of these settings.
     vars(space).pop("redactor", None)
     differences = _settings(base, head)

@@ -10,6 +10,7 @@ from logbook_agent.gate.job import BASE, HEAD
 from logbook_agent.gate.judged import CaseChange, JudgedRow, OneSided
 from logbook_agent.gate.measure import Unmeasured
 from logbook_agent.gate.outcome import GateFinding, GateOutcome
+from logbook_agent.gate.trees import OUTSIDE
 from logbook_agent.model.stats.sequential import ALPHA
 from logbook_agent.text import markdown as md
 from logbook_agent.text import neutral
@@ -55,8 +56,9 @@ def comment_of(finding: GateFinding, actions: Actions | None) -> str:
     """The comment without its marker. Deterministic."""
     name = f" of {md.escape(finding.name)}" if finding.name else ""
     changed = finding.measured.changed if finding.measured is not None else None
-    left_out = f": a pair is left out because {md.escape(changed)}" if changed else ""
-    parts = [f"### Benchmark{name}: {_TITLES[finding.outcome]}{left_out}", _summary(finding)]
+    early = f": stopped early because {md.escape(changed)}" if changed else ""
+    parts = [f"### Benchmark{name}: {_TITLES[finding.outcome]}{early}", _summary(finding)]
+    parts += [f"To mend this, {OUTSIDE}."] if changed else []
     parts += ["\n".join(f"- {md.escape(text)}" for text in finding.differences)]
     if finding.rows:
         parts.append(_table(finding.rows))

@@ -20,6 +20,7 @@ from logbook_agent.running.provenance.worktrees import Checkout
 from logbook_agent.text.words import listed
 
 _SHOWN = 3
+OUTSIDE = "let benchmarks write outside of the checkout, or to files that git does not track"
 # Of a file: kind and mode, inode, size, times of its content and of any change. Of a folder its kind and mode.
 _Stamp = tuple[int, ...]
 
@@ -77,7 +78,7 @@ class WatchedTrees:
                     f"{tree.name} did not hold the files of its commit {when} {run}:"
                     f" {listed(sorted(changed), _SHOWN)} changed",
                     cause="a measured command, or a process that it left running, wrote there",
-                    hint="let benchmarks write outside of the checkout, or to files that git does not track",
+                    hint=OUTSIDE,
                 )
             self._known[tree.name] = now if tree is own else before
 

@@ -55,7 +55,7 @@ def test_a_pair_beside_which_the_base_was_changed_is_out(cli: Cli, git: Git, fol
     hostile(git, folder, ATTACKS["a file of the commit"], calls=11)
     answer = ci(cli, tmp_path, "--max-pairs", "8", *BENCH_WORDS)
     assert (answer.code, answer.data["outcome"], answer.data["stopped"]["by"]) == (6, "not-measured", "not-counted")
-    assert "a pair is left out" in title(answer)
+    assert "stopped early because base did not hold the files of its commit" in title(answer)
     [row] = answer.data["cases"]
     assert row["pairs"] == 4
     runs = cli("show", "CI-000", "--root", str(tmp_path / "record"), "--json").data["runs"]
@@ -145,6 +145,17 @@ def test_settings_of_the_head_that_cannot_be_read_end_nothing(cli: Cli, git: Git
     answer = ci(cli, tmp_path, "--no-confirm", "--max-pairs", "6", *BENCH_WORDS)
     assert answer.code == 1, answer.out
     assert "the settings of the head cannot be read" in answer.data["differences"][0]
+
+
+def test_settings_of_the_base_that_cannot_be_read_are_named(cli: Cli, git: Git, folder: Path, tmp_path: Path) -> None:
+    commit(git, folder, "logbook.toml", "unknown = 1")
+    with_speeds(git, folder, "100", "110")
+    (folder / "logbook.toml").unlink()
+    git("commit", "-qam", "mended")
+    answer = ci(cli, tmp_path, *BENCH_WORDS)
+    assert answer.code == 2
+    assert "cannot be read: logbook.toml: unknown setting 'unknown'" in answer.err + answer.out
+    assert "the settings of the base " in answer.err + answer.out
 
 
 def test_a_recipe_that_only_the_head_has_compares_nothing(cli: Cli, git: Git, folder: Path, tmp_path: Path) -> None:
