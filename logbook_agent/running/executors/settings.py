@@ -126,7 +126,7 @@ def _declared(section: Section, name: str, table: Mapping[str, Any], file: Path 
     retry_s = table.get("retry_start_s", PATIENCE_S) if section == "executors" else PATIENCE_S
     if isinstance(retry_s, bool) or not isinstance(retry_s, int | float) or not 0 <= retry_s <= _MOST_RETRY_S:
         raise UsageError(
-            f"[{section}.{name}] in {file}: retry_start_s must be a number of seconds from 0 to {_MOST_RETRY_S:g}",
+            f"[{section}.{name}] in {file}: retry_start_s = {retry_s!r}: expected seconds from 0 to {_MOST_RETRY_S:g}",
             hint=f"write: retry_start_s = {PATIENCE_S:g}",
         )
     own = ("kind", "lease", "equivalent", "retry_start_s") if section == "executors" else ("kind",)
