@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.views import all_blocks, render
+from logbook_agent.pages.digests import block_digests
+from logbook_agent.pages.views import render
 from logbook_agent.text import marked as views
 from logbook_agent.text.marked import Block
 from logbook_agent.text.words import listed
@@ -74,7 +75,7 @@ def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]
     book = examination.book
     said = len(examination.workspace.warnings)
     try:
-        wanted = dict(all_blocks(examination.workspace, book))
+        wanted = block_digests(examination.workspace, book, {n: b.text(text) for n, b in there.items()})
     except StoreError as error:
         # A template of the project, say. The other checks do without it.
         message = f"cannot be rendered: {error.message} ({error.cause})"
@@ -84,7 +85,7 @@ def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]
     ids = set(book.entry_ids())
     busy = {run.entry for run in book.open_runs() if _is_running(examination, run.entry)}
     settled = [n for n, b in there.items() if n in wanted and n not in busy and not b.edited(text)]
-    stale = [n for n in settled if views.protect(wanted[n].strip("\n")) != there[n].text(text)]
+    stale = [n for n in settled if wanted[n] != there[n].hash]
     missing = [n for n in wanted if n not in there and n not in busy]
     surplus = [n for n in there if n not in wanted and n not in ids and not there[n].edited(text)]
     for names, what in (

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 _DIGITS = 16
 
 
-def keys_of(cases: Sequence[Case]) -> list[str]:
-    """The key of each case. The index holds it."""
+def keys_of(cases: Sequence[Case], frame: Frame | None = None) -> list[str]:
+    """The key of each case. The index holds it. `frame`: that of the cases, where it is made already."""
     from logbook_agent.findings.tables.axes import within_a_run
     from logbook_agent.findings.tables.frame import frame_of
 
     own = [_key(case) for case in cases]
     if len({(case.entry, case.run) for case in cases}) == len(cases):
         return own
-    frame = frame_of(cases)
+    frame = frame or frame_of(cases)
     names = within_a_run(frame, [*frame.apart, frame.pseudo["devices"]], tell=True)
     return [_within(key, frame, at, names) for at, key in enumerate(own)]
 
@@ -53,7 +53,7 @@ def repeats(cases: Sequence[Case]) -> list[Repeats]:
     axes = lay_out(frame, TableSpec(), by_origin=False).axes
     told = [name for name in axes if name not in {*frame.config, frame.pseudo["state"]}]
     found: dict[tuple[str, str | None], list[int]] = {}
-    for at, key in enumerate(keys_of(cases)):
+    for at, key in enumerate(keys_of(cases, frame)):
         found.setdefault((key, cases[at].state), []).append(at)
     return [
         Repeats(

@@ -47,6 +47,8 @@ class Findings:
         self._written = frozenset(written)
         self._now = now
         self._entries: dict[str, Entry] = {}
+        # Those that were read for their summaries.
+        self._records: dict[str, Record] = {}
         self._kept: dict[str, list[Answered]] = {}
 
     # -- the thread ------------------------------------------------------------------------------
@@ -92,7 +94,12 @@ class Findings:
         from logbook_agent.findings.summaries import FORM, summary_of
 
         header = self.book.header
-        return self.book.summaries(lambda record: summary_of(record, header), form=FORM)
+
+        def summarise(record: Record) -> dict[str, Any]:
+            self._records[record.id] = record
+            return summary_of(record, header)
+
+        return self.book.summaries(summarise, form=FORM)
 
     @property
     def summaries(self) -> Sequence[Summary]:
@@ -198,7 +205,7 @@ class Findings:
     @cached_property
     def contents(self) -> Contents:
         """All records. Their entries are not read again."""
-        found = self.book.contents()
+        found = self.book.contents(self._records)
         self._entries.update((record.id, record.entry) for record in found.records if record.id not in self._entries)
         return found
 

@@ -36,4 +36,4 @@ class BookFeed(Feed):
         self._put(NOW, banner_of(live.going, live.trouble or self._trouble))
 
     def _document(self, live: dict[str, Any]) -> str | None:
-        return None if self._page is None else document(self._page, above="/", **live)
+        return None if self._page is None else "".join(document(self._page, above="/", **live))

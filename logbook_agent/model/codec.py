@@ -24,6 +24,7 @@ Converter = Callable[[Any], Any]
 _MISSING = dataclasses.MISSING
 # Where float() fails, nearly.
 _BEYOND_FLOAT = 10**308
+_NUMBERS, _SEQUENCES = (int, float), (tuple, list)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # How deep what people add to a record, and what a predicate is made of, may nest.
 _MAX_DEPTH = 32
@@ -53,12 +54,13 @@ def encode(value: object) -> Any:
     one that UTF-8 has."""
     if isinstance(value, str):
         return value if value.isascii() else utf8(value)
-    if value is None or isinstance(value, int | float):
+    if value is None or isinstance(value, _NUMBERS):
         return value
-    if isinstance(value, Mapping):
-        return {utf8(k): encode(v) for k, v in value.items()}
-    if isinstance(value, tuple | list):
+    if isinstance(value, _SEQUENCES):
         return [encode(v) for v in value]
+    # To ask whether something is a mapping takes longer than all the rest.
+    if isinstance(value, dict) or not dataclasses.is_dataclass(value):
+        return {utf8(k): encode(v) for k, v in cast("Mapping[str, object]", value).items()}
     plain: dict[str, Any] = {}
     for name, default in _defaults(cast(Any, type(value))):
         item = getattr(value, name)

@@ -139,21 +139,23 @@ def _key(workspace: Workspace, book: Book, entry: Entry, numbers: Sequence[int],
     facts = {
         k: v for k, v in encode(entry).items() if k in ("id", "kind", "aliases", "commands", "recipe", "comparisons")
     }
-    override = templates_of(workspace).override
-    files = [
-        builtin_folder("templates") / "table.md.j2",
-        *(sorted(override.rglob("*")) if override is not None else ()),
-    ]
     about = [
         f"{__version__} {FORM}",
         facts,
         encode(book.header.metrics),
-        [_file(path) for path in files],
+        template_stamps(workspace, "table.md.j2"),
         hashlib.sha256(changed.tobytes()).hexdigest(),
         # Which commands are said to have failed, in the hints that are kept beside.
         mark_of(Record(entry=entry, state=entry.state or "finished")) is not None,
     ]
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()
+
+
+def template_stamps(workspace: Workspace, *names: str) -> list[list[object]]:
+    """What changes with these built-in templates, and with those of the project."""
+    override = templates_of(workspace).override
+    own = sorted(override.rglob("*")) if override is not None else ()
+    return [_file(path) for path in (*(builtin_folder("templates") / name for name in names), *own)]
 
 
 def _file(path: Path) -> list[object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from logbook_agent.findings.read import Findings, read
@@ -155,9 +155,13 @@ def _without_conflict(workspace: Workspace, book: Book, text: str) -> str:
     return merged
 
 
-def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
-    """Every block of the view by its name, rendered from the records; what cannot be read is warned about."""
-    found = read(workspace, book)
+def all_blocks(
+    workspace: Workspace, book: Book, found: Findings | None = None, *, but: Collection[str] = ()
+) -> list[tuple[str, str]]:
+    """Every block of the view by its name, rendered from the records; what cannot be read is warned about. `but`: the
+    entries to leave out."""
+    found = found or read(workspace, book)
+    order = [entry_id for entry_id in found.order if entry_id not in but]
     blocks = Blocks(templates_of(workspace), found.header)
     # Here, so that no fork reads what entries say of one another again.
     footer = blocks.footer(found.listed)
@@ -172,7 +176,7 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
         return _entry_block(found, blocks, seen), ""
 
     made = [(HEADER, blocks.header(plots_of_thread(found)))]
-    for entry_id, (block, why) in zip(found.order, on_all_cores(found.order, rendered), strict=True):
+    for entry_id, (block, why) in zip(order, on_all_cores(order, rendered), strict=True):
         if block is None:
             workspace.warnings.append(f"not rendered: {why}")
         else:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from markupsafe import Markup
 
-from logbook_agent.pages.templating.html import render_html
+from logbook_agent.pages.templating.html import html_pieces
 from logbook_agent.report.page import ASSETS, Page, body
 from logbook_agent.store.reading import read_text
 from logbook_agent.text.as_html import visible
@@ -30,8 +30,8 @@ _NAV = (
 
 def document(
     page: Page, *, above: str | None = None, scripts: Sequence[str] = (), connect: str = "'none'", banner: str = ""
-) -> str:
-    """The page as one HTML file. `above` is the address of the index, if there is one.
+) -> Iterator[str]:
+    """The page as one HTML file, piece by piece. `above` is the address of the index, if there is one.
 
     `scripts` are run beside the page's own, and `connect` says where they may connect to (the value of `connect-src`).
     `banner` is HTML that its caller has escaped; it stands above the sections.
@@ -44,13 +44,19 @@ def document(
 
 
 def around(
-    body: str, *, title: str, scripts: Sequence[str] = (), connect: str = "'none'", banner: str = "", **values: object
-) -> str:
-    """HTML of a body as a document."""
+    body: Iterable[str],
+    *,
+    title: str,
+    scripts: Sequence[str] = (),
+    connect: str = "'none'",
+    banner: str = "",
+    **values: object,
+) -> Iterator[str]:
+    """HTML of a body as a document, both in pieces."""
     style, own = _assets()
     all_scripts = [own, *scripts]
     assert not any("</script" in text.lower() for text in all_scripts)  # noqa: S101 - they are the package's own
-    return render_html(
+    return html_pieces(
         ASSETS,
         "page.html.j2",
         {
@@ -58,7 +64,7 @@ def around(
             "title": visible(title),
             "style": _safe(style),
             "scripts": list(map(_safe, all_scripts)),
-            "body": _safe(body),
+            "body": map(_safe, body),
             "banner": _safe(banner),
             **{k: visible(v) if isinstance(v, str) else v for k, v in values.items()},
         },

@@ -33,10 +33,11 @@ def index_document(
     first, *cards = (Markup(html) for html in parts)  # noqa: S704 - escaped where they are made
     body = render_html(ASSETS, "index.html.j2", {"head": first, "cards": cards})
     last = foot(found[0].header, workspace.now()) if len(found) == 1 else ""
-    return around(
-        body, title="Logbooks", scripts=scripts, connect=connect, banner=banner,
+    pieces = around(
+        [body], title="Logbooks", scripts=scripts, connect=connect, banner=banner,
         name="Logbooks", nav=(), above=None, foot=last,
     )  # fmt: skip
+    return "".join(pieces)
 
 
 def head(found: Sequence[Findings], damaged: Sequence[str]) -> PageSection:

@@ -7,7 +7,7 @@ for each entry under its ID, then `facts`, which the page's script reads. They a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,11 +86,12 @@ def page(
     damaged = list(findings.unreadable)
     made: list[PageSection] = []
     facts: dict[str, tuple[str, Groups]] = {}
+    about = digest(encode(findings.book.header))
     # The table of all results needs every record, too: each is read once.
     records = {record.id: record for record in findings.contents.records}
     for summary in findings.summaries:
         try:
-            html, groups = _entry(around, summary, records, kept)
+            html, groups = _entry(around, summary, records, kept, about)
         except StoreError as error:
             damaged.append(error.message)
             continue
@@ -113,8 +114,11 @@ def _section(name: str, values: dict[str, Any]) -> PageSection:
     return PageSection(id=name, html=visible(render_html(ASSETS, f"{name}.html.j2", values)))
 
 
-def _entry(around: Around, summary: Summary, records: Mapping[str, Record], kept: Kept) -> tuple[str, Groups]:
-    """The section of an entry and its facts: those that are kept, where all that they follow from is the same."""
+def _entry(
+    around: Around, summary: Summary, records: Mapping[str, Record], kept: Kept, about: str
+) -> tuple[str, Groups]:
+    """The section of an entry and its facts: those that are kept, where all that they follow from is the same. `about`
+    is the digest of the header."""
     findings = around.findings
     entry = findings.entry(summary["id"])
     later = findings.later(entry)
@@ -122,7 +126,7 @@ def _entry(around: Around, summary: Summary, records: Mapping[str, Record], kept
     beside = findings.predictions.beside(entry.id)
     hrefs = [around.log_href(entry.id, run) for run in range(1, summary["runs"] + 1)]
     told = [later, compared, beside.checked, beside.before, hrefs, entry.id in around.drawn]
-    key = digest(summary["digest"], *told, encode(findings.book.header))
+    key = digest(summary["digest"], *told, about)
     if (before := kept.get(entry.id)) is not None and before[0] == key:
         return before[1], before[2]
     # One that could not be read with the others says why.
@@ -158,14 +162,10 @@ def inert_json(text: str) -> Markup:
     return Markup(text)  # noqa: S704 - nothing in it is markup
 
 
-def body(found: Page) -> str:
-    """All sections as they stand in <main>."""
+def body(found: Page) -> list[str]:
+    """All sections as they stand in <main>, a line or more each."""
     own = {*found.entries}
     before = [s.html for s in found.sections if s.id not in own and s.id != "facts"]
     entries = [s.html for s in found.sections if s.id in own]
     facts = [s.html for s in found.sections if s.id == "facts"]
-    return "\n".join([*before, *_wrapped(entries), *facts])
-
-
-def _wrapped(entries: Sequence[str]) -> list[str]:
-    return ['<div id="entries"><h2 id="entries-title">Entries</h2>', *entries, "</div>"]
+    return [*before, '<div id="entries"><h2 id="entries-title">Entries</h2>', *entries, "</div>", *facts]

@@ -111,8 +111,8 @@ def _write_page(
     book = findings.book
     path = target / page_file(book.topic)
     made = page(workspace, findings, log_href=_copies(book, target, within) if logs else _none)
-    text = document(made, above=INDEX)
-    write_text(path, text, within=within, derived=True)
+    pieces = (piece.encode("utf-8", "replace") for piece in document(made, above=INDEX))
+    write_pieces(path, pieces, within=within, derived=True)
     return path, len(made.damaged)
 
 

@@ -519,13 +519,14 @@ class Book:
         entry = self.entry(entry_id)
         return record_of(entry, self.runs(entry.id), self.life)
 
-    def contents(self) -> Contents:
-        """All records in order; one that cannot be read is reported and the others still come."""
+    def contents(self, known: Mapping[str, Record] | None = None) -> Contents:
+        """All records in order; one that cannot be read is reported and the others still come. `known` are not read
+        again."""
         good: list[Record] = []
         damaged: list[LogbookError] = []
         for entry_id in self.entry_ids():
             try:
-                good.append(self.record(entry_id))
+                good.append((known or {}).get(entry_id) or self.record(entry_id))
             except (RecordError, StoreError) as error:
                 damaged.append(error)
         return Contents(header=self.header, records=tuple(good), damaged=tuple(damaged))

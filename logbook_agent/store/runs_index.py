@@ -164,10 +164,25 @@ class SaidIndex:
 
         return index_file.used(self.path, self.within, act, None)
 
+    def all(self, kind: str) -> dict[str, tuple[str, str]]:
+        """Everything that was kept in places which begin with `kind `: its key and its text, by the rest."""
+        if not self.path.exists():
+            return {}
+
+        def act(database: sqlite3.Connection) -> dict[str, tuple[str, str]]:
+            found = database.execute("SELECT id, key, value FROM said WHERE id GLOB ?", (f"{kind} *",))
+            return {place.removeprefix(f"{kind} "): (key, value) for place, key, value in found}
+
+        return index_file.used(self.path, self.within, act, {})
+
     def put(self, entry_id: str, key: str, value: str) -> None:
         """Keep a text in place of the one kept before."""
-        statement, row = "INSERT OR REPLACE INTO said VALUES (?, ?, ?)", (entry_id, key, value)
-        index_file.used(self.path, self.within, lambda database: database.execute(statement, row), None)
+        self.put_all([(entry_id, key, value)])
+
+    def put_all(self, rows: Sequence[tuple[str, str, str]]) -> None:
+        """The same for many: of each its place, its key and the text."""
+        statement = "INSERT OR REPLACE INTO said VALUES (?, ?, ?)"
+        index_file.used(self.path, self.within, lambda database: database.executemany(statement, rows), None)
 
 
 def _holds(known: tuple[Stamp, Run] | None, stamp: Stamp) -> bool:

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
@@ -19,6 +20,11 @@ _WEB = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
 # Explicit directions of text: they can make it read as something else than what it is.
 _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _ID = re.compile(r"(?<![\w-])[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*-\d{3,}(?![\w-])")
+
+# A line that begins with a letter or with code, of words and code alone; and items of a list, each such a line.
+_CODE = r"`(?! )[^`|\n]+(?<! )`(?!`)"
+_LINE = rf"(?:[^\W\d_]|{_CODE})(?:[^\\`*_\[\]<>&~|\t\n]|{_CODE})*(?<!\s)"
+_PLAIN, _LIST, _CODE_IN = re.compile(_LINE), re.compile(rf"- {_LINE}(?:\n- {_LINE})*"), re.compile(_CODE)
 
 
 def is_web(address: str) -> bool:
@@ -33,12 +39,38 @@ def visible(text: str) -> str:
 
 def as_html(text: str, ids: Collection[str] = ()) -> str:
     """Markdown as HTML of blocks. `ids` are entries of the same page: where one is named, it is a link to it."""
-    return visible(_reader().render(without_controls(text), {"ids": ids}))
+    text = without_controls(text)
+    # Most texts of records need no parser, which takes many times as long.
+    if _PLAIN.fullmatch(text):
+        return visible(f"<p>{_line(text, ids)}</p>\n")
+    if _LIST.fullmatch(text):
+        items = [f"<li>{_line(item[2:], ids)}</li>\n" for item in text.split("\n")]
+        return visible(f"<ul>\n{''.join(items)}</ul>\n")
+    return visible(_reader().render(text, {"ids": ids}))
 
 
 def as_inline_html(text: str, ids: Collection[str] = ()) -> str:
     """Markdown of one paragraph as HTML within a line."""
-    return visible(_reader().renderInline(" ".join(without_controls(text).split("\n")), {"ids": ids}))
+    text = " ".join(without_controls(text).split("\n"))
+    if _PLAIN.fullmatch(text):
+        return visible(_line(text, ids))
+    return visible(_reader().renderInline(text, {"ids": ids}))
+
+
+def _line(text: str, ids: Collection[str]) -> str:
+    """HTML of a line of words and code."""
+    made, at = "", 0
+    for code in _CODE_IN.finditer(text):
+        made += f"{_words(text[at : code.start()], ids)}<code>{escapeHtml(code[0][1:-1])}</code>"
+        at = code.end()
+    return made + _words(text[at:], ids)
+
+
+def _words(text: str, ids: Collection[str]) -> str:
+    def linked(found: re.Match[str]) -> str:
+        return f'<a class="id" href="#{found[0]}">{found[0]}</a>' if found[0] in ids else found[0]
+
+    return _ID.sub(linked, escapeHtml(text))
 
 
 @cache

@@ -56,9 +56,14 @@ def protect(text: str) -> str:
     return _FORGED.sub("<!-- logbook: ", text)
 
 
+def written(text: str) -> str:
+    """The text of a block as it stands in the view."""
+    return protect(text.strip("\n"))
+
+
 def render_block(name: str, text: str) -> str:
     """A block with its markers."""
-    text = protect(text.strip("\n"))
+    text = written(text)
     return f"<!-- logbook:block {name} {digest(text)} -->\n{text}\n<!-- logbook:end {name} -->"
 
 
@@ -189,7 +194,7 @@ def splice(
             if text is not None:
                 new[name] = text
         elif not over_edits and block.edited(view):
-            if text is None or protect(text.strip("\n")) != block.text(view):
+            if text is None or written(text) != block.text(view):
                 kept.append(name)
         elif text is None:
             changes.append((*_with_gap(view, block), ""))

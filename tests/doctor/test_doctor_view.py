@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from logbook_agent.store.book import INDEX
+from logbook_agent.store.reading import builtin_folder
+from logbook_agent.store.runs_index import SaidIndex
+from logbook_agent.text.marked import parse
 from tests.conftest import Cli
 from tests.doctor.conftest import Found
 
@@ -42,6 +47,60 @@ def test_blocks_that_are_out_of_date(three: Cli, book: Path, view: Path, healthy
     ]
     healthy()
     assert "MOE-001 new words" in view.read_text()
+
+
+@pytest.mark.slow
+def test_a_second_look_renders_what_changed_alone_and_finds_as_much(
+    three: Cli, book: Path, view: Path, findings: Callable[..., Found], healthy: Callable[[], None]
+) -> None:
+    def stale() -> list[str]:
+        return [name for f in findings() if f["check"] == "view-block" for name in f["items"]]
+
+    def kept() -> dict[str, tuple[str, str]]:
+        return SaidIndex(path=book / INDEX, within=book.parent).all("block")
+
+    time.sleep(1.1)  # what changed within the last second is not kept
+    assert stale() == []
+    first = kept()
+    assert list(first) == ["MOE-000", "MOE-001", "MOE-002"]
+    blocks = parse(view.read_text())
+    assert {name: found for name, (_, found) in first.items()} == {name: blocks[name].hash for name in first}
+    # It is what answers the next time.
+    SaidIndex(path=book / INDEX, within=book.parent).put("block MOE-002", first["MOE-002"][0], "0" * 16)
+    assert stale() == ["MOE-002"]
+    SaidIndex(path=book / INDEX, within=book.parent).put("block MOE-002", *first["MOE-002"])
+    assert stale() == []
+
+    entry = book / "entries/MOE-001.yaml"
+    entry.write_text(entry.read_text().replace("entry 1", "new words"))
+    assert stale() == ["MOE-001"]
+    healthy()
+    # What an entry says of another follows from that one's file.
+    later = book / "entries/MOE-002.yaml"
+    later.write_text(f"{later.read_text()}supersedes: MOE-000\n")
+    assert stale() == ["MOE-000", "MOE-002"]
+    healthy()
+    run = book / "runs/MOE-000/01/run.json"
+    run.write_text(run.read_text().replace('"value": 1', '"value": 7').replace("1.0", "7.0"))
+    assert stale() == ["MOE-000"]
+    healthy()
+    (book.parents[1] / "logbook.toml").write_text('templates = "templates"\n')
+    templates = book.parents[1] / "templates"
+    templates.mkdir()
+    own = (builtin_folder("templates") / "entry.md.j2").read_text()
+    (templates / "entry.md.j2").write_text(f"{own}\nof ours\n")
+    assert stale() == ["MOE-000", "MOE-001", "MOE-002"]
+
+
+@pytest.mark.slow
+def test_a_value_that_has_become_a_secret_is_seen_by_a_second_look(
+    three: Cli, findings: Callable[..., Found], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time.sleep(1.1)
+    assert [f for f in findings() if f["check"] == "view-block"] == []
+    monkeypatch.setenv("MOE_API_TOKEN", "RESULT tflops=2")
+    [found] = [f for f in findings() if f["check"] == "view-block"]
+    assert found["items"] == ["MOE-001"]
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 def render_html(folder: Path, name: str, values: Mapping[str, Any]) -> str:
     """The text of the package's own template `name` in `folder`."""
     return _environment(folder).get_template(name).render(values)
+
+
+def html_pieces(folder: Path, name: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """The same, piece by piece."""
+    return _environment(folder).get_template(name).generate(values)
 
 
 @functools.cache

@@ -205,11 +205,12 @@ def clean_run(run: _M, redactor: Redactor) -> _M:
 def clean_record(record: _R, redactor: Redactor) -> _R:
     """An entry or header without secrets."""
     plain = encode(record)
-    safe = redacted(plain, redactor)
+    said = "\n".join(texts(plain))
     # Most records hold none; reading one again takes longer than looking at it. But what is returned is what a file
     # holds, and there a byte that is no UTF-8 is escaped.
-    if safe is plain and not any("\\" in text for text in texts(plain)):
+    if "\\" not in said and not redactor.may_hold_some(said):
         return record
+    safe = redacted(plain, redactor)
     try:
         done = decode(type(record), safe)
     except CodecError as error:
