@@ -268,7 +268,8 @@ def test_a_spool_that_somebody_else_wrote_removes_nothing(
     precious.mkdir()
     (precious / "output.log").write_text("mine\n")
     record = folder / "logbooks/moe/runs/MOE-000/01/run.json"
-    data = json.loads(record.read_text()) | {"run": 2, "exit": None, "ended": None, "child": None, "rows": []}
+    new = {"run": 2, "spool": "f" * 16, "exit": None, "ended": None, "child": None, "rows": []}
+    data = json.loads(record.read_text()) | new
     forged = record.parents[1] / "02/run.json"
     forged.parent.mkdir()
     forged.write_text(json.dumps(data))
