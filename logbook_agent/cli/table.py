@@ -121,7 +121,7 @@ def compare_command(
         Text, Option("--axis", metavar="NAME", help="What is tested: a config key, commit, env:NAME, ...")
     ] = None,
     base: Annotated[
-        Text, Option("--base", metavar="V", help="The value of the axis to compare with. [the first]")
+        Text, Option("--base", metavar="V", help="The value of the axis to compare with. [the one measured first]")
     ] = None,
     metric: Annotated[
         Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]")
