@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning bench-ray calibrate aot aot-forms predict-seeds wheel
+.PHONY: help setup emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning bench-ray bench-follow calibrate aot aot-forms predict-seeds wheel
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -124,6 +124,10 @@ bench-noise: setup  ## measure how much two runs of one case of the MoE benchmar
 bench-ray: setup  ## measure the cost of 200 runs on Ray against bare tasks (three minutes)
 	@scripts/cluster_ray
 	@$(BIN)/python benchmarks/ray_batch.py
+
+bench-follow: setup  ## measure what following runs over ssh and on Slurm costs their machine, and trivial runs there (six minutes)
+	@scripts/cluster_slurm install
+	@$(BIN)/python benchmarks/follow.py
 
 bench-planning: setup  ## measure how well the first pairs of an A/B predict the number of pairs it needs (ten minutes)
 	@$(BIN)/python benchmarks/planning.py

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 
 from logbook_agent.running.executors.shell import private_folder
+from logbook_agent.store.spool import Spool
 from tests.executors.conftest import Place
 
 NAME = "box"
@@ -62,6 +63,12 @@ class SshPlace(Place):
         marks = (f"{self.far.parent}/ssh_config", f"{control(self.far.parent)}/")
         found = [(process, _words(process)) for process in psutil.process_iter()]
         return [process for process, words in found if any(mark in words for mark in marks)]
+
+    def workers(self) -> list[psutil.Process]:
+        """The workers of the far side that live, by the locks that they hold."""
+        spools = [Spool(folder=lock.parent, within=lock.parents[1]) for lock in self.far.glob("spools/*/worker.lock")]
+        holders = [spool.holder() for spool in spools if spool.is_held()]
+        return [psutil.Process(who.pid) for who, _ in filter(None, holders) if not self.is_gone(who.pid)]
 
     def cut(self) -> None:
         """Kill the daemons and the connections, both, in the middle of whatever they do."""

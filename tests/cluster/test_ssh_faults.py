@@ -36,8 +36,8 @@ def test_connection_and_session_killed(box: SshPlace) -> None:
     assert len(done.rows) == 1
 
 
-def workers(box: SshPlace) -> list[psutil.Process]:
-    """Workers of the far side that live."""
+def processes(box: SshPlace) -> list[psutil.Process]:
+    """What lives of the far side."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -49,7 +49,7 @@ def workers(box: SshPlace) -> list[psutil.Process]:
 def test_a_worker_that_is_killed_is_lost(box: SshPlace) -> None:
     run = box.send(*sh("echo RESULT tflops=2; exec sleep 60"))
     wait_for(lambda: b"RESULT" in box.follow(run, 0).output)
-    [worker] = [p for p in workers(box) if "worker" in p.cmdline()]
+    [worker] = box.workers()
     for process in (worker, *worker.children(recursive=True)):
         process.kill()
     done = box.ended(run)
@@ -230,7 +230,7 @@ def test_a_full_disk_there(box: SshPlace) -> None:
         done = box.ended(run)
     finally:
         box.cut()
-        wait_for(lambda: not workers(box))
+        wait_for(lambda: not processes(box))
         subprocess.run(["umount", "-l", box.far], check=True)
     assert done.exit is not None
     assert done.exit.code == 0
@@ -239,23 +239,26 @@ def test_a_full_disk_there(box: SshPlace) -> None:
 
 
 def test_following_costs_little(box: SshPlace) -> None:
-    """Less than 5% of a core for eight runs; the rest of the time is theirs."""
+    """Less than 5% of a core there for eight runs, and of one here; the rest of the time is theirs."""
     for _ in range(8):
         box.send(*sh("sleep 60"))
-    before, began = used_s(), time.monotonic()
+    before, began = used_s(box), time.monotonic()
     done = logbook("wait", "--timeout", "20s", cwd=box.folder)
-    share = (used_s() - before) / (time.monotonic() - began)
+    shares = [(now - then) / (time.monotonic() - began) for now, then in zip(used_s(box), before, strict=True)]
     for spool in box.book.spools():
         box.executor.stop(spool)
     assert done.returncode == 124, done.stderr.decode()
-    # Starting the client takes some 0.4 s of it.
-    assert share < 0.05
+    # Starting the client takes some 0.4 s of it, and some 0.2 s there.
+    assert max(shares) < 0.05, shares
 
 
-def used_s() -> float:
-    """The processor time of this process's children that have ended, in seconds."""
+def used_s(box: SshPlace) -> tuple[float, float]:
+    """The processor time of this process's children that have ended, and of the daemons there with what they have
+    started, in seconds."""
     found = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return found.ru_utime + found.ru_stime
+    there = [one for daemon in box.sessions() for one in (daemon, *daemon.children(recursive=True))]
+    far_s = sum(sum(one.cpu_times()[:4]) for one in {one.pid: one for one in there}.values())
+    return found.ru_utime + found.ru_stime, far_s
 
 
 def test_a_spool_that_somebody_else_wrote_removes_nothing(

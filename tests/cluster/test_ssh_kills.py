@@ -53,12 +53,11 @@ def processes(box: SshPlace) -> list[psutil.Process]:
 
 def workers(box: SshPlace) -> list[int]:
     """Workers and their commands, when there is a command."""
-    found = []
+    commands = []
     for process in processes(box):
         with contextlib.suppress(psutil.Error):
-            found.append((process.pid, process.cmdline()))
-    is_running = any("bench.sh" in words for _, words in found)
-    return [pid for pid, words in found if is_running and {"worker", "bench.sh"} & {*words}]
+            commands += [process.pid] if "bench.sh" in process.cmdline() else []
+    return [*(worker.pid for worker in box.workers()), *commands] if commands else []
 
 
 def strike(box: SshPlace, client: subprocess.Popen[bytes], what: Iterable[str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from tests.cluster.ssh_place import SshPlace, program
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK
+from tests.executors import relay
 from tests.executors.conftest import wait_for
 from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
 
@@ -46,15 +48,14 @@ def bring_back(box: SshPlace) -> None:
     (box.far.parent / "away").rename(box.far.parent / "sshd_config")
 
 
-def refusing(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """Have another `ssh`, which runs this script for a start while there is a file `refuse`; the real one is $REAL."""
+def refusing(folder: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """Have another `ssh`, which fails so while there is a file `refuse`."""
     (folder / "bin").mkdir()
     wrapper = folder / "bin/ssh"
     wrapper.write_text(
         f"""#!/bin/sh
-REAL={program("ssh")}
-case "$*" in *" start "*) if [ -e {folder}/refuse ]; then {script}; touch {folder}/tried; exit 255; fi;; esac
-exec $REAL "$@"
+case "$*" in *" serve") exec {sys.executable} {relay.__file__} {how} {folder} {program("ssh")} "$@";; esac
+exec {program("ssh")} "$@"
 """
     )
     wrapper.chmod(0o755)
@@ -62,7 +63,7 @@ exec $REAL "$@"
 
 
 AT_ONCE = pytest.mark.parametrize("at_once", [(), ("--parallel", "2")], ids=["one by one", "two at once"])
-REFUSED = "ssh: connect to host box port 22: Connection refused"
+REFUSED = relay.SAID["refused"]
 
 
 @AT_ONCE
@@ -82,21 +83,13 @@ def test_a_daemon_that_is_away_for_a_while(box: SshPlace, started: Cli, at_once:
 
 
 @AT_ONCE
-@pytest.mark.parametrize(
-    "script",
-    [
-        f"echo '{REFUSED}' >&2",
-        # It is open whether a worker was started: none was, and one was.
-        "echo 'Connection to box closed by remote host.' >&2",
-        '$REAL "$@" > /dev/null; echo "Connection to box closed by remote host." >&2',
-    ],
-    ids=["refused", "cut off before", "cut off after"],
-)
+# In the last two it is open whether a worker was started: none was, and one was.
+@pytest.mark.parametrize("how", ["refused", "before", "after"])
 def test_starts_that_fail_for_a_while(
-    box: SshPlace, started: Cli, monkeypatch: pytest.MonkeyPatch, at_once: tuple[str, ...], script: str
+    box: SshPlace, started: Cli, monkeypatch: pytest.MonkeyPatch, at_once: tuple[str, ...], how: str
 ) -> None:
     write_recipe(box.folder, TEXT, bench=BENCH + "[ $(wc -l < came) != 2 ] || touch refuse\n")
-    refusing(box.folder, monkeypatch, script)
+    refusing(box.folder, monkeypatch, how)
     client = sweep(box, *at_once)
     wait_for(lambda: (box.folder / "tried").exists())
     (box.folder / "refuse").unlink()
@@ -117,7 +110,7 @@ def test_a_host_that_stays_away(
     """What was measured is kept, nothing is confirmed, and no case is called the best."""
     settings("retry_start_s = 2")
     write_recipe(box.folder, TEXT, bench=BENCH + "[ $(wc -l < came) -lt 2 ] || touch refuse\n")
-    refusing(box.folder, monkeypatch, f"echo '{REFUSED}' >&2")
+    refusing(box.folder, monkeypatch, "refused")
     answer = started("sweep", "demo", "--on", box.name, *at_once)
     runs = runs_of(box.folder)
     [refused] = [run for run in runs if run.exit is not None and run.exit.never_started]
@@ -141,7 +134,7 @@ def test_a_host_that_stays_away(
 
 def test_what_does_not_pass_stops_at_once(box: SshPlace, started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     write_recipe(box.folder, TEXT, bench=BENCH + "touch refuse\n")
-    refusing(box.folder, monkeypatch, "echo 'box: Permission denied (publickey).' >&2")
+    refusing(box.folder, monkeypatch, "denied")
     began = time.monotonic()
     answer = started("sweep", "demo", "--on", box.name)
     assert answer.code == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,10 @@ from logbook_agent.model.run import Run
 from logbook_agent.running.execution import RunPlan
 from logbook_agent.running.executors import sending
 from logbook_agent.running.executors.contract import OVER, Executor, Followed, Stage
+from logbook_agent.running.executors.conversation import Here
 from logbook_agent.running.executors.intake import collected
+from logbook_agent.running.executors.remote import Places
+from logbook_agent.running.executors.ssh import Detached
 from logbook_agent.running.executors.table import EXECUTORS, executor_named
 from logbook_agent.running.prepare import prepare
 from logbook_agent.store import records
@@ -122,11 +126,16 @@ def sh(script: str) -> Sequence[str]:
     return ("sh", "-c", script)
 
 
-@pytest.fixture(params=["threads", "local"])
-def place(request: pytest.FixtureRequest, started: Cli, folder: Path) -> Iterator[Place]:
+@pytest.fixture(params=["threads", "local", "far"])
+def place(request: pytest.FixtureRequest, started: Cli, folder: Path, tmp_path: Path) -> Iterator[Place]:
+    """`far` is asked as another machine is, without a network between."""
+    places = Places(folder=str(tmp_path / "far"), python=sys.executable, sync=False)
     EXECUTORS["threads"] = lambda workspace: Threads(workspace.environ)
+    EXECUTORS["far"] = lambda workspace: Detached(
+        shell=Here(environ=workspace.environ), places=places, environ=workspace.environ, secrets={}
+    )
     yield Place(request.param, folder)
-    del EXECUTORS["threads"]
+    del EXECUTORS["threads"], EXECUTORS["far"]
 
 
 @pytest.fixture

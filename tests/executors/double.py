@@ -11,7 +11,8 @@ from typing import Any
 
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.executors.contract import Followed
-from logbook_agent.running.executors.local import hello, log_from, stage_of
+from logbook_agent.running.executors.local import hello
+from logbook_agent.running.executors.stages import log_from, stage_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.worker.process import make
 from logbook_agent.running.worker.sealing import environ_of, unsealed
@@ -54,7 +55,7 @@ class Threads:
         output = b"" if offset is None else log_from(spool, offset)
         return Followed(stage=stage_of(spool), output=output, heartbeat=spool.heartbeat())
 
-    def look(self, spools: Sequence[Spool]) -> None:
+    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
         """Nothing to do: to follow a run costs nothing."""
 
     def stop(self, spool: Spool) -> None:

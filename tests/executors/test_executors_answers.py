@@ -8,20 +8,21 @@ import json
 import os
 import sys
 import tarfile
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pytest
 
 from logbook_agent.model.errors import LogbookError, StoreError
-from logbook_agent.running.executors import remote, sending, shell
+from logbook_agent.running.executors import conversation, remote, sending
+from logbook_agent.running.executors.contract import NoAnswer
+from logbook_agent.running.executors.conversation import Conversation, Hangup, Here
 from logbook_agent.running.executors.joblogs import end_of
 from logbook_agent.running.executors.jobstate import FACTS, told
 from logbook_agent.running.executors.remote import Places, Remote, unpack, unpacked
-from logbook_agent.running.executors.shell import Here, NoAnswer, ShellAnswer, run_program
+from logbook_agent.running.executors.shell import ShellAnswer, run_program
 from logbook_agent.running.executors.slurm import Slurm, SlurmSettings
 from logbook_agent.running.executors.submitted import write_sent
 from logbook_agent.running.worker.work import Work
@@ -37,23 +38,30 @@ _FOLDER = "~/far/spools/a"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answering:
-    """A shell to a machine that answers everything with the same."""
+    """A machine that answers everything with the same, by whatever way it is asked."""
 
-    out: bytes
+    head: dict[str, Any]
+    rest: bytes = b"x"
     host: str | None = "somewhere"
+    is_over: bool = False
 
-    def run(
-        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: BinaryIO | None = None
-    ) -> ShellAnswer:
-        return ShellAnswer(code=0, out=self.out)
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+        return ShellAnswer(code=0, out=json.dumps(self.head).encode())
+
+    def converse(self, argv: Sequence[str], *, timeout_s: float = 60.0) -> Any:
+        return self
+
+    def ask(
+        self, request: Mapping[str, Any], timeout_s: float, into: BinaryIO | None = None
+    ) -> tuple[dict[str, Any], bytes]:
+        return self.head, self.rest
 
 
-def _heads() -> list[bytes]:
+def _heads() -> list[dict[str, Any]]:
     known = [{}, {"stage": "running", "began": {}}, {"stage": "ended", "is_interrupted": True}]
     plain = [{**one, key: value} for one in known for key in _KEYS for value in _VALUES]
-    whole = [{_FOLDER: value} for value in _VALUES]
-    odd = [b"", b"\xff\xfe\n", b"[" * 100_000, b"null\n", b"9" * 5000, b'{"stage": "running"}\n' + b"x" * 100]
-    return [*(json.dumps(one).encode() + b"\n" for one in [*plain, *whole]), *odd]
+    whole = [{"runs": {_FOLDER: value}} for value in (*_VALUES, *plain)]
+    return [*plain, *whole, *({"runs": value} for value in _VALUES), *({"failed": value} for value in _VALUES)]
 
 
 def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path) -> None:
@@ -63,7 +71,7 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
         spool.make()
         write_sent(spool, Sent(folder=_FOLDER), environ)
     for head in _heads():
-        machine = Answering(out=head)
+        machine = Answering(head=head)
         for far in (
             Remote(shell=machine, places=Places(), environ=environ, secrets={}),
             Slurm(shell=machine, settings=SlurmSettings(), environ=environ),
@@ -77,6 +85,56 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
         (spools[0].folder / "seen.json").unlink(missing_ok=True)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"\xff\xfe\n",
+        b"[" * 100_000 + b"\n",
+        b"null\n",
+        b"9" * 5000 + b"\n",
+        b'{"follows": -1}\n',
+        b'{"follows": 1e9}\n',
+        b"{}\n",
+    ],
+    ids=str,
+)
+def test_a_program_that_does_not_answer_is_not_talked_to(said: bytes) -> None:
+    program = f"import os, time; os.write(1, {said!r}); time.sleep(60)"
+    with pytest.raises(NoAnswer, match=r"did not answer a request"):
+        Conversation([sys.executable, "-SEc", program], os.environ, timeout_s=20)
+
+
+def test_a_program_that_ends_or_stalls_is_told_from_one_that_answers() -> None:
+    ready = "import os, sys, time; os.write(1, b'{\"follows\": 0}\\n'); sys.stdin.readline(); "
+    with pytest.raises(Hangup, match="no more"):
+        asked(ready + "os.write(1, b'{\"follows\": 9}\\nhalf'); sys.exit('no more')", 20)
+    with pytest.raises(NoAnswer, match=r"did not answer within 0\.2 s"):
+        asked(ready + "time.sleep(60)", 0.2)
+    head, rest = asked(ready + 'os.write(1, b\'{"follows": 4, "x": 1}\\nlast\'); time.sleep(60)', 20)
+    assert (head["x"], rest) == (1, b"last")
+
+
+def test_what_is_fetched_is_bounded_in_size_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ready = "import os, sys, time; os.write(1, b'{\"follows\": 0}\\n'); sys.stdin.readline(); "
+    slow = ready + "os.write(1, b'{\"follows\": 100}\\nhalf'); time.sleep(60)"
+    file = io.BytesIO()
+    whole = Conversation(
+        [sys.executable, "-SEc", ready + "os.write(1, b'{\"follows\": 4}\\nlast')"], os.environ, timeout_s=20
+    )
+    assert whole.ask({}, 20, file) == ({}, b"")
+    assert file.getvalue() == b"last"
+    monkeypatch.setattr(conversation, "_BEGIN_S", 0.1)
+    with pytest.raises(NoAnswer, match="box sent 4 of 100 bytes"):
+        Conversation([sys.executable, "-SEc", slow], os.environ, timeout_s=20, host="box").ask({}, 20, file)
+    monkeypatch.setattr(conversation, "MOST_BYTES", 99)
+    with pytest.raises(NoAnswer, match="box has more than 0 MiB to send"):
+        Conversation([sys.executable, "-SEc", slow], os.environ, timeout_s=20, host="box").ask({}, 20, file)
+
+
+def asked(program: str, timeout_s: float) -> tuple[dict[str, Any], bytes]:
+    return Conversation([sys.executable, "-SEc", program], os.environ, timeout_s=20).ask({}, timeout_s)
+
+
 @dataclass(slots=True)
 class Waiting:
     """A login node whose job waits, for a reason that changes."""
@@ -84,11 +142,11 @@ class Waiting:
     reason: str = "Priority"
     host: str | None = "login"
 
-    def run(
-        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: BinaryIO | None = None
-    ) -> ShellAnswer:
-        out = f"12|PENDING|{self.reason}|" if argv[0] == "squeue" else '{"stage": "sent"}'
-        return ShellAnswer(code=0, out=f"{out}\n".encode())
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+        return ShellAnswer(code=0, out=f"12|a|PENDING|{self.reason}|\n".encode())
+
+    def converse(self, argv: Sequence[str], *, timeout_s: float = 60.0) -> Any:
+        return Answering(head={"stage": "sent"})
 
 
 def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
@@ -110,31 +168,33 @@ def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
         assert "\t" not in seen.said
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CutOff:
-    """This machine, whose answer to `start` is lost with the program that brought it."""
+class CutOff(Conversation):
+    """One whose answer to `start` is lost with the program that brought it."""
 
-    here: Here
-    code: int
-    host: str | None = "somewhere"
-
-    def run(
-        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: BinaryIO | None = None
-    ) -> ShellAnswer:
-        answer = self.here.run(argv, stdin=stdin, timeout_s=timeout_s, into=into)
-        return ShellAnswer(code=self.code) if "start" in argv and answer.out else answer
+    def ask(
+        self, request: Mapping[str, Any], timeout_s: float, into: BinaryIO | None = None
+    ) -> tuple[dict[str, Any], bytes]:
+        found = super().ask(request, timeout_s, into)
+        if request["verb"] == "start":
+            self.end()
+            raise Hangup(ShellAnswer(code=-9))
+        return found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", [-9, 137], ids=["the program here", "the one there"])
-def test_a_program_that_was_killed_may_have_started_a_worker(local: Place, tmp_path: Path, code: int) -> None:
+def test_a_program_that_was_killed_may_have_started_a_worker(
+    local: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     environ = dict(os.environ)
     places = Places(folder=str(tmp_path / "far"), python=sys.executable, sync=False)
-    far = Remote(shell=CutOff(here=Here(environ=environ), code=code), places=places, environ=environ, secrets={})
+    far = Remote(shell=Here(environ=environ), places=places, environ=environ, secrets={})
     workspace = local.workspace
-    run = sending.send(workspace, workspace.book(), local.plan(workspace, "true"), local.name, far)
+    with monkeypatch.context() as patched:
+        patched.setattr(conversation, "Conversation", CutOff)
+        run = sending.send(workspace, workspace.book(), local.plan(workspace, "true"), local.name, far)
     assert run.exit is None, "nobody knows yet"
-    wait_for(lambda: far.follow(local.spool(run)).stage == "ended")
+    later = Remote(shell=Here(environ=environ), places=places, environ=environ, secrets={})
+    wait_for(lambda: later.follow(local.spool(run)).stage == "ended")
 
 
 @pytest.mark.parametrize("name", [name for name, part in FACTS.items() if part is not None])
@@ -171,15 +231,9 @@ def test_a_program_without_an_answer_is_ended_with_what_it_started(tmp_path: Pat
     wait_for(lambda: is_gone(int((tmp_path / "pid").read_text())))
 
 
-def test_an_answer_without_end_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_end_is_none() -> None:
     with pytest.raises(NoAnswer, match="yes answered with more than 1 MiB"):
         run_program(("yes",), os.environ, stdin=b"", timeout_s=30, most_bytes=2**20)
-    monkeypatch.setattr(shell, "MOST_BYTES", 2**20)
-    with tempfile.TemporaryFile() as file, pytest.raises(NoAnswer, match="box sent more than 1 MiB"):
-        run_program(("yes",), os.environ, stdin=b"", timeout_s=30, into=file, host="box")
-    monkeypatch.setattr(shell, "_BEGIN_S", 0.1)
-    with tempfile.TemporaryFile() as file, pytest.raises(NoAnswer, match="box sent 0 bytes in 0 s"):
-        run_program(("sleep", "30"), os.environ, stdin=b"", timeout_s=30, into=file, host="box")
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import pytest
 from logbook_agent.running.executors import remote
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK
+from tests.executors import relay
 from tests.executors.conftest import wait_for
 
 pytestmark = pytest.mark.slow
@@ -24,7 +25,7 @@ case "$(cat {mode} 2>/dev/null) $word" in
   stall*) exec sleep 60 ;;
   flood*) exec head --bytes=300M /dev/zero ;;
   garbage*) echo '<html>not what you think</html>' ;;
-  bomb*fetch*) exec cat {bomb} ;;
+  bomb*serve) exec {relay} bomb {bomb} sh -c "$word" ;;
   *) exec sh -c "$word" ;;
 esac
 """
@@ -45,7 +46,7 @@ def box(started: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     mode = tmp_path / "mode"
     (tmp_path / "bin").mkdir()
     ssh = tmp_path / "bin/ssh"
-    ssh.write_text(SSH.format(mode=mode, bomb=tmp_path / "bomb.tgz"))
+    ssh.write_text(SSH.format(mode=mode, bomb=tmp_path, relay=f"{sys.executable} {relay.__file__}"))
     ssh.chmod(0o755)
     monkeypatch.setenv("PATH", f"{ssh.parent}{os.pathsep}{os.environ['PATH']}")
     settings = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"

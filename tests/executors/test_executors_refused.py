@@ -60,8 +60,9 @@ def test_a_run_that_never_started_says_what_to_type_and_nothing_of_its_code(
 
 
 def test_a_number_of_a_job_is_a_number() -> None:
-    assert jobs_of("--me|PENDING|Resources|\n12|PENDING|Resources|\n")[-1].number == "12"
-    assert jobs_of("--me|PENDING|Resources|\n") == []
+    told = "--me|a|PENDING|Resources|\n12|a|PENDING|Resources|\n13_4|b|CANCELLED by 1|None|n1\n13_[5-9]|b|PENDING|x|\n"
+    assert {name: job.number for name, job in jobs_of(told).items()} == {"a": "12", "b.4": "13_4"}
+    assert jobs_of(told)["b.4"].is_over
 
 
 def test_the_benchmark_elsewhere_is_a_run(started: Cli) -> None:

@@ -29,8 +29,8 @@ STARTERS = {
     "pages/templating/confined.py",  # Python, for templates
     "running/launch/process.py",  # what the user runs
     "running/executors/local.py",  # Python, for workers
-    "running/executors/far.py",  # the same on another machine
-    "running/executors/ray_coordinator.py",  # the same on a node of Ray
+    "running/executors/far.py",  # itself on another machine, as the Python of its own environment
+    "running/executors/ray_coordinator.py",  # Python, for workers on a node of Ray
     "running/executors/shell.py",  # ssh, and what the user's settings name
     "running/allocators/allocator.py",  # what the user's settings name
 }

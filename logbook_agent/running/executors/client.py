@@ -24,7 +24,7 @@ from logbook_agent.store.workspace import Workspace
 FIRST_S = 0.02
 _GROWTH = 1.3
 # A machine that is slow to ask may take so long to answer; a request to stop waits for that.
-_WAIT_S = 10.0
+_WAIT_S = 2.0
 
 
 def make(

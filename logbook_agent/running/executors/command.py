@@ -30,9 +30,9 @@ from logbook_agent.running.executors.carried import code_here
 from logbook_agent.running.executors.contract import OVER, Followed, NoAnswer, Stage
 from logbook_agent.running.executors.joblogs import end_of, keep_log
 from logbook_agent.running.executors.jobstate import Fate, JobState, told
-from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
+from logbook_agent.running.executors.stages import log_from
 from logbook_agent.running.executors.submitted import sent_of, write_sent
 from logbook_agent.running.executors.templates import JobTemplates, completed, filled, no_timeout
 from logbook_agent.running.prepare import resolve
@@ -131,7 +131,7 @@ class Submitter:
         said = seen.said if seen is not None and stage == "sent" else None
         return Followed(stage=stage, output=output, heartbeat=spool.heartbeat(), said=said, trouble=trouble)
 
-    def look(self, spools: Sequence[Spool]) -> None:
+    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
         """Nothing to do: a launcher tells of one job at a time."""
 
     def stop(self, spool: Spool) -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Heartbeat, Spool
+
+if TYPE_CHECKING:
+    from logbook_agent.running.worker.work import Work
 
 # sent: its worker has not begun yet. orphaned: its command outlived its worker. lost: both are gone without an end.
 Stage = Literal["sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere"]
@@ -84,9 +86,10 @@ class Executor(Protocol):
         """How far the run is, with the output from this byte of the log on; None: without output. Where asking is
         costly, the answer may take `wait_s`, unless there is new output or the run is over."""
 
-    def look(self, spools: Sequence[Spool]) -> None:
+    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
         """Ask how far these runs are, all at once where each question is costly: the next `follow` of each without
-        output may answer from that. Trouble is left for `follow` to tell."""
+        output may answer from that. There the answer may take `wait_s`, unless there is something new. Trouble is left
+        for `follow` to tell."""
 
     def stop(self, spool: Spool) -> None:
         """Ask the worker to end its command: INT to its process group, then TERM, then KILL. Returns at once; does
@@ -109,8 +112,17 @@ class Submission:
 
 
 @runtime_checkable
-class Batch(Protocol):
-    """Optional: the executor can start many runs at once. Each is then followed, stopped and collected on its own."""
+class Gathers(Protocol):
+    """Optional: the executor can bring what many runs left together."""
+
+    def collect_all(self, spools: Sequence[Spool]) -> None:
+        """`Executor.collect` for those of these runs that are cheaper to bring together. The others are left to it."""
+
+
+@runtime_checkable
+class Batch(Gathers, Protocol):
+    """Optional: the executor can start many runs at once. Each is then followed, stopped and collected on its own. One
+    that has `Pins`, too, is given runs without pins alone."""
 
     def expect(self) -> None:
         """Many runs are about to be recorded and given to `start_all`: begin what takes long and does not depend on
@@ -122,9 +134,6 @@ class Batch(Protocol):
     def news(self, spools: Sequence[Spool]) -> Sequence[Spool]:
         """Those of these runs of which `follow` may tell something that it has not told this process yet. Trouble is
         left for `follow` to tell."""
-
-    def collect_all(self, spools: Sequence[Spool]) -> None:
-        """`Executor.collect` for those of these runs that are cheaper to bring together; the others are left to it."""
 
 
 @runtime_checkable

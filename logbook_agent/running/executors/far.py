@@ -1,263 +1,212 @@
-"""What a client calls on another machine: `python -P FOLDER VERB ...`, where FOLDER holds the client's version of this
-package. The answer is a line of JSON; behind that of `follow` come bytes of the log, and `fetch` answers with an
-archive alone.
+"""What a client calls on another machine: `python -P FOLDER serve`, where FOLDER holds the client's version of this
+package. It answers requests, one after another, until standard input ends.
 
-Paths may begin with `~`. The standard library is all that is needed.
+A request is a line of JSON with its `verb`. The answer is a line of JSON, too; `follows` tells how many bytes stand
+behind it: of a log, or of archives. A request that cannot be answered gets the reason as `failed`.
+
+Nothing of this package is loaded to wait for news; each verb loads what it needs (`far_verbs.py`), and that stays.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import dataclasses
-import gzip
+import fcntl
 import json
 import os
-import subprocess
+import select
 import sys
-import tarfile
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-import logbook_agent
-from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.errors import LogbookError
-from logbook_agent.running.executors.contract import OVER
-from logbook_agent.running.executors.local import Local, hello, log_from, said_by, stage_of, worker_words
-from logbook_agent.running.executors.pruning import KEPT_S, prune, prune_if_due
-from logbook_agent.running.worker import nursery, process
-from logbook_agent.running.worker.tree import COPY, ORIGINAL
-from logbook_agent.running.worker.work import Work
-from logbook_agent.store.files import remove_tree
-from logbook_agent.store.reading import LOG
-from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, LOCK, WORK, Spool
+# An environment of ours, in the folder of an executor.
+VENV_PYTHON = "venv/bin/python"
+# How often is looked for news while somebody waits for them: of many runs less often.
+_LOOK_S, _LOOK_OF_EACH_S = 0.1, 0.002
+# So long is what is known of a run taken for known while none of its files changes.
+_KNOWN_S, _KNOWN_OF_ORPHAN_S = 5.0, 1.0
+# Two changes that come so close may bear the same time.
+_TICK_NS = 50_000_000
+_READ_BYTES = 1 << 16
+_OVER = ("ended", "lost", "never-started")
 
-# How often is looked for news while somebody waits for them.
-_LOOK_S = 0.1
-_FETCHED = (BEGAN, LOG, "changes.diff", ERRORS, FINAL)
+Answer = tuple[dict[str, Any], bytes]
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Answer one call, and exit."""
+    """Be a worker, a nursery, or answer requests."""
     words = list(sys.argv[1:] if args is None else args)
     if words[:1] == ["worker"]:
+        from logbook_agent.running.worker import process
+
         code = process.main(words[1:])
         sys.stderr.flush()
         os._exit(code)
     if words == ["nursery"]:
+        from logbook_agent.running.executors import far_verbs
+        from logbook_agent.running.worker import nursery
+
         # Of a node of Ray, where nobody removes what was collected.
-        prune_if_due(Path(logbook_agent.__file__).parents[3], uncollected_s=KEPT_S)
+        far_verbs.prune_left_over()
         nursery.main()
-        return
-    parser = argparse.ArgumentParser(prog="far", description="What a client of the logbook asks of this machine.")
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    asked = verbs.add_parser("hello")
-    asked.add_argument("--starts", action="store_true", help="workers are started by `start`")
-    verbs.add_parser("look")
-    for name in ("put", "start", "follow", "close", "stop", "fetch", "drop", "prune"):
-        verb = verbs.add_parser(name)
-        verb.add_argument("folder", type=lambda text: Path(os.path.expanduser(text)))  # noqa: PTH111
-        if name == "follow":
-            verb.add_argument("--offset", type=int)
-            verb.add_argument("--wait", type=float, default=0.0, metavar="SECONDS")
-            verb.add_argument("--close", action="store_true", help="what has not come by now is not to come")
-    given = parser.parse_args(words)
-    call: Callable[[Any], None] = globals()[f"_{given.verb}"]
-    try:
-        call(given)
-    except (LogbookError, OSError) as error:
-        sys.exit(error.message if isinstance(error, LogbookError) else f"{type(error).__name__}: {error}")
-
-
-def _hello(given: argparse.Namespace) -> None:
-    """Which machine this is. One that cannot make runs says why."""
-    trouble = process.unfit()
-    own = worker_words()[0]
-    if given.starts and own != sys.executable:
-        done = subprocess.run([own, "-c", "import re2"], capture_output=True, check=False)
-        trouble = None if done.returncode == 0 else f"{own} has no google-re2"
-    if trouble is not None:
-        sys.exit(trouble)
-    _say(**hello(os.environ))
-
-
-def _put(given: argparse.Namespace) -> None:
-    """Make the spool, with what is to be done in it; somebody else starts its worker."""
-    spool, work, _ = _made(given.folder)
-    if spool is None:
-        _say(made=False)
-        return
-    path = spool.folder / WORK
-    path.write_text(json.dumps(encode(work)))
-    _say(made=True, folder=str(spool.folder), python=sys.executable)
-
-
-def _start(given: argparse.Namespace) -> None:
-    """Make the spool, and start a worker that outlives this call. One that is there already is left alone."""
-    spool, work, secrets = _made(given.folder)
-    if spool is None:
-        _say(made=False)
-        return
-    claim = spool.claim()
-    if claim is None:
-        _say(made=False)
-        return
-    try:
-        Local(os.environ).start(spool, claim, work, secrets)
-    except LogbookError as error:
-        _say(made=False, error=error.message)
+    elif words == ["serve"]:
+        _take_own_python()
+        _FarServer().serve()
     else:
-        _say(made=True)
+        sys.exit(f"far: no such call: {' '.join(words)}")
 
 
-def _made(folder: Path) -> tuple[Spool | None, Work, dict[str, str]]:
-    """A new spool for the work of standard input; None for one that is there already."""
-    plain = json.loads(sys.stdin.buffer.read())
+def _take_own_python() -> None:
+    """Go on as the Python of the environment that was made in the folder of the executor, where there is one."""
+    code = sys.path[0]
+    folder, parent = os.path.split(os.path.dirname(code))  # noqa: PTH120 - pathlib is slow to load
+    own = f"{folder}/{VENV_PYTHON}"
+    if parent == "code" and sys.executable != own and os.path.isfile(own):  # noqa: PTH113
+        os.execv(own, [own, "-P", code, "serve"])  # noqa: S606 - no shell is needed
+
+
+class _FarServer:
+    """Answers one client. It remembers what it has told of each run."""
+
+    def __init__(self) -> None:
+        self._left = b""
+        self._runs: dict[str, _FarRun] = {}
+
+    def serve(self) -> None:
+        """Answer until standard input ends."""
+        _write({})
+        while (line := self._request()) is not None:
+            try:
+                head, rest = self._answer(json.loads(line))
+            except Exception as error:  # noqa: BLE001 - the client tells its user
+                head, rest = {"failed": getattr(error, "message", None) or f"{type(error).__name__}: {error}"}, b""
+            _write(head, rest)
+
+    def _request(self) -> bytes | None:
+        while b"\n" not in self._left:
+            data = os.read(0, _READ_BYTES)
+            if not data:
+                return None
+            self._left += data
+        line, _, self._left = self._left.partition(b"\n")
+        return line
+
+    def _answer(self, given: dict[str, Any]) -> Answer:
+        verb = given.pop("verb")
+        if verb == "ping":
+            return {}, b""
+        if verb == "look":
+            return self._look(given["runs"], float(given["wait_s"])), b""
+        if "folder" in given:
+            given["folder"] = os.path.expanduser(given["folder"])  # noqa: PTH111
+        if verb == "follow":
+            return self._follow(**given)
+        from logbook_agent.running.executors import far_verbs
+
+        return far_verbs.VERBS[verb](**given)
+
+    def _look(self, wanted: dict[str, bool], wait_s: float) -> dict[str, Any]:
+        """How far runs are that have changed since they were told of, by their folders, with whether each is closed.
+        Waits for the first of them."""
+        self._runs = {text: self._runs.get(text) or _FarRun(text) for text in wanted}
+        pause_s = max(_LOOK_S, _LOOK_OF_EACH_S * len(wanted))
+        deadline = time.monotonic() + wait_s
+        while True:
+            news = {text: found for text, run in self._runs.items() if (found := run.news(close=wanted[text]))}
+            left_s = deadline - time.monotonic()
+            if news or left_s <= 0 or select.select([0], [], [], min(pause_s, left_s))[0]:
+                return {"runs": news}
+
+    def _follow(self, folder: str, *, close: bool, offset: int | None, wait_s: float) -> Answer:
+        """How far a run is, and its log from `offset` on: at last after `wait_s`, sooner when there is more of its log,
+        or it is over."""
+        run = self._runs.get(folder) or _FarRun(folder)
+        deadline = time.monotonic() + wait_s
+        while True:
+            state = run.state(close=close)
+            has_more = offset is not None and _size(f"{folder}/output.log") > offset
+            left_s = deadline - time.monotonic()
+            is_over = state["stage"] in _OVER
+            if is_over or has_more or left_s <= 0 or select.select([0], [], [], min(_LOOK_S, left_s))[0]:
+                break
+        if offset is None or not has_more:
+            return state, b""
+        from logbook_agent.running.executors import far_verbs
+
+        return state, far_verbs.output(folder, offset)
+
+
+class _FarRun:
+    """What is known of a run by its folder, and what was told."""
+
+    def __init__(self, text: str) -> None:
+        self._folder = os.path.expanduser(text)  # noqa: PTH111
+        self._mark: tuple[int, int, bool] | None = None
+        self._known: dict[str, Any] = {}
+        self._told: dict[str, Any] | None = None
+        self._until = float("-inf")
+
+    def news(self, *, close: bool) -> dict[str, Any] | None:
+        """How far it is, where that is not what was told last."""
+        found = self.state(close=close)
+        same = {name: value for name, value in found.items() if name != "silent_s"}
+        if same == self._told:
+            return None
+        self._told = same
+        return found
+
+    def state(self, *, close: bool) -> dict[str, Any]:
+        """How far it is: as it was known, while none of its files was made, and its lock is held as it was."""
+        mark = _mark(self._folder)
+        if mark is None or mark != self._mark or time.monotonic() >= self._until:
+            if mark is None and not close:
+                return {"stage": "sent"}
+            from logbook_agent.running.executors import far_verbs
+
+            self._known = far_verbs.state(self._folder, close=close)
+            is_settled = mark is not None and abs(time.time_ns() - mark[1]) > _TICK_NS
+            self._mark = mark if is_settled else None
+            is_orphan = self._known["stage"] == "orphaned"
+            self._until = time.monotonic() + (_KNOWN_OF_ORPHAN_S if is_orphan else _KNOWN_S)
+        return self._known
+
+
+def _mark(folder: str) -> tuple[int, int, bool] | None:
+    """Changes whenever a file of a spool is replaced, what its worker complains of, or its lock is let go; None where
+    there is none."""
     try:
-        work = decode(Work, plain["work"])
-    except CodecError as error:
-        sys.exit(f"the work cannot be read: {error}")
-    places = {name: os.path.expanduser(getattr(work, name)) for name in ("cwd", "root", "tree")}  # noqa: PTH111
-    work = dataclasses.replace(work, **places)
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    prune_if_due(folder.parent.parent)
-    try:
-        folder.mkdir(mode=0o700)
-    except FileExistsError:
-        return None, work, {}
-    if work.tree:
-        (folder / ORIGINAL).symlink_to(work.tree)
-    return _spool(folder), work, dict(plain.get("secrets", {}))
-
-
-def _follow(given: argparse.Namespace) -> None:
-    """How far a run is."""
-    _say(**_state(given.folder, close=given.close, offset=given.offset, wait_s=given.wait))
-    if given.offset is not None and given.folder.is_dir():
-        sys.stdout.buffer.write(log_from(_spool(given.folder), given.offset))
-
-
-def _look(_: argparse.Namespace) -> None:
-    """How far many runs are, by their folders; standard input says of each whether it is closed."""
-    wanted: dict[str, bool] = json.loads(sys.stdin.buffer.read())
-    _say(**{text: _state(Path(os.path.expanduser(text)), close=close) for text, close in wanted.items()})  # noqa: PTH111
-
-
-def _state(folder: Path, *, close: bool, offset: int | None = None, wait_s: float = 0.0) -> dict[str, Any]:
-    """How far a run is, at last when `wait_s` have passed: sooner when its log reaches beyond `offset`, or it is
-    over. `close`: what has not come by now is not to come."""
-    if close:
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            folder.mkdir(mode=0o700)
-            (folder / CLOSED).touch()
-        except FileExistsError:
-            pass
-    if not folder.is_dir():
-        return {"stage": "sent"}
-    spool = _spool(folder)
-    if spool.has(CLOSED):
-        return {"stage": "never-started", "said": "the submission never arrived", "is_closed": True}
-    deadline = time.monotonic() + wait_s
-    while (stage := stage_of(spool)) not in OVER and time.monotonic() < deadline:
-        if offset is not None and log_from(spool, offset):
-            break
-        time.sleep(_LOOK_S)
-    found = {name: _plain(spool, file) for name, file in (("began", BEGAN), ("heartbeat", HEARTBEAT))}
-    size = (folder / LOG).stat().st_size if spool.has(LOG) else 0
-    end = _end(spool) if stage == "ended" else {}
-    return {
-        "stage": stage,
-        "said": said_by(spool),
-        "size": size,
-        "silent_s": _silent_s(folder),
-        **end,
-        **found,
-    }
-
-
-def _silent_s(folder: Path) -> float | None:
-    """How long nothing was heard of a worker, by the clock of this machine; None: never was."""
-    signs = [(folder / name).stat().st_mtime for name in (LOCK, BEGAN, HEARTBEAT) if (folder / name).exists()]
-    return round(time.time() - max(signs), 3) if signs else None
-
-
-def _end(spool: Spool) -> dict[str, Any]:
-    """What an engine had to do with the end of a run: it complains in the file of the worker."""
-    with contextlib.suppress(LogbookError):
-        end = spool.end()
-        return {"is_interrupted": end is not None and end.exit.interrupted, "complaint": spool.read(ERRORS)}
-    return {}
-
-
-def _close(given: argparse.Namespace) -> None:
-    """Let no worker begin any more, where none has; whether nothing more is to come."""
-    folder: Path = given.folder
-    spool = _spool(folder)
-    # On a disk that machines share, this shows what others have written.
-    list(folder.iterdir())
-    claim, has_ended = spool.claim(), False
-    with contextlib.suppress(LogbookError):
-        has_ended = spool.end() is not None
-    is_closed = claim is not None and not has_ended
-    if is_closed and not spool.has(BEGAN):
-        (folder / CLOSED).touch()
-    if claim is not None:
-        os.close(claim)
-    _say(closed=is_closed)
-
-
-def _stop(given: argparse.Namespace) -> None:
-    """Ask the worker to end its command."""
-    Local(os.environ).stop(_spool(given.folder))
-    _say()
-
-
-def _fetch(given: argparse.Namespace) -> None:
-    """All that a run has left, as an archive."""
-    folder: Path = given.folder
-    with (
-        gzip.GzipFile(fileobj=sys.stdout.buffer, mode="wb", compresslevel=1) as packed,
-        tarfile.open(fileobj=packed, mode="w|") as tar,
-    ):
-        kept = sorted((folder / "files").iterdir()) if (folder / "files").is_dir() else []
-        for path in (*(folder / name for name in _FETCHED), *kept):
-            if path.is_file():
-                tar.add(path, arcname=path.relative_to(folder).as_posix(), recursive=False)
-
-
-def _drop(given: argparse.Namespace) -> None:
-    """Remove the fetched files of a run. Its folder stays closed, so no worker starts in it."""
-    folder: Path = given.folder
-    if folder.is_dir():
-        for path in folder.iterdir():
-            # What the command wrote in its tree is nowhere else.
-            if path.name not in (CLOSED, COPY):
-                remove_tree(path, within=folder) if path.is_dir() and not path.is_symlink() else path.unlink()
-        # Last: on a full disk there is place for it by now.
-        (folder / CLOSED).touch()
-    _say()
-
-
-def _prune(given: argparse.Namespace) -> None:
-    """Remove from the folder of an executor what no run needs any more."""
-    _say(**dataclasses.asdict(prune(given.folder, kept_s=0.0)))
-
-
-def _spool(folder: Path) -> Spool:
-    return Spool(folder=folder, within=folder.parent)
-
-
-def _plain(spool: Spool, name: str) -> Any:
-    """A file of the spool as it stands; None where there is none that can be read."""
-    try:
-        return json.loads(spool.read(name) or "null")
-    except (LogbookError, ValueError):
+        found = os.stat(folder)  # noqa: PTH116
+    except FileNotFoundError:
         return None
+    changed = found.st_mtime_ns
+    # The one file that is written in place: the disk may be full.
+    with contextlib.suppress(OSError):
+        changed = max(changed, os.stat(f"{folder}/reserved").st_mtime_ns)  # noqa: PTH116
+    return found.st_ino, changed, _is_held(f"{folder}/worker.lock")
 
 
-def _say(**answer: object) -> None:
-    sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
-    sys.stdout.buffer.flush()
+def _is_held(lock: str) -> bool:
+    try:
+        descriptor = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
+
+def _write(head: dict[str, Any], rest: bytes = b"") -> None:
+    data = json.dumps({**head, "follows": len(rest)}).encode() + b"\n" + rest
+    while data:
+        data = data[os.write(1, data) :]

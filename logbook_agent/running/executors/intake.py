@@ -20,7 +20,7 @@ from logbook_agent.model.work import Began, End
 from logbook_agent.running.execution import with_end, with_facts
 from logbook_agent.running.executors import quiet
 from logbook_agent.running.executors.clocks import clock_problems
-from logbook_agent.running.executors.contract import OVER, Batch, Executor, Stage
+from logbook_agent.running.executors.contract import OVER, Executor, Gathers, Stage
 from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.recover import from_log
 from logbook_agent.store.book import Book
@@ -228,7 +228,7 @@ def _bring_together(followed: Sequence[_Arrived]) -> None:
     """Have executors bring at once what they can; what is wrong is told where it is brought by itself."""
     over = [one for one in followed if one.stage in OVER]
     for executor in {id(one.executor): one.executor for one in over}.values():
-        if isinstance(executor, Batch):
+        if isinstance(executor, Gathers):
             with contextlib.suppress(LogbookError):
                 executor.collect_all([one.spool for one in over if one.executor is executor])
 

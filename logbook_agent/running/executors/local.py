@@ -11,28 +11,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import logbook_agent
 from logbook_agent import __version__
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.running.executors.contract import PIECE_BYTES, Followed, Stage
+from logbook_agent.running.executors.contract import Followed
+from logbook_agent.running.executors.stages import log_from, said_by, stage_of
 from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.stopping import end_group
 from logbook_agent.running.provenance.machine import host_facts, visible_devices
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import create_log, remove
 from logbook_agent.store.processes import alive
-from logbook_agent.store.reading import LOG, open_file
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Heartbeat, Spool, name_holder
 
 # How long a worker may take to say who it is.
 _NAMED_S = 10.0
 _PAUSE_S = 0.02
-# The Python of an environment of ours on another machine, below the folder of an executor.
-VENV_PYTHON = "venv/bin/python"
 # Processes of ours that may still run: an object that is forgotten would complain of them.
 _started: list[subprocess.Popen[bytes]] = []
 
@@ -58,8 +54,9 @@ class Local:
         remove(spool.folder / ERRORS, within=spool.within)
         errors = create_log(spool.folder / ERRORS, within=spool.within)
         try:
+            # -P: a folder that a user works in may hold modules of any name.
             process = subprocess.Popen(
-                [*worker_words(), str(spool.folder), "--lock", str(claim)],
+                [sys.executable, "-P", "-m", "logbook_agent.worker", str(spool.folder), "--lock", str(claim)],
                 env={name: value for name, value in {**self._environ, **secrets}.items() if name != MARK},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
@@ -90,7 +87,7 @@ class Local:
             said=said_by(spool),
         )
 
-    def look(self, spools: Sequence[Spool]) -> None:
+    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
         """Nothing to do: to follow a run costs nothing."""
 
     def stop(self, spool: Spool) -> None:
@@ -123,47 +120,6 @@ def hello(environ: Mapping[str, str]) -> dict[str, Any]:
         "host": encode(host_facts()),
         "devices": encode(visible_devices(environ)),
     }
-
-
-def worker_words() -> list[str]:
-    """What starts a worker of this very code."""
-    # -P: a folder that a user works in may hold modules of any name.
-    carried = Path(logbook_agent.__file__).parents[1]
-    # Where the code was brought to another machine, a main file lies beside the package.
-    if not (carried / "__main__.py").is_file():
-        return [sys.executable, "-P", "-m", "logbook_agent.worker"]
-    own = carried.parents[1] / VENV_PYTHON
-    return [str(own) if own.is_file() else sys.executable, "-P", str(carried), "worker"]
-
-
-def stage_of(spool: Spool) -> Stage:
-    """How far a run on this machine is, by its spool. An end counts when nobody holds the spool any more: what is there
-    while its worker works was written by somebody else."""
-    life = spool.life()
-    if life == "sent":
-        return "sent"
-    if life == "tool":
-        has_ended = spool.has(FINAL) and not spool.is_held()
-        return "ended" if has_ended else "running" if spool.has(BEGAN) else "sent"
-    stages: dict[str, Stage] = {"child": "orphaned", "lost": "lost", "unstarted": "never-started"}
-    return stages.get(life, "elsewhere")
-
-
-def said_by(spool: Spool) -> str | None:
-    """What a run on this machine waits for before it begins, and later what keeps its worker from writing."""
-    with contextlib.suppress(StoreError):
-        seen = spool.seen() if spool.waits() else None
-        return seen.said if seen is not None else spool.trouble()
-    return None
-
-
-def log_from(spool: Spool, offset: int) -> bytes:
-    """A piece of the log of a spool; empty at its end, and before there is one."""
-    if not spool.has(LOG):
-        return b""
-    with open_file(spool.folder / LOG, within=spool.within) as log:
-        log.seek(offset)
-        return log.read(PIECE_BYTES)
 
 
 def _heartbeat(spool: Spool) -> Heartbeat | None:

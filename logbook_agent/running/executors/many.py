@@ -7,6 +7,7 @@ order. Where that cannot be had, the machines must be declared to be equal.
 from __future__ import annotations
 
 import select
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +86,7 @@ def make_all(
     told: set[str | None] = {None}
     is_ending = False
     while batch.going or batch.sending or (batch.todo and not is_ending):
+        looked = time.monotonic()
         batch.submit(display, is_ending=is_ending)
         if stops.take():
             is_ending = True
@@ -104,7 +106,9 @@ def make_all(
             yield place, ended
             if again:
                 display.progress(f"{ended.entry} run {ended.run} was lost; retrying")
-        if batch.going and select.select([stops.wakeup], [], [], _PAUSE_S)[0]:
+        # Where one has ended, another may be submitted at once.
+        pause_s = 0.0 if any(ended for ended, _ in found) else max(0.0, looked + _PAUSE_S - time.monotonic())
+        if batch.going and select.select([stops.wakeup], [], [], pause_s)[0]:
             stops.clear_wakeup()
 
 
@@ -125,6 +129,9 @@ class _Batches:
         self._at_most, self._executor = at_most, executor
         # On equal machines, each run may be made on any.
         self._has_pins = pool_of(workspace, name) is None and not isinstance(executor, Single)
+        # Runs with pins go one by one to an executor that can choose a machine.
+        has_any = any(self._pin(place) is not None for place in range(len(wanted)))
+        self._batch = executor if isinstance(executor, Batch) and not (has_any and isinstance(executor, Pins)) else None
         # The machine of each pin, once a run of it was made.
         self._nodes: dict[str, str] = {}
         self._lost = [0] * len(wanted)
@@ -154,7 +161,7 @@ class _Batches:
 
     def _next_sending(self) -> tuple[Sending, list[int]] | None:
         """Record the next run, or the next batch; None if there is none to be made now."""
-        if isinstance(self._executor, Batch):
+        if self._batch is not None:
             places = self.todo[:_TOGETHER] if not self.going else []
         else:
             place = self._next() if len(self.going) < self._at_most else None
@@ -187,11 +194,12 @@ class _Batches:
 
     def news(self) -> list[tuple[int, Run]]:
         """The runs being made of which something new may be known, with their places."""
-        if not isinstance(self._executor, Batch):
+        if self._batch is None:
+            self._executor.look([self._book.spool(run) for run in self.going.values()], wait_s=_PAUSE_S)
             return list(self.going.items())
         spools = {place: self._book.spool(run) for place, run in self.going.items() if run.exit is None}
         left = {place: spool for place, spool in spools.items() if spool.folder.is_dir()}
-        told = {spool.folder for spool in self._executor.news(list(left.values()))}
+        told = {spool.folder for spool in self._batch.news(list(left.values()))}
         return [
             (place, run)
             for place, run in self.going.items()

@@ -24,6 +24,7 @@ from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.running.executors.answers import record_of
 from logbook_agent.running.executors.carried import Files, worker_code
 from logbook_agent.running.executors.contract import PIECE_BYTES, NoAnswer, PruneCount, Stage, Submission, nothing_sent
+from logbook_agent.running.executors.conversation import Here
 from logbook_agent.running.executors.ray_files import BEAT_S, beats_of, inline_files, piece, place_of
 from logbook_agent.running.executors.ray_jobs import jobs_at
 from logbook_agent.running.executors.ray_journal import Heard, Journal, journal_of
@@ -31,7 +32,6 @@ from logbook_agent.running.executors.ray_plan import STOP
 from logbook_agent.running.executors.ray_submit import RaySettings, RaySubmitter
 from logbook_agent.running.executors.remote import Places, Remote, bring, forget, unpacked
 from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.shell import Here, ShellAnswer
 from logbook_agent.running.executors.submitted import sent_of
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.reading import LOG
@@ -166,7 +166,7 @@ class Ray(Remote):
         is_over = time.time() - (spool.folder / SEEN).stat().st_mtime > self.settings.lease_s
         return "lost" if is_over else stage, said
 
-    def look(self, spools: Sequence[Spool]) -> None:
+    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
         """Nothing to do: what is read of a Job tells of all its runs."""
 
     def news(self, spools: Sequence[Spool]) -> Sequence[Spool]:
@@ -195,24 +195,22 @@ class Ray(Remote):
                 found.append((spool, unpacked(spool, base64.b64decode(told["files"]))))
         bring(found)
 
-    def far(
-        self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: BinaryIO | None = None
-    ) -> ShellAnswer:
+    def ask(
+        self, request: Mapping[str, Any], *, timeout_s: float = 60.0, into: BinaryIO | None = None
+    ) -> tuple[dict[str, Any], bytes]:
         """Answer as `far.py` does on a machine of its own."""
-        verb, folder, *options = words
+        verb, folder = request["verb"], request["folder"] if "folder" in request else request["folders"][0]
         job, key = folder.split("/")[-2:]
         journal = journal_of(self.settings.address, job)
         if verb in ("follow", "fetch"):
             journal.refresh()
         if verb == "follow":
-            offset = int(options[options.index("--offset") + 1]) if "--offset" in options else None
-            head, output = self._followed(journal, key, offset, close="--close" in options)
-            return ShellAnswer(code=0, out=json.dumps(head).encode() + b"\n" + output)
+            return self._followed(journal, key, request["offset"], close=request["close"])
         if verb == "fetch":
-            return ShellAnswer(code=0, out=self._fetched(journal, key))
+            return {}, self._fetched(journal, key)
         if verb == "stop":
             self.jobs.write(f"{STOP}{key}.zip")
-        return ShellAnswer(code=0, out=b"{}\n")
+        return {}, b""
 
     def _followed(self, journal: Journal, key: str, offset: int | None, *, close: bool) -> tuple[dict[str, Any], bytes]:
         """What is known of a run, and its log from this byte on."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import io
-import json
 import tarfile
 import tempfile
+import threading
 import time
 import uuid
 import zlib
@@ -36,9 +36,10 @@ from logbook_agent.running.executors.contract import (
     Unavailable,
     nothing_sent,
 )
-from logbook_agent.running.executors.local import log_from
+from logbook_agent.running.executors.conversation import Conversation, Hangup, Shell
 from logbook_agent.running.executors.settings import Declared, check_folder
-from logbook_agent.running.executors.shell import MOST_BYTES, Shell, ShellAnswer
+from logbook_agent.running.executors.shell import MOST_BYTES
+from logbook_agent.running.executors.stages import log_from
 from logbook_agent.running.executors.submitted import sent_of, write_sent
 from logbook_agent.running.worker.sealing import OWN
 from logbook_agent.running.worker.work import Work
@@ -54,6 +55,7 @@ _UNPACK = (
 )
 # What Python says when it cannot find what it is to run, and a shell when it finds no Python.
 _NO_FILE, _NO_PROGRAM = 2, 127
+_STARTING = ("put", "start")
 # From here on a shell counts the signals that ended a program.
 _SIGNAL = 128
 _FETCH_S = 600.0
@@ -62,6 +64,8 @@ _LOOK_S = 15.0
 _PIECE_BYTES = 2**20
 # What is fetched lies here until it is whole.
 _ARRIVING = ".arriving"
+# What a run has left is brought with that of others up to this size.
+_SMALL_BYTES = 1 << 20
 _SILENCE_S = 5.0
 # What is brought into the client's spool; the end comes last.
 _BROUGHT = (BEGAN, LOG, "changes.diff", ERRORS)
@@ -90,7 +94,8 @@ class Remote:
     """Starts workers detached from `shell`, on the machine that it leads to. Engines that start them otherwise override
     `launch`, `end` and `judged`."""
 
-    pace_s: ClassVar[float] = 2.0
+    # Questions wait for news by themselves.
+    pace_s: ClassVar[float] = 0.5
     # Whether secrets of the command can be handed to the worker without lying on a disk there.
     hands_over: ClassVar[bool] = True
 
@@ -99,8 +104,15 @@ class Remote:
 
     def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str]) -> None:
         self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
-        # What was told of runs, by their folders, and not yet asked for.
-        self._looked: dict[str, Any] = {}
+        # What is asked of the machine, by one thread at a time.
+        self._asks = threading.RLock()
+        self._conversation: Conversation | None = None
+        # What was told of runs last, by their folders, and when, by the monotonic clock; those not yet asked for.
+        self._looked: dict[str, tuple[Any, float]] = {}
+        self._fresh: set[str] = set()
+        self._dropped: set[str] = set()
+        # What was kept of them last.
+        self._mirrored: dict[Path, tuple[object, ...]] = {}
         # Since when, by the monotonic clock, the machine does not answer, and what it was that failed.
         self._silence: tuple[float, ToolError] | None = None
 
@@ -113,7 +125,7 @@ class Remote:
 
     def hello(self) -> dict[str, Any]:
         """As `Executor.hello`."""
-        return self.ask(["hello"])[0]
+        return self.ask({"verb": "hello"})[0]
 
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
         """As `Executor.start`."""
@@ -122,7 +134,7 @@ class Remote:
         self.check_secrets(work)
         with nothing_sent():
             carried = self.carry(spool, work)
-        name = f"{work.entry}.{work.run:02d}-{uuid.uuid4().hex[:12]}"
+        name = f"{work.entry}.{work.run:02d}-{new_name()}"
         sent = Sent(folder=f"{self.places.folder}/spools/{name}")
         write_sent(spool, sent, self.environ)
         try:
@@ -162,13 +174,14 @@ class Remote:
             said = before.said if before is not None else None
             return Followed(stage="sent", said=said) if spool.is_held() else Followed(stage="never-started")
         # While a client submits it, it may not have come yet; afterwards, what has not come is not to come.
-        words = ["follow", sent.folder, *([] if spool.is_held() else ["--close"])]
-        words += [] if offset is None else ["--offset", str(offset)]
-        words += ["--wait", f"{wait_s:g}"] if wait_s else []
+        request = {"verb": "follow", "folder": sent.folder, "close": not spool.is_held()}
         try:
-            looked = None if offset is not None else self._looked.pop(sent.folder, None)
-            told, output = (looked, b"") if looked is not None else self.ask(words, timeout_s=_LOOK_S + wait_s)
-            head = sound(told)
+            if offset is None and sent.folder in self._fresh:
+                self._fresh.discard(sent.folder)
+                head, output = self._known(sent.folder), b""
+            else:
+                told, output = self.ask({**request, "offset": offset, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s)
+                head = sound(told)
             stage, said = self.judged(spool, sent, head)
             said = None if said is None else brief(said)
         except ToolError as error:
@@ -178,8 +191,8 @@ class Remote:
         self._mirror(spool, stage, said, head, heartbeat)
         return Followed(stage=stage, output=output, heartbeat=heartbeat, said=said)
 
-    def look(self, spools: Sequence[Spool]) -> None:
-        """As `Executor.look`, by one call for all of them."""
+    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
+        """As `Executor.look`, by one question for all of them; what has not changed is not told again."""
         folders: dict[str, bool] = {}
         for spool in spools:
             # What is wrong with one is told when it is asked for.
@@ -187,10 +200,23 @@ class Remote:
                 sent, seen = sent_of(spool, self.environ), spool.seen()
                 if sent is not None and not spool.has(FINAL) and not (seen is not None and seen.stage in OVER):
                     folders[sent.folder] = not spool.is_held()
-        if len(folders) < 2:
+        if not folders:
             return
-        with contextlib.suppress(ToolError):
-            self._looked = self.ask(["look"], stdin=json.dumps(folders).encode(), timeout_s=_LOOK_S)[0]
+        with contextlib.suppress(ToolError), self._asks:
+            request = {"verb": "look", "runs": folders, "wait_s": wait_s}
+            news = self.ask(request, timeout_s=_LOOK_S + wait_s)[0].get("runs")
+            told = news if isinstance(news, dict) else {}
+            known = {folder: self._looked[folder] for folder in folders if folder in self._looked}
+            now = time.monotonic()
+            self._looked = known | {folder: (told[folder], now) for folder in folders if folder in told}
+            self._fresh = set(self._looked)
+
+    def _known(self, folder: str) -> dict[str, Any]:
+        """What was told last of a run. Its worker is silent since then: a sign of it would have been told."""
+        told, at = self._looked[folder]
+        head = sound(told)
+        silent_s = head["silent_s"]
+        return {**head, "silent_s": None if silent_s is None else silent_s + time.monotonic() - at}
 
     def stop(self, spool: Spool) -> None:
         """As `Executor.stop`. Raises ToolError when the machine does not answer."""
@@ -206,24 +232,44 @@ class Remote:
         if spool.has(FINAL):
             # A client that was cut off brought it. It counts all the same where its machine is gone.
             with contextlib.suppress(ToolError):
-                self.ask(["drop", sent.folder])
+                if sent.folder not in self._dropped:
+                    self.ask({"verb": "drop", "folders": [sent.folder]})
             return
         with tempfile.TemporaryFile() as archive:
-            answer = self.far(["fetch", sent.folder], timeout_s=_FETCH_S, into=archive)
-            if answer.code != 0:
-                raise ToolError(f"cannot fetch the files in {sent.folder}", cause=answer.said)
-            archive.write(answer.out)
+            self.ask({"verb": "fetch", "folders": [sent.folder]}, timeout_s=_FETCH_S, into=archive)
             archive.seek(0)
-            try:
-                unpack(spool, archive)
-            except StoreError as error:
-                self._left_in_peace(NoAnswer(f"{self.place or 'this host'}: {error.message}", cause=error.cause))
-                raise StoreError(f"{self.place or 'this host'}: {error.message}", cause=error.cause) from error
-        self.ask(["drop", sent.folder])
+            self._unpack(spool, archive)
+        self.ask({"verb": "drop", "folders": [sent.folder]})
+
+    def collect_all(self, spools: Sequence[Spool]) -> None:
+        """As `Gathers.collect_all`, by two questions: what a few runs have left, as far as it is small."""
+        folders = {spool.folder: sent.folder for spool in spools if (sent := sent_of(spool, self.environ)) is not None}
+        new = [spool for spool in spools if spool.folder in folders and not spool.has(FINAL)]
+        if len(new) < 2:
+            return
+        wanted = [folders[spool.folder] for spool in new]
+        head, archives = self.ask({"verb": "fetch", "folders": wanted, "limit": _SMALL_BYTES}, timeout_s=_FETCH_S)
+        sizes, at, brought = head.get("sizes"), 0, []
+        for spool, size in zip(new, sizes if isinstance(sizes, list) else (), strict=False):
+            if isinstance(size, int) and 0 < size <= len(archives) - at:
+                self._unpack(spool, io.BytesIO(archives[at : at + size]))
+                brought.append(folders[spool.folder])
+                at += size
+        self.ask({"verb": "drop", "folders": brought})
+        self._dropped |= set(brought)
+
+    def _unpack(self, spool: Spool, archive: BinaryIO) -> None:
+        try:
+            unpack(spool, archive)
+        except StoreError as error:
+            self._left_in_peace(NoAnswer(f"{self.place or 'this host'}: {error.message}", cause=error.cause))
+            raise StoreError(f"{self.place or 'this host'}: {error.message}", cause=error.cause) from error
 
     def prune(self) -> PruneCount:
         """As `Prunes.prune`."""
-        found: PruneCount | None = record_of(PruneCount, self.ask(["prune", self.places.folder])[0])
+        found: PruneCount | None = record_of(
+            PruneCount, self.ask({"verb": "prune", "folder": self.places.folder}, timeout_s=_FETCH_S)[0]
+        )
         if found is None:
             raise ToolError(
                 f"cannot tell what was pruned on {self.place or 'this host'}", cause="its answer is not valid"
@@ -234,18 +280,19 @@ class Remote:
 
     def launch(self, spool: Spool, sent: Sent, work: Work, secrets: Mapping[str, str]) -> None:
         """Have a worker started there. Raises as `Executor.start`."""
-        plain = {"work": encode(work), "secrets": dict(secrets)}
-        head, _ = self.ask(["start", sent.folder], stdin=json.dumps(plain).encode())
+        request = {"verb": "start", "folder": sent.folder, "work": encode(work), "secrets": dict(secrets)}
+        head, _ = self.ask(request)
         if head.get("error"):
             raise ToolError(f"no worker was started: {head['error']}", cause=f"reported by {self.place or 'this host'}")
 
     def has_arrived(self, spool: Spool, sent: Sent) -> bool:
         """Whether a submission arrived whose answer was lost. If not, it cannot arrive any more. Raises ToolError."""
-        return not self.ask(["follow", sent.folder, "--close"])[0].get("is_closed")
+        request = {"verb": "follow", "folder": sent.folder, "close": True, "offset": None, "wait_s": 0.0}
+        return not self.ask(request)[0].get("is_closed")
 
     def end(self, sent: Sent) -> None:
         """Ask the worker there to end its command."""
-        self.ask(["stop", sent.folder])
+        self.ask({"verb": "stop", "folder": sent.folder})
 
     def judged(self, spool: Spool, sent: Sent, head: Mapping[str, Any]) -> tuple[Stage, str | None]:
         """How far a run is by what its far spool tells, and what the engine says of it. Raises ToolError."""
@@ -299,61 +346,91 @@ class Remote:
         """Where the worker's code lies there."""
         return f"{self.places.folder}/code/{worker_code().digest}"
 
-    def far(
-        self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: BinaryIO | None = None
-    ) -> ShellAnswer:
-        """Run `far.py` there, after copying its code if that is missing. Other arguments as of `Shell.run`."""
-        argv = [self.places.python, "-P", self.code_folder, *words]
-        answer = self._run(argv, stdin=stdin, timeout_s=timeout_s, into=into)
-        if answer.code == _NO_FILE and not answer.out:
-            self.provide(self.code_folder, worker_code())
-            answer = self.shell.run(argv, stdin=stdin, timeout_s=timeout_s, into=into)
+    def ask(
+        self, request: Mapping[str, Any], *, timeout_s: float = 60.0, into: BinaryIO | None = None
+    ) -> tuple[dict[str, Any], bytes]:
+        """What `far.py` answers: its line of JSON, and the bytes behind it, which go `into` a file where there is one.
+        Raises ToolError; NoAnswer where it was cut off, and may have done what was asked. A machine that did not answer
+        is left in peace for a moment."""
+        with self._asks:
+            if self._silence is not None and time.monotonic() < self._silence[0] + _SILENCE_S:
+                with nothing_sent():
+                    raise self._silence[1]
+            try:
+                if request["verb"] in _STARTING:
+                    # A connection that was cut meanwhile is found before anything is started.
+                    with nothing_sent():
+                        self._answered({"verb": "ping"}, timeout_s, None)
+                head, rest = self._answered(request, timeout_s, into)
+            except (NoAnswer, Unavailable) as error:
+                self._left_in_peace(error)
+                raise
+            self._silence = None
+        if "failed" in head:
+            raise ToolError(f"logbook failed on {self.place or 'this host'}", cause=brief(str(head["failed"])))
+        return head, rest
+
+    def _left_in_peace(self, error: NoAnswer | Unavailable) -> None:
+        """Ask nothing for a moment: each run would wait for the same."""
+        self._silence = (time.monotonic(), error)
+
+    def hang_up(self) -> None:
+        """Have the next question answered by another process there."""
+        with self._asks:
+            self._conversation = None
+
+    def _answered(
+        self, request: Mapping[str, Any], timeout_s: float, into: BinaryIO | None
+    ) -> tuple[dict[str, Any], bytes]:
+        """The answer to a request. It is made again where the program had ended since it was used last, unless it would
+        start something."""
+        was_used = self._conversation is not None
+        if self._conversation is None or self._conversation.is_over:
+            with nothing_sent():
+                self._conversation = self._connected(timeout_s)
+        asked, self._conversation = self._conversation, None
+        try:
+            found = asked.ask(request, timeout_s, into)
+        except Hangup as hangup:
+            if was_used and request["verb"] not in _STARTING:
+                if into is not None:
+                    into.truncate(0)
+                    into.seek(0)
+                return self._answered(request, timeout_s, into)
+            raise NoAnswer(f"{self.place or 'this host'} does not answer", cause=hangup.answer.said) from None
+        self._conversation = asked
+        return found
+
+    def _connected(self, timeout_s: float) -> Conversation:
+        """`far.py`, ready to answer. Its code is brought first where it is not there."""
+        argv = [self.places.python, "-P", self.code_folder, "serve"]
+        try:
+            try:
+                return self.shell.converse(argv, timeout_s=timeout_s)
+            except Hangup as hangup:
+                if hangup.answer.code != _NO_FILE:
+                    raise
+                self.provide(self.code_folder, worker_code())
+                return self.shell.converse(argv, timeout_s=timeout_s)
+        except Hangup as hangup:
+            answer = hangup.answer
         if answer.code == _NO_PROGRAM:
             raise ToolError(
                 f"{self.places.python} not found on {self.place or 'this host'}",
                 cause=answer.said,
                 hint="name a Python 3.11 or later of that machine in the settings: python = '/path/to/python3'",
             )
-        return answer
-
-    def _run(self, argv: list[str], *, stdin: bytes, timeout_s: float, into: BinaryIO | None) -> ShellAnswer:
-        """As `Shell.run`; a machine that did not answer is left in peace for a moment."""
-        if self._silence is not None and time.monotonic() < self._silence[0] + _SILENCE_S:
-            with nothing_sent():
-                raise self._silence[1]
-        try:
-            answer = self.shell.run(argv, stdin=stdin, timeout_s=timeout_s, into=into)
-        except (NoAnswer, Unavailable) as error:
-            self._left_in_peace(error)
-            raise
-        self._silence = None
-        return answer
-
-    def _left_in_peace(self, error: NoAnswer | Unavailable) -> None:
-        """Ask nothing for a moment, because each run would wait for the same machine."""
-        self._silence = (time.monotonic(), error)
-
-    def ask(self, words: list[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> tuple[dict[str, Any], bytes]:
-        """What `far.py` answers: its line of JSON, and the bytes behind it. Raises ToolError; NoAnswer where it was cut
-        off."""
-        answer = self.far(words, stdin=stdin, timeout_s=timeout_s)
         if not 0 <= answer.code < _SIGNAL:
-            # It may have done what was asked.
             raise NoAnswer(f"logbook was cut off on {self.place or 'this host'}", cause=answer.said)
-        line, _, rest = answer.out.partition(b"\n")
-        try:
-            head = json.loads(line) if answer.code == 0 else None
-        except (ValueError, RecursionError):
-            head = None
-        if not isinstance(head, dict):
-            said = answer.said if answer.code else "what it answered cannot be read"
-            raise ToolError(f"logbook failed on {self.place or 'this host'}", cause=said)
-        return head, rest
+        raise ToolError(f"logbook failed on {self.place or 'this host'}", cause=answer.said)
 
     def _mirror(
         self, spool: Spool, stage: Stage, said: str | None, head: Mapping[str, Any], heartbeat: Heartbeat | None
     ) -> None:
         """Keep in the client's spool what was seen there."""
+        facts = (stage, said, heartbeat, head.get("began"))
+        if self._mirrored.get(spool.folder) == facts:
+            return
         began = record_of(Began, head.get("began"))
         known = spool.began() if spool.has(BEGAN) else None
         if began is not None and began != known:
@@ -363,6 +440,12 @@ class Remote:
         before = spool.seen()
         if before is None or (before.stage, before.said) != (stage, said):
             spool.write_seen(Seen(stage=stage, said=said))
+        self._mirrored[spool.folder] = facts
+
+
+def new_name() -> str:
+    """What nothing else is called."""
+    return uuid.uuid4().hex[:12]
 
 
 def elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Work:

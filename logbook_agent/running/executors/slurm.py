@@ -1,17 +1,20 @@
 """Workers as jobs of Slurm: the script of a job becomes the worker of a far spool, on a disk that the nodes share.
 
-The far spool is the truth. What `squeue` and `sacct` say are hints, asked only while nothing is heard of the worker; a
-job carries the name of its far spool, so that one whose submission was not answered is found again. No submission is
-sent twice: a far spool whose job is not there is closed, and a worker that would come later refuses it.
+The far spool is the truth. What `squeue` and `sacct` say are hints, asked only while nothing is heard of the worker,
+for all jobs at once; a job carries the name of its far spool, so that one whose submission was not answered is found
+again. No submission is sent twice: a far spool whose job is not there is closed, and a worker that would come later
+refuses it.
+
+Many runs are the elements of one array: the name of each far spool is that of the job, and its number in the array.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import shlex
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
@@ -19,19 +22,24 @@ from typing import Any, ClassVar
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.running.executors.answers import stage_named
-from logbook_agent.running.executors.contract import Stage, Unavailable, nothing_sent
-from logbook_agent.running.executors.remote import Places, Remote, check_places
+from logbook_agent.running.executors.contract import NoAnswer, Stage, Submission, Unavailable, nothing_sent
+from logbook_agent.running.executors.conversation import Here, Shell
+from logbook_agent.running.executors.remote import Places, Remote, check_places, forget, new_name
 from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.shell import Here, Shell
+from logbook_agent.running.executors.shell import ShellAnswer
 from logbook_agent.running.executors.ssh import Ssh
-from logbook_agent.running.executors.submitted import write_sent
+from logbook_agent.running.executors.submitted import write_sent, write_sent_all
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.spool import ERRORS, Sent, Spool
+from logbook_agent.store.spool import ERRORS, FINAL, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
 
 # A worker gives a sign every few seconds; one that was heard of since then lives, whatever Slurm says.
 FRESH_S = 20.0
+# Slurm is asked no more often than this.
+_ASK_S = 3.0
+_JOB = re.compile(r"\d+(?:_\d+)?")
+_ELEMENT = re.compile(r"(.+-[0-9a-f]{12})\.(\d+)")
 # Slurm ended it, for reasons of its own: the run is to be made again.
 _TAKEN = frozenset(("BOOT_FAIL", "NODE_FAIL", "PREEMPTED"))
 _OVER = _TAKEN | {"CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "REVOKED", "TIMEOUT"}
@@ -71,10 +79,12 @@ class SlurmSettings(Places):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlurmJob:
-    """What Slurm says of a job: its `state` in capitals, why it waits, and its nodes."""
+    """What Slurm says of a job, or of an element of an array (`12_3`): its `name`, its `state` in capitals, why it
+    waits, and its nodes."""
 
     number: str
     state: str
+    name: str = ""
     reason: str = ""
     nodes: str = ""
 
@@ -98,6 +108,8 @@ class Slurm(Remote):
         super().__init__(shell=shell, places=settings, environ=environ, secrets={})
         self.options = settings.options
         self._settings, self._environ = settings, environ
+        # What Slurm said of the jobs with these names, or why it did not, and until when that counts.
+        self._told: tuple[frozenset[str], float, dict[str, SlurmJob] | ToolError] = (frozenset(), float("-inf"), {})
 
     def node_of(self, spool: Spool) -> str | None:
         """As `Pins.node_of`; None too where Slurm does not answer, or has forgotten the job."""
@@ -131,19 +143,24 @@ class Slurm(Remote):
 
     def launch(self, spool: Spool, sent: Sent, work: Work, secrets: Mapping[str, str]) -> None:
         """As `Remote.launch`. A submission that failed may have arrived all the same: Slurm is asked."""
-        with nothing_sent():
-            made, _ = self.ask(["put", sent.folder], stdin=json.dumps({"work": encode(work)}).encode())
-        if not made.get("made"):
-            raise ToolError(f"{sent.folder} already exists", cause=f"reported by {self.place}")
-        # Whole paths, as they are on the login node: a node may have another home, and other programs first.
-        folder, python = str(made["folder"]), str(made["python"])
-        answer = self.shell.run(self._sbatch(folder), stdin=self._script(folder, python).encode())
-        number = answer.out.decode("utf-8", "replace").strip().partition(";")[0]
-        if answer.code == 0 and number.isdigit():
+        folders, python = self._put({sent.folder: encode(work)})
+        folder, name = folders[sent.folder], PurePosixPath(sent.folder).name
+        answer = self.shell.run(self._sbatch(folder, name, folder), stdin=self._script(folder, python).encode())
+        number = _submitted(answer)
+        if number is not None:
             write_sent(spool, dataclasses.replace(sent, job=number), self.environ)
         elif not self.has_arrived(spool, sent):
-            kind = Unavailable if answer.code != 0 and _PASSES.search(answer.err) else ToolError
-            raise kind(f"sbatch did not submit {name_of(sent.folder)}", cause=answer.said)
+            raise _refusal(answer, name)
+
+    def _put(self, works: dict[str, Any]) -> tuple[dict[str, str], str]:
+        """Make far spools. Whole paths, as they are on the login node: a node may have another home, and other programs
+        first."""
+        with nothing_sent():
+            made, _ = self.ask({"verb": "put", "works": works})
+        folders = made.get("made")
+        if not isinstance(folders, dict) or folders.keys() != works.keys():
+            raise ToolError(f"{next(iter(works))} already exists", cause=f"reported by {self.place}")
+        return {text: str(folder) for text, folder in folders.items()}, str(made.get("python"))
 
     def has_arrived(self, spool: Spool, sent: Sent) -> bool:
         """As `Remote.has_arrived`. Where Slurm does not answer, a job may be there: closed to it, its folder lets no
@@ -157,9 +174,56 @@ class Slurm(Remote):
         write_sent(spool, dataclasses.replace(sent, job=job.number), self.environ)
         return True
 
+    def expect(self) -> None:
+        """As `Batch.expect`: there is nothing to begin with."""
+
+    def start_all(self, items: Sequence[Submission], at_most: int) -> None:
+        """As `Batch.start_all`, by one array. No two runs have the same pin: `Pins` makes those one by one."""
+        if len(items) == 1:
+            [item] = items
+            self.start(item.spool, item.claim, item.work, item.secrets)
+            return
+        new = [item for item in items if not item.spool.has(FINAL) and not self.has_started(item.spool)]
+        for item in new:
+            self.check_secrets(item.work)
+        if not new:
+            return
+        with nothing_sent():
+            works = [self.carry(item.spool, item.work) for item in new]
+        first = f"{self.places.folder}/spools/{new[0].work.entry}-{new_name()}"
+        sent = [(item.spool, Sent(folder=f"{first}.{number}")) for number, item in enumerate(new)]
+        write_sent_all(sent, self.environ)
+        try:
+            self._launch_all(sent, works, at_most)
+        except NoAnswer:
+            raise
+        except ToolError:
+            for item in new:
+                forget(item.spool)
+            raise
+
+    def _launch_all(self, sent: Sequence[tuple[Spool, Sent]], works: Sequence[Work], at_most: int) -> None:
+        plain = {where.folder: encode(work) for (_, where), work in zip(sent, works, strict=True)}
+        folders, python = self._put(plain)
+        first = PurePosixPath(folders[sent[0][1].folder].removesuffix(".0"))
+        words = self._sbatch(f"{first}.%a", first.name, str(first.parent))
+        script = self._script(str(first), python, '."$SLURM_ARRAY_TASK_ID"')
+        answer = self.shell.run([*words, f"--array=0-{len(sent) - 1}%{at_most}"], stdin=script.encode())
+        number = _submitted(answer)
+        if number is not None:
+            known = [(spool, dataclasses.replace(one, job=f"{number}_{at}")) for at, (spool, one) in enumerate(sent)]
+            write_sent_all(known, self.environ)
+        elif not sum(self.has_arrived(spool, one) for spool, one in sent):
+            raise _refusal(answer, first.name)
+
+    def news(self, spools: Sequence[Spool]) -> Sequence[Spool]:
+        """As `Batch.news`."""
+        self.look(spools, wait_s=self.pace_s)
+        return spools
+
     def end(self, sent: Sent) -> None:
         """As `Remote.end`: TERM to the worker, and KILL after Slurm's KillWait."""
-        job = self.job(sent)
+        job = self._known_job(sent)
         if job is None or job.is_over:
             return
         answer = self.shell.run(["scancel", job.number])
@@ -178,7 +242,7 @@ class Slurm(Remote):
         # While a client submits it, there need be no job yet.
         if spool.is_held() or (has_begun and silent_s is not None and abs(silent_s) < FRESH_S):
             return alive, None
-        job = self.job(sent)
+        job = self._known_job(sent)
         said = job.said if job is not None else "Slurm has no record of its job"
         if job is not None and not job.is_over:
             return alive, said
@@ -189,7 +253,7 @@ class Slurm(Remote):
 
     # -- Slurm's commands ----------------------------------------------------------------------------
 
-    def _sbatch(self, folder: str) -> list[str]:
+    def _sbatch(self, folder: str, name: str, cwd: str) -> list[str]:
         """Submits the script of standard input. What the settings say comes first, so that it changes nothing here.
 
         `--export=NONE`: a job would take the variables of this process along, with its secrets, and Slurm would keep
@@ -201,54 +265,91 @@ class Slurm(Remote):
             *self.options,
             "--no-requeue",
             "--export=NONE",
-            f"--job-name={name_of(folder)}",
-            f"--chdir={folder}",
+            f"--job-name={name}",
+            f"--chdir={cwd}",
             "--input=/dev/null",
             f"--output={folder}/{ERRORS}",
             "--open-mode=append",
         ]
 
-    def _script(self, folder: str, python: str) -> str:
+    def _script(self, folder: str, python: str, number: str = "") -> str:
         code = PurePosixPath(folder).parents[1] / PurePosixPath(self.code_folder).relative_to(self.places.folder)
-        words = [python, "-P", str(code), "worker", folder, "--with-parent"]
-        return _SCRIPT.format(worker=shlex.join(words))
+        words = shlex.join([python, "-P", str(code), "worker", folder])
+        return _SCRIPT.format(worker=f"{words}{number} --with-parent")
 
     def job(self, sent: Sent) -> SlurmJob | None:
         """What Slurm says of the job of a far spool; None when it has none of this name, or has forgotten it. Raises
         ToolError when it does not answer."""
-        name = f"--name={name_of(sent.folder)}"
-        answer = self.shell.run(["squeue", "--noheader", "--states=all", name, "--format=%A|%T|%r|%N"])
+        return self._jobs(frozenset((name_of(sent.folder),))).get(PurePosixPath(sent.folder).name)
+
+    def _known_job(self, sent: Sent) -> SlurmJob | None:
+        """The same, as Slurm said it for all runs some seconds ago."""
+        name = name_of(sent.folder)
+        names, until, told = self._told
+        if name not in names or time.monotonic() >= until:
+            names = frozenset((name, *map(name_of, self._looked)))
+            try:
+                told = self._jobs(names)
+            except ToolError as error:
+                told = error
+            self._told = names, time.monotonic() + _ASK_S, told
+        if isinstance(told, ToolError):
+            raise told
+        return told.get(PurePosixPath(sent.folder).name)
+
+    def _jobs(self, names: frozenset[str]) -> dict[str, SlurmJob]:
+        """What Slurm says of the jobs with these names, by the names of their far spools. Raises ToolError."""
+        words = ["--noheader", "--states=all", "--array", f"--name={','.join(sorted(names))}"]
+        answer = self.shell.run(["squeue", *words, "--format=%i|%j|%T|%r|%N"])
         if answer.code != 0:
             raise ToolError("squeue does not answer", cause=answer.said, hint="squeue")
-        if found := jobs_of(answer.out.decode("utf-8", "replace")):
-            return found[-1]
-        # Many a cluster keeps no accounts, and then this fails.
-        words = ["--noheader", "--parsable2", "--allocations", "--starttime=now-30days", name]
-        answer = self.shell.run(["sacct", *words, "--format=JobIDRaw,State,Reason,NodeList"])
-        found = jobs_of(answer.out.decode("utf-8", "replace")) if answer.code == 0 else []
-        return found[-1] if found else None
+        found = jobs_of(answer.out.decode("utf-8", "replace"))
+        if left := names - {job.name for job in found.values()}:
+            # Many a cluster keeps no accounts, and then this fails.
+            words = ["--noheader", "--parsable2", "--allocations", "--starttime=now-30days"]
+            format_ = "--format=JobID,JobName,State,Reason,NodeList"
+            answer = self.shell.run(["sacct", *words, f"--name={','.join(sorted(left))}", format_])
+            found = jobs_of(answer.out.decode("utf-8", "replace") if answer.code == 0 else "") | found
+        return found
 
     def _close(self, sent: Sent) -> bool:
         """Have no worker begin in a far spool any more, or go on being waited for; False where it has ended, or one
         is at work."""
-        return bool(self.ask(["close", sent.folder])[0].get("closed"))
+        return bool(self.ask({"verb": "close", "folder": sent.folder})[0].get("closed"))
 
 
 def name_of(folder: str) -> str:
     """What the job of a far spool is called."""
-    return PurePosixPath(folder).name
+    name = PurePosixPath(folder).name
+    element = _ELEMENT.fullmatch(name)
+    return element[1] if element is not None else name
 
 
-def jobs_of(text: str) -> list[SlurmJob]:
-    """Jobs from lines `number|state|reason|nodes` of squeue or sacct, of which the last is the newest."""
-    found = []
+def jobs_of(text: str) -> dict[str, SlurmJob]:
+    """Jobs from lines `number|name|state|reason|nodes` of squeue or sacct, by the names of their far spools. Of several
+    with one name the last is the newest."""
+    found = {}
     for line in text.splitlines():
         number, *rest = line.strip().split("|")
         # A number that is none would be a word of its own for scancel.
-        if len(rest) == 3 and rest[0] and number.isdecimal():
+        if len(rest) == 4 and rest[1] and _JOB.fullmatch(number):
+            _, is_element, place = number.partition("_")
             # sacct: `CANCELLED by 1000`.
-            found.append(SlurmJob(number=number, state=rest[0].split()[0], reason=rest[1], nodes=rest[2]))
+            job = SlurmJob(number=number, name=rest[0], state=rest[1].split()[0], reason=rest[2], nodes=rest[3])
+            found[f"{job.name}.{place}" if is_element else job.name] = job
     return found
+
+
+def _submitted(answer: ShellAnswer) -> str | None:
+    """The number that sbatch gave; None where it gave none."""
+    number = answer.out.decode("utf-8", "replace").strip().partition(";")[0]
+    return number if answer.code == 0 and number.isdecimal() else None
+
+
+def _refusal(answer: ShellAnswer, name: str) -> ToolError:
+    """Why sbatch submitted nothing."""
+    kind = Unavailable if answer.code != 0 and _PASSES.search(answer.err) else ToolError
+    return kind(f"sbatch did not submit {name}", cause=answer.said)
 
 
 def _was_taken(head: Mapping[str, Any]) -> bool:

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Any, BinaryIO
 
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.executors.contract import NoAnswer, Unavailable
+from logbook_agent.running.executors.conversation import Conversation, Hangup
+from logbook_agent.running.executors.far import VENV_PYTHON
 from logbook_agent.running.executors.remote import Places, Remote, check_places
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import ShellAnswer, as_text, private_folder, run_program
@@ -57,17 +58,29 @@ class Ssh:
     options: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict)
 
-    def run(
-        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0, into: BinaryIO | None = None
-    ) -> ShellAnswer:
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
         """As `Shell.run`. Exit code 255 is taken for a lost connection."""
+        words = self._words(argv)
+        return self._checked(run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s, host=self.host))
+
+    def converse(self, argv: Sequence[str], *, timeout_s: float = 60.0) -> Conversation:
+        """As `Shell.converse`."""
+        try:
+            return Conversation(self._words(argv), self.environ, timeout_s=timeout_s, host=self.host)
+        except Hangup as hangup:
+            self._checked(hangup.answer)
+            raise
+
+    def _words(self, argv: Sequence[str]) -> list[str]:
         program = find_program("ssh", self.environ)
         if program is None:
             raise ToolError("ssh not found", cause="it is not on PATH", hint="install openssh-client")
         control = f"ControlPath={private_folder(self.environ)}/%C"
         settings = [word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}")]
-        words = [program, *self.options, *settings, "-o", control, "--", self.host, as_text(argv)]
-        answer = run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s, into=into, host=self.host)
+        return [program, *self.options, *settings, "-o", control, "--", self.host, as_text(argv)]
+
+    def _checked(self, answer: ShellAnswer) -> ShellAnswer:
+        """The answer of a program there. Raises as `Shell.run` for one of ssh itself."""
         if answer.code < 0:
             raise NoAnswer(
                 f"{self.host} did not answer",
@@ -87,17 +100,14 @@ class Detached(Remote):
 
     is_single = True
 
-    def hello(self) -> dict[str, Any]:
-        """As `Executor.hello`."""
-        return self.ask(["hello", "--starts"])[0]
-
     def install(self) -> None:
         """Make an environment of our own there, with what a worker needs, in the version that is used here. Raises
         ToolError."""
-        folder = f"{self.places.folder}/venv"
+        python = f"{self.places.folder}/{VENV_PYTHON}"
+        folder = python.removesuffix("/bin/python")
         needed = f"google-re2=={metadata.version('google-re2')}"
         pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", needed]
-        for words in ([self.places.python, "-m", "venv", folder], [f"{folder}/bin/python", *pip]):
+        for words in ([self.places.python, "-m", "venv", folder], [python, *pip]):
             answer = self.shell.run(words, timeout_s=_INSTALL_S)
             if answer.code != 0:
                 raise ToolError(
@@ -105,6 +115,8 @@ class Detached(Remote):
                     cause=answer.said,
                     hint=f"install {needed} there by hand, and name that Python in the settings: python = '...'",
                 )
+        # What answers there now is another Python.
+        self.hang_up()
 
 
 def ssh(workspace: Workspace, declared: Declared) -> Detached:

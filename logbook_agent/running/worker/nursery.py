@@ -1,45 +1,93 @@
-"""Workers one after another, each forked from a process that has loaded what they need: `FOLDER nursery` of `far.py`.
+"""Workers that are forked from a process that has loaded what they need.
 
-A line on standard input asks for one: JSON with the `folder` of its spool and the whole `environ` of its command. Two
-lines answer: the pid of the worker when it is there, and its exit code when it has ended (negative: of a signal).
+`FOLDER nursery` of `far.py` makes one after another. A line on standard input asks for one: JSON with the `folder` of
+its spool and the whole `environ` of its command. Two lines answer: the pid of the worker when it is there, and its exit
+code when it has ended (negative: of a signal).
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import json
 import os
 import signal
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NoReturn
 
 from logbook_agent.model.codec import decode, encode
-from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.errors import LogbookError, ToolError
+from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.worker import process
 from logbook_agent.running.worker.sealing import environ_of, unsealed
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import create_log
 from logbook_agent.store.parse import parse_json
-from logbook_agent.store.spool import ERRORS, WORK, Spool
+from logbook_agent.store.spool import ERRORS, WORK, Spool, name_holder
+
+_NUMBER_BYTES = 20
 
 
 def main() -> None:
     """Serve until standard input ends, or the parent dies; then a worker that is left ends its command."""
     process.stop_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _rehearse()
-    # The garbage collector of a worker would copy every page that it looks through.
-    gc.freeze()
+    load()
     for line in sys.stdin.buffer:
         asked = json.loads(line)
         pid = os.fork()
         if pid == 0:
-            _work(Path(asked["folder"]), asked["environ"])
+            _work(Path(asked["folder"]), asked["environ"], with_parent=True)
         print(pid, flush=True)
         print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+
+
+@functools.cache
+def load() -> None:
+    """Load what workers need."""
+    _rehearse()
+    # The garbage collector of a worker would copy every page that it looks through.
+    gc.freeze()
+
+
+def start(spool: Spool, claim: int, secrets: Mapping[str, str]) -> None:
+    """Have a worker in this spool that outlives this process, with the lock that the caller holds. Raises ToolError."""
+    told, tells = os.pipe()
+    try:
+        between = os.fork()
+        if between == 0:
+            _bear(spool.folder, claim, secrets, told, tells)
+        os.close(tells)
+        number = os.read(told, _NUMBER_BYTES)
+        os.waitpid(between, 0)
+    except OSError as error:
+        raise ToolError(f"no worker was started: {error.strerror or error}", cause="refused by the system") from error
+    finally:
+        os.close(told)
+    if not number:
+        raise ToolError("no worker was started", cause="refused by the system")
+    name_holder(claim, int(number))
+
+
+def _bear(folder: Path, claim: int, secrets: Mapping[str, str], told: int, tells: int) -> NoReturn:
+    """Fork the worker, and exit: it is nobody's child then. No signal to the group of its maker reaches it."""
+    try:
+        os.setsid()
+        worker = os.fork()
+        if worker == 0:
+            os.close(told)
+            os.close(tells)
+            _work(
+                folder, {name: value for name, value in {**os.environ, **secrets}.items() if name != MARK}, lock=claim
+            )
+        os.write(tells, str(worker).encode())
+    finally:
+        os._exit(0)
 
 
 def _rehearse() -> None:
@@ -55,7 +103,7 @@ def _rehearse() -> None:
             process.make(unsealed(work, {}), spool, environ_of(os.environ), stops, patience_s=0.0)
 
 
-def _work(folder: Path, environ: dict[str, str]) -> None:
+def _work(folder: Path, environ: dict[str, str], *, lock: int | None = None, with_parent: bool = False) -> NoReturn:
     """Be the worker of this spool, and exit."""
     code = 1
     try:
@@ -64,7 +112,7 @@ def _work(folder: Path, environ: dict[str, str]) -> None:
         nothing = os.open(os.devnull, os.O_RDWR)
         for number, descriptor in ((0, nothing), (1, nothing), (2, create_log(folder / ERRORS, within=folder.parent))):
             os.dup2(descriptor, number)
-        code = process.work_in(folder, with_parent=True)
+        code = process.work_in(folder, lock=lock, with_parent=with_parent)
         sys.stderr.flush()
     finally:
         os._exit(code)
