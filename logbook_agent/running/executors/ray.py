@@ -207,7 +207,10 @@ class Ray(Remote):
         if verb == "follow":
             return self._followed(journal, key, request["offset"], close=request["close"])
         if verb == "fetch":
-            return {}, self._fetched(journal, key)
+            archive = self._fetched(journal, key)
+            if into is None:
+                return {}, archive
+            into.write(archive)
         if verb == "stop":
             self.jobs.write(f"{STOP}{key}.zip")
         return {}, b""
