@@ -49,6 +49,11 @@ def main(args: Sequence[str] | None = None) -> None:
         # Of a node of Ray, where nobody removes what was collected.
         far_verbs.prune_left_over()
         nursery.main()
+    elif words[:1] == ["prune"]:
+        from logbook_agent.running.executors import far_verbs
+
+        # A node of Ray is told by its coordinator.
+        print(json.dumps(far_verbs.VERBS["prune"](folder=words[1])[0]), flush=True)
     elif words == ["serve"]:
         _take_own_python()
         _FarServer().serve()
