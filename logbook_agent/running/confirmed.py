@@ -5,6 +5,7 @@ Any branch that is pulled may change them. So they work only as long as they hav
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import itertools
 import json
@@ -26,6 +27,10 @@ Section = Literal["launchers", "executors", "allocators"]
 SECTIONS: tuple[Section, ...] = ("launchers", "executors", "allocators")
 # What a shell, or a program that takes `--option=FILE`, would take a word apart at.
 _BETWEEN = re.compile(r"[\s\"'`=:;,|&()<>{}$]+")
+# A path behind something that a shell fills in: `$PWD/poll.sh`, `$(git rev-parse --show-toplevel)/poll.sh`.
+_FILLED_IN = re.compile(r"(?:\$\w+|[})`])/+([^\s\"'`=:;,|&()<>{}$]+)")
+# `tools/p*.sh`: a pattern in the last part of a path, and more than the signs of a regular expression.
+_WILD = re.compile(r"(?=.*\w\w)(?:[^*?\[/][^*?\[]*/)?[^/]*[*?\[][^/]*")
 _MODULE = re.compile(r"\w+(\.\w+)*")
 _MOST_CHARS = 4096
 
@@ -186,6 +191,9 @@ def _named(text: str, folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
             path = Path(os.path.normpath(place / name))
             yield name, path
             yield name, path / "__main__.py"
+            if _WILD.fullmatch(name):
+                for match in glob.iglob(name, root_dir=place):  # noqa: PTH207 - it answers for any name
+                    yield match, Path(os.path.normpath(place / match))
             if _MODULE.fullmatch(name):
                 module = place / name.replace(".", "/")
                 yield name, module.with_name(f"{module.name}.py")
@@ -197,7 +205,7 @@ def _pieces(text: str) -> list[str]:
         words = shlex.split(text)
     except ValueError:
         words = []
-    return [text, *words, *_BETWEEN.split(text)]
+    return [text, *words, *_BETWEEN.split(text), *_FILLED_IN.findall(text)]
 
 
 # Unlike methods of Path, these answer for names that no file can have.

@@ -85,16 +85,18 @@ def test_numbers_in_two_units_have_no_ratio() -> None:
     assert mixed.reasons == ("base has no number: its unit is s and ms",)
 
 
-def test_rows_that_contradict_each_other_have_no_direction() -> None:
-    a, b = trial(1, {"mode": "a"}, 2.0), trial(2, {"mode": "b"}, 3.0)
+def test_the_rows_of_the_base_state_the_direction() -> None:
+    """Unless they contradict each other; what is measured against them does not say how it is judged."""
 
-    def direction(first: str | None, last: str | None) -> str | None:
-        rows = [with_metric(a, direction=first, name="own"), with_metric(b, direction=last, name="own")]
-        return only(on_axis(rows)).direction
+    def direction(*base: str | None, last: str | None) -> str | None:
+        rows = [
+            with_metric(trial(n, {"mode": "a"}, 2.0), direction=stated, name="own") for n, stated in enumerate(base, 1)
+        ]
+        return only(on_axis([*rows, with_metric(trial(9, {"mode": "b"}, 3.0), direction=last, name="own")])).direction
 
-    assert direction("max", "max") == direction("max", None) == "max"
-    assert direction("max", "min") is None
-    assert direction(None, None) is None
+    assert direction("max", last="max") == direction("max", last=None) == direction("max", last="min") == "max"
+    assert direction("max", "min", last="max") is None
+    assert direction(None, last=None) is direction(None, last="max") is None
 
 
 def test_the_mean_is_over_what_may_be_compared_and_has_a_ratio() -> None:

@@ -98,6 +98,7 @@ def test_a_machine_that_stalls_is_asked_once(
     for words in (("status",), ("list",), ("show", "MOE-000")):
         assert "not asked: box: " in started(*words).err
     assert time.monotonic() - began < 1.5, "none of them has waited"
+    assert started("wait", "--timeout", "2s").err.count("not asked: box: ") == 1, "it is said once"
     box.unlink()
     (folder / "go").touch()
     monkeypatch.setattr("logbook_agent.running.executors.quiet.time.time", lambda: 2e9)

@@ -128,6 +128,30 @@ def test_the_recipe_of_the_base_says_what_is_better(cli: Cli, git: Git, folder: 
     assert "the head changes the recipe speed; the recipe of the base is used" in answer.data["comment"]["text"]
 
 
+VALUE = "float(open('speed.txt').read())"
+STATED = 'import json; print("RESULT_JSON", json.dumps({"metrics": {"work": {"samples": [%s], "direction": "min"}}}))'
+
+
+@pytest.mark.parametrize(
+    ("base", "code", "outcome"),
+    [
+        pytest.param(STATED % VALUE, 1, "regressed", id="which says that less is better"),
+        pytest.param(f"print('METRIC work=%f' % {VALUE})", 0, "unsettled", id="which says nothing"),
+    ],
+)
+def test_what_the_head_prints_does_not_say_what_is_better(
+    cli: Cli, git: Git, folder: Path, tmp_path: Path, base: str, code: int, outcome: str
+) -> None:
+    """Only the rows of the base can."""
+    (folder / "bench.py").write_text(base)
+    commit(git, folder, "speed.txt", "100")
+    git("checkout", "-q", "-b", "pr")
+    (folder / "bench.py").write_text((STATED % VALUE).replace('"min"', '"max"'))
+    commit(git, folder, "speed.txt", "110")
+    answer = ci(cli, tmp_path, "--no-confirm", "--max-pairs", "6", "--", "python3", "bench.py")
+    assert (answer.code, answer.data["outcome"]) == (code, outcome)
+
+
 def test_settings_and_rules_are_those_of_the_base(cli: Cli, git: Git, folder: Path, tmp_path: Path) -> None:
     with_speeds(git, folder, "100", "110")
     rule = '[[secret_rules]]\nid = "gone"\nregex = "step_ms=11[0-9.]+"\n'

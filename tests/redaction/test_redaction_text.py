@@ -68,6 +68,7 @@ SHAPES = [
     ("api_key=" + "0123456789abcdef" * 2 + "01234567", "api_key=[redacted:api-key]"),
     ("  password: hunter2", "  password: [redacted:password]"),
     ("DB_PASSWORD: hunter2 ok", "DB_PASSWORD: $DB_PASSWORD ok"),
+    ("args[password]: hunter22x", "args[password]: [redacted:password]"),
     ("https://me:pw@host/x", "https://[redacted:credentials]@host/x"),
     ("postgres://me:p@ss@host:5432/db", "postgres://[redacted:credentials]@host:5432/db"),
     ("https://abcdefghijklmnop1@host", "https://[redacted:credentials]@host"),
@@ -97,6 +98,8 @@ ORDINARY = [
     "docker://ubuntu:22.04@sha256:0123abcd",
     "author=somebody keyboard=us monkey: 1 secretary=x cache_key=abc bench_pass=forward_backward",
     "----- path=/home/me/x pwd=/home/me GOOGLE_APPLICATION_CREDENTIALS=/home/me/key.json",
+    "T-000 run 1 [secret]: finished in 0.02 s; [token]: dropped 12 of 4096",
+    "ssh_key: ~/.ssh/id_ed25519 top token=\u2581hello token: \u0120world",
     "Hypothesis: per-token routing; SSH_AUTH_SOCK=/tmp/ssh-abc/agent.12",
 ]
 

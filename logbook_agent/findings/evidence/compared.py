@@ -289,10 +289,10 @@ def _missing(found: Numbers) -> str | None:
 
 
 def _direction(pair: Pair, metric: str, declared: Sequence[Metric]) -> Direction | None:
-    """Which way is better: as declared, as the rows say, by the table of known metrics."""
+    """Which way is better: as declared, by the table of known metrics, or as the rows of the base say. What is measured
+    against the base does not say how it is judged."""
     said = metric_named(metric, declared).direction
     if said is not None:
         return said
-    items = (*pair.base.items, *pair.other.items)
-    found = {m.direction for i in items if (m := i.row.metrics.get(metric)) is not None and m.direction}
+    found = {m.direction for i in pair.base.items if (m := i.row.metrics.get(metric)) is not None and m.direction}
     return next(iter(found)) if len(found) == 1 else None

@@ -25,7 +25,7 @@ def why_not(workspace: Workspace, executor: str) -> str | None:
         path = _path(workspace, executor)
         found = json.loads(read_text(path, within=path.parent, limit=_FILE_BYTES)) if path.exists() else {}
         left_s = float(found["until"]) - time.time()
-        return f"{found['why']}; it is asked again in {left_s:.0f} s" if 0 < left_s <= _MOST_S else None
+        return f"{found['why']}; it is asked again within a minute" if 0 < left_s <= _MOST_S else None
     except (LogbookError, ValueError, KeyError, TypeError):
         return None  # it was cut off, or is from another version
 

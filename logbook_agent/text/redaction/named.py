@@ -214,9 +214,12 @@ def _without_closers(value: str) -> str:
 def _is_prose_or_code(text: str, kind: str, head: Match, value: Match) -> bool:
     name, sep = head["name"], head["sep"]
     if ":" in sep and "=" not in sep:
-        # `token: what the router sees`; but a header, a quoted key, a variable or a line of YAML is no prose.
+        # `token: what the router sees`, `[token]: dropped`; but a header, a quoted key, a variable or a line of YAML
+        # is no prose.
         is_alone = MARGIN.fullmatch(text, 0, head.start()) is not None and not text[value.end() :].strip()
-        return not (head["close"] or name.isupper() or "-" in name or is_alone or _is_no_word(kind, value["value"]))
+        return not (
+            head["close"].strip("]") or name.isupper() or "-" in name or is_alone or _is_no_word(kind, value["value"])
+        )
     if sep.strip() != sep and not _is_random(value["value"]):
         return True  # token = tokenizer.next()
     # token=os.environ["TOKEN"], token=read()

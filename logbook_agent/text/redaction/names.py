@@ -72,6 +72,8 @@ _REFERENCE = re.compile(r"\$(?:[A-Za-z_]\w*|\{\{?[^}]*\}{0,2}|\(.*)|%[A-Za-z_]\w
 _PLACEHOLDER = re.compile(r"<[^>]*>?|\{[^}]*\}?|[*.xX…]+|\.\.\.")
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.(\w+)")
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@%+~-]+(?:/[\w.@%+~ -]+)*/?")
+# A path below a home folder; a token of a tokenizer that begins a word.
+_NO_SECRET = ("~/", "\u2581", "\u0120")
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "none", "null", "nil", "unset", "undefined", "auto"})
 # Any secret-looking name has one of these in it.
 NAME_PARTS = ("token", "secret", "pass", "key", "auth", "credential", "jwt", "bearer", "pwd", "pat", "contrasena")
@@ -195,7 +197,7 @@ def is_secret_value(name: str, kind: str, value: str) -> bool:
     attribute = _ATTRIBUTE.fullmatch(value)
     if own == plain or own.endswith("_" + plain) or (attribute is not None and is_secret_name(attribute[1])):
         return False
-    if _QUANTITY.fullmatch(value) is not None:
+    if _QUANTITY.fullmatch(value) is not None or value.startswith(_NO_SECRET):
         return False
     if not is_told_by_its_end(name) and is_secret_name(name) and not _looks_like(kind, value):
         return False
