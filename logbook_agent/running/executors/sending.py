@@ -48,7 +48,7 @@ class Sending:
     ) -> None:
         self._book, self._at_most, self._patience_s = book, at_most, patience_s
         self._executor = executor or executor_named(workspace, name)
-        if isinstance(self._executor, Batch):
+        if isinstance(self._executor, Batch) and len(plans) > 1:
             self._executor.expect()
         # Why they were refused last, and whether a worker may have been started all the same.
         self._error: ToolError | None = None
