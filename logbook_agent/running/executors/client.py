@@ -7,10 +7,10 @@ import os
 import select
 import time
 
-from logbook_agent.model.errors import ToolError
+from logbook_agent.model.errors import LogbookError, ToolError
 from logbook_agent.model.run import Run
 from logbook_agent.running.execution import Display, RunPlan
-from logbook_agent.running.executors.contract import OVER, PIECE_BYTES
+from logbook_agent.running.executors.contract import OVER, PIECE_BYTES, Executor, Followed
 from logbook_agent.running.executors.intake import take_in
 from logbook_agent.running.executors.sending import Sending
 from logbook_agent.running.executors.table import executor_of
@@ -60,7 +60,9 @@ def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: 
     told: set[str | None] = {None}
     while spool.folder.is_dir():
         asked = time.monotonic()
-        followed = executor.follow(spool, offset, wait_s=_WAIT_S)
+        followed = how_far(executor, spool, offset, wait_s=_WAIT_S)
+        if followed is None:
+            continue
         if offset is not None and followed.output:
             offset += len(followed.output)
             display.output("stdout", followed.output)
@@ -84,8 +86,24 @@ def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: 
         if select.select([stops.wakeup], [], [], left_s)[0]:
             stops.clear_wakeup()
         pause_s = min(executor.pace_s, pause_s * _GROWTH)
+    else:
+        # Another command took the run in. The rest of its output is in the log.
+        run = book.reread(run)
+        while offset is not None and (rest := log_piece(workspace, book, run.entry, run.run, offset)):
+            offset += len(rest)
+            display.output("stdout", rest)
     display.done()
     return book.reread(run)
+
+
+def how_far(executor: Executor, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed | None:
+    """What `follow` answers; None if another command took the run in meanwhile, and removed its spool."""
+    try:
+        return executor.follow(spool, offset, wait_s=wait_s)
+    except LogbookError:
+        if spool.folder.is_dir():
+            raise
+        return None
 
 
 def taken_in(workspace: Workspace, book: Book, spool: Spool) -> str | None:
@@ -107,8 +125,9 @@ def log_piece(workspace: Workspace, book: Book, entry_id: str, number: int, offs
     if book.spools() and os.path.lexists(book.run_folder(entry_id, number) / "run.json"):
         run = book.run(entry_id, number)
         spool = book.spool(run)
-        if spool.folder.is_dir() and (found := executor_of(workspace, run).follow(spool, offset).output):
-            return found
+        found = how_far(executor_of(workspace, run), spool, offset) if spool.folder.is_dir() else None
+        if found is not None and found.output:
+            return found.output
     path = book.log_path(entry_id, number)
     if not os.path.lexists(path):
         return b""

@@ -55,8 +55,7 @@ def collected(workspace: Workspace, book: Book) -> Iterator[list[Run]]:
         spools += its
     yield list(ended.values())
     for spool in spools:
-        # Another command may have removed it meanwhile.
-        if spool.folder in ended and spool.folder.is_dir():
+        if spool.folder in ended:
             drop(book, spool)
 
 
@@ -112,11 +111,12 @@ class TakenIn:
 
     @contextlib.contextmanager
     def noting(self, *spools: Spool) -> Iterator[None]:
-        """Keep an error for these spools, of which the others know nothing."""
+        """Keep an error for these spools, of which the others know nothing. A spool that is gone has none: another
+        command took it in meanwhile."""
         try:
             yield
         except LogbookError as error:
-            self.errors.update((spool.folder, error) for spool in spools)
+            self.errors.update((spool.folder, error) for spool in spools if spool.folder.is_dir())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -360,8 +360,12 @@ def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: 
 
 
 def drop(book: Book, spool: Spool) -> None:
-    """Remove a spool. Under another name first: nobody meets half of one."""
+    """Remove a spool, if no other command was quicker. Under another name first: nobody meets half of one."""
     hidden: Path = spool.folder.with_name(f".{spool.folder.name}.taken")
     remove_tree(hidden, within=book.root)
-    move(spool.folder, hidden, within=book.root)
+    try:
+        move(spool.folder, hidden, within=book.root)
+    except StoreError:
+        if spool.folder.is_dir():
+            raise
     remove_tree(hidden, within=book.root)

@@ -15,7 +15,7 @@ from pathlib import Path
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.execution import Display, RunPlan
-from logbook_agent.running.executors.client import told_of
+from logbook_agent.running.executors.client import how_far, told_of
 from logbook_agent.running.executors.contract import OVER, Batch, Executor, Pins, Single, Stage
 from logbook_agent.running.executors.intake import take_in_all
 from logbook_agent.running.executors.making import LOST_AGAIN
@@ -214,7 +214,9 @@ class _Batches:
         going: dict[Path, str | None] = {}
         for run, spool in zip(runs, spools, strict=True):
             if run.exit is None and spool.folder.is_dir():
-                followed = self._executor.follow(spool)
+                followed = how_far(self._executor, spool)
+                if followed is None:
+                    continue
                 if followed.stage not in OVER:
                     going[spool.folder] = followed.trouble
                     continue
