@@ -30,7 +30,8 @@ _MARKER = re.compile(r"<(?=!--[-\s]*logbook)", re.IGNORECASE)
 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _MARGIN = re.compile(PREFIX)
-_AUTOLINK = re.compile(r"<(?:https?://|mailto:)[^\s<>`]*>", re.IGNORECASE)
+# Also one that was broken before.
+_AUTOLINK = re.compile(rf"<(?:https?:{ZERO_WIDTH}?//|mailto:)[^\s<>`]*>", re.IGNORECASE)
 _OURS = re.compile(r"</?(?:details|summary)>")
 _NOT_OURS = re.compile(r"<(?!/?(?:details|summary)>)")
 _BREAK = "<br>"

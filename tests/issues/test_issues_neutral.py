@@ -259,6 +259,7 @@ def test_no_text_is_live(text: str) -> None:
 @example(">- ```")
 @example(">1. ~~~\n>    code")
 @example(">>- ```")
+@example("<https://github.com/o/r/issues/12>")
 def test_a_second_pass_changes_nothing(text: str) -> None:
     for once in (neutral.document(text, [HERE]), neutral.prose(text), neutral.log(text)):
         assert neutral.document(neutral.document(once, [HERE]), [HERE]) == neutral.document(once, [HERE])

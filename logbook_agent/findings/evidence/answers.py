@@ -50,10 +50,10 @@ class Answer:
 
     def mean(self, metric: str) -> tuple[float, int] | None:
         """The geometric mean of a metric's ratios over the pairs whose sides are alike, and how many they are; None
-        when they are fewer than two, or a pair has no ratio. (Geometric: see `tables.compare`.)"""
+        when they are fewer than two, or a pair has no ratio above zero. (Geometric: see `tables.compare`.)"""
         found = [m for line in self.lines for m in line.metrics if m.metric == metric and m.is_alike]
         ratios = [m.ratio for m in found if m.ratio is not None]
-        if len(ratios) < 2 or len(ratios) < len(found):
+        if len(ratios) < 2 or len(ratios) < len(found) or min(ratios) <= 0:
             return None
         return math.exp(math.fsum(map(math.log, ratios)) / len(ratios)), len(ratios)
 
