@@ -88,7 +88,8 @@ def test_every_reader_and_page_bears_any_numbers(
     filled(folder / "logbooks", [(base * often, other * as_often) for (base, often), (other, as_often) in pairs])
     for words in READERS:
         answer = cli(*words.split())
-        assert answer.code in (0, 1), (words, answer)
+        # Of one pair that has no ratio there is no plot, and the command says so.
+        assert answer.code in (0, 1) or "nothing to plot" in answer.out + answer.err, (words, answer)
         assert "Traceback" not in answer.err, (words, answer.err)
 
 
