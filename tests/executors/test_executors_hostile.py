@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ MOST_BYTES = 200 * 2**20
 
 
 @pytest.fixture
-def box(started: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def box(started: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A machine behind a stand-in for ssh, with a run that goes on; the file that says how it answers."""
     mode = tmp_path / "mode"
     (tmp_path / "bin").mkdir()
@@ -56,7 +57,8 @@ def box(started: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         f'python = "{sys.executable}"\n'
     )
     assert started("run", "--detach", "--on", "box", "--", "sh", "-c", "until [ -e go ]; do sleep 0.05; done").code == 0
-    return mode
+    yield mode
+    (folder / "go").touch()
 
 
 # A process counts the memory of the one that it was forked from; this one is small.
