@@ -28,6 +28,8 @@ WORDS = re.compile(rf"{_WORD}(?:[_+/.~-]++{_WORD})*+")
 # The whole key; a sentence may end behind it.
 _REST = re.compile(rf"{_LETTER}*[A-Za-z0-9_-](?:={{1,2}}(?![A-Za-z0-9]))?".encode())
 _PIECE = re.compile(r"[A-Za-z0-9]+")
+# Hexadecimal from its first letter on: EAA1AC5F...
+_DIGEST = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 # Words in the prefix that say what it is.
 _SAYS_SO = re.compile(r"(?:^|[_-])(?:sk|pk|pat|sat|api|apikey|key|token|secret|live|prod|oauth)[_-]")
 # What a key stands in.
@@ -94,6 +96,8 @@ def _is_key(form: int, prefix: str, letters: str) -> bool:
     pieces = _PIECE.findall(letters)
     if form == 0:
         return any(len(piece) >= _LEAST_SHORT for piece in pieces) or WORDS.fullmatch(letters) is None
+    if _DIGEST.fullmatch(prefix + letters) is not None:
+        return False
     least = _LEAST_SHORT if letters == letters.lower() else _LEAST
     return sum(len(p) for p in pieces if len(p) >= 6 and WORDS.fullmatch(p) is None) >= least
 
