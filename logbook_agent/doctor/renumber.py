@@ -46,7 +46,7 @@ def _same_entry(examination: Examination, found: Entry, entry: Entry) -> bool:
         return target is not None and before in target.aliases
 
     pairs = ((getattr(found, name), getattr(entry, name)) for name in RELATIONS)
-    bare: dict[str, Any] = {"id": "", "aliases": (), "comparisons": (), **dict.fromkeys(RELATIONS)}
+    bare: dict[str, Any] = {"id": "", "aliases": (), "contrasts": (), **dict.fromkeys(RELATIONS)}
     return all(leads(now, before) for now, before in pairs) and (
         dataclasses.replace(found, **bare) == dataclasses.replace(entry, **bare)
     )
@@ -89,8 +89,8 @@ def related(entry: Entry, relations: Mapping[str, str]) -> Entry:
         return relations.get(old, old) + reference[len(old) :]
 
     changes: dict[str, Any] = {name: new(getattr(entry, name)) for name in RELATIONS}
-    comparisons = (dataclasses.replace(c, references=tuple(map(renamed, c.references))) for c in entry.comparisons)
-    return dataclasses.replace(entry, comparisons=tuple(comparisons), **changes)
+    contrasts = (dataclasses.replace(c, references=tuple(map(renamed, c.references))) for c in entry.contrasts)
+    return dataclasses.replace(entry, contrasts=tuple(contrasts), **changes)
 
 
 def relate(examination: Examination, ids: Iterable[str], relations: Mapping[str, str]) -> list[str]:

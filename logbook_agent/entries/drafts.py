@@ -115,8 +115,7 @@ def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
     entry_id, warning = book.reserve_id(workspace.owner())
     if warning:
         workspace.warnings.append(warning)
-    asked = tuple(dataclasses.replace(c, references=(entry_id,)) for c in draft.comparisons)
-    entry = dataclasses.replace(draft, id=entry_id, comparisons=asked)
+    entry = dataclasses.replace(draft, id=entry_id)
     book.write_entry(entry)
     return entry
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
+from logbook_agent.model.comparison import Part
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import Locked, ToolError
 from logbook_agent.model.load import busy_text
@@ -63,6 +64,7 @@ class Series:
         config: Mapping[str, Scalar],
         *,
         repeat: int | None = None,
+        part: Part | None = None,
         timeout_s: float | None = None,
         discarded: bool = False,
         always: bool = False,
@@ -81,7 +83,8 @@ class Series:
         plan = RunPlan(
             command=command,
             entry_id=self.entry.id,
-            repeat=repeat,
+            repeat=repeat if part is None else part.pair,
+            part=part,
             discarded=discarded,
             timeout_s=timeout_s,
             config=dict(config),

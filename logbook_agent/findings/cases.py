@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from logbook_agent.model.load import contention_of, is_busy
-from logbook_agent.model.record import WARM_UP, made_again, mended
+from logbook_agent.model.record import WARM_UP, mended
 
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Case
-    from logbook_agent.model.entry import Design
     from logbook_agent.model.record import Record
     from logbook_agent.model.run import Code, Row, Run
 
@@ -32,7 +31,6 @@ def cases(*records: Record) -> list[Case]:
     confirming = {
         (r.id, run): r.entry.recipe.metric or "" for r in records if r.entry.recipe for run in r.confirmations
     }
-    designs = {r.id: designed(r) for r in records if r.entry.design is not None}
     return [
         Case(
             entry=entry,
@@ -48,7 +46,6 @@ def cases(*records: Record) -> list[Case]:
             started=run.started,
             ended=run.ended,
             repeat=run.repeat,
-            design=designs.get(entry, {}).get(run.run),
             busy=is_busy(contention_of(run)),
             contended=run.contention is not None and bool(run.contention.accelerator),
             code=run.code.identity if run.code is not None else None,
@@ -62,17 +59,6 @@ def cases(*records: Record) -> list[Case]:
 def counting(found: Sequence[Case]) -> list[Case]:
     """Without those of warm-ups, which are shown and never counted."""
     return [case for case in found if case.state != WARM_UP]
-
-
-def designed(record: Record) -> dict[int, Design]:
-    """The design by which each run got its place, by the number of the run; none for those that stand outside of it:
-    confirmations, and what was made again later because it had failed."""
-    design = record.entry.design
-    if design is None:
-        return {}
-    runs = [status.run for status in record.runs]
-    outside = record.confirmations | (made_again(runs) if record.entry.recipe is not None else frozenset())
-    return {r.run: design for r in runs if (r.repeat or 0) >= design.since and r.run not in outside}
 
 
 def without_mended(record: Record) -> Record:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from logbook_agent.findings.cases import cases, code_names, short, without_mended
 from logbook_agent.findings.concluded import conclusions
-from logbook_agent.model.entry import Design, Entry, PlannedCommand
+from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.load import machine_text
 from logbook_agent.model.record import WARM_UP, Record, RunStatus
@@ -143,18 +143,17 @@ def config_section(record: Record, table: Table | None) -> str:
     lines += _per_run("devices", [devices_text(r) for r in measured], measured) if measured else []
     lines += [f"machine: {md.escape(busy)}"] if (busy := machine_text(measured)) else []
     lines += _software_lines(measured or runs)
-    lines += _order_lines(record.entry.design)
+    lines += _order_lines(record.entry)
     return md.items(lines) if lines else ""
 
 
-def _order_lines(design: Design | None) -> list[str]:
-    """How the order of the runs was drawn, and what was planned of it."""
-    if design is None:
+def _order_lines(entry: Entry) -> list[str]:
+    """How the order of the runs was drawn, and how many pairs were planned."""
+    if entry.comparison is None:
         return []
-    drawn = "all runs mixed" if design.shuffled else "drawn anew for each round"
-    since = f" from round {design.since} on, in fixed turns before" if design.since > 1 else ""
-    looks = f", with {design.looks} looks" if design.looks > 1 else ""
-    return [f"order: {drawn} by seed {design.seed}{since}; {design.rounds} rounds planned{looks}"]
+    design = entry.comparison.design
+    drawn = "all runs mixed" if design.order == "shuffled" else "drawn for each pair"
+    return [f"order: {drawn} by seed {design.seed}; up to {design.budget_pairs} pairs"]
 
 
 def _per_run(name: str, texts: list[str], runs: Sequence[Run], *, differs: bool = True) -> list[str]:

@@ -59,7 +59,7 @@ def progress_of(entry: Entry, statuses: Sequence[RunStatus], run: Run) -> RunPro
     return RunProgress(
         made=made if total is None else min(made, total),
         total=total,
-        is_at_most=entry.recipe is None and entry.design is not None and entry.design.looks > 1,
+        is_at_most=entry.recipe is None and entry.comparison is not None,
         usual_s=_usual_s([s.run for s in statuses if s.state == "finished"], run),
         parallel=sum(s.state in GOING for s in statuses),
     )

@@ -13,7 +13,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.thread import Mentions, Standing, Summary, Thread, said_by, standings
-from logbook_agent.model.entry import Comparison, Entry, id_number, is_withdrawn, settled
+from logbook_agent.findings.trust import Compared
+from logbook_agent.model.entry import Entry, id_number, is_withdrawn, parse_id, settled
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import only_predicts
@@ -22,14 +23,13 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import marked
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.claims import Claim
+    from logbook_agent.findings.comparison.answers import Answer
+    from logbook_agent.findings.comparison.pairs import Tried
+    from logbook_agent.findings.contrasts.contrast import Contrasted
     from logbook_agent.findings.criteria.evaluate import Facts
     from logbook_agent.findings.predictions.thread import ThreadPredictions
-    from logbook_agent.findings.trust import Answered
     from logbook_agent.model.record import Record
 
-
-_SHOWN_OTHERS = 5
 
 
 def read(workspace: Workspace, book: Book, *, written: Collection[str] = ()) -> Findings:
@@ -49,7 +49,6 @@ class Findings:
         self._entries: dict[str, Entry] = {}
         # Those that were read for their summaries.
         self._records: dict[str, Record] = {}
-        self._kept: dict[str, list[Answered]] = {}
 
     # -- the thread ------------------------------------------------------------------------------
 
@@ -116,32 +115,51 @@ class Findings:
         """What the summaries say together."""
         return Thread(self.header, self.summaries)
 
-    @cached_property
-    def told(self) -> Thread:
-        """The same, with what comparisons found to be no gain among the negative results."""
-        return Thread(self.header, [self.with_verdicts(one) for one in self.summaries])
+    # -- comparisons -----------------------------------------------------------------------------
 
     @cached_property
-    def settled(self) -> list[Claim]:
-        """The settled claims, the strongest first."""
-        from logbook_agent.findings.claims import settled_claims
-
-        return settled_claims(self.book, self.thread)
+    def tried_pairs(self) -> list[Tried]:
+        """The pairs that each entry measured for the comparison that it states, in the order of the entries."""
+        return [s["comparison"] for s in self.summaries if s["comparison"] is not None]
 
     @cached_property
-    def axes(self) -> frozenset[str]:
-        """The config keys that tell where a verdict holds."""
-        from logbook_agent.findings.where import axes_of
+    def answers(self) -> tuple[Answer, ...]:
+        """The answer to every comparison of the thread, in the order of the latest entry of each."""
+        return self._answers(self.tried_pairs)
 
-        return axes_of(Thread(self.book.header, self.summaries))
+    def answer_of(self, entry_id: str) -> Answer | None:
+        """The answer to the comparison that an entry states; None where it states none or has no pair."""
+        return next((a for a in reversed(self.answers) if entry_id in a.entries), None)
+
+    def answer_with(self, record: Record) -> Answer | None:
+        """The answer to the comparison of an entry as its record is now, with the pairs of other entries as they were
+        read."""
+        from logbook_agent.findings.comparison.pairs import tried
+
+        now = tried(record)
+        others = {one["entry"]: one for one in self.tried_pairs}
+        if now is None:
+            return None
+        keys = {s["key"] for s in now["series"]} | {s["asks"] for s in now["series"]}
+        others = {i: t for i, t in others.items() if any({s["key"], s["asks"]} & keys for s in t["series"])}
+        order = sorted({**others, record.id: now}.items(), key=lambda item: parse_id(item[0]) or ("", 0))
+        found = self._answers([one for _, one in order])
+        return next((a for a in reversed(found) if record.id in a.entries), None)
+
+    def _answers(self, pairs: Sequence[Tried]) -> tuple[Answer, ...]:
+        if not pairs:
+            return ()
+        # Statistics are loaded for those that need them.
+        from logbook_agent.findings.comparison.answers import answers
+
+        return answers(pairs, self.book.header.metrics, self.book.said.remember)
 
     @cached_property
     def tried(self) -> list[dict[str, Any]]:
-        """Everything that was tried and did not work out: failures, what was marked, verdicts without a gain."""
-        keeping = [s["id"] for s in self.summaries if s["comparisons"]]
-        return [item for s in self.summaries for item in s["tried"]] + [
-            item for entry_id in keeping for item in self.verdicts(self.entry(entry_id))
-        ]
+        """Everything that was tried and did not work out: failures, what was marked, comparisons without a gain."""
+        from logbook_agent.findings.tried.listed import without_gain
+
+        return [item for s in self.summaries for item in s["tried"]] + without_gain(self.answers)
 
     @property
     def doubts(self) -> list[str]:
@@ -151,18 +169,6 @@ class Findings:
             f"stop criterion {n} {doubt}: logbook criteria --met {n} --evidence ID, or --unmet, judges it again"
             for n, doubt in doubtful
         ]
-
-    def left_out(self, asked: Comparison) -> list[str]:
-        """That other entries ask what is asked of several: which of them are named may be a choice by their results."""
-        question, named = [asked.axis, asked.base_value], {*asked.entries}
-        if asked.axis is None or len(named) < 2:
-            return []
-        others = [s["id"] for s in self.thread.counted if question in s["asks"] and s["id"] not in named]
-        if not others:
-            return []
-        shown = ", ".join(others[:_SHOWN_OTHERS]) + (" ..." if len(others) > _SHOWN_OTHERS else "")
-        asks, is_out = ("asks", "is") if len(others) == 1 else ("ask", "are")
-        return [f"{shown} {asks} the same ({asked.axis} against {asked.base_value}) and {is_out} left out"]
 
     @property
     def baseline_doubts(self) -> list[str]:
@@ -229,17 +235,7 @@ class Findings:
     @cached_property
     def listed(self) -> Thread:
         """The decisions and negative results of the thread, from the files of the entries alone."""
-        said = map(said_by, self._mentions.entries())
-        return Thread(self.book.header, [self.with_verdicts(one) for one in said])
-
-    def with_verdicts(self, summary: Summary) -> Summary:
-        """With what the comparisons that an entry keeps found to be no gain among its negative results."""
-        if not summary["comparisons"]:
-            return summary
-        from logbook_agent.findings.tried.listed import verdict_lines
-
-        verdicts = verdict_lines(self.verdicts(self.entry(summary["id"])))
-        return {**summary, "negative": "; ".join(filter(None, [summary["negative"], *verdicts])) or None}
+        return Thread(self.book.header, list(map(said_by, self._mentions.entries())))
 
     # -- one entry -------------------------------------------------------------------------------
 
@@ -273,34 +269,26 @@ class Findings:
         except StoreError:
             return []  # its damage is told where it is rendered
 
-    def kept(self, entry: Entry) -> list[Answered]:
-        """The comparisons that an entry keeps, with what they come to."""
-        if entry.comparisons and entry.id not in self._kept:
-            from logbook_agent.findings.comparisons.compare import kept
-
-            self._kept[entry.id] = kept(self.book, entry, self._why_unsettled)
-        return self._kept.get(entry.id, [])
-
-    def _why_unsettled(self, entry: Entry) -> str:
-        """Why nothing is settled by a comparison with an entry: it does not count, or is `blocked`; empty where it may
-        be. (`claims.settled_claims` asks the same.)"""
-        if why := self._mentions.standing(entry).why:
-            return why
-        state = self.book.record(entry.id).state
-        return "" if settled(state) else state
-
-    def compared(self, entry: Entry) -> list[str]:
-        """The same as Markdown."""
-        if not entry.comparisons:
+    def contrasts(self, entry: Entry) -> list[Contrasted]:
+        """The rows that an entry shows beside each other."""
+        if not entry.contrasts:
             return []
-        from logbook_agent.findings.comparisons.told import lines
+        from logbook_agent.findings.contrasts.contrast import kept
 
-        return [lines(one, entry.id) for one in self.kept(entry)]
+        return kept(self.book, entry)
 
-    def verdicts(self, entry: Entry) -> list[dict[str, Any]]:
-        """What its comparisons found to be no gain."""
-        if not entry.comparisons:
-            return []
-        from logbook_agent.findings.tried.listed import verdicts
+    def compared(self, entry: Entry) -> Compared:
+        """What the comparison and the contrasts of an entry say, and how far its answer is borne out."""
+        answer = self.answer_of(entry.id) if entry.comparison is not None else None
+        lines: list[str] = []
+        if answer is not None:
+            from logbook_agent.findings.comparison.words import entry_lines
 
-        return verdicts(self.book, entry, self.kept(entry), lambda: self.axes)
+            lines += entry_lines(answer, entry.id)
+        if entry.contrasts:
+            from logbook_agent.findings.contrasts.words import markdown
+
+            lines += [markdown(one, entry.id) for one in self.contrasts(entry)]
+        if answer is None:
+            return Compared(lines=tuple(lines))
+        return Compared(lines=tuple(lines), confidence=answer.confidence, reasons=answer.reasons)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -11,7 +10,7 @@ from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.measured import counted_rows, unit_of
 from logbook_agent.findings.predictions.told import headline as predicted_headline
 from logbook_agent.findings.said import brief_run
-from logbook_agent.findings.trust import Answered, own_answers, trust_of
+from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.errors import UsageError
@@ -53,10 +52,9 @@ def listed(
     return [{key: e[key] for key in LINE} for e in (found[-last:] if last else found)]
 
 
-def line_of(record: Record, header: Header, answered: Sequence[Answered] | None = None) -> dict[str, Any]:
-    """An entry in one line: what it is, how it stands, what came out. `answered` are its `own_answers`, if known."""
-    answered = own_answers(record, header.metrics) if answered is None else answered
-    trust = trust_of(record, header.metrics, answered)
+def line_of(record: Record, header: Header, compared: Compared = NOT_COMPARED) -> dict[str, Any]:
+    """An entry in one line: what it is, how it stands, what came out."""
+    trust = trust_of(record.entry, len(record.runs), compared)
     return {
         "id": record.id,
         "opened": record.entry.opened,
@@ -66,21 +64,19 @@ def line_of(record: Record, header: Header, answered: Sequence[Answered] | None 
         "confidence_text": trust.text if trust is not None else None,
         "title": record.entry.title,
         "runs": len(record.runs),
-        "result": headline(record, header, answered),
+        "result": headline(record, header),
     }
 
 
-def headline(record: Record, header: Header, answered: Sequence[Answered] = ()) -> str | None:
-    """The result in a few words: range of the first metric over the rows and what its comparisons come to, or how it
-    failed."""
+def headline(record: Record, header: Header) -> str | None:
+    """The result in a few words: range of the first metric over the rows, or how it failed."""
     rows = counted_rows(record)
     for name in dict.fromkeys([*(m.name for m in header.metrics), *(n for r in rows for n in r.metrics)]):
         # What a row that failed says of itself is no result.
         good = [m for r in rows if r.failed is None and (m := r.metrics.get(name)) is not None and m.samples]
         if good:
             span = _span(good, metric_named(name, header.metrics))
-            found = f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}"
-            return _cut("; ".join([found, *_verdicts(answered)]), _VERDICTS_CHARS)
+            return f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}"
     if (predicted := predicted_headline(record)) is not None:
         return _cut(predicted, _VERDICTS_CHARS)
     if record.runs:
@@ -110,23 +106,6 @@ def _span(good: Sequence[Measurement], metric: Metric) -> str:
         low, high = (format_value(v, decimals=known(metric.name).decimals) for v in (min(values), max(values)))
         spans.append((low if low == high else f"{low} .. {high}") + (f" {name}" if name else ""))
     return " and ".join(spans)
-
-
-def _verdicts(answered: Sequence[Answered]) -> Iterator[str]:
-    """`none → int8: tflops +5.99%, beneficial`: the first metric of each case, as far as there are few."""
-    if not answered:
-        return
-    # Imported where there are comparisons: most entries keep none.
-    from logbook_agent.findings.comparisons.told import delta_text, verdict_text
-
-    for answer in (a for one in answered for a in one.answers):
-        metrics = [line.metrics[0] for line in answer.lines if line.metrics]
-        if len(metrics) == 1:
-            [m] = metrics
-            yield f"{answer.base} → {answer.other}: {m.metric} {delta_text(m)}, {verdict_text(m)}{m.marked}"
-        elif metrics:
-            counts = Counter(map(verdict_text, metrics))
-            yield f"{answer.base} → {answer.other}: " + ", ".join(f"{n} {word}" for word, n in counts.items())
 
 
 def shown(

@@ -14,7 +14,6 @@ from typing import Any
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.predictions.told import predicted_section
-from logbook_agent.findings.trust import Answered, Trust, borne_out, trust_with
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Metric
 from logbook_agent.model.load import busy_text, contention_of
@@ -29,8 +28,7 @@ LONG, STEP = 1000, 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """The computed texts of an entry with runs (executed commands, config, predictions, results) and how far its claim
-    is borne out.
+    """The computed texts of an entry with runs: executed commands, config, predictions, results.
     `commands` are the first of those executed, and `more_commands` counts the others; `pending` are the places of the
     planned commands that none of these runs executed."""
 
@@ -41,7 +39,6 @@ class Said:
     commands: tuple[facts.Executed, ...]
     more_commands: int
     runs: int
-    borne: Trust
     pending: tuple[int, ...] = ()
 
 
@@ -55,9 +52,7 @@ def first_part(runs: int) -> int:
     return runs - runs % STEP if is_long(runs) else runs
 
 
-def said_of(
-    record: Record, metrics: Sequence[Metric], render: facts.RenderTable, answered: Sequence[Answered] | None = None
-) -> Said:
+def said_of(record: Record, metrics: Sequence[Metric], render: facts.RenderTable) -> Said:
     """What is said of all the runs of a record, in one part."""
     table = facts.table_of(record, metrics) if record.runs else None
     commands = facts.commands_of(record)
@@ -69,7 +64,6 @@ def said_of(
         result=facts.result_section(record, table, render, facts.forecast_notes(record, metrics))
         if record.runs
         else "",
-        borne=borne_out(record, metrics, answered),
         commands=tuple(commands[: facts.SHOWN_COMMANDS]),
         more_commands=max(0, len(commands) - facts.SHOWN_COMMANDS),
         pending=record.pending,
@@ -82,7 +76,7 @@ def with_rest(first: Said, rest: Record, metrics: Sequence[Metric], render: fact
         return first
     numbers = [status.run.run for status in rest.runs]
     which = f"Run {numbers[0]}" if len(numbers) == 1 else f"Runs {numbers[0]} to {numbers[-1]}"
-    more = said_of(rest, metrics, render, ())
+    more = said_of(rest, metrics, render)
     commands, more_commands = _all_commands(first, more)
     return replace(
         first,
@@ -104,11 +98,6 @@ def said_in_parts(record: Record, metrics: Sequence[Metric], render: facts.Rende
         return said_of(record, metrics, render)
     first = said_of(replace(record, runs=record.runs[:count]), metrics, render)
     return with_rest(first, replace(record, runs=record.runs[count:]), metrics, render)
-
-
-def trust_in(record: Record, said: Said) -> Trust | None:
-    """The confidence in an entry, of whose runs this is said."""
-    return trust_with(record.entry, said.runs, said.borne)
 
 
 def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from logbook_agent.findings.best import CaseBest, MetricBest, bests
-from logbook_agent.findings.claims import Claim, claim_text
+from logbook_agent.findings.comparison.answers import Answer
+from logbook_agent.findings.comparison.words import asked, sentences
 from logbook_agent.findings.going import GoingRun, going, going_series
 from logbook_agent.findings.measured import baseline_cases
 from logbook_agent.findings.read import Findings, read
@@ -109,10 +110,10 @@ def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutte
         },
         "baseline": _baseline(header, cut),
         "best": _best(thread, cut),
-        "settled": cut.first("settled", [_claim(c, cut) for c in found.settled]),
+        "answers": cut.last("answers", [_answer_lines(a) for a in found.answers]),
         "decisions": cut.last("decisions", [_told(thread, e, e["decision"], cut) for e in thread.decisions]),
         "negative_results": cut.last(
-            "negative_results", [_told(thread, e, e["negative"], cut) for e in found.told.negative]
+            "negative_results", [_told(thread, e, e["negative"], cut) for e in thread.negative]
         ),
         "entries": {"total": len(entries), **counts},
         "open": {
@@ -223,8 +224,9 @@ def _case(of: MetricBest, best: CaseBest, cut: _Cutter) -> dict[str, Any]:
     }
 
 
-def _claim(claim: Claim, cut: _Cutter) -> dict[str, Any]:
-    return {"entry": claim["entry"], "claim": cut.text(claim_text(claim), at_least=200)}
+def _answer_lines(answer: Answer) -> dict[str, Any]:
+    """The sentences of a comparison, with its entry."""
+    return {"id": answer.entry, "asked": asked(answer), "found": sentences(answer), "confidence": answer.confidence}
 
 
 def _told(thread: Thread, entry: Summary, text: str | None, cut: _Cutter) -> dict[str, Any]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from logbook_agent.findings.claims import claims_of
+from logbook_agent.findings.comparison.pairs import tried
 from logbook_agent.findings.history import histories
-from logbook_agent.findings.measured import counted_rows, measured, row_counts
+from logbook_agent.findings.measured import measured, row_counts
 from logbook_agent.findings.predictions.checked import predicted_facts
 from logbook_agent.findings.reading import line_of
 from logbook_agent.findings.thread import said_by
 from logbook_agent.findings.tried.keys import finished, items_of, keys_of
-from logbook_agent.findings.trust import own_answers
-from logbook_agent.findings.where import values_of
 from logbook_agent.model.entry import settled
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, digest, record_digest
@@ -21,18 +19,17 @@ from logbook_agent.text.markdown import lead, one_line
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
 # Of what is stored: a new number whenever `summary_of` says something else of the same entry.
-FORM = 24
+FORM = 25
 
 
 def summary_of(record: Record, header: Header) -> dict[str, Any]:
     """The line of `list`, what `status` says beyond it, and what the body of an issue does."""
     entry = record.entry
     rows, failed_rows = row_counts(record)
-    answered = own_answers(record, header.metrics)
     said = said_by(entry)
     return {
         **said,
-        **line_of(record, header, answered),
+        **line_of(record, header),
         "decision": None if said["decision"] is None else _lead(said["decision"]) or "",
         "negative": _lead(said["negative"]),
         "interpretation": _text(entry.text("Interpretation")),
@@ -40,7 +37,7 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "next_lead": _lead(record.next_action),
         "settled": settled(record.state),
         "mark": digest(entry.opened)[:4],
-        "claims": claims_of(record.id, (answer for one in answered for answer in one.answers)),
+        "comparison": tried(record),
         "tried": items_of(record),
         "finished": finished(record),
         "keys": keys_of(record),
@@ -48,7 +45,6 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "failed_rows": failed_rows,
         "measured": measured(record, header),
         "history": histories(record, header),
-        "values": values_of(counted_rows(record)),
         **predicted_facts(record),
         "digest": record_digest(record),
     }

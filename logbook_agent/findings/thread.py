@@ -101,19 +101,15 @@ def said_by(entry: Entry) -> dict[str, Any]:
         "title": entry.title,
         **{name: getattr(entry, name) for name in RELATIONS},
         "aliases": list(entry.aliases),
-        "compared_with": [i for c in entry.comparisons for i in c.entries if i != entry.id],
-        "comparisons": len(entry.comparisons),
-        "asks": [[c.axis, c.base_value] for c in entry.comparisons if c.axis is not None and entry.design is not None],
         "decision": entry.text(DECISION) or "" if entry.kind == "decision" else None,
         "negative": entry.text(NEGATIVE_RESULT),
     }
 
 
 def is_listed(entry: Entry) -> bool:
-    """Whether a list of decisions or negative results speaks of an entry, or does with another outcome of a comparison
-    that it keeps."""
+    """Whether a list of decisions or negative results speaks of an entry."""
     said = said_by(entry)
-    return entry.state != VOID and (said["decision"] is not None or bool(said["negative"] or said["comparisons"]))
+    return entry.state != VOID and (said["decision"] is not None or bool(said["negative"]))
 
 
 @dataclass(frozen=True)
@@ -185,7 +181,7 @@ class Thread:
 # A file without any of these says nothing of other entries, and nothing for the lists below a view.
 # (Whoever edits it by hand may put a key in quotes.)
 _RELATIONS = tuple(f"\n{quote}{name}{quote}:" for name in INVERSE for quote in ("", "'", '"'))
-_KEEPS = "\ncomparisons:"
+_KEEPS = "\ncontrasts:"
 _LISTED = (DECISION.casefold(), NEGATIVE_RESULT.casefold())
 
 
@@ -209,10 +205,10 @@ class Mentions:
         return standing_of(entry.id, entry.state or "noted", self._said_of.get(entry.id, ()))
 
     def keepers(self, entry: Entry) -> list[str]:
-        """The entries that keep a comparison with the rows of this one."""
+        """The entries that show rows of this one beside their own."""
         self._read_behind(entry)
         found = [self._parsed(i) for i, text in self._texts.items() if _KEEPS in text and entry.id in text]
-        return [e.id for e in found if e is not None and any(entry.id in c.entries for c in e.comparisons)]
+        return [e.id for e in found if e is not None and any(entry.id in c.entries for c in e.contrasts)]
 
     def entries(self) -> list[Entry]:
         """Every entry that says something of others, or for the lists below a view."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from logbook_agent.model.values import Scalar
+from logbook_agent.model.comparison import Comparison, Contrast
 
 Kind = Literal["experiment", "note", "decision", "incident", "prediction"]
 KINDS: tuple[Kind, ...] = ("experiment", "note", "decision", "incident", "prediction")
@@ -85,10 +85,6 @@ def parse_plot(text: str) -> tuple[str, str | None]:
     return kind, metric.strip() or None
 
 
-# Between two runs that lie further apart, nobody knows what the machine did.
-APART_S = 600.0
-
-
 def is_withdrawn(state: State | None) -> bool:
     """Whether an entry in this state was taken back. (`findings.thread` says what follows from it.)"""
     return state in (VOID, ABANDONED)
@@ -116,8 +112,8 @@ class RecipeUse:
     """The recipe whose plan an entry carries out, so that it can be taken up again.
 
     `file` is set for a recipe that was named by its path, seen from the folder above the root; `sets` are the values
-    that were changed, as typed; `on` is the launcher; `digest` is that of the plan, `runs` how many it has; `metric`
-    says which case is best (None: nothing does, or it was not recorded). `without` are the keys of the recipe's cases
+    that were changed, as typed; `on` is the launcher; `digest` is that of the plan, `runs` how many it has, `seed`
+    draws their order (None: it is fixed); `metric` says which case is best (None: nothing does, or it was not recorded). `without` are the keys of the recipe's cases
     that the plan leaves out, because the entry that this one continues predicts that they cannot win.
     """
 
@@ -128,6 +124,7 @@ class RecipeUse:
     on: str | None = None
     digest: str
     runs: int
+    seed: int | None = None
     metric: str | None = None
     without: tuple[str, ...] = ()
 
@@ -148,65 +145,6 @@ class Predicting:
     implied: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
-    """In which order an entry's runs are made and how many there are to be, as stated before the first of them.
-
-    Each value is run once in a round (a pair, where there are two), in an order that `seed` draws for the round;
-    `shuffled`: all runs are mixed, not only those of a round. Rounds before the number `since` were made in the fixed
-    order AB BA. `rounds` are those planned, `looks` how often their result is looked at, the end included. `plans`:
-    how often more were planned behind what had been looked at, the first plan included.
-    """
-
-    seed: int
-    since: int = 1
-    shuffled: bool = False
-    rounds: int
-    looks: int = 1
-    plans: int = 1
-
-    def __post_init__(self) -> None:
-        for name, value, least in (
-            ("seed", self.seed, 0), ("since", self.since, 1), ("rounds", self.rounds, 1),
-            ("looks", self.looks, 1), ("plans", self.plans, 1),
-        ):  # fmt: skip
-            if value < least:
-                raise ValueError(f"{name} is {value}, expected {least} or more")
-
-    @property
-    def alpha(self) -> float:
-        """The p-value that a claim needs."""
-        from logbook_agent.model.stats.sequential import threshold
-
-        return threshold(self.looks, self.plans)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """A question about measured rows, never the answer: that is computed from the records wherever it is shown.
-
-    `references` are `ID`, `ID/RUN` or `ID:LABEL`: two, of which the first is the base; or with an `axis` any number,
-    whose rows are compared by its values, against `base_value` (None: the first). `allowed` and `implied` are
-    differences that are meant, by name; `metrics` empty means the primary ones; `minimum_effect` is a fraction. Runs
-    that lie more than `apart_s` seconds apart are no pair unless chance drew their order, and are two sittings.
-    """
-
-    references: tuple[str, ...]
-    axis: str | None = None
-    base_value: str | None = None
-    metrics: tuple[str, ...] = ()
-    where: dict[str, Scalar] = field(default_factory=dict)
-    allowed: tuple[str, ...] = ()
-    implied: tuple[str, ...] = ()
-    minimum_effect: float = 0.01
-    apart_s: float = APART_S
-
-    @property
-    def entries(self) -> tuple[str, ...]:
-        """The IDs of the entries whose rows are compared."""
-        return tuple(dict.fromkeys(entry_of(reference) for reference in self.references))
-
-
 def entry_of(reference: str) -> str:
     """The ID in `ID`, `ID/RUN` or `ID:LABEL`."""
     return reference.partition(":")[0].partition("/")[0]
@@ -217,7 +155,8 @@ class Entry:
     """entries/ID.yaml. `state` and `confidence` None mean: follow from the runs. `confidence_reason` is why a person
     states another one.
 
-    `aliases` are IDs this entry had before it was renumbered; commands accept them. `noise`: its runs repeat one
+    `comparison` is the question that its runs answer, with their design; `contrasts` are rows that are shown beside
+    each other. `aliases` are IDs this entry had before it was renumbered; commands accept them. `noise`: its runs repeat one
     command, to tell how far they scatter. `predicting`: what an entry of kind `prediction` predicts. `plots`:
     those that its page shows, as `parse_plot` reads them.
     """
@@ -236,10 +175,10 @@ class Entry:
     aliases: tuple[str, ...] = ()
     commands: tuple[PlannedCommand, ...] = ()
     recipe: RecipeUse | None = None
-    design: Design | None = None
+    comparison: Comparison | None = None
+    contrasts: tuple[Contrast, ...] = ()
     noise: bool = False
     predicting: Predicting | None = None
-    comparisons: tuple[Comparison, ...] = ()
     plots: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
     extra: dict[str, object] = field(default_factory=dict)

@@ -154,14 +154,14 @@ def runs_are_left(entry: Entry, statuses: Sequence[RunStatus]) -> bool:
 
 
 def planned_runs(entry: Entry, runs: Sequence[Run]) -> int | None:
-    """How many runs an entry is to have, by its recipe or its design; None where that was not planned. `runs` are those
-    it has, which tell how many values are compared."""
+    """How many runs an entry is to have at most, by its recipe or its comparison; None where that was not planned.
+    `runs` are those it has, which tell how many cases there are."""
     if entry.recipe is not None:
         return entry.recipe.runs
-    if entry.design is None:
+    if entry.comparison is None:
         return None
-    values = 1 if entry.noise else max(2, len({(run.label, run.argv) for run in runs}))
-    return entry.design.rounds * values
+    cases = {run.part.case for run in runs if run.part is not None}
+    return entry.comparison.design.budget_pairs * len(entry.comparison.question.values) * max(1, len(cases))
 
 
 def is_made(run: Run) -> bool:

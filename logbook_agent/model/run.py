@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from logbook_agent.model.comparison import Part
 from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar as Scalar
 
@@ -224,7 +225,7 @@ class Run:
 
     `rows` are what was measured; `predictions` stand apart, so that nothing takes one for a measurement.
 
-    `discarded`: a warm-up, kept and never counted. `planned` is the place (from 0) of the entry's planned command that
+    `part`: which part it has in the entry's comparison. `discarded`: a warm-up, kept and never counted. `planned` is the place (from 0) of the entry's planned command that
     this run executed. `executor` names what started the worker; None: the tool made the run itself. `job` is what an
     engine or a launcher calls it. `pool`: the name of the machines, this one
     among them, that the user declared equal. `spool`: random name of the run's marker in open/, which is there until
@@ -236,6 +237,7 @@ class Run:
     run: int
     label: str | None = None
     repeat: int | None = None
+    part: Part | None = None
     discarded: bool = False
     planned: int | None = None
     argv: tuple[str, ...]

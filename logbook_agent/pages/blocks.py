@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.predictions.told import NOTHING, Beside
-from logbook_agent.findings.said import Said, said_in_parts, said_of, trust_in, with_rest
+from logbook_agent.findings.said import Said, said_in_parts, said_of, with_rest
 from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.header import Baseline, BaselineMove, Computed, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.units import format_value, known
@@ -41,7 +42,7 @@ class Blocks:
         record: Record,
         *,
         later: Mapping[str, Sequence[str]] = NO_LATER,
-        compared: Sequence[str] = (),
+        compared: Compared = NOT_COMPARED,
         beside: Beside = NOTHING,
         plots: Sequence[str] = (),
         said: Said | None = None,
@@ -49,7 +50,7 @@ class Blocks:
         """The block of an entry. `said` is what its runs say, where it is known; then `record` need not have them."""
         entry = record.entry
         said = said or self.said(record)
-        trust = trust_in(record, said)
+        trust = trust_of(record.entry, said.runs, compared)
         found = sections(record, said, later=later, compared=compared, beside=beside, plots=plots)
         values = {
             "id": entry.id,
@@ -69,7 +70,7 @@ class Blocks:
         record: Record,
         *,
         later: Mapping[str, Sequence[str]] = NO_LATER,
-        compared: Sequence[str] = (),
+        compared: Compared = NOT_COMPARED,
         beside: Beside = NOTHING,
         plots: Sequence[str] = (),
     ) -> tuple[Section, ...]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.predictions.told import NOTHING, Beside
-from logbook_agent.findings.said import Said, trust_in
-from logbook_agent.findings.trust import Trust
+from logbook_agent.findings.said import Said
+from logbook_agent.findings.trust import NOT_COMPARED, Compared, Trust, trust_of
 from logbook_agent.model.entry import (
     CHECKED,
     COMMAND,
@@ -58,7 +58,7 @@ def sections(
     said: Said,
     *,
     later: Mapping[str, Sequence[str]] = NO_LATER,
-    compared: Sequence[str] = (),
+    compared: Compared = NOT_COMPARED,
     beside: Beside = NOTHING,
     plots: Sequence[str] = (),
 ) -> tuple[Section, ...]:
@@ -74,9 +74,9 @@ def sections(
         *_computed(record, said),
         (CHECKED, "computed", items(list(beside.checked))),
         (PREDICTED_BEFORE, "computed", items(list(beside.before))),
-        (COMPARISON, "computed", items(list(compared))),
+        (COMPARISON, "computed", items(list(compared.lines))),
         (PLOTS, "drawn", "\n\n".join(plots)),
-        (CONFIDENCE, "computed", _trust_text(trust_in(record, said))),
+        (CONFIDENCE, "computed", _trust_text(trust_of(record.entry, said.runs, compared))),
     ]
     for label, suffix, text in computed:
         if text:
@@ -103,7 +103,7 @@ def _computed(record: Record, said: Said) -> list[tuple[str, str, str]]:
 
 def _trust_text(trust: Trust | None) -> str:
     """Empty where the word in the heading says it all: one run is exploratory."""
-    return escape(one_line(trust.text)) if trust is not None and (trust.repeated or trust.stated is not None) else ""
+    return escape(one_line(trust.text)) if trust is not None and (trust.reasons or trust.stated is not None) else ""
 
 
 def _rank(label: str) -> int | None:

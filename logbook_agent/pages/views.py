@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
 from logbook_agent.findings.tried.keys import remember
-from logbook_agent.findings.tried.listed import tells_verdicts
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.look import Look, look, said_in
@@ -74,7 +73,7 @@ def _refreshed(
     wanted = changed | (set(found.order) - set(present)) | keepers | found.predictions.touched(changed)
     blocks = Blocks(templates_of(workspace), found.header)
     footer = present[FOOTER].text(text) if FOOTER in present else ""
-    footer_changed = header_changed or tells_verdicts(footer)
+    footer_changed = header_changed
     texts: dict[str, str | None] = {}
     seen: list[Look] = []
     for entry_id in (i for i in found.order if i in wanted):

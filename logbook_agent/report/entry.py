@@ -12,6 +12,7 @@ from logbook_agent.findings.plots.choose import of_entry
 from logbook_agent.findings.predictions.told import Beside
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Summary
+from logbook_agent.findings.trust import Compared
 from logbook_agent.model.entry import COMMAND, CONFIG
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.pages.blocks import Blocks
@@ -57,7 +58,7 @@ def entry_values(
     summary: Summary,
     *,
     later: Mapping[str, Sequence[str]],
-    compared: Sequence[str],
+    compared: Compared,
     beside: Beside,
 ) -> dict[str, Any]:
     """An entry with its parts in the order of the view, and its runs."""

@@ -125,7 +125,7 @@ def _entry(
     compared = findings.compared(entry)
     beside = findings.predictions.beside(entry.id)
     hrefs = [around.log_href(entry.id, run) for run in range(1, summary["runs"] + 1)]
-    told = [later, compared, beside.checked, beside.before, hrefs, entry.id in around.drawn]
+    told = [later, encode(compared), beside.checked, beside.before, hrefs, entry.id in around.drawn]
     key = digest(summary["digest"], *told, about)
     if (before := kept.get(entry.id)) is not None and before[0] == key:
         return before[1], before[2]

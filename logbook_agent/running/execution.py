@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from logbook_agent.model.errors import StoreError
+from logbook_agent.model.comparison import Part
 from logbook_agent.model.run import Contention, Env, Process, Run, Scalar
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.beside import open_runs, with_runs
@@ -51,6 +52,7 @@ class RunPlan:
     command: Command
     entry_id: str
     repeat: int | None = None
+    part: Part | None = None
     discarded: bool = False
     timeout_s: float | None = None
     config: dict[str, Scalar]
@@ -170,6 +172,7 @@ def planned_run(workspace: Workspace, plan: RunPlan, number: int) -> Run:
         spool=new_spool_name(),
         label=command.label,
         repeat=plan.repeat,
+        part=plan.part,
         discarded=plan.discarded,
         planned=command.planned,
         argv=command.argv,

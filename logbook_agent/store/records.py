@@ -253,13 +253,13 @@ def check_entry(entry: Entry) -> None:
             _check(key, target, _is_id, "the ID of an entry, PREFIX-NNN")
     for place, alias in enumerate(entry.aliases):
         _check(f"aliases[{place}]", alias, _is_name, "the ID of an entry, PREFIX-NNN")
-    for place, comparison in enumerate(entry.comparisons):
+    for place, comparison in enumerate(entry.contrasts):
         count = len(comparison.references)
         if count != 2 if comparison.axis is None else count == 0:
             wanted = "two" if comparison.axis is None else "one or more"
-            raise CodecError(f"expected {wanted}, got {count}", f".comparisons[{place}]", ".references")
+            raise CodecError(f"expected {wanted}, got {count}", f".contrasts[{place}]", ".references")
         for target in comparison.references:
-            _check(f"comparisons[{place}].references", entry_named(target), _is_id, "IDs of entries")
+            _check(f"contrasts[{place}].references", entry_named(target), _is_id, "IDs of entries")
     if entry.recipe is not None:
         _check("recipe.name", entry.recipe.name, _is_name, "the name of a recipe")
 

@@ -179,6 +179,14 @@ class SaidIndex:
         """Keep a text in place of the one kept before."""
         self.put_all([(entry_id, key, value)])
 
+    def remember(self, place: str, key: str, make: Callable[[], str]) -> str:
+        """The text that was kept in a place under this key, else the one that `make` gives, which is kept there."""
+        kept = self.get(place, key)
+        if kept is None:
+            kept = make()
+            self.put(place, key, kept)
+        return kept
+
     def put_all(self, rows: Sequence[tuple[str, str, str]]) -> None:
         """The same for many: of each its place, its key and the text."""
         statement = "INSERT OR REPLACE INTO said VALUES (?, ?, ?)"

@@ -1,7 +1,8 @@
-"""`logbook ab`: runs of two values of an axis or more, in pairs, until the verdict is settled or the budget ends."""
+"""`logbook ab`: runs of two values of an axis or more, in pairs, until the comparison is settled or the budget ends."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -9,46 +10,28 @@ from enum import StrEnum
 from typing import Any
 
 from logbook_agent.entries.series import NotCounted, Series, series
-from logbook_agent.findings.comparisons.compare import compare
-from logbook_agent.findings.comparisons.told import data, delta_text, evidence_text
-from logbook_agent.findings.evidence.answers import Answer, Line
-from logbook_agent.findings.evidence.compared import Compared, scatter_of
-from logbook_agent.findings.evidence.forecast import EFFECTS, Forecast, forecast_of
-from logbook_agent.findings.evidence.noise import noise_of
-from logbook_agent.findings.evidence.planning import (
-    FEWEST_PAIRS,
-    is_futile,
-    is_look,
-    pairs_for,
-    pairs_until,
-    smallest_effect,
-)
-from logbook_agent.findings.evidence.verdict import Verdict, percent
-from logbook_agent.model.codec import encode
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answers import Answer, Finding
+from logbook_agent.findings.comparison.power import chance_text, is_hopeless
+from logbook_agent.findings.comparison.rule import LOOKS
+from logbook_agent.findings.read import read
+from logbook_agent.model.comparison import BUDGET_PAIRS, Comparison, Design, Part
 from logbook_agent.model.draw import order_of_round
-from logbook_agent.model.entry import Comparison, Design, Entry
-from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import is_own, run_state
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.model.stats import median
+from logbook_agent.pages.views import refresh
 from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.ab_axis import AbAxis, check_command, in_turns, parse_axis
-from logbook_agent.sweeps.ab_prepare import (
-    AbRequest,
-    asked_of,
-    checked,
-    command,
-    found_or_new,
-    keep,
-    on_terms,
-    planned,
-    rest_of_pilot,
-)
+from logbook_agent.sweeps.ab_axis import AbAxis, check_command, parse_axis
+from logbook_agent.sweeps.ab_prepare import AbRequest, checked, command, found_or_new, with_budget
+from logbook_agent.text.words import assignments
 
-# So many metrics are told in a line of progress, and so many problems of the output.
-_TOLD = 3
+# So many findings are shown in a line of progress, and so many problems of the output.
+_SHOWN = 3
+_STDERR_LINES = 5
 # Where the machine is busy.
 LOAD_ADVICE = "the load affects both sides of a pair, but the pairs will scatter more; wait until it is idle if you can"
 
@@ -57,9 +40,7 @@ class Stop(StrEnum):
     """Why no further pair was run."""
 
     SETTLED = "settled"
-    PRECISE = "precise"
     FUTILE = "futile"
-    PILOT = "pilot"
     PAIRS = "pairs"
     TIME = "time"
     FAILED = "failed"
@@ -70,17 +51,15 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbResult:
-    """The runs just made, and what stands in the entry afterwards. `answers` are empty when there are none."""
+    """The runs just made, and the answer as it stands afterwards; None when no pair is whole. `pairs` are those of the
+    entry."""
 
     series: Series
-    axis: AbAxis
-    asked: Comparison
-    answers: tuple[Answer, ...]
-    design: Design
+    stated: Comparison
+    answer: Answer | None
     pairs: int
     stop: Stop
     why: str
-    forecasts: tuple[Forecast, ...]
 
     def data(self) -> dict[str, Any]:
         made = self.series
@@ -88,26 +67,29 @@ class AbResult:
             "id": made.entry.id,
             "title": made.entry.title,
             "exit_status": made.exit_status,
-            "axis": self.axis.name,
-            "values": list(self.axis.values),
+            "axis": self.stated.question.axis,
+            "values": list(self.stated.question.values),
             "pairs": self.pairs,
-            "design": asdict(self.design),
+            "design": asdict(self.stated.design),
             "ran": len(made.runs),
             "stopped": {"by": self.stop.value, "why": self.why},
-            **data(self.asked, self.answers),
-            "forecast": [encode(f) for f in self.forecasts],
+            "answer": words.data(self.answer) if self.answer is not None else None,
             "view": str(made.book.view_path),
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbCase:
-    """What is run for each value of the axis: `commands` in the order of the values, and the config beside the axis. A
-    run is ended after `timeout_s` (None: never)."""
+    """What is run for each side: `commands` in the order of the sides, and the config beside the axis. A run is ended
+    after `timeout_s` (None: never)."""
 
     commands: tuple[Command, ...]
     config: Mapping[str, Scalar] = field(default_factory=dict)
     timeout_s: float | None = None
+
+    @property
+    def name(self) -> str:
+        return assignments(self.config)
 
 
 def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
@@ -129,263 +111,214 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
 
 
 class Rounds:
-    """Which run comes next, and what is known so far. A pair is one run of each value, however many there are, and of
+    """Which run comes next, and what is known so far. A pair is one run of each side, however many there are, and of
     each case, one case after another."""
 
     def __init__(self, made: Series, request: AbRequest, axis: AbAxis, cases: Sequence[AbCase]) -> None:
-        self._series, self._book, self._entry = made, made.book, made.entry
-        self._request, self._axis, self._cases = request, axis, cases
-        self._made = self._in_order()
-        if request.pilot:
-            self._request = request = rest_of_pilot(request, made.entry.id, self._pairs)
+        self._series, self._book = made, made.book
+        self._request, self._axis = request, axis
+        # A single case needs no name: its command says what it is.
+        self._cases = {case.name if len(cases) > 1 else "": case for case in cases}
+        self._pairs = self._whole_pairs()
+        budget = self._pairs + request.pairs
+        if request.run.entry_id is not None and request.repeat is None and request.max_pairs is None:
+            budget = max(self._stated(made.entry).design.budget_pairs, self._pairs)
+        self._entry = with_budget(made.workspace, made.book, made.entry, budget)
+        self._budget = budget
+        self._before = self._pairs
+        self._thread = read(made.workspace, made.book)
         self._durations_s: list[float] = []
-        self._answers: tuple[Answer, ...] = ()
-        self._design = planned(request, made.entry.design, self._pairs)
+        self._answer: Answer | None = None
         self._began = time.monotonic()
-        before = asked_of(made.workspace, made.entry, axis)
-        self._asked = on_terms(before, request)
-        if self._asked != before or self._design != made.entry.design:
-            self._entry = keep(made.workspace, made.book, made.entry, self._asked, before, self._design)
+        self._forecast = ""
+
+    @staticmethod
+    def _stated(entry: Entry) -> Comparison:
+        if entry.comparison is None:
+            raise AssertionError(f"{entry.id} states no comparison")
+        return entry.comparison
 
     def carry_out(self) -> AbResult:
-        stopped = self._compare() or self._warm_up()
+        stopped = self._look() or self._warm_up()
         while stopped is None:
-            ended, compared = self._pair(), self._compare()
-            stopped = ended or compared
+            ended = self._pair()
+            looked = self._look()
+            stopped = ended or looked
         stop, why = stopped
         if stop is Stop.NOT_COMPARABLE:
             self._series.workspace.warnings.append(why)
+        if self._answer is not None and len(self._answer.entries) > 1:
+            # Earlier entries say that this one goes on with their question.
+            refresh(self._series.workspace, self._book, self._answer.entries)
         return AbResult(
             series=self._series,
-            axis=self._axis,
-            asked=self._asked,
-            answers=self._answers,
-            design=self._design,
+            stated=self._stated(self._entry),
+            answer=self._answer,
             pairs=self._pairs,
             stop=stop,
             why=why,
-            forecasts=tuple(self._forecasts()),
         )
 
-    def _forecasts(self) -> list[Forecast]:
-        """What the pairs say of those that are still to come. The result has been looked at as often as is planned."""
-        if not self._answers:
-            return []
-        record, values = self._book.record(self._entry.id), len(self._axis.values)
-        effects = {*EFFECTS, self._asked.minimum_effect}
+    # -- runs ------------------------------------------------------------------------------------------
+
+    @property
+    def _design(self) -> Design:
+        return self._stated(self._entry).design
+
+    def _finished(self) -> set[tuple[int, str, str]]:
+        """The parts that runs of the entry have had, as pair, case and side."""
+        return {
+            (r.part.pair, r.part.case, r.part.side)
+            for r in self._book.runs(self._series.entry.id)
+            if r.part is not None and not r.discarded and run_state(r, self._book.life) == "finished"
+        }
+
+    def _parts(self, pair: int) -> list[Part]:
+        """The parts of a pair, in the order that the design draws; each case has a draw of its own."""
+        sides = self._stated(self._series.entry).question.values
+        seed = self._stated(self._series.entry).design.seed
         return [
-            forecast_of(record, line, m, answer.other, values=values, effects=effects, before=self._design)
-            for answer, line, m in self._compared
+            Part(pair=pair, side=sides[place], case=name)
+            for number, name in enumerate(self._cases)
+            for place in order_of_round(seed, (pair - 1) * len(self._cases) + number + 1, len(sides))
         ]
 
-    @property
-    def _pairs(self) -> int:
-        """How many pairs of the entry are whole."""
-        return self._made // self._size
-
-    @property
-    def _size(self) -> int:
-        """How many runs a pair has."""
-        return len(self._cases) * len(self._axis.values)
-
-    def _in_order(self) -> int:
-        """How many runs there are to go on from. Raises UsageError when they were not made in the entry's order: what
-        is added could not be judged in pairs."""
-        made = [
-            r
-            for r in self._book.runs(self._entry.id)
-            if run_state(r, self._book.life) == "finished" and not r.discarded and not is_own(r)
-        ]
-        for position, run in enumerate(made):
-            number, case, value = self._next(position, self._entry.design)
-            if self._axis.value_of(run) != self._axis.key(value) or not self._is_of(run, case):
-                raise UsageError(
-                    f"run {run.run} of {self._entry.id} is out of order",
-                    cause=f"pair {number} of an A/B of these values would have {self._axis.name}={value} here",
-                    hint="to start a new entry, leave --id out",
-                )
-        return len(made)
-
-    def _is_of(self, run: Run, case: AbCase) -> bool:
-        """Whether a run is of this case; asked where there are several, whose configs differ."""
-        return len(self._cases) == 1 or case.config.items() <= run.config.items()
-
-    def _next(self, position: int, design: Design | None) -> tuple[int, AbCase, str]:
-        """Pair (from 1), case and value of the run at a position (from 0)."""
-        values = self._axis.values
-        drawn, place = divmod(position, len(values))
-        number, case = divmod(drawn, len(self._cases))
-        order = in_turns(number, len(values))
-        if design is not None and number + 1 >= design.since:
-            # Each case of a pair has a draw of its own.
-            order = order_of_round(design.seed, drawn + 1, len(values))
-        return number + 1, self._cases[case], values[order[place]]
+    def _whole_pairs(self) -> int:
+        """How many pairs of the entry are whole, from the first on."""
+        finished, pair = self._finished(), 1
+        while all((p.pair, p.case, p.side) in finished for p in self._parts(pair)):
+            pair += 1
+        return pair - 1
 
     def _warm_up(self) -> tuple[Stop, str] | None:
         """The pairs that are discarded; what ends the A/B when a run of them did not go well."""
         for number in range(self._request.run.discard):
-            for case in self._cases:
-                for place in in_turns(number, len(case.commands)):
-                    if (ended := self._make(case, self._axis.values[place], discarded=True)) is not None:
-                        return ended
+            for part in self._parts(number + 1):
+                if (ended := self._make(part, discarded=True)) is not None:
+                    return ended
         return None
 
-    def _make(
-        self, case: AbCase, value: str, *, repeat: int | None = None, discarded: bool = False
-    ) -> tuple[Stop, str] | None:
-        """One run of a value; what ends the A/B when it did not go well."""
-        command = case.commands[self._axis.values.index(value)]
-        config = {**case.config, **self._axis.config(value)}
+    def _pair(self) -> tuple[Stop, str] | None:
+        """What is missing of the next pair; what ends the A/B when a run did not go well."""
+        began, finished = time.monotonic(), self._finished()
+        for part in self._parts(self._pairs + 1):
+            if (part.pair, part.case, part.side) not in finished and (ended := self._make(part)) is not None:
+                return ended
+        self._pairs += 1
+        self._durations_s.append(time.monotonic() - began)
+        return None
+
+    def _make(self, part: Part, *, discarded: bool = False) -> tuple[Stop, str] | None:
+        """One run; what ends the A/B when it did not go well."""
+        case = self._cases[part.case]
+        at = self._stated(self._entry).question.values.index(part.side)
+        config = {**case.config, **self._axis.config(self._axis.values[at])}
+        own = None if discarded else part
         try:
-            run = self._series.make(command, config, repeat=repeat, timeout_s=case.timeout_s, discarded=discarded)
+            run = self._series.make(
+                case.commands[at], config, part=own, timeout_s=case.timeout_s, discarded=discarded
+            )
         except NotCounted as error:
-            self._leave_out(repeat, error.message)
+            self._leave_out(own, error.message)
             return Stop.NOT_COUNTED, error.message
         if run is None and self._series.is_interrupted:
             return Stop.INTERRUPTED, self._rest()
         run = run or self._series.runs[-1]  # one that was lost, or never started, ends the A/B as a failure does
         state = run_state(run, self._book.life)
-        if state == "finished":
-            return None
-        code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
-        return Stop.FAILED, f"run {run.run}, {self._axis.name}={value}: {state}{code}"
+        return None if state == "finished" else (Stop.FAILED, _failure(run, state, f"{self._axis.name}={part.side}"))
 
-    def _leave_out(self, pair: int | None, why: str) -> None:
+    def _leave_out(self, part: Part | None, why: str) -> None:
         """Let no run of this pair count."""
         for run in self._book.runs(self._entry.id):
-            if pair is not None and run.repeat == pair and not run.discarded and not is_own(run):
+            if part is not None and run.part is not None and run.part.pair == part.pair and not is_own(run):
                 self._book.write_run(replace(run, discarded=True, problems=(*run.problems, f"left out: {why}")))
 
-    def _pair(self) -> tuple[Stop, str] | None:
-        """What is missing of the next pair; what ends the A/B when a run did not go well."""
-        began, target = time.monotonic(), (self._pairs + 1) * self._size
-        while self._made < target:
-            pair, case, value = self._next(self._made, self._design)
-            if (ended := self._make(case, value, repeat=pair)) is not None:
-                return ended
-            self._made += 1
-        self._durations_s.append(time.monotonic() - began)
-        return None
+    # -- looks -----------------------------------------------------------------------------------------
 
-    def _rest(self) -> str:
-        again = f"the same command with --id {self._entry.id}"
-        if self._request.repeat is not None and not self._request.pilot:
-            again += f" --repeat {self._design.rounds - self._pairs}"
-        return self._series.rest(self._pairs, self._budget, again, what="pairs")
-
-    @property
-    def _budget(self) -> str:
-        """`6`, or `at most 20`."""
-        return f"{'at most ' if self._design.looks > 1 else ''}{self._design.rounds}"
-
-    def _compare(self) -> tuple[Stop, str] | None:
-        """Look at what there is; why this is the end, or None to go on. Before a pair is whole there is nothing."""
+    def _look(self) -> tuple[Stop, str] | None:
+        """Judge what there is; why this is the end, or None to go on. Before a pair is whole there is nothing."""
         if not self._pairs:
             return None
-        try:
-            self._answers = compare(self._book, self._asked).answers
-        except LogbookError as error:
-            self._answers = ()
-            return self._nothing(f"{error.message} ({error.cause})" if error.cause else error.message)
-        metrics = [m for _, _, m in self._compared]
-        if metrics:
-            self._series.display.progress(self._line())
-        if not any(m.ratio is not None for m in metrics):
-            reasons = dict.fromkeys(reason for m in metrics for reason in m.reasons)
-            has_cases = any(a.lines for a in self._answers)
-            nothing = "nothing was measured" if has_cases else "no case has a partner"
-            return self._nothing("; ".join(reasons) or nothing)
-        if self._pairs == FEWEST_PAIRS < self._design.rounds:
-            self._forecast()
-        return (self._looked_at() if self._request.repeat is None else None) or self._spent()
+        self._answer = self._thread.answer_with(self._book.record(self._entry.id))
+        if self._answer is None or not any(f.change is not None for f in self._answer.findings):
+            return self._nothing()
+        if self._durations_s:
+            self._series.display.progress(self._line(self._answer))
+        stopped = self._settled(self._answer) if self._request.repeat is None else None
+        return stopped or self._spent(self._answer)
 
-    def _looked_at(self) -> tuple[Stop, str] | None:
-        """Why the result is good enough, or will never be; asked after the pairs that were stated before the first."""
-        if not is_look(self._pairs, self._design.rounds):
+    def _settled(self, answer: Answer) -> tuple[Stop, str] | None:
+        """Why further pairs would say no more: all goals are settled, by this sitting too, or cannot be."""
+        made = self._pairs - self._before
+        open_ones = [f for f in answer.goals if not f.is_settled]
+        if not open_ones:
+            resumed = self._request.run.entry_id is not None and self._request.max_pairs is None
+            is_replicated = all(f.is_replicated is not None for f in answer.goals)
+            is_first = len(answer.entries) == 1 and not self._before
+            enough = made >= LOOKS[0] and (is_replicated or answer.sittings < 2)
+            return (Stop.SETTLED, "settled") if is_first or resumed or enough else None
+        if answer.pairs not in LOOKS:
             return None
-        width, minimum, metrics = self._request.width, self._asked.minimum_effect, [m for _, _, m in self._compared]
-        if width is not None:
-            precise = all(narrower(m, width) for m in metrics)
-            return (Stop.PRECISE, f"every interval is narrower than {percent(width)}") if precise else None
-        left = [m for m in metrics if not (is_settled(m) or narrower(m, minimum))]
-        if not left:
-            narrow = "every verdict is settled, or its interval is narrower than the minimum effect"
-            return Stop.SETTLED, "every verdict is settled" if all(map(is_settled, metrics)) else narrow
-        if self._request.futility and all(self._futile(m) for m in left):
-            return Stop.FUTILE, f"the budget cannot answer this: {self._needs(left[0])}"
+        left = self._budget - self._pairs
+        bound = math.log1p(answer.question.minimum_effect)
+        if left and all(is_hopeless(f.series, bound=bound, budget=answer.pairs + left) for f in open_ones):
+            why = f"{left} more pairs would settle this in fewer than 5 of 100 cases"
+            return Stop.FUTILE, f"{why}; to go on anyway: {self._again()} --repeat {self._budget}"
         return None
 
-    def _futile(self, m: Compared) -> bool:
-        design, scatter = self._design, scatter_of(m)
-        return scatter is not None and is_futile(self._asked.minimum_effect, scatter, design.rounds, alpha=design.alpha)
-
-    def _needs(self, m: Compared) -> str:
-        """`pairs scatter by 12%: showing an effect of 1% takes about 1,900 pairs; 20 pairs can show one of 9.6%`."""
-        scatter, alpha, rounds = scatter_of(m) or 0.0, self._design.alpha, self._design.rounds
-        minimum, width = self._asked.minimum_effect, self._request.width
-        if width is not None:
-            narrow = pairs_until(width, scatter, alpha=alpha)
-            wanted = f"an interval narrower than {percent(width)}"
-            return f"pairs scatter by {scatter:.2%}: {wanted} takes about {narrow:,} pairs"
-        smallest = percent(round(smallest_effect(rounds, scatter, alpha=alpha), 4))
-        if not minimum:
-            return f"pairs scatter by {scatter:.2%}; {rounds} pairs can show an effect of {smallest}"
-        needed = pairs_for(minimum, scatter, alpha=alpha)
-        needed_text = f"showing an effect of {percent(minimum)} takes about {needed:,} pairs"
-        return f"pairs scatter by {scatter:.2%}: {needed_text}; {rounds} pairs can show one of {smallest}"
-
-    def _forecast(self) -> None:
-        """What the first pairs say of how many it takes, from how far they scatter."""
-        told = [f"{m.metric}: {self._needs(m)}" for _, _, m in self._compared if scatter_of(m) is not None]
-        if told:
-            self._series.display.progress(f"forecast after {self._pairs} pairs: {'; '.join(told[:_TOLD])}")
-
-    def _nothing(self, why: str) -> tuple[Stop, str]:
-        """With what was wrong with the output: a value that is no number (NaN) was measured in vain."""
-        problems = dict.fromkeys(p for run in self._book.runs(self._entry.id) for p in run.problems)
-        shown = "".join(f"; {problem}" for problem in list(problems)[:_TOLD])
-        return Stop.NOT_COMPARABLE, f"nothing can be compared: {why}{shown}"
-
-    @property
-    def _compared(self) -> list[tuple[Answer, Line, Compared]]:
-        """Every metric of every case, for each value beside the base."""
-        return [(answer, line, metric) for answer in self._answers for line in answer.lines for metric in line.metrics]
-
-    def _spent(self) -> tuple[Stop, str] | None:
+    def _spent(self, answer: Answer) -> tuple[Stop, str] | None:
         """Whether the budget is: a pair that would probably not end in time is not begun."""
-        width, limit_s = self._request.width, self._request.max_time_s
-        if self._request.pilot and self._pairs >= FEWEST_PAIRS:
-            more = f"--id {self._entry.id} --max-pairs N (N: pairs to add)"
-            return Stop.PILOT, f"the pilot is over; to go on: the same command without --pilot, with {more}"
-        if self._pairs >= self._design.rounds:
-            left = f", and an interval is not narrower than {percent(width)} yet" if width is not None else ""
-            made = len(self._durations_s)
-            return Stop.PAIRS, f"{made} pair{'s' if made != 1 else ''} run as planned{left}"
+        if self._pairs >= self._budget:
+            made = self._pairs - self._before
+            more = "" if answer.is_settled else f"; to go on: {self._again()} --max-pairs {BUDGET_PAIRS}"
+            return Stop.PAIRS, f"{made} pair{'s' * (made != 1)} made{more}"
+        limit_s = self._request.max_time_s
         if limit_s is None or not self._durations_s:
             return None
         is_over = time.monotonic() - self._began + median(self._durations_s) > limit_s
         return (Stop.TIME, f"another pair would not end within {limit_s:g} s") if is_over else None
 
-    def _line(self) -> str:
-        """`pair 3 of at most 20: tflops +5.98% (+5.68% to +6.29%, 3 pairs, order effect +0.02%)`."""
-        noise = noise_of(self._answers)
-        told = [
-            (f"{a.other}: " if len(self._answers) > 1 else "")
-            + f"{m.metric} {delta_text(m)} ({evidence_text(m, noise)})"
-            + (", verdict withheld" if m.withheld_by else "")
-            for a, _, m in self._compared
-        ]
-        more = f"; and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
-        return f"pair {self._pairs} of {self._budget}: {'; '.join(told[:_TOLD])}{more}"
+    def _again(self) -> str:
+        return f"the same command with --id {self._entry.id}"
+
+    def _rest(self) -> str:
+        again = self._again()
+        if self._request.repeat is not None:
+            again += f" --repeat {self._budget - self._pairs}"
+        return self._series.rest(self._pairs, self._budget_text, again, what="pairs")
+
+    @property
+    def _budget_text(self) -> str:
+        """`6`, or `at most 20`."""
+        return f"{'' if self._request.repeat is not None else 'at most '}{self._budget}"
+
+    def _nothing(self) -> tuple[Stop, str]:
+        """Why no pair counts, with what was wrong with the output."""
+        found = self._answer.findings if self._answer is not None else ()
+        why = list(dict.fromkeys(reason for f in found for reason in f.left_out)) or ["nothing was measured"]
+        problems = dict.fromkeys(p for run in self._book.runs(self._entry.id) for p in run.problems)
+        return Stop.NOT_COMPARABLE, "; ".join([f"nothing can be compared: {why[0]}", *list(problems)[:_SHOWN]])
+
+    def _line(self, answer: Answer) -> str:
+        """`pair 8 of at most 20: tflops +5.98% (95%: 5.7 to 6.3%), settled; 20 pairs settle it in 83 of 100 cases`."""
+        shown = [words.progress(f) for f in answer.goals[:_SHOWN]]
+        more = len(answer.goals) - _SHOWN
+        parts = ["; ".join(shown) + (f"; and {more} more" if more > 0 else "")]
+        open_ones = [f for f in answer.goals if not f.is_settled]
+        if open_ones and answer.pairs in LOOKS:
+            text = self._chance(open_ones[0], answer)
+            parts += [text] if text != self._forecast else []
+            self._forecast = text
+        return f"pair {self._pairs} of {self._budget_text}: {'; '.join(parts)}"
+
+    def _chance(self, finding: Finding, answer: Answer) -> str:
+        budget = answer.pairs + self._budget - self._pairs
+        return chance_text(finding.series, bound=math.log1p(answer.question.minimum_effect), budget=budget)
 
 
-def narrower(m: Compared, width: float) -> bool:
-    """Whether the interval of a metric is narrower than this, from end to end."""
-    effect = m.judgement.effect if m.judgement is not None else None
-    return effect is not None and effect.interval is not None and effect.interval.width < width
+def _failure(run: Run, state: str, which: str) -> str:
+    """Which run failed and how, with its last lines of stderr."""
+    code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
+    tail = run.output.error_tail[-_STDERR_LINES:] if run.output is not None else ()
+    return "\n".join([f"run {run.run}, {which}: {state}{code}", *(f"  {line}" for line in tail)])
 
-
-def is_settled(m: Compared) -> bool:
-    """Whether its verdict is one that nothing withholds."""
-    judged = m.judgement
-    return judged is not None and not m.withheld_by and judged.verdict is not Verdict.INCONCLUSIVE

@@ -38,9 +38,9 @@ class AbAxis:
         return axis_option(self.name, self.values)
 
     @property
-    def base(self) -> str:
-        """The base's value as a comparison names it."""
-        return self.key(self.values[0])
+    def keys(self) -> tuple[str, ...]:
+        """The values as a comparison names its sides, the base first."""
+        return tuple(map(self.key, self.values))
 
     def config(self, value: str) -> dict[str, Scalar]:
         """What a run with this value has in its config; a variable is a fact of its own."""
@@ -163,12 +163,6 @@ def _with_place(axis: AbAxis, command: Sequence[str]) -> list[str]:
             words[at + 1] = _ANY
             return words
     return [*words, f"--{axis.name.replace('_', '-')}", _ANY]
-
-
-def in_turns(number: int, count: int) -> list[int]:
-    """The order of the values (from 0) in a round (from 0) of an A/B without a design: A B, B A, A B ...; A B C, C B
-    A."""
-    return list(range(count)) if number % 2 == 0 else list(reversed(range(count)))
 
 
 def described(axis: AbAxis) -> str:

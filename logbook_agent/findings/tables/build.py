@@ -12,7 +12,7 @@ from logbook_agent.findings.tables.difference import difference
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, listed, show, varies
 from logbook_agent.findings.tables.grid import check_pivot, choose_values, lay_cells
 from logbook_agent.findings.tables.metrics import choose
-from logbook_agent.findings.tables.notes import cell_notes, noise_notes, order_notes
+from logbook_agent.findings.tables.notes import cell_notes
 from logbook_agent.findings.tables.spec import Case, Column, Table, TableSpec
 from logbook_agent.findings.tables.strips import Strip, axis_strip, failure_strips, metric_strips, sample_strips
 from logbook_agent.model.errors import UsageError
@@ -52,8 +52,6 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
         strips += sample_strips(grid, metrics)
     comparisons = [s.comparison for s in strips if s.comparison is not None]
     notes = [*warm_up_notes, *value_notes, *layout.notes, *metric_notes, *cell_notes(frame, layout, grid, metrics)]
-    notes += noise_notes(comparisons, grid, [m for m in metrics if m.comparable])
-    notes += order_notes(comparisons, grid, spec.pivot)
     if spec.means:
         notes += mean_notes(comparisons)
     if spec.difference is not None:

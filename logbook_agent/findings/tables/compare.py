@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from logbook_agent.findings.tables.reading import Reading
 from logbook_agent.model.units import format_delta
 
-if TYPE_CHECKING:
-    from logbook_agent.model.stats.noise import Floor
-
 Kind = Literal["delta", "ratio"]
 BASE = "base"
-IN_NOISE = "~"
 
 Readings = Sequence[Reading | None]
 
@@ -24,20 +20,18 @@ Readings = Sequence[Reading | None]
 class ColumnComparison:
     """One column of deltas or ratios: last / base for each row, None where it cannot be said.
 
-    `base_row` is the row that the others are compared with, when rows are compared and not columns. `noisy` are the
-    rows whose quotient is within the noise of repeats.
+    `base_row` is the row that the others are compared with, when rows are compared and not columns.
     """
 
     name: str
     kind: Kind
     quotients: tuple[float | None, ...]
     base_row: int | None = None
-    noisy: frozenset[int] = frozenset()
 
     def text(self, row: int) -> str:
         if row == self.base_row:
             return BASE
-        return self.format(self.quotients[row]) + (f" {IN_NOISE}" if row in self.noisy else "")
+        return self.format(self.quotients[row])
 
     def format(self, quotient: float | None) -> str:
         """`+7.50%` for a delta, `1.08x` for a ratio, `?` for what cannot be said."""
@@ -57,33 +51,10 @@ class ColumnComparison:
         return [q for row, q in enumerate(self.quotients) if row != self.base_row]
 
 
-def compared(
-    name: str, kind: Kind, base: Readings, last: Readings, floor: Floor | None, *, base_row: int | None = None
-) -> ColumnComparison:
-    """The second column against the first, row by row. `floor` is the noise floor of the metric, where it is known."""
+def compared(name: str, kind: Kind, base: Readings, last: Readings, *, base_row: int | None = None) -> ColumnComparison:
+    """The second column against the first, row by row."""
     quotients = tuple(quotient(a, b) for a, b in zip(base, last, strict=True))
-    noisy = _noisy(quotients, base, last, floor)
-    return ColumnComparison(name=name, kind=kind, quotients=quotients, base_row=base_row, noisy=noisy)
-
-
-def floor_of(readings: Sequence[Reading | None]) -> Floor | None:
-    """The noise floor of a metric, pooled over the cells that hold several runs; None where none does."""
-    from logbook_agent.model.stats.noise import noise_floor, pooled_floor
-
-    floors = [(noise_floor([[m] for m in r.medians]), len(r.medians)) for r in readings if r is not None]
-    return pooled_floor([(floor, runs) for floor, runs in floors if floor is not None])
-
-
-def _noisy(quotients: Sequence[float | None], base: Readings, last: Readings, floor: Floor | None) -> frozenset[int]:
-    if floor is None:
-        return frozenset()
-    from logbook_agent.model.stats.noise import within_noise
-
-    return frozenset(
-        row
-        for row, (q, a, b) in enumerate(zip(quotients, base, last, strict=True))
-        if q is not None and a and b and within_noise(q, floor, len(a.medians), len(b.medians))
-    )
+    return ColumnComparison(name=name, kind=kind, quotients=quotients, base_row=base_row)
 
 
 def quotient(base: Reading | None, last: Reading | None) -> float | None:

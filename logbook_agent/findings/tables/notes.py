@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
-from logbook_agent.findings.evidence.layout import SOUND, WHY, Lay, PlacedRun, layout
 from logbook_agent.findings.levels import level_in
 from logbook_agent.findings.tables.axes import Layout, blocked_by
-from logbook_agent.findings.tables.compare import IN_NOISE, ColumnComparison, floor_of
-from logbook_agent.findings.tables.frame import Frame, Item, RunKey, show
+from logbook_agent.findings.tables.frame import Frame, show
 from logbook_agent.findings.tables.grid import Grid
 from logbook_agent.findings.tables.metrics import MetricColumn
 from logbook_agent.findings.tables.reading import Reading
@@ -25,47 +22,6 @@ def cell_notes(frame: Frame, layout: Layout, grid: Grid, metrics: Sequence[Metri
     if unknown:
         notes.append(f"{_count(unknown, 'value')} not reported (?)")
     return notes + _missing(frame, layout, grid)
-
-
-def noise_notes(comparisons: Sequence[ColumnComparison], grid: Grid, metrics: Sequence[MetricColumn]) -> list[str]:
-    """What the mark of a delta means, and how large the noise is that it speaks of."""
-    if not any(c.noisy for c in comparisons):
-        return []
-    floors = {m.name: floor_of([r for column in grid.readings(m.name) for r in column]) for m in metrics}
-    told = ", ".join(f"{floor.part:.2%} in {name}" for name, floor in floors.items() if floor is not None)
-    return [f"{IN_NOISE} within the noise: runs of one cell scatter by {told}"]
-
-
-def order_notes(comparisons: Sequence[ColumnComparison], grid: Grid, pivot: str | None) -> list[str]:
-    """That the machine's own changes may look like what a column of deltas shows, where the runs of two cells, several
-    of each, lay so that no verdict would be given."""
-    if not comparisons:
-        return []
-    if any(c.base_row is not None for c in comparisons):
-        pairs = [((0, 0), (row, 0)) for row in range(1, len(grid.rows))]
-    else:
-        columns = [c for c in range(len(grid.pivots)) if c != grid.base]
-        pairs = [((row, grid.base), (row, column)) for row in range(len(grid.rows)) for column in columns]
-    sides = [(grid.cells[a], grid.cells[b]) for a, b in pairs if a in grid.cells and b in grid.cells]
-    several = [(a, b) for a, b in sides if min(len(_runs(a)), len(_runs(b))) > 1]
-    why = Counter(WHY[lay] for a, b in several if (lay := _lay(a, b)) not in SOUND)
-    if not why:
-        return []
-    settle = f"logbook ab --axis {pivot}=A,B -- COMMAND" if pivot is not None else "logbook ab"
-    told = [f"{reason} ({count} of {_count(len(several), 'comparison')})" for reason, count in why.items()]
-    return [
-        f"not settled: {'; '.join(told)}, so a drift of the machine would look like an effect; to settle it: {settle}"
-    ]
-
-
-def _runs(items: Sequence[Item]) -> set[RunKey]:
-    return {item.run for item in items}
-
-
-def _lay(base: Sequence[Item], other: Sequence[Item]) -> Lay:
-    sides = [{item.run: item.case for item in items} for items in (base, other)]
-    placed = [[PlacedRun(k, c.ended, c.repeat, c.design, c.picked) for k, c in sorted(side.items())] for side in sides]
-    return layout(placed[0], placed[1]).lay
 
 
 def _samples(readings: Sequence[Reading]) -> list[str]:

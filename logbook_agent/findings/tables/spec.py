@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from logbook_agent.model.entry import Design
 from logbook_agent.model.run import Row, Scalar
 
 
@@ -21,8 +20,7 @@ class Case:
     whatever its name; `contended`: others held an accelerator
     when it started, as far as that was seen; `busy`: the machine was, by `model.load` (None: not told). `confirms`: it
     is a fresh run of the case that came out best of a sweep by this metric (empty: not known which; None: it is none).
-    `repeat` is the round it was made in, and `design` says how its place in the round was drawn; None: it was not.
-    `picked`: its run was named, and others of the same case were not.
+    `repeat` is the round it was made in.
     """
 
     entry: str
@@ -36,12 +34,10 @@ class Case:
     started: str = ""
     ended: str | None = None
     repeat: int | None = None
-    design: Design | None = None
     contended: bool = False
     busy: bool | None = None
     code: str | None = None
     confirms: str | None = None
-    picked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

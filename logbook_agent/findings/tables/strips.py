@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.tables.compare import ColumnComparison, Kind, compared, floor_of
+from logbook_agent.findings.tables.compare import ColumnComparison, Kind, compared
 from logbook_agent.findings.tables.frame import is_number, show
 from logbook_agent.findings.tables.grid import Grid
 from logbook_agent.findings.tables.metrics import MetricColumn, cell_texts, heading
@@ -78,11 +78,10 @@ def _comparisons(
         return []
     kinds: list[Kind] = ["delta"] if spec.delta else []
     kinds += ["ratio"] if spec.ratio else []
-    floor = floor_of([r for column in readings for r in column]) if kinds else None
     if spec.pivot is None:
         own = readings[0]
         first = [own[0]] * len(own)
-        return [compared(f"{kind} {metric.label}", kind, first, own, floor, base_row=0) for kind in kinds]
+        return [compared(f"{kind} {metric.label}", kind, first, own, base_row=0) for kind in kinds]
     found = []
     others = [c for c in range(len(grid.pivots)) if c != grid.base]
     for kind in kinds:
@@ -92,7 +91,7 @@ def _comparisons(
                 name = f"{metric.label} {grid.pivots[c]}/{grid.pivots[grid.base]}"
             else:
                 name = f"delta {metric.label}" + (_at(grid, grid.pivots[c]) if spec.each else "")
-            found.append(compared(name, kind, readings[grid.base], readings[c], floor))
+            found.append(compared(name, kind, readings[grid.base], readings[c]))
     return found
 
 

@@ -59,7 +59,7 @@ def keys_of(record: Record) -> list[tuple[str, int]]:
     found = {command_key(c): 1 for c in planned_commands(record)} if marked else {}
     for run in _counting(record):
         found[command_key(run.command)] = int(marked or (is_made(run) and has_failed(run)))
-    found.update({COMPARED + i: 0 for c in record.entry.comparisons for i in c.entries})
+    found.update({COMPARED + i: 0 for c in record.entry.contrasts for i in c.entries})
     if any(status.run.predictions for status in record.runs):
         found[PREDICTS] = 0
     return list(found.items())

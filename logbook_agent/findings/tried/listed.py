@@ -3,73 +3,49 @@ all of it in words, for the list, for the view and the issue, and when it is tri
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from logbook_agent.findings.comparison.answers import Outcome
 from logbook_agent.findings.thread import Summary
-from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key, item_of
-from logbook_agent.findings.trust import Answered
-from logbook_agent.findings.where import case_told, shared
-from logbook_agent.model.entry import VOID, Entry, is_withdrawn
+from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key
+from logbook_agent.model.entry import is_withdrawn
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
-from logbook_agent.text import markdown as md
 from logbook_agent.text.commands.flags import normal_name
 from logbook_agent.text.near import choice
-from logbook_agent.text.words import assignments
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.evidence.answers import Answer
-    from logbook_agent.model.run import Run
-    from logbook_agent.store.book import Book
+    from logbook_agent.findings.comparison.answers import Answer
 
 KINDS = (VERDICT, FAILURE, MARKED)
 
 
-def verdicts(book: Book, entry: Entry, kept: Sequence[Answered], axes: Callable[[], Collection[str]]) -> list[Item]:
-    """What the comparisons that an entry keeps found to be no gain: verdicts `regressive` and `neutral`, as they
-    stand now, each about the configuration on the other side; none from a comparison with an entry that does
-    not count. `axes`: the config keys that tell where one holds, asked for where there is one."""
+def without_gain(answers: Sequence[Answer]) -> list[Item]:
+    """The goals of comparisons that came out worse or without a difference."""
+    from logbook_agent.findings.comparison.words import change_text, sentence
 
-    @functools.cache
-    def run_of(entry_id: str, number: int) -> Run:
-        [run] = book.runs(entry_id, stamps=book.run_stamps(entry_id, [number]))
-        return run
-
-    standing = [one for one in kept if entry.state != VOID and not one.uncounted]
-    return [item for one in standing for answer in one.answers for item in _negative(entry.id, answer, run_of, axes)]
-
-
-def _negative(
-    kept_with: str, answer: Answer, run_of: Callable[[str, int], Run], axes: Callable[[], Collection[str]]
-) -> Iterator[Item]:
-    from logbook_agent.findings.comparisons.told import delta_text, interval_text
-    from logbook_agent.findings.evidence.verdict import Verdict
-
-    for line in answer.lines:
-        for m in line.metrics:
-            if m.withheld_by or m.judgement is None:
-                continue
-            if m.judgement.verdict not in (Verdict.REGRESSIVE, Verdict.NEUTRAL):
-                continue
-            reason = f"{m.metric} {delta_text(m)}" + (f" ({t})" if (t := interval_text(m)) else "")
-            reason += m.marked
-            cases = [item.case for item in sorted(line.pair.other.items, key=lambda item: item.run)]
-            last = cases[-1]
-            yield {
-                **item_of(run_of(last.entry, last.run), last.row, VERDICT, m.judgement.verdict.value, reason),
-                "runs": sorted({case.run for case in cases if case.entry == last.entry}),
-                "metric": m.metric,
-                "delta": None if m.ratio is None else m.ratio - 1,
-                "against": answer.base,
-                "base": answer.base,
-                "other": answer.other,
-                "axis": answer.axis,
-                "case": case_told(line.pair.case, shared(answer, line.pair), axes()),
-                "of_cases": len(answer.lines),
-                "kept_with": kept_with,
-            }
+    return [
+        {
+            "kind": VERDICT,
+            "entry": answer.entry,
+            "run": None,
+            "runs": [],
+            "at": answer.last,
+            "command": [],
+            "config": {**f.case, answer.question.axis: f.side},
+            "outcome": f.outcome.value,
+            "reason": sentence(answer, f),
+            "metric": f.metric,
+            "delta": f.change,
+            "change": change_text(f),
+            "against": answer.question.base,
+            "axis": answer.question.axis,
+        }
+        for answer in answers
+        for f in answer.goals
+        if f.outcome in (Outcome.WORSE, Outcome.NO_DIFFERENCE)
+    ]
 
 
 # -- the list ----------------------------------------------------------------------------------------
@@ -140,16 +116,12 @@ def _check(items: Sequence[Item], outcome: str | None, where: Mapping[str, str],
 
 
 _SHOWN_CHARACTERS = 100
-_NO_GAIN = ("neutral", "regressive")
-# Verdicts of one comparison that the view and the issue tell one by one; more are told together.
-_SHOWN_VERDICTS = 3
 
 
 def outcome_text(item: Item) -> str:
     """`out_of_memory`, `failed: exit code 1: ...`, `regressive: tflops -4.98% (...) against none`."""
     why = f": {item['reason']}" if item["reason"] else ""
-    against = f" against {item['against']}" if item.get("against") else ""
-    return f"{item['outcome']}{why}{against}"
+    return f"{item['outcome']}{why}"
 
 
 def outcomes_text(items: Sequence[Item]) -> str:
@@ -157,7 +129,7 @@ def outcomes_text(items: Sequence[Item]) -> str:
     found = []
     for kind, noun in ((FAILURE, "failure"), (VERDICT, "verdict")):
         # A loss says more than a difference that is too small to matter.
-        own = sorted((i for i in items if i["kind"] == kind), key=lambda i: bool(i["outcome"] == "neutral"))
+        own = sorted((i for i in items if i["kind"] == kind), key=lambda i: bool(i["outcome"] == Outcome.NO_DIFFERENCE))
         more = f" and {len(own) - 1} more {noun}{'s' * (len(own) > 2)}" if len(own) > 1 else ""
         found += [outcome_text(item) + more for item in own[:1]]
     return "; ".join(found or map(outcome_text, items))
@@ -170,32 +142,3 @@ def where_text(item: Item) -> str:
         return str(item["entry"])
     shown = ", ".join(map(str, runs if len(runs) <= 5 else [*runs[:2], "…", *runs[-2:]]))
     return f"{item['entry']} run{'s' * (len(runs) > 1)} {shown}"
-
-
-def verdict_lines(found: Sequence[Item]) -> list[str]:
-    """What the comparisons of one entry found to be no gain, as Markdown: each case, or many of them in one line."""
-    groups: dict[tuple[Any, ...], list[Item]] = {}
-    for item in found:
-        key = (item["axis"], item["base"], item["other"], item["metric"], item["outcome"])
-        groups.setdefault(key, []).append(item)
-    lines = []
-    for (axis, base, other, metric, outcome), items in groups.items():
-        sides = md.escape(f"{base} → {other}")
-        subject = f"{md.inline_code(axis)} {sides}" if axis is not None else sides
-        if len(items) <= _SHOWN_VERDICTS:
-            lines += [f"{subject}{_case(item)}: {outcome}, {md.escape(item['reason'])}" for item in items]
-        else:
-            deltas = [item["delta"] for item in items if item["delta"] is not None]
-            span = f"{md.escape(metric)} {min(deltas):+.2%} to {max(deltas):+.2%}"
-            lines.append(f"{subject}: {outcome} in {len(items)} of {items[0]['of_cases']} cases, {span}")
-    return lines
-
-
-def tells_verdicts(text: str) -> bool:
-    """Whether a text may have lines of verdicts in it: where these hold follows from the rows of all entries."""
-    return any(f": {word}" in text for word in _NO_GAIN)
-
-
-def _case(item: Item) -> str:
-    case = assignments(item["case"])
-    return f", {md.inline_code(md.cut_line(case, _SHOWN_CHARACTERS))}" if case else ""

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from logbook_agent.findings.predictions.told import NOTHING, Beside
+from logbook_agent.findings.trust import NOT_COMPARED, Compared
 from logbook_agent.issue.told.entries import KnownRuns, commit_url, entry_values, known_runs, snapshot_values
 from logbook_agent.issue.told.texts import escape, is_address, share, shown, title_start
 from logbook_agent.issue.told.values import IssueValues
@@ -67,7 +68,7 @@ class IssueDocuments:
         records: Sequence[Record],
         later: Mapping[str, Mapping[str, Sequence[str]]],
         room: int,
-        compared: Mapping[str, Sequence[str]] = _NOTHING,
+        compared: Mapping[str, Compared] = _NOTHING,
         known: Mapping[str, KnownRuns] = _NOTHING,
         beside: Mapping[str, Beside] = _NOTHING,
         plots: Mapping[str, Sequence[NamedPlot]] = _NOTHING,
@@ -80,7 +81,7 @@ class IssueDocuments:
                 self.values,
                 record,
                 later.get(record.id, NO_LATER),
-                compared.get(record.id, ()),
+                compared.get(record.id, NOT_COMPARED),
                 known.get(record.id) or known_runs(record, self.values.header, partial(table_text, self.templates)),
                 beside.get(record.id, NOTHING),
                 plots.get(record.id, ()),

@@ -9,7 +9,8 @@ from typing import Any
 from logbook_agent.findings import facts
 from logbook_agent.findings.measured import measured
 from logbook_agent.findings.predictions.told import NOTHING, Beside
-from logbook_agent.findings.said import Said, said_of, trust_in
+from logbook_agent.findings.said import Said, said_of
+from logbook_agent.findings.trust import Compared, trust_of
 from logbook_agent.issue.told.best import deltas
 from logbook_agent.issue.told.pictures import pictures
 from logbook_agent.issue.told.results import results
@@ -54,7 +55,7 @@ def entry_values(
     thread: IssueValues,
     record: Record,
     later: Mapping[str, Sequence[str]],
-    compared: Sequence[str],
+    compared: Compared,
     known: KnownRuns,
     beside: Beside = NOTHING,
     plots: Sequence[NamedPlot] = (),
@@ -62,7 +63,7 @@ def entry_values(
     """One entry of an update. `later`: what later entries say of it; `compared`: what its comparisons come to;
     `beside`: how predictions came true; `plots`: those that it names."""
     entry, said = record.entry, known.said
-    trust = trust_in(record, said)
+    trust = trust_of(entry, said.runs, compared)
     fields = [f for f in entry.fields if f.text.strip()]
     commands = _commands(record, said.commands, said.more_commands, said.pending)
     return {
@@ -88,7 +89,7 @@ def entry_values(
         "predicted_before": shortened(md.items(list(beside.before))),
         "result": _take(fields, RESULT),
         "measured": shortened(said.result, _TABLE_WEIGHT),
-        "compared": shortened(md.items(list(compared))),
+        "compared": shortened(md.items(list(compared.lines))),
         "deltas": deltas(
             thread.header.as_of(record.id, entry.opened), entry.id, known.measured, thread.unlike_at(entry.opened)
         ),

@@ -1,0 +1,230 @@
+"""The pairs of an entry's comparison as plain data, which the index keeps. The tool made both runs of a pair in the
+order that the design drew; each run states its part.
+
+A pair counts when both runs finished and ran the same code (unless code is what is compared). The pairs of one question
+share command, environment, packages, devices and code: what else differs between the two sides follows from the axis,
+and is named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from logbook_agent.findings.coarse import step_of
+from logbook_agent.model.codec import encode
+from logbook_agent.model.comparison import CODE_AXIS, Comparison, Part, Question
+from logbook_agent.model.entry import VOID
+from logbook_agent.model.record import Record, digest
+from logbook_agent.model.run import Row, Run
+from logbook_agent.model.stats import median
+from logbook_agent.model.values import canonical
+
+# What an entry measured of its comparison: `entry`, `question`, `seed` and `budget` as stated, `void` (the entry was
+# taken back: its pairs count for nothing), `code` (label of each side's code), and `series`, one for each side, case
+# and metric, in the order of their first runs:
+#   key       pairs of other entries with the same key belong to the same question
+#   asks      the same without the code: an earlier try of the question
+#   side, case (its name), config (of the rows, without the axis), metric, unit, direction (as the rows say), step (how
+#             coarse the values are), differs (what else differs between the sides)
+#   pairs     [started, ended, sign, base, other] of each; sign +1: the side ran second; None: no value
+#   left_out  how many pairs do not count, by reason
+Tried: TypeAlias = dict[str, Any]
+
+_OTHER_CODE = "the code changed between the two runs"
+_TOOL = "logbook-agent"
+_ENV = "env:"
+
+
+def tried(record: Record) -> Tried | None:
+    """The pairs of an entry's comparison; None for an entry that has none."""
+    stated = record.entry.comparison
+    if stated is None:
+        return None
+    pairs = list(_pairs(record, stated.question))
+    asked = _asked(stated.question, [base for base, _, _ in pairs])
+    series: dict[tuple[str, ...], dict[str, Any]] = {}
+    for base, other, part in pairs:
+        key = (_code(stated.question, base, other), part.side, part.case)
+        if stated.question.axis != CODE_AXIS and _identity(base) != _identity(other):
+            _count(_series(series, (*key, "", ""), asked, base, {}), _OTHER_CODE)
+            continue
+        matched, why = _matched(base, other, stated.question.axis)
+        if why:
+            _count(_series(series, (*key, "", ""), asked, base, {}), why)
+        for place, row, partner in matched:
+            config = {k: v for k, v in row.config.items() if k != stated.question.axis}
+            for name in _metrics(stated.question, row, partner):
+                one = _series(series, (*key, place, name), asked, base, config)
+                _add(one, (base, row), (other, partner), stated.question.axis)
+    for one in series.values():
+        values = [v for *_, first, last in one["pairs"] for v in (first, last) if v is not None]
+        one["step"] = min(step_of(values), 2.0) if values else 0.0
+    return {
+        "entry": record.id,
+        "question": encode(stated.question),
+        "seed": stated.design.seed,
+        "budget": stated.design.budget_pairs,
+        "void": record.state == VOID,
+        "code": _labels(stated, pairs),
+        "series": list(series.values()),
+    }
+
+
+def _pairs(record: Record, question: Question) -> Iterator[tuple[Run, Run, Part]]:
+    """Every side's run with the base's run of the same pair and case, in the order of their starts. Of a run that was
+    made again the last one counts."""
+    good = {
+        (s.run.part.pair, s.run.part.case, s.run.part.side): s.run
+        for s in record.runs
+        if s.run.part is not None and s.state == "finished" and s.counts
+    }
+    for (pair, case, side), run in sorted(good.items(), key=lambda item: (item[1].started, item[1].run)):
+        base = good.get((pair, case, question.base))
+        if side in question.sides and base is not None:
+            yield base, run, Part(pair=pair, side=side, case=case)
+
+
+# -- what the pairs of one question share --------------------------------------------------------------
+
+
+def _asked(question: Question, bases: Sequence[Run]) -> str:
+    """The question with everything but the code: command, environment, packages and devices of the base."""
+    is_code = question.axis == CODE_AXIS
+    commands = sorted({repr((run.command, run.shell, None if is_code else run.cwd)) for run in bases})
+    facts = [_facts(run, question.axis) for run in bases[:1]]
+    return digest(encode(question), commands, facts)
+
+
+def _identity(run: Run) -> str | None:
+    return run.code.identity if run.code is not None else None
+
+
+def _code(question: Question, base: Run, other: Run) -> str:
+    """The code of a pair; where code is the axis, that of both sides."""
+    return repr((_identity(base), _identity(other) if question.axis == CODE_AXIS else None))
+
+
+def _facts(run: Run, axis: str) -> dict[str, Any]:
+    """What a run had beside its command and its code."""
+    variables = {f"{_ENV}{k}": v for k, v in run.env.variables.items() if axis not in (f"{_ENV}{k}", CODE_AXIS)}
+    software = {f"package:{k}": v for k, v in run.software.items() if k.lower().replace("_", "-") != _TOOL}
+    rows = [encode(d) for row in run.rows[:1] for d in row.devices] or [encode(d) for d in run.own_devices]
+    files = {f"file:{f.path}": f.sha256 for f in (run.code.untracked if run.code is not None else ())}
+    return {"launcher": run.through or run.executor, "devices": rows, **variables, **software, **files}
+
+
+def _labels(stated: Comparison, pairs: Sequence[tuple[Run, Run, Part]]) -> dict[str, str]:
+    """The code of each side, as the latest pair of it ran it: `3357f54a5`, with `+` where it was changed."""
+    found: dict[str, str] = {}
+    for base, other, part in pairs:
+        for side, run in ((stated.question.base, base), (part.side, other)):
+            if run.code is not None and run.code.commit is not None:
+                found[side] = run.code.commit[:9] + ("+" if run.code.dirty else "")
+    return found
+
+
+# -- rows ----------------------------------------------------------------------------------------------
+
+
+def _matched(base: Run, other: Run, axis: str) -> tuple[list[tuple[str, Row, Row]], str]:
+    """The rows of two runs that are of one case, each with what tells it from the other rows of its run; and why some
+    have no partner, or an empty text."""
+    first, last = ([row for row in run.rows if row.failed is None] for run in (base, other))
+    if len(first) == len(last) == 1:
+        return [("", first[0], last[0])], ""
+    names = [name for name in _names((*first, *last)) if name != axis]
+    apart = [n for n in names if any(len({canonical(r.config.get(n)) for r in rows}) > 1 for rows in (first, last))]
+    sides = [_by_place(rows, apart) for rows in (first, last)]
+    both = [place for place in sides[0] if len(sides[0][place]) == len(sides[1].get(place, ()))]
+    found = [
+        (place if len(sides[0][place]) == 1 else f"{place}#{number}", a, b)
+        for place in both
+        for number, (a, b) in enumerate(zip(sides[0][place], sides[1][place], strict=True), start=1)
+    ]
+    if len(found) == len(first) == len(last):
+        return found, ""
+    if len(first) != len(last):
+        return found, f"{len(first)} rows a run against {len(last)}"
+    return found, "rows without a partner"
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row.config))
+
+
+def _by_place(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        place = " ".join(f"{n}={canonical(row.config[n])}" for n in names if n in row.config)
+        found.setdefault(place, []).append(row)
+    return found
+
+
+def _metrics(question: Question, base: Row, other: Row) -> list[str]:
+    if question.metrics:
+        return [*question.metrics, *question.guards]
+    return list(dict.fromkeys([*base.metrics, *other.metrics, *question.guards]))
+
+
+def _value(row: Row, name: str) -> float | None:
+    """The median of a row's samples of a metric, or an observation by that name; None where it has no ratio."""
+    measured = row.metrics.get(name)
+    value = row.observations.get(name) if measured is None else median(measured.samples) if measured.samples else None
+    return value if value is not None and math.isfinite(value) and value > 0 else None
+
+
+# -- series --------------------------------------------------------------------------------------------
+
+
+def _series(
+    series: dict[tuple[str, ...], dict[str, Any]],
+    at: tuple[str, str, str, str, str],
+    asked: str,
+    base: Run,
+    config: Mapping[str, Any],
+) -> dict[str, Any]:
+    code, side, case, place, metric = at
+    if at not in series:
+        series[at] = {
+            "key": digest(asked, code),
+            "asks": asked,
+            "side": side,
+            "case": " ".join(filter(None, (case, place))),
+            "config": dict(config),
+            "metric": metric,
+            "unit": None,
+            "direction": None,
+            "differs": [],
+            "pairs": [],
+            "left_out": {},
+        }
+    return series[at]
+
+
+def _count(one: dict[str, Any], why: str) -> None:
+    one["left_out"][why] = one["left_out"].get(why, 0) + 1
+
+
+def _add(one: dict[str, Any], base: tuple[Run, Row], other: tuple[Run, Row], axis: str) -> None:
+    """Add a pair to a series, with what else differs between its sides."""
+    name = one["metric"]
+    for _, row in (base, other):
+        measured = row.metrics.get(name)
+        one["unit"] = one["unit"] or (measured.unit if measured is not None else None)
+        one["direction"] = one["direction"] or (measured.direction if measured is not None else None)
+    units = {m.unit for _, row in (base, other) if (m := row.metrics.get(name)) is not None and m.unit is not None}
+    if len(units) > 1:
+        _count(one, f"two units: {' and '.join(sorted(units))}")
+        return
+    config = [{k: canonical(v) for k, v in row.config.items() if k != axis} for _, row in (base, other)]
+    facts = [_facts(run, axis) for run, _ in (base, other)]
+    for mine, theirs in (config, facts):
+        names = [n for n in dict.fromkeys((*mine, *theirs)) if mine.get(n) != theirs.get(n)]
+        one["differs"] += [n for n in names if n not in one["differs"] and (n in mine) == (n in theirs)]
+    sign = 1 if (other[0].started, other[0].run) > (base[0].started, base[0].run) else -1
+    started = min(run.started for run in (base[0], other[0]))
+    ended = max(run.ended or run.started for run in (base[0], other[0]))
+    one["pairs"].append([started, ended, sign, _value(base[1], name), _value(other[1], name)])
+

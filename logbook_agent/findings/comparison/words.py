@@ -1,0 +1,174 @@
+"""How an answer is said: in one sentence, in a line of progress, and as plain data. Every page uses these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from logbook_agent.findings.comparison.answers import Answer, Finding, Outcome, Side
+from logbook_agent.text import markdown as md
+from logbook_agent.text.words import assignments
+
+SENTENCE_CHARS = 120
+_SHOWN_FINDINGS = 12
+_TIMES = ("s", "ms", "us", "ns", "min", "h")
+
+
+def sentence(answer: Answer, finding: Finding) -> str:
+    """`flash takes 8.1% less time than sdpa (95%: 6.9 to 9.4%; 12 pairs)`, at most SENTENCE_CHARS characters."""
+    case = f" at {assignments(finding.case)}" if finding.case else ""
+    side, base = label(answer, finding.side), label(answer, answer.question.base)
+    text = f"{_claim(answer, finding, side, base)}{case}"
+    basis = _basis(finding)
+    room = SENTENCE_CHARS - len(basis) - 1
+    return f"{text if len(text) <= room else text[: room - 1] + '…'} {basis}"
+
+
+def label(answer: Answer, side: str) -> str:
+    """The name of a side as the user gave it."""
+    return side if side else "(empty)"
+
+
+def _claim(answer: Answer, finding: Finding, side: str, base: str) -> str:
+    name, change = finding.metric, finding.change
+    if finding.outcome is Outcome.NO_DIFFERENCE:
+        return f"{side} and {base} show no difference in {name}"
+    if finding.outcome is Outcome.OPEN:
+        seen = f", {_signed(change)} so far" if change is not None else ""
+        return f"{side} against {base} is open in {name}{seen}"
+    size = _part(abs(change or 0.0))
+    less = (change or 0.0) < 0
+    if finding.unit in _TIMES:
+        return f"{side} takes {size} {'less' if less else 'more'} time than {base}" + (
+            "" if _is_only_time(answer, finding) else f" ({name})"
+        )
+    if finding.unit is not None and "/" in finding.unit:
+        return f"{side} has {size} {'less' if less else 'more'} {name} than {base}"
+    return f"{side} has {size} {'lower' if less else 'higher'} {name} than {base}"
+
+
+def _is_only_time(answer: Answer, finding: Finding) -> bool:
+    return len({f.metric for f in answer.findings if f.unit in _TIMES}) < 2
+
+
+def _basis(finding: Finding) -> str:
+    """`(95%: 6.9 to 9.4%; 12 pairs)`: the interval that decided, on the side of the change where it does not hold 0."""
+    pairs = f"{finding.pairs} pair{'s' * (finding.pairs != 1)}"
+    found = interval(finding)
+    more = f"; {finding.to_settle}" if finding.to_settle.startswith("about") else ""
+    return f"({found}; {pairs}{more})" if found else f"({pairs}{more})"
+
+
+def interval(finding: Finding) -> str:
+    """`95%: 6.9 to 9.4%`, or `95%: -0.3 to +0.4%` where it holds 0; empty where there is none."""
+    low, high = finding.low, finding.high
+    if low is None or high is None:
+        return ""
+    if low < 0 < high or not finding.is_settled or finding.outcome is Outcome.NO_DIFFERENCE:
+        return f"{finding.level:.0%}: {100 * low:+.3g} to {100 * high:+.3g}%"
+    small, large = sorted((abs(low), abs(high)))
+    return f"{finding.level:.0%}: {100 * small:.3g} to {100 * large:.3g}%"
+
+
+def _part(part: float) -> str:
+    return f"{100 * part:.3g}%" if part >= 0.0005 else f"{100 * part:.2g}%"
+
+
+def _signed(part: float | None) -> str:
+    return "?" if part is None else f"{100 * part:+.3g}%"
+
+
+def progress(finding: Finding) -> str:
+    """`tflops +5.98% (95%: 5.68 to 6.29%), better`."""
+    side = f"{finding.side}: " if finding.case or finding.side else ""
+    case = f" {assignments(finding.case)}" if finding.case else ""
+    found = interval(finding)
+    text = f"{side}{finding.metric}{case} {_signed(finding.change)}" + (f" ({found})" if found else "")
+    return f"{text}, {finding.outcome.value}" if finding.is_settled else text
+
+
+def change_text(finding: Finding) -> str:
+    """`-8.1%`; `?` where there is none."""
+    return _signed(finding.change)
+
+
+def sentences(answer: Answer) -> list[str]:
+    """One sentence for each finding, goals first."""
+    return [sentence(answer, f) for f in answer.findings]
+
+
+def entry_lines(answer: Answer, entry_id: str) -> list[str]:
+    """What the block of an entry says of its comparison, as Markdown: that a later entry goes on with the question, or
+    a line for each finding, with what stands beside it."""
+    later = answer.continued_in(entry_id)
+    if later is not None:
+        return [f"Continued in {later}, which has the answer."]
+    shown = answer.findings[:_SHOWN_FINDINGS]
+    lines = []
+    for f in shown:
+        text = md.escape(sentence(answer, f))
+        more = [*f.left_out, *f.notes]
+        lines.append((f"**{text}**" if f.is_settled and not f.is_guard else text) + "".join(f"; {md.escape(m)}" for m in more))
+    more = len(answer.findings) - len(shown)
+    lines += [f"and {more} more, which `logbook compare {entry_id}` shows"] if more > 0 else []
+    if len(answer.entries) > 1:
+        lines.append(f"Pairs of {', '.join(answer.entries)} together.")
+    if answer.earlier:
+        lines.append(f"The same was asked of other code in {', '.join(answer.earlier)}.")
+    if answer.void:
+        lines.append(f"Void, and not counted: {', '.join(answer.void)}.")
+    return lines
+
+
+def asked(answer: Answer) -> str:
+    """What is asked: `quant_mode: int8 against none`."""
+    q = answer.question
+    return f"{q.axis}: {', '.join(label(answer, s) for s in q.sides)} against {label(answer, q.base)}"
+
+
+def data(answer: Answer) -> dict[str, Any]:
+    """An answer as plain data."""
+    q = answer.question
+    return {
+        "id": answer.entry,
+        "entries": list(answer.entries),
+        "axis": q.axis,
+        "base": q.base,
+        "sides": list(q.sides),
+        "minimum_effect": q.minimum_effect,
+        "code": dict(answer.code),
+        "pairs": answer.pairs,
+        "sittings": answer.sittings,
+        "confidence": answer.confidence,
+        "reasons": list(answer.reasons),
+        "earlier": list(answer.earlier),
+        "void": list(answer.void),
+        "findings": [_finding(answer, f) for f in answer.findings],
+    }
+
+
+def _finding(answer: Answer, f: Finding) -> dict[str, Any]:
+    return {
+        "metric": f.metric,
+        "unit": f.unit,
+        "direction": f.direction,
+        "guard": f.is_guard,
+        "side": f.side,
+        "case": dict(f.case),
+        "base": _side(f.base),
+        "other": _side(f.other),
+        "outcome": f.outcome.value,
+        "change": f.change,
+        "interval": None if f.low is None or f.high is None else [f.low, f.high],
+        "level": f.level,
+        "pairs": f.pairs,
+        "judged": f.judged,
+        "replicated": f.is_replicated,
+        "left_out": list(f.left_out),
+        "notes": list(f.notes),
+        "to_settle": f.to_settle,
+        "sentence": sentence(answer, f),
+    }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {"median": side.median, "low": side.low, "high": side.high, "runs": side.runs}

@@ -1,0 +1,91 @@
+"""A comparison: the question, the design of its runs, and the part that each run has in it. The answer is computed from
+the runs wherever it is shown (`findings.comparison`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from logbook_agent.model.values import Scalar
+
+MINIMUM_EFFECT = 0.01
+BUDGET_PAIRS = 20
+# Runs that lie further apart in time belong to two sittings.
+APART_S = 600.0
+# The name of an axis whose sides are versions of the code, and of one whose sides are whole configs.
+CODE_AXIS, CASE_AXIS = "code", "case"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked: each of `sides` against `base`, two or more values of `axis`, in `metrics` (empty: those that the
+    rows report) and in `guards`, which should not change. An effect below `minimum_effect`, a fraction, does not
+    matter. Raises ValueError for a minimum effect outside of 0 to 1."""
+
+    axis: str
+    base: str
+    sides: tuple[str, ...]
+    metrics: tuple[str, ...] = ()
+    guards: tuple[str, ...] = ()
+    minimum_effect: float = MINIMUM_EFFECT
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.minimum_effect < 1:
+            raise ValueError(f"minimum_effect is {self.minimum_effect}, expected a fraction from 0 up to 1")
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All sides, the base first."""
+        return (self.base, *self.sides)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """Who drew the order of the runs, and how many pairs may be made. `drawn`: `seed` draws the order within each pair;
+    `shuffled`: it draws the order of all runs of a sweep."""
+
+    order: Literal["drawn", "shuffled"] = "drawn"
+    seed: int
+    budget_pairs: int = BUDGET_PAIRS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A question with its design, stated in the entry before the first run."""
+
+    question: Question
+    design: Design
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The part of a run in its entry's comparison: pair (from 1), side and case. One pair has a run of each side."""
+
+    pair: int
+    side: str
+    case: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """Measured rows that no design drew, kept with an entry to be shown beside each other without a verdict.
+
+    `references` are `ID`, `ID/RUN` or `ID:LABEL`: two, of which the first is the base; or with an `axis` any number,
+    whose rows are set side by side by its values, against `base_value` (None: the first). `allowed` and `implied` are
+    differences that are meant, by name; `metrics` empty means the primary ones.
+    """
+
+    references: tuple[str, ...]
+    axis: str | None = None
+    base_value: str | None = None
+    metrics: tuple[str, ...] = ()
+    where: dict[str, Scalar] = field(default_factory=dict)
+    allowed: tuple[str, ...] = ()
+    implied: tuple[str, ...] = ()
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The IDs of the entries whose rows are shown."""
+        from logbook_agent.model.entry import entry_of
+
+        return tuple(dict.fromkeys(entry_of(reference) for reference in self.references))
