@@ -1,0 +1,1 @@
+"""Comparisons: how a designed question is judged, and what its one answer is."""
