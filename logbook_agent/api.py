@@ -189,8 +189,7 @@ class Logbook:
         from logbook_agent.exports.notebook import entry_html
 
         found = read(self._workspace, self._book)
-        later, kept = found.later(record.entry), found.kept(record.entry)
-        data = shown(self._book, record, later, kept, full=False)
+        data = shown(self._book, record, found.later(record.entry), found, full=False)
         return entry_html(self._workspace.redacted(data))
 
     def search(self, text: str) -> list[dict[str, Any]]:

@@ -105,7 +105,7 @@ def show_command(
     found, data, text = read(space, book), None, ""
     later = found.later(record.entry)
     if common.as_json:
-        data = {**shown(book, record, later, found.kept(record.entry), full=full), **found.predictions.data(entry_id)}
+        data = {**shown(book, record, later, found, full=full), **found.predictions.data(entry_id)}
     else:
         compared = found.compared(record.entry)
         beside = found.predictions.beside(entry_id)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from logbook_agent.model.record import Record
 
 
-
 def read(workspace: Workspace, book: Book, *, written: Collection[str] = ()) -> Findings:
     """What a logbook amounts to as it stands now. `written`: entries that this process has just written."""
     # A process may go on for days; meanwhile others change the header.
@@ -100,10 +99,24 @@ class Findings:
 
         return self.book.summaries(summarise, form=FORM)
 
-    @property
+    @cached_property
     def summaries(self) -> Sequence[Summary]:
-        """A summary of every entry that can be read, from the index where it can be; in order."""
-        return self._summarised.entries
+        """A summary of every entry that can be read, from the index where it can be, with the answer to the comparison
+        that it states; in order."""
+        return [self._with_answer(s) if s["comparison"] is not None else s for s in self._summarised.entries]
+
+    def _with_answer(self, summary: dict[str, Any]) -> Summary:
+        """A summary whose result and confidence are those of the entry's comparison."""
+        from logbook_agent.findings.comparison.words import headline
+
+        answer = self.answer_of(summary["id"])
+        if answer is None or not answer.findings:
+            return summary
+        found = {**summary, "result": headline(answer, summary["id"])}
+        if summary["confidence_stated"]:
+            return found
+        text = f"{answer.confidence} (computed: {'; '.join(answer.reasons)})"
+        return {**found, "confidence": answer.confidence, "confidence_text": text}
 
     @property
     def unreadable(self) -> list[str]:
@@ -120,7 +133,7 @@ class Findings:
     @cached_property
     def tried_pairs(self) -> list[Tried]:
         """The pairs that each entry measured for the comparison that it states, in the order of the entries."""
-        return [s["comparison"] for s in self.summaries if s["comparison"] is not None]
+        return [s["comparison"] for s in self._summarised.entries if s["comparison"] is not None]
 
     @cached_property
     def answers(self) -> tuple[Answer, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -25,7 +24,8 @@ from logbook_agent.text.markdown import one_line
 from logbook_agent.text.near import choice
 
 if TYPE_CHECKING:
-    pass
+    from logbook_agent.findings.comparison.answers import Answer
+    from logbook_agent.findings.read import Findings
 
 STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.
@@ -109,13 +109,14 @@ def _span(good: Sequence[Measurement], metric: Metric) -> str:
 
 
 def shown(
-    book: Book, record: Record, later: Mapping[str, Sequence[str]], kept: Sequence[Answered], *, full: bool
+    book: Book, record: Record, later: Mapping[str, Sequence[str]], found: Findings, *, full: bool
 ) -> dict[str, Any]:
-    """An entry with its runs, what `later` entries make of it, and the comparisons that it keeps. `full` gives every
+    """An entry with its runs, what `later` entries make of it, and the answer to its comparison. `full` gives every
     sample and all provenance as recorded."""
     entry = record.entry
+    answer = found.answer_of(entry.id)
     return {
-        **line_of(record, book.header),
+        **line_of(record, book.header, found.compared(entry)),
         "continues": entry.continues,
         "completes": entry.completes,
         "supersedes": entry.supersedes,
@@ -124,20 +125,21 @@ def shown(
         **later,
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
-        "design": dataclasses.asdict(entry.design) if entry.design is not None else None,
-        "comparisons": _comparisons(kept),
+        "comparison": encode(entry.comparison) if entry.comparison is not None else None,
+        "answer": _answer(answer, entry.id),
         "noise": _noise(record, book.header),
         "level_changes": _level_changes(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
     }
 
 
-def _comparisons(kept: Sequence[Answered]) -> list[dict[str, Any]]:
-    if not kept:
-        return []
-    from logbook_agent.findings.comparisons.told import kept_data
+def _answer(answer: Answer | None, entry_id: str) -> dict[str, Any] | None:
+    """The answer to the comparison of an entry, and which later entry goes on with its question."""
+    if answer is None:
+        return None
+    from logbook_agent.findings.comparison.words import data
 
-    return list(map(kept_data, kept))
+    return {**data(answer), "continued_in": answer.continued_in(entry_id)}
 
 
 def _noise(record: Record, header: Header) -> list[dict[str, Any]]:

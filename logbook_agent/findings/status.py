@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from logbook_agent.findings.best import CaseBest, MetricBest, bests
-from logbook_agent.findings.comparison.answers import Answer
-from logbook_agent.findings.comparison.words import asked, sentences
+from logbook_agent.findings.comparison.answers import Answer, Finding
+from logbook_agent.findings.comparison.words import sentence, settled, unsettled
 from logbook_agent.findings.going import GoingRun, going, going_series
 from logbook_agent.findings.measured import baseline_cases
 from logbook_agent.findings.read import Findings, read
@@ -100,6 +100,8 @@ def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutte
     counts = Counter(entry["state"] for entry in entries)
     answer: dict[str, Any] = {
         "logbook": {"topic": header.topic, "title": cut.text(header.title), "prefix": header.prefix},
+        "settled": cut.first("settled", [_finding(a, f, cut) for a, f in settled(found.answers)]),
+        "open_questions": cut.first("open_questions", [_open_finding(a, f, cut) for a, f in unsettled(found.answers)]),
         "summary": cut.text(header.summary),
         "closed": _closed(header, cut),
         "view": str(found.book.view_path),
@@ -110,7 +112,6 @@ def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutte
         },
         "baseline": _baseline(header, cut),
         "best": _best(thread, cut),
-        "answers": cut.last("answers", [_answer_lines(a) for a in found.answers]),
         "decisions": cut.last("decisions", [_told(thread, e, e["decision"], cut) for e in thread.decisions]),
         "negative_results": cut.last(
             "negative_results", [_told(thread, e, e["negative"], cut) for e in thread.negative]
@@ -224,9 +225,18 @@ def _case(of: MetricBest, best: CaseBest, cut: _Cutter) -> dict[str, Any]:
     }
 
 
-def _answer_lines(answer: Answer) -> dict[str, Any]:
-    """The sentences of a comparison, with its entry."""
-    return {"id": answer.entry, "asked": asked(answer), "found": sentences(answer), "confidence": answer.confidence}
+def _finding(answer: Answer, finding: Finding, cut: _Cutter) -> dict[str, Any]:
+    """A settled finding in one sentence, with the entry that has it."""
+    line = {"id": answer.entry, "found": cut.text(sentence(answer, finding), at_least=200), "how": answer.confidence}
+    return {k: v for k, v in line.items() if v != "exploratory"}
+
+
+def _open_finding(answer: Answer, finding: Finding, cut: _Cutter) -> dict[str, Any]:
+    return {
+        "id": answer.entry,
+        "found": cut.text(sentence(answer, finding), at_least=200),
+        "to_settle": cut.text(finding.to_settle),
+    }
 
 
 def _told(thread: Thread, entry: Summary, text: str | None, cut: _Cutter) -> dict[str, Any]:

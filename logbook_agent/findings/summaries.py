@@ -36,6 +36,7 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "next": _text(record.next_action),
         "next_lead": _lead(record.next_action),
         "settled": settled(record.state),
+        "confidence_stated": entry.confidence is not None,
         "mark": digest(entry.opened)[:4],
         "comparison": tried(record),
         "tried": items_of(record),

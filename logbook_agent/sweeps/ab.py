@@ -215,9 +215,7 @@ class Rounds:
         config = {**case.config, **self._axis.config(self._axis.values[at])}
         own = None if discarded else part
         try:
-            run = self._series.make(
-                case.commands[at], config, part=own, timeout_s=case.timeout_s, discarded=discarded
-            )
+            run = self._series.make(case.commands[at], config, part=own, timeout_s=case.timeout_s, discarded=discarded)
         except NotCounted as error:
             self._leave_out(own, error.message)
             return Stop.NOT_COUNTED, error.message
@@ -321,4 +319,3 @@ def _failure(run: Run, state: str, which: str) -> str:
     code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
     tail = run.output.error_tail[-_STDERR_LINES:] if run.output is not None else ()
     return "\n".join([f"run {run.run}, {which}: {state}{code}", *(f"  {line}" for line in tail)])
-

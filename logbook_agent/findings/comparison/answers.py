@@ -304,9 +304,8 @@ def _finding(
     if missing := len(p.pairs) - len(good):
         left_out["a value is missing, zero or negative"] = missing
     notes = [
-        *(f"also differs: {', '.join(dict.fromkeys(n for _, s in p.of for n in s['differs']))}",) * any(
-            s["differs"] for _, s in p.of
-        ),
+        *(f"also differs: {', '.join(dict.fromkeys(n for _, s in p.of for n in s['differs']))}",)
+        * any(s["differs"] for _, s in p.of),
         *_slow(p.side, other, direction),
         *_slow(question.base, base, direction),
     ]

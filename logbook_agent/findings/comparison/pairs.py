@@ -227,4 +227,3 @@ def _add(one: dict[str, Any], base: tuple[Run, Row], other: tuple[Run, Row], axi
     started = min(run.started for run in (base[0], other[0]))
     ended = max(run.ended or run.started for run in (base[0], other[0]))
     one["pairs"].append([started, ended, sign, _value(base[1], name), _value(other[1], name)])
-

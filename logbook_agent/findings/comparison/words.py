@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from logbook_agent.findings.comparison.answers import Answer, Finding, Outcome, Side
@@ -107,7 +108,9 @@ def entry_lines(answer: Answer, entry_id: str) -> list[str]:
     for f in shown:
         text = md.escape(sentence(answer, f))
         more = [*f.left_out, *f.notes]
-        lines.append((f"**{text}**" if f.is_settled and not f.is_guard else text) + "".join(f"; {md.escape(m)}" for m in more))
+        lines.append(
+            (f"**{text}**" if f.is_settled and not f.is_guard else text) + "".join(f"; {md.escape(m)}" for m in more)
+        )
     more = len(answer.findings) - len(shown)
     lines += [f"and {more} more, which `logbook compare {entry_id}` shows"] if more > 0 else []
     if len(answer.entries) > 1:
@@ -117,6 +120,16 @@ def entry_lines(answer: Answer, entry_id: str) -> list[str]:
     if answer.void:
         lines.append(f"Void, and not counted: {', '.join(answer.void)}.")
     return lines
+
+
+def settled(answers: Sequence[Answer]) -> list[tuple[Answer, Finding]]:
+    """What the comparisons of a thread settled, the latest question first, in each the goals before the guards."""
+    return [(a, f) for a in reversed(answers) for f in a.findings if f.is_settled]
+
+
+def unsettled(answers: Sequence[Answer]) -> list[tuple[Answer, Finding]]:
+    """The goals that are open, the latest question first."""
+    return [(a, f) for a in reversed(answers) for f in a.goals if not f.is_settled]
 
 
 def asked(answer: Answer) -> str:
