@@ -95,7 +95,8 @@ class Finding:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The answer to one question. `entry` is the latest of the `entries` that share it; `earlier` asked the same of
-    other code. `code` labels the code of each side, `last` is when the last pair began. Findings of goals come first, in the order of the metrics."""
+    other code, and `void` were taken back. `code` labels the code of each side, `last` is when the last pair began.
+    Findings of goals come first, in the order of the metrics."""
 
     entry: str
     entries: tuple[str, ...]

@@ -107,10 +107,8 @@ def entry_lines(answer: Answer, entry_id: str) -> list[str]:
     lines = []
     for f in shown:
         text = md.escape(sentence(answer, f))
-        more = [*f.left_out, *f.notes]
-        lines.append(
-            (f"**{text}**" if f.is_settled and not f.is_guard else text) + "".join(f"; {md.escape(m)}" for m in more)
-        )
+        text = f"**{text}**" if f.is_settled and not f.is_guard else text
+        lines.append("; ".join([text, *map(md.escape, (*f.left_out, *f.notes))]))
     more = len(answer.findings) - len(shown)
     lines += [f"and {more} more, which `logbook compare {entry_id}` shows"] if more > 0 else []
     if len(answer.entries) > 1:
@@ -120,6 +118,15 @@ def entry_lines(answer: Answer, entry_id: str) -> list[str]:
     if answer.void:
         lines.append(f"Void, and not counted: {', '.join(answer.void)}.")
     return lines
+
+
+def headline(answer: Answer, entry_id: str) -> str:
+    """The first goal of an answer in one sentence, for a line about an entry."""
+    later = answer.continued_in(entry_id)
+    if later is not None:
+        return f"continued in {later}"
+    more = len(answer.goals) - 1
+    return sentence(answer, answer.findings[0]) + (f" and {more} more" if more > 0 else "")
 
 
 def settled(answers: Sequence[Answer]) -> list[tuple[Answer, Finding]]:
