@@ -51,7 +51,7 @@ class Logbook:
         cls,
         topic: str,
         *,
-        prefix: str,
+        prefix: str | None = None,
         root: str | Path | None = None,
         goal: str | None = None,
         title: str | None = None,
@@ -59,7 +59,8 @@ class Logbook:
         constraints: Sequence[str] = (),
         stop_criteria: Sequence[str] = (),
     ) -> Logbook:
-        """Start a logbook. Raises Taken when the topic or prefix exists."""
+        """Start a logbook, whose prefix is derived from the topic when left out. Raises Taken when the topic or prefix
+        exists."""
         workspace = _workspace(root)
         request = StartRequest(
             topic=topic,

@@ -49,6 +49,7 @@ SUBCOMMANDS = (
     Subcommand("plan", "entries", "Write down an experiment to be run later with `run --id`."),
     Subcommand("note", "entries", "Add an entry without a command: note, decision or incident."),
     Subcommand("edit", "entries", "Change the prose, confidence or state of an entry."),
+    Subcommand("void", "entries", "Withdraw an entry: it stays in the record, and nothing counts it."),
     Subcommand("list", "reading", "List the entries, one per line."),
     Subcommand("show", "reading", "Show one entry with its runs."),
     Subcommand("status", "reading", "Show where the thread stands, in at most 8,000 bytes."),

@@ -8,7 +8,8 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, ResultOption, Text, Texts, Words, prose
 from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.entries import EditRequest, edit, note, plan
+from logbook_agent.entries.drafts import Prose
+from logbook_agent.entries.entries import WITHDRAWN, EditRequest, edit, note, plan
 from logbook_agent.model.entry import Entry
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -35,6 +36,9 @@ def plan_command(
 
 def note_command(
     *,
+    text: Annotated[
+        Text, Argument(metavar="[TEXT]", help="What to note, or @FILE or -. Its first line is the title.")
+    ] = None,
     words: Words,
     kind: Annotated[str, Option("--kind", metavar="KIND", help="experiment, note, decision or incident.")] = "note",
     result: ResultOption = None,
@@ -42,10 +46,10 @@ def note_command(
 ) -> None:
     """Add an entry without a command.
 
-    Example: logbook note --title "Host unreachable" --kind incident --field "Impact=no A/B today"
+    Example: logbook note "Host unreachable" --kind incident --field "Impact=no A/B today"
     """
     space = common.space()
-    book, entry = note(space, words.read(result=result), kind=kind)
+    book, entry = note(space, words.read(result=result), kind=kind, text=prose(text))
     _written("note", space, book, entry, f"noted {entry.id} {entry.title}", common.as_json)
 
 
@@ -76,6 +80,22 @@ def edit_command(
     )
     book, entry = edit(space, entry_id, request)
     _written("edit", space, book, entry, f"changed {entry.id} {entry.title}", common.as_json)
+
+
+def void_command(
+    *,
+    entry_id: Annotated[str, Argument(metavar="ID", help="The entry to withdraw.")],
+    reason: Annotated[Text, Option("--reason", metavar="TEXT", help="Why it is withdrawn. Text, @FILE, or -.")] = None,
+    common: Common,
+) -> None:
+    """Withdraw an entry: it stays in the record, and nothing counts it. Takes back: logbook edit ID --state computed.
+
+    Example: logbook void MOE-I8-002 --reason "the wrong branch was checked out"
+    """
+    space = common.space()
+    fields = (f"{WITHDRAWN}={prose(reason)}",) if reason is not None else ()
+    book, entry = edit(space, entry_id, EditRequest(prose=Prose(fields=fields), state="void"))
+    _written("void", space, book, entry, f"withdrew {entry.id} {entry.title}", common.as_json)
 
 
 def _written(command: str, space: Workspace, book: Book, entry: Entry, text: str, as_json: bool) -> None:

@@ -26,7 +26,9 @@ from logbook_agent.text.times import minute
 
 def start_command(
     topic: Annotated[Text, Argument(metavar="TOPIC", help="Name of the thread and its files.")] = None,
-    prefix: Annotated[Text, Option("--prefix", metavar="PREFIX", help="Prefix of the IDs, such as MOE-I8.")] = None,
+    prefix: Annotated[
+        Text, Option("--prefix", metavar="PREFIX", help="Prefix of the IDs, such as MOE-I8. [from the topic]")
+    ] = None,
     title: Annotated[Text, Option("--title", metavar="TEXT", help="Title of the document.")] = None,
     goal: Annotated[Text, Option("--goal", metavar="TEXT", help="What to find out; text, @FILE or -.")] = None,
     metric: Annotated[
@@ -66,7 +68,7 @@ def start_command(
 ) -> None:
     """Start a logbook.
 
-    Example: logbook start moe_ep_int8 --prefix MOE-I8 --goal "is int8 faster?" --metric tflops:max:TF/s
+    Example: logbook start moe_ep_int8 --goal "is int8 faster?" --metric tflops:max:TF/s
     """
     space = workspace(None, root)
     request = StartRequest(

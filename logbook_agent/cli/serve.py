@@ -46,7 +46,7 @@ def serve_command(
             raise NotFound(
                 f"no logbook in {space.root}",
                 cause="there is nothing to serve: no logbook was started here",
-                hint="logbook start TOPIC --prefix PREFIX",
+                hint="logbook start TOPIC",
             )
         path = f"/{space.book().topic}.html" if common.logbook or len(books) == 1 else "/"
         with bound(port) as listening:

@@ -41,13 +41,16 @@ from logbook_agent.pages.views import changing
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.markdown import clean, one_line
+from logbook_agent.text.markdown import clean, cut_line, one_line
 from logbook_agent.text.near import choice
 from logbook_agent.text.times import day
 from logbook_agent.text.words import planned_words, shell_syntax
 
 # Of a long entry, so many runs show what a template makes of it.
 _LAST_RUNS = 10
+# The labels of the text of a note, and of the reason why an entry is void.
+NOTE, WITHDRAWN = "Note", "Void because"
+_TITLE_CHARS = 80
 
 
 def plan(
@@ -120,8 +123,11 @@ def _words(command: str, place: int) -> tuple[str, ...]:
     return words
 
 
-def note(workspace: Workspace, prose: Prose, *, kind: str) -> tuple[Book, Entry]:
-    """An entry without a command: a kickoff, an observation, a decision, an incident."""
+def note(workspace: Workspace, prose: Prose, *, kind: str, text: str | None = None) -> tuple[Book, Entry]:
+    """An entry without a command: a kickoff, an observation, a decision, an incident. A `text` is its title, or a field
+    where it has several lines, is long, or there is a title."""
+    # Without its secrets: one that a title cuts off would no longer be known.
+    prose = _with_text(prose, workspace.redactor.text(text or ""))
     title = _title(prose, "note")
     if kind == PREDICTION:
         raise UsageError(
@@ -137,6 +143,16 @@ def note(workspace: Workspace, prose: Prose, *, kind: str) -> tuple[Book, Entry]
     if made.supersedes is not None:
         workspace.warnings += read(workspace, book).doubts
     return book, made
+
+
+def _with_text(prose: Prose, text: str) -> Prose:
+    lines = text.strip().splitlines()
+    if not lines:
+        return prose
+    title = prose.title or cut_line(one_line(lines[0]), _TITLE_CHARS)
+    if prose.title or len(lines) > 1 or title != one_line(lines[0]):
+        prose = dataclasses.replace(prose, fields=(f"{NOTE}={text}", *prose.fields))
+    return dataclasses.replace(prose, title=title)
 
 
 def _title(prose: Prose, what: str) -> str:

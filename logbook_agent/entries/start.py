@@ -12,6 +12,7 @@ from logbook_agent.entries.stated import (
     check_distinct,
     checked_prefix,
     checked_topic,
+    derived_prefix,
     parse_axis,
     parse_link,
     parse_metric,
@@ -25,7 +26,7 @@ from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.pages.views import changing, refresh
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, prefix_of
 from logbook_agent.text.markdown import clean
 from logbook_agent.text.times import zone_of
 
@@ -78,7 +79,8 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
     """The header that a request describes. Raises UsageError naming the option that does not fit."""
     data = request.stated
     topic = checked_topic(_no_secret(workspace, "topic", request.topic or data.get("topic")))
-    prefix = checked_prefix(_no_secret(workspace, "prefix", request.prefix or data.get("prefix")), topic)
+    given = _no_secret(workspace, "prefix", request.prefix or data.get("prefix"))
+    prefix = checked_prefix(given or derived_prefix(topic, _taken(workspace)))
     zone = request.zone or data.get("zone") or workspace.config.zone or "UTC"
     zone_of(zone)
     metrics = (*data.get("metrics", ()), *(parse_metric(m) for m in request.metrics))
@@ -105,13 +107,18 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
     )
 
 
+def _taken(workspace: Workspace) -> set[str]:
+    """The prefixes of the logbooks there are."""
+    return {prefix for book in workspace.books() if (prefix := prefix_of(book)) is not None}
+
+
 def _no_secret(workspace: Workspace, what: str, name: str | None) -> str | None:
     """What files are called cannot be written under another name."""
     if name is not None and workspace.redactor.text(name) != name:
         raise UsageError(
             f"the {what} looks like a secret: {workspace.redactor.text(name)}",
             cause="files and entries are named after it, so everyone who reads the logbook would see it",
-            hint="choose another one, such as: logbook start moe_ep_int8 --prefix MOE-I8",
+            hint="choose another one, such as: logbook start moe_ep_int8",
         )
     return name
 

@@ -3,8 +3,9 @@ and whether it is what it stands for."""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, cast
@@ -22,6 +23,8 @@ from logbook_agent.text.lists import parse_list
 from logbook_agent.text.markdown import clean
 from logbook_agent.text.near import nearest
 
+# A prefix that is derived from a topic gets no further word beyond this length.
+_PREFIX_CHARS = 16
 _METRIC = re.compile(r"[A-Za-z_][\w./-]*")
 _FILE_KEYS = (
     *("topic", "title", "prefix", "zone", "goal", "summary", "metrics", "constraints", "links"),
@@ -61,7 +64,7 @@ def checked_topic(topic: str | None) -> str:
         raise UsageError(
             "no topic",
             cause="a logbook is named by its topic",
-            hint="logbook start moe_ep_int8 --prefix MOE-I8",
+            hint="logbook start moe_ep_int8",
         )
     if not TOPIC.fullmatch(topic):
         better = re.sub(r"[^a-z0-9_-]+", "_", topic.casefold()).strip("_-") or "my_topic"
@@ -73,13 +76,7 @@ def checked_topic(topic: str | None) -> str:
     return topic
 
 
-def checked_prefix(prefix: str | None, topic: str) -> str:
-    if not prefix:
-        raise UsageError(
-            "no experiment ID prefix",
-            cause="entry IDs have the form PREFIX-NNN",
-            hint=f"add: --prefix {_prefix_like(topic)}",
-        )
+def checked_prefix(prefix: str) -> str:
     if not PREFIX.fullmatch(prefix):
         raise UsageError(
             f"the prefix {prefix!r} is not valid",
@@ -89,9 +86,21 @@ def checked_prefix(prefix: str | None, topic: str) -> str:
     return prefix
 
 
+def derived_prefix(topic: str, taken: Collection[str]) -> str:
+    """`MOE-EP-INT8` of `moe_ep_int8`; of a long topic its first words, and with a number where the prefix is taken."""
+    first = _prefix_like(topic)
+    return next(p for p in itertools.chain([first], (f"{first}-{n}" for n in itertools.count(2))) if p not in taken)
+
+
 def _prefix_like(text: str) -> str:
-    better = re.sub(r"[^A-Z0-9]+", "-", text.upper()).strip("-")
-    return better if PREFIX.fullmatch(better) else "EXP"
+    """The words of a text in capitals, as many as stay short."""
+    words = re.findall(r"[A-Z0-9]+", text.upper())
+    found = "-".join(words[:1])
+    for word in words[1:]:
+        if len(found) + 1 + len(word) > _PREFIX_CHARS:
+            break
+        found += f"-{word}"
+    return found if PREFIX.fullmatch(found) else f"EXP-{found}".rstrip("-")
 
 
 def check_distinct(metrics: Sequence[Metric]) -> None:

@@ -53,7 +53,7 @@ def write_report(
         raise NotFound(
             f"no logbook in {workspace.root}",
             cause="a report needs at least one logbook, and none was started here",
-            hint="logbook start TOPIC --prefix PREFIX, or name another folder of logbooks: --root DIR",
+            hint="logbook start TOPIC, or name another folder of logbooks: --root DIR",
         )
     if os.path.lexists(target) and not target.is_dir():
         raise UsageError(

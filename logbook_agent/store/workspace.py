@@ -102,11 +102,11 @@ class Workspace:
             raise NotFound(
                 f"no logbook in {self.root}",
                 cause="no logbook was started here, or this is the wrong folder",
-                hint="start one with: logbook start TOPIC --prefix PREFIX --goal 'What this thread should find out';"
+                hint="start one with: logbook start TOPIC --goal 'What this thread should find out';"
                 " or name the folder that holds some: logbook --root DIR ..., LOGBOOK_ROOT=DIR, or cd",
             )
         parsed = parse_id(typed_id(entry_id)) if entry_id else None
-        by_prefix = next((b for b in there if parsed is not None and _prefix_of(b) == parsed[0]), None)
+        by_prefix = next((b for b in there if parsed is not None and prefix_of(b) == parsed[0]), None)
         if option:
             named = _named(there, option)
             if by_prefix is not None and by_prefix.topic != named.topic:
@@ -199,7 +199,7 @@ def _inside(root: Path, bounds: Path) -> Path:
 
 
 def _named(there: list[Book], name: str) -> Book:
-    for book in (b for b in there if name in (b.topic, _prefix_of(b))):
+    for book in (b for b in there if name in (b.topic, prefix_of(b))):
         return book
     near = difflib.get_close_matches(name, [b.topic for b in there], n=1)
     raise NotFound(
@@ -210,10 +210,10 @@ def _named(there: list[Book], name: str) -> Book:
 
 
 def _list(there: list[Book]) -> str:
-    return ", ".join(f"{b.topic} ({_prefix_of(b) or 'its logbook.yaml is damaged'})" for b in there)
+    return ", ".join(f"{b.topic} ({prefix_of(b) or 'its logbook.yaml is damaged'})" for b in there)
 
 
-def _prefix_of(book: Book) -> str | None:
+def prefix_of(book: Book) -> str | None:
     """The prefix of a logbook; None where its header cannot be read, which concerns no other logbook."""
     try:
         return book.header.prefix

@@ -25,7 +25,7 @@ from logbook_agent.pages.views import refresh
 from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.ab_axis import AbAxis, check_command, parse_axis
+from logbook_agent.sweeps.ab_axis import AbAxis, parse_axis, placed
 from logbook_agent.sweeps.ab_prepare import AbRequest, checked, command, found_or_new, with_budget
 from logbook_agent.text.words import assignments
 
@@ -96,7 +96,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
     """Run the values in pairs. Nothing is written when the request does not fit."""
     axis = parse_axis(request.axis)
     request = checked(request)
-    check_command(axis, request.run.argv, request.run.config)
+    request = replace(request, run=replace(request.run, argv=placed(axis, request.run.argv, request.run.config)))
     book = workspace.book(request.run.entry_id)
     commands = tuple(command(workspace, request.run, axis, value) for value in axis.values)
     case = AbCase(commands=commands, config=request.run.config, timeout_s=request.run.timeout_s)
@@ -317,5 +317,5 @@ class Rounds:
 def _failure(run: Run, state: str, which: str) -> str:
     """Which run failed and how, with its last lines of stderr."""
     code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
-    tail = run.output.error_tail[-_STDERR_LINES:] if run.output is not None else ()
+    tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
     return "\n".join([f"run {run.run}, {which}: {state}{code}", *(f"  {line}" for line in tail)])

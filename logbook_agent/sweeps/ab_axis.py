@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.model.values import canonical, parse_scalar
-from logbook_agent.text.commands.flags import flags, normal_name
+from logbook_agent.text.commands.flags import is_value, normal_name
 from logbook_agent.text.lists import axis_option, parse_list
 from logbook_agent.text.words import command_line
 
@@ -21,6 +21,7 @@ _ANY = "{axis}"
 NO_FLAG = "null"
 """The value for a command without the flag, as in recipes."""
 _PLACE = re.compile(r"\{([A-Za-z_][\w.:-]*)\}")
+_PAIR = re.compile(r"[A-Za-z_]\w*=")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,24 +123,58 @@ def parse_axis(text: str) -> AbAxis:
     return axis
 
 
-def check_command(axis: AbAxis, command: Sequence[str], config: Mapping[str, Scalar]) -> None:
-    """Raises UsageError when the command would be the same for every value, has no flag that could be left out, or
-    --config says another value."""
+def placed(axis: AbAxis, command: Sequence[str], config: Mapping[str, Scalar]) -> tuple[str, ...]:
+    """The command with `{axis}` where the value stands: as typed, else in place of the value of the axis's own flag
+    (`--quant-mode none`, `--quant-mode=none`, `quant_mode=none`).
+
+    Raises UsageError when the command would be the same for every value, has no flag that could be left out, sets the
+    flag twice, or --config says another value."""
     if axis.name in config:
         raise UsageError(
             f"--config {axis.name} and --axis {axis.name} cannot be used together",
             cause="the axis sets the value of every run",
             hint=f"leave --config {axis.name} out",
         )
-    placed = any(_ANY in word or f"{{{axis.name}}}" in word for word in command)
-    if command and axis.variable is None and not placed:
-        raise UsageError(
-            f"the command has no place for the value of {axis.name}",
-            cause=f"it contains neither {_ANY} nor {{{axis.name}}}, so every run would be the same",
-            hint=f"logbook ab {axis.option} -- {command_line(_with_place(axis, command))}",
-        )
+    words = tuple(command)
+    if words and axis.variable is None and not any(_ANY in word or f"{{{axis.name}}}" in word for word in words):
+        words = _with_flag_placed(axis, words)
     if NO_FLAG in axis.values:
-        axis.words(command, NO_FLAG)
+        axis.words(words, NO_FLAG)
+    return words
+
+
+def _with_flag_placed(axis: AbAxis, command: tuple[str, ...]) -> tuple[str, ...]:
+    found = _flag_values(axis, command)
+    if len(found) == 1:
+        at, word = found[0]
+        return (*command[:at], word, *command[at + 1 :])
+    if found:
+        raise UsageError(
+            f"the command sets {axis.name} {len(found)} times",
+            cause=f"only one of them can take the values of --axis {axis.name}",
+            hint=f"write {_ANY} in place of the value that changes",
+        )
+    raise UsageError(
+        f"the command has no place for the value of {axis.name}",
+        cause=f"it has neither a flag of that name nor {_ANY}, so every run would be the same",
+        hint=f"logbook ab {axis.option} -- {command_line(_with_place(axis, command))}",
+    )
+
+
+def _flag_values(axis: AbAxis, command: Sequence[str]) -> list[tuple[int, str]]:
+    """The words that hold a value of the axis's flag: the position of each, and the word with `{axis}` in place of the
+    value. Assignments before the program set variables, and are none."""
+    wanted, found = normal_name(axis.name), []
+    program = next((at for at, word in enumerate(command) if not _PAIR.match(word)), 0)
+    for at, word in enumerate(command):
+        name, equals, _ = word.partition("=")
+        if at <= program or normal_name(name) != wanted:
+            continue
+        if equals:
+            found.append((at, f"{name}={_ANY}"))
+        elif name.startswith("-") and at + 1 < len(command) and is_value(command[at + 1]):
+            found.append((at + 1, _ANY))
+    return found
 
 
 def _with_place(axis: AbAxis, command: Sequence[str]) -> list[str]:
@@ -151,16 +186,6 @@ def _with_place(axis: AbAxis, command: Sequence[str]) -> list[str]:
         misspelt = [name for name in _PLACE.findall(word) if get_close_matches(name, [axis.name, _ANY[1:-1]], n=1)]
         if misspelt:
             words[at] = word.replace(f"{{{misspelt[0]}}}", _ANY)
-            return words
-    for at, word in enumerate(words):
-        name, equals, _ = word.partition("=")
-        if normal_name(name) != normal_name(axis.name):
-            continue
-        if equals:
-            words[at] = f"{name}={_ANY}"
-            return words
-        if name.startswith("--") and flags(words).get(normal_name(name)) is not None:
-            words[at + 1] = _ANY
             return words
     return [*words, f"--{axis.name.replace('_', '-')}", _ANY]
 

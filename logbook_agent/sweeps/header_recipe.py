@@ -22,13 +22,12 @@ _NAMES: dict[str, Callable[[Any], object]] = {
 
 
 def header_of_recipe(workspace: Workspace, name: str, scale: str | None, file: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a header that a recipe states at a scale; topic and prefix are its name. Those of a header file win,
-    and add to the lists."""
+    """The parts of a header that a recipe states at a scale; the topic is its name. Those of a header file win, and add
+    to the lists."""
     chosen = choose_any(workspace, name, scale=scale, sets=())
     recipe = chosen.recipe
     stated = {
         "topic": recipe.name,
-        "prefix": recipe.name.upper().replace("_", "-"),
         "goal": recipe.question,
         "metrics": _metrics(chosen),
         "constraints": recipe.constraints,

@@ -7,7 +7,7 @@ import pytest
 from logbook_agent.entries.run import RunRequest
 from logbook_agent.findings.evidence.layout import Lay, PlacedRun, layout
 from logbook_agent.model.errors import UsageError
-from logbook_agent.sweeps.ab_axis import check_command, in_turns, parse_axis
+from logbook_agent.sweeps.ab_axis import in_turns, parse_axis, placed
 from logbook_agent.sweeps.ab_prepare import with_bench
 
 
@@ -64,10 +64,42 @@ def test_values_with_commas_and_a_command_without_the_flag() -> None:
 )
 def test_null_needs_a_flag_that_can_be_left_out(command: list[str], wrong: str) -> None:
     with pytest.raises(UsageError) as refused:
-        check_command(parse_axis("row_tiles=null,8"), command, {})
+        placed(parse_axis("row_tiles=null,8"), command, {})
     error = refused.value
     assert error.message == f"row_tiles=null leaves a flag out, and {wrong} is not the value of one"
     assert error.hint == "write the flag and its value as two words: --row-tiles '{axis}'"
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("bench --quant-mode none --n 2", "bench --quant-mode {axis} --n 2"),
+        ("bench --quant_mode=none", "bench --quant_mode={axis}"),
+        ("bench quant_mode=none x=1", "bench quant_mode={axis} x=1"),
+        ("X=1 bench --quant-mode -1", "X=1 bench --quant-mode {axis}"),
+        ("bench --quant-mode none --tag {quant_mode}", "bench --quant-mode none --tag {quant_mode}"),
+    ],
+)
+def test_the_flag_of_the_axis_takes_its_values(command: str, found: str) -> None:
+    axis = parse_axis("quant_mode=none,int8")
+    words = placed(axis, command.split(), {})
+    assert " ".join(words) == found
+    assert "int8" in " ".join(axis.words(words, "int8"))
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("bench --quant-mode a --quant-mode b", "the command sets quant_mode 2 times"),
+        ("bench --quant-mode", "the command has no place for the value of quant_mode"),
+        ("quant_mode=a bench", "the command has no place for the value of quant_mode"),
+        ("bench --mode a", "the command has no place for the value of quant_mode"),
+    ],
+)
+def test_a_command_without_a_place_for_the_value(command: str, message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        placed(parse_axis("quant_mode=none,int8"), command.split(), {})
+    assert refused.value.message == message
 
 
 @pytest.mark.parametrize(

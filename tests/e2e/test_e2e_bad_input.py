@@ -18,7 +18,6 @@ BAD: dict[str, tuple[list[str], int, str, str]] = {
     "topic taken": (["start", "moe", "--prefix", "NEW"], 2, "taken", "moe"),
     "prefix taken": (["start", "other", "--prefix", "MOE"], 2, "taken", "MOE"),
     "prefix with spaces": (["start", "other", "--prefix", "MOE I8"], 2, "usage", "MOE I8"),
-    "no prefix": (["start", "other"], 2, "usage", "prefix"),
     "topic is a path": (["start", "../other", "--prefix", "O"], 2, "usage", "../other"),
     "unknown zone": (["start", "other", "--prefix", "O", "--zone", "Mars/Base"], 2, "usage", "Mars/Base"),
     "header file missing": (["start", "--from", "none.yaml"], 2, "usage", "none.yaml"),
@@ -102,7 +101,7 @@ def test_no_logbook(cli: Cli, folder: Path) -> None:
     for words in (["run", "--", "true"], ["status"], ["note", "--title", "x"], ["list"], ["show", "A-001"]):
         answer = cli(*words)
         assert_one_message(answer, 2, "no logbook")
-        assert "logbook start TOPIC --prefix" in answer.err
+        assert "logbook start TOPIC --goal" in answer.err
     assert picture(folder) == {}
 
 

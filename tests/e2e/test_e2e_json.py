@@ -25,6 +25,7 @@ CALLS: dict[str, list[str]] = {
     "plan": ["plan", "--title", "x", "--command", "true", "--json"],
     "note": ["note", "--title", "x", "--json"],
     "edit": ["edit", "MOE-000", "--next", "x", "--json"],
+    "void": ["void", "MOE-001", "--reason", "a plan for later", "--json"],
     "list": ["list", "--json"],
     "show": ["show", "MOE-000", "--json"],
     "status": ["--json", "status"],

@@ -62,7 +62,7 @@ def _of_simple(words: Simple) -> Iterator[tuple[str, str | None]]:
 
 def _next_value(words: Simple, i: int) -> str | None:
     following: Word | None = words[i + 1] if i + 1 < len(words) else None
-    return following.text if following is not None and not following.expanded and _is_value(following.text) else None
+    return following.text if following is not None and not following.expanded and is_value(following.text) else None
 
 
 def _implied(name: str) -> Iterator[str]:
@@ -126,7 +126,7 @@ def parts(
             continue
         name, value = normal_name(match["flag"]), match["value"]
         is_switch = name in switches or name.removeprefix("no_") in switches
-        if value is None and not is_switch and at < len(rest) and _is_value(rest[at]):
+        if value is None and not is_switch and at < len(rest) and is_value(rest[at]):
             value = rest[at]
             at += 1
         if not _explained(name, keys) and not (reports and long is None and name in results):
@@ -176,7 +176,8 @@ def _words(argv: Sequence[str]) -> Iterator[str]:
         yield from inner if len(inner) == 1 else _words(inner)
 
 
-def _is_value(word: str) -> bool:
+def is_value(word: str) -> bool:
+    """Whether a word may be the value of the flag before it: no flag, or a negative number."""
     return not word.startswith("-") or _NEGATIVE.match(word) is not None
 
 
