@@ -10,11 +10,11 @@ from typing import Any
 
 from logbook_agent.gate.job import BASE, GateJob, JobRequest, job_of
 from logbook_agent.gate.measure import Unmeasured
-from logbook_agent.gate.trees import Tree
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.provenance.worktrees import Checkout
 from logbook_agent.store.config import Config
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.sweeps.trees import Tree
 
 _USED = "those of the base are used"
 

@@ -20,15 +20,16 @@ from logbook_agent.gate.job import BASE, HEAD, JobRequest, check_words
 from logbook_agent.gate.measure import GateMeasured, Measuring, PairTerms
 from logbook_agent.gate.outcome import GateFinding
 from logbook_agent.gate.post import Placing, key_of
-from logbook_agent.gate.trees import Tree, WatchedTrees
 from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, named_by
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.running.execution import Display
-from logbook_agent.running.provenance.worktrees import Checkout, checkout_of, folder_for_trees
+from logbook_agent.running.provenance.checkouts import checkout_folder
+from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import append_text, make_folder, write_text
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT
+from logbook_agent.sweeps.trees import Tree, WatchedTrees, side_by_side
 
 TOPIC, PREFIX = "ci", "CI"
 _COMMENT_FILE = "comment.md"
@@ -165,16 +166,11 @@ def _measured(gate: _Gate, trees: Sequence[Tree]) -> GateMeasured:
 
 @contextlib.contextmanager
 def _trees(checkout: Checkout, commits: Commits, display: Display) -> Iterator[list[Tree]]:
-    """Both commits as files, side by side. Their folders have names of one length: that of a path is part of what a
-    program meets."""
-    with folder_for_trees() as above, contextlib.ExitStack() as stack:
-        trees = []
-        for name, commit in ((BASE, commits.base), (HEAD, commits.head)):
-            display.progress(f"checking out {name}: {commit[:12]}")
-            folder = stack.enter_context(checkout.worktree(above / name, commit))
-            # A folder that this commit does not have: its commands say so.
-            place = folder if folder.is_dir() else above / name
-            trees.append(Tree(name=name, commit=commit, top=above / name, folder=place, environment=place / ".venv"))
+    """Both commits as files, side by side."""
+    with (
+        checkout_folder(checkout) as above,
+        side_by_side(checkout, above, {BASE: commits.base, HEAD: commits.head}, display) as trees,
+    ):
         yield trees
 
 

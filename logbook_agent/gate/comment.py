@@ -10,8 +10,8 @@ from logbook_agent.gate.job import BASE, HEAD
 from logbook_agent.gate.judged import CaseChange, JudgedRow, OneSided
 from logbook_agent.gate.measure import Unmeasured
 from logbook_agent.gate.outcome import GateFinding, GateOutcome
-from logbook_agent.gate.trees import OUTSIDE
 from logbook_agent.model.stats.sequential import ALPHA
+from logbook_agent.sweeps.trees import OUTSIDE
 from logbook_agent.text import markdown as md
 from logbook_agent.text import neutral
 from logbook_agent.text.as_html import visible

@@ -16,7 +16,6 @@ from logbook_agent.entries.series import NotCounted, Series, series
 from logbook_agent.findings.tried.keys import how_it_failed
 from logbook_agent.gate.job import BASE, HEAD, SIDE, GateJob, JobCase
 from logbook_agent.gate.judged import JudgedRow, OneSided, one_sided, regressed_runs, rows_of
-from logbook_agent.gate.trees import Tree, WatchedTrees
 from logbook_agent.model.entry import Comparison, Entry, Field, PlannedCommand
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.record import SETUP, TEARDOWN, ended_badly
@@ -28,6 +27,7 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab import LOAD_ADVICE, AbCase, AbResult, Rounds, Stop
 from logbook_agent.sweeps.ab_axis import AbAxis
 from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT, AbRequest, any_seed, keep, planned
+from logbook_agent.sweeps.trees import Tree, WatchedTrees
 
 _AXIS = AbAxis(name=SIDE, values=(BASE, HEAD))
 # What another commit brings along. The search path differs where a side has an environment of its own.

@@ -88,6 +88,22 @@ def is_alive(plain: Mapping[str, Any]) -> bool:
     return alive(pid, started if isinstance(started, int | float) else None)
 
 
+def is_in_use(folder: Path) -> bool:
+    """Whether a process of this user works in a folder, or below it."""
+    if HAS_PROC:
+        return any(_works_in(process, folder) for process in Path("/proc").iterdir() if process.name.isdecimal())
+    import psutil
+
+    return any(p.info["cwd"] and Path(p.info["cwd"]).is_relative_to(folder) for p in psutil.process_iter(["cwd"]))
+
+
+def _works_in(process: Path, folder: Path) -> bool:
+    try:
+        return (process / "cwd").readlink().is_relative_to(folder)
+    except OSError:  # another user's, or gone
+        return False
+
+
 def _is_zombie(pid: int) -> bool:
     if HAS_PROC:
         fields = stat_fields(pid)

@@ -80,9 +80,15 @@ def code_facts(
 
 
 def _excluded(repository: Repository, root: Path) -> str | None:
-    """The logbook root relative to the top (`.` when it is the top); None when it lies elsewhere."""
+    """The logbook root relative to the top (`.` when it is the top), also of another working tree of the repository;
+    None when it lies elsewhere."""
     place = Path(os.path.realpath(root))
-    return str(place.relative_to(repository.top)) if place.is_relative_to(repository.top) else None
+    if place.is_relative_to(repository.top):
+        return str(place.relative_to(repository.top))
+    other = repository_of(place) if repository.git_dir != repository.common_dir else None
+    if other is None or other.common_dir != repository.common_dir or place == other.top:
+        return None
+    return str(place.relative_to(other.top))
 
 
 def _in_repository(

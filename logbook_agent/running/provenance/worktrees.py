@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import tempfile
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,8 @@ from logbook_agent.store.repository import repository_of
 CHECKOUT_TIMEOUT_S = 600.0
 FETCH_TIMEOUT_S = 600.0
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+# More than this is data, not code.
+MOST_BYTES = 100 * 2**20
 ORIGIN = "origin"
 _SAID_CHARS = 300
 
@@ -41,9 +43,9 @@ class Checkout:
         """The SHA of the files of a commit."""
         return self._said("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
 
-    def files_of(self, commit: str) -> list[str]:
-        """The paths of the files of a commit. Raises StoreError where git does not tell."""
-        return _names(read_git(self.top, ["ls-tree", "-r", "-z", "--name-only", commit], self.environ), commit)
+    def tracked_in(self, folder: Path) -> list[str]:
+        """The paths of the files that git tracks in a working tree. Raises StoreError where git does not tell."""
+        return _names(read_git(folder, ["ls-files", "-z"], self.environ))
 
     def changed_files(self, folder: Path, commit: str) -> list[str]:
         """The tracked files of a working tree whose content, as git takes it, is not that of a commit."""
@@ -89,10 +91,10 @@ class Checkout:
             self._write(add, f"git could not check {commit[:12]} out", timeout_s=CHECKOUT_TIMEOUT_S)
             yield folder / self.inside
         finally:
-            self._remove(folder)
+            self.remove(folder)
 
-    def _remove(self, folder: Path) -> None:
-        """Also where git does not want to: what a build left there, or a tree that was never whole."""
+    def remove(self, folder: Path) -> None:
+        """Remove a working tree, also where git refuses to: what a build left there, or one that was never whole."""
         write_git(
             self.top,
             ["worktree", "remove", "--force", "--force", str(folder)],
@@ -103,21 +105,72 @@ class Checkout:
             remove_tree(folder, within=folder.parent)
             write_git(self.top, ["worktree", "prune"], self.environ, timeout_s=CHECKOUT_TIMEOUT_S)
 
+    def bring_changes(self, folder: Path, *, without: Path | None) -> int:
+        """Bring what differs from HEAD here, and files that git neither tracks nor ignores, into a working tree of
+        HEAD, whose diff then shows all of it; the number of files. What lies below `without` stays behind.
+
+        Raises UsageError where the untracked files are data rather than code, StoreError where git fails."""
+        changed = _names(read_git(self.top, [*DIFF, "--no-renames", "--name-only", "-z", "HEAD", "--"], self.environ))
+        fresh = _names(read_git(self.top, ["ls-files", "-z", "--others", "--exclude-standard"], self.environ))
+        _check_size(self.top, fresh)
+        found = 0
+        for name in dict.fromkeys((*changed, *fresh)):
+            source = self.top / name
+            # A submodule, or another repository, is a folder.
+            is_folder = source.is_dir() and not source.is_symlink()
+            if not is_folder and (without is None or not source.is_relative_to(without)):
+                _bring(source, folder / name)
+                found += 1
+        # Forced: nothing else is there that git does not track.
+        add = ["add", "--intent-to-add", "--force", "--all"]
+        self._write(add, "git could not add the untracked files", top=folder, timeout_s=CHECKOUT_TIMEOUT_S)
+        return found
+
     def _said(self, *words: str) -> str | None:
         out = try_git(self.top, words, self.environ)
         return None if out is None else os.fsdecode(out).strip()
 
-    def _write(self, words: Sequence[str], trouble: str, *, timeout_s: float) -> None:
-        done = write_git(self.top, words, self.environ, timeout_s=timeout_s)
+    def _write(self, words: Sequence[str], trouble: str, *, timeout_s: float, top: Path | None = None) -> None:
+        top = top or self.top
+        done = write_git(top, words, self.environ, timeout_s=timeout_s)
         if done.code != 0:
             said = " ".join(done.words.split())[-_SAID_CHARS:] or f"exit code {done.code}"
-            raise StoreError(trouble, cause=said, hint=f"try it by hand: {join(['git', '-C', str(self.top), *words])}")
+            raise StoreError(trouble, cause=said, hint=f"try it by hand: {join(['git', '-C', str(top), *words])}")
 
 
-def _names(answer: GitAnswer, commit: str) -> list[str]:
+def _names(answer: GitAnswer, commit: str = "") -> list[str]:
     if answer.code != 0:
-        raise StoreError(f"git could not list the files of {commit[:12]}", cause=answer.words.strip()[-_SAID_CHARS:])
+        of = f" of {commit[:12]}" if commit else ""
+        raise StoreError(f"git could not list the files{of}", cause=answer.words.strip()[-_SAID_CHARS:])
     return [os.fsdecode(name) for name in answer.out.split(b"\0") if name]
+
+
+def _check_size(top: Path, names: Sequence[str]) -> None:
+    size = 0
+    for name in names:
+        with contextlib.suppress(OSError):
+            size += (top / name).lstat().st_size
+    if size > MOST_BYTES:
+        raise UsageError(
+            f"{top} has {size >> 20:,} MiB of untracked files",
+            cause=f"up to {MOST_BYTES >> 20} MiB of them are taken for code, and copied and recorded with it",
+            hint="add what is data to .gitignore",
+        )
+
+
+def _bring(source: Path, target: Path) -> None:
+    """Make a file of a working tree the same as another: its content, mode and time, or that it is a link, or gone."""
+    if target.is_symlink() or target.is_file():
+        target.unlink()
+    elif target.is_dir():
+        shutil.rmtree(target)
+    if os.path.lexists(source):
+        for folder in target.parents:
+            if folder.is_symlink() or folder.is_file():
+                folder.unlink()
+                break
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target, follow_symlinks=False)
 
 
 def checkout_of(place: Path, environ: Mapping[str, str]) -> Checkout:
@@ -126,8 +179,8 @@ def checkout_of(place: Path, environ: Mapping[str, str]) -> Checkout:
     if found is None:
         raise UsageError(
             f"{place} is not in a git repository",
-            cause="logbook ci compares two commits of a repository",
-            hint="cd into the checkout of the pull request; in GitHub Actions, run actions/checkout before this step",
+            cause="two versions of the code are taken from a repository",
+            hint="cd into its checkout; in GitHub Actions, run actions/checkout before this step",
         )
     checkout = Checkout(top=found.top, inside=found.place_of(place), environ=environ)
     if checkout.commit_of("HEAD") is None:
@@ -137,10 +190,3 @@ def checkout_of(place: Path, environ: Mapping[str, str]) -> Checkout:
             hint=f"git -C {found.top} log -1",
         )
     return checkout
-
-
-@contextlib.contextmanager
-def folder_for_trees() -> Iterator[Path]:
-    """A private folder for a while, outside of every checkout."""
-    with tempfile.TemporaryDirectory(prefix="logbook-ci-", ignore_cleanup_errors=True) as name:
-        yield Path(os.path.realpath(name))

@@ -1,8 +1,8 @@
-"""The trees of base and head while commands run in them: whether each still holds the files of its commit.
+"""Two versions of the code as working trees side by side, and whether each still holds its files while commands run.
 
-Code that is measured may write anywhere. Base and head are told apart by their files, so a run counts only where both
-trees held the files of their commits before and after it. Times of change (ctime) are compared, too, so a file
-that was changed and changed back is noticed.
+Code that is measured may write anywhere. The two are told apart by their files, so a run counts only where both trees
+held their files before and after it. Times of change (ctime) are compared, too, so a file that was changed and changed
+back is noticed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.entries.series import NotCounted
+from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.worktrees import Checkout
 from logbook_agent.text.words import listed
@@ -27,8 +28,8 @@ _Stamp = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
-    """A side: its commit, its working tree `top`, and the folder in there in which its commands run. `environment`:
-    where its virtual environment may be."""
+    """A version of the code: its commit, its working tree `top`, and the folder in there in which its commands run.
+    `environment`: where its virtual environment may be."""
 
     name: str
     commit: str
@@ -37,13 +38,28 @@ class Tree:
     environment: Path
 
 
+@contextlib.contextmanager
+def side_by_side(checkout: Checkout, above: Path, commits: Mapping[str, str], display: Display) -> Iterator[list[Tree]]:
+    """Commits by name as working trees below a folder, removed in the end. Give them names of one length: that of a
+    path is part of what a program meets."""
+    with contextlib.ExitStack() as stack:
+        trees = []
+        for name, commit in commits.items():
+            display.progress(f"checking out {name}: {commit[:12]}")
+            folder = stack.enter_context(checkout.worktree(above / name, commit))
+            # A folder that this commit does not have: its commands say so.
+            place = folder if folder.is_dir() else above / name
+            trees.append(Tree(name=name, commit=commit, top=above / name, folder=place, environment=place / ".venv"))
+        yield trees
+
+
 class WatchedTrees:
     """Both trees, as they were after the last run that was allowed to change them. A run may add and change untracked
     files of its own tree, as builds and caches do, and nothing else."""
 
     def __init__(self, checkout: Checkout, trees: Sequence[Tree]) -> None:
         self._checkout, self._trees = checkout, tuple(trees)
-        self._tracked = {tree.name: {*checkout.files_of(tree.commit), ".git"} for tree in trees}
+        self._tracked = {tree.name: {*checkout.tracked_in(tree.top), ".git"} for tree in trees}
         self._known = {tree.name: stamps(tree.top) for tree in trees}
 
     @contextlib.contextmanager
@@ -75,8 +91,7 @@ class WatchedTrees:
                     changed = {*self._checkout.changed_files(tree.top, tree.commit)} & self._tracked[tree.name]
             if changed:
                 raise NotCounted(
-                    f"{tree.name} did not hold the files of its commit {when} {run}:"
-                    f" {listed(sorted(changed), _SHOWN)} changed",
+                    f"{tree.name} did not hold its files {when} {run}: {listed(sorted(changed), _SHOWN)} changed",
                     cause="a measured command, or a process that it left running, wrote there",
                     hint=OUTSIDE,
                 )
