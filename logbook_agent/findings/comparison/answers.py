@@ -10,121 +10,27 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
-from datetime import datetime
-from enum import StrEnum
+from dataclasses import astuple, dataclass, replace
 from typing import Any, TypeAlias
 
+from logbook_agent.findings.comparison.answer import SETTLED as SETTLED
+from logbook_agent.findings.comparison.answer import Answer as Answer
+from logbook_agent.findings.comparison.answer import Finding as Finding
+from logbook_agent.findings.comparison.answer import Outcome as Outcome
+from logbook_agent.findings.comparison.answer import Side as Side
 from logbook_agent.findings.comparison.pairs import Tried
 from logbook_agent.findings.comparison.rule import Judged, Series, judge
+from logbook_agent.findings.comparison.sittings import confidence, sittings
 from logbook_agent.model.codec import decode
-from logbook_agent.model.comparison import APART_S, Question
-from logbook_agent.model.entry import Confidence
+from logbook_agent.model.comparison import Question
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import digest
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import Direction
 from logbook_agent.model.values import canonical
 
-LEVEL = 0.95
 # A run that takes so many times the median of its side is slow, and named when some but few are.
 _SLOW = 1.5
-
-
-class Outcome(StrEnum):
-    """What a comparison found of one metric of a side and a case."""
-
-    BETTER = "better"
-    WORSE = "worse"
-    NO_DIFFERENCE = "no difference"
-    OPEN = "open"
-
-
-SETTLED = (Outcome.BETTER, Outcome.WORSE, Outcome.NO_DIFFERENCE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """The runs of one side in the pairs that count: their median, the lowest and highest, and all values in order."""
-
-    median: float | None = None
-    low: float | None = None
-    high: float | None = None
-    values: tuple[float, ...] = ()
-
-    @property
-    def runs(self) -> int:
-        return len(self.values)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """The answer for one metric of a side and a case. `change`, `low` and `high` are fractions (other / base - 1), the
-    interval that decided at `level` over all looks. `pairs` count those that have a ratio, of which the first `judged`
-    were judged; `left_out` says why others do not count. `notes` stand beside the answer; `to_settle` is what would
-    settle it, empty when it is settled. `is_replicated`: a second sitting settled it the same way; None: there was
-    none that settled it."""
-
-    metric: str
-    unit: str | None
-    direction: Direction | None
-    is_guard: bool
-    side: str
-    case: Mapping[str, str]
-    base: Side
-    other: Side
-    outcome: Outcome
-    change: float | None
-    low: float | None
-    high: float | None
-    pairs: int
-    judged: int
-    level: float = LEVEL
-    left_out: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    to_settle: str = ""
-    is_replicated: bool | None = None
-    # The log ratio (later run over earlier) and the order of each pair, for the power of further pairs.
-    series: Series = field(repr=False, compare=False)
-
-    @property
-    def is_settled(self) -> bool:
-        return self.outcome is not Outcome.OPEN
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The answer to one question. `entry` is the latest of the `entries` that share it; `earlier` asked the same of
-    other code, and `void` were taken back. `code` labels the code of each side, `last` is when the last pair began.
-    Findings of goals come first, in the order of the metrics."""
-
-    entry: str
-    entries: tuple[str, ...]
-    question: Question
-    findings: tuple[Finding, ...]
-    pairs: int
-    sittings: int
-    confidence: Confidence
-    reasons: tuple[str, ...]
-    code: Mapping[str, str]
-    last: str = ""
-    earlier: tuple[str, ...] = ()
-    void: tuple[str, ...] = ()
-
-    def continued_in(self, entry_id: str) -> str | None:
-        """The next entry that goes on with the question of one; None for the last one."""
-        at = self.entries.index(entry_id) + 1 if entry_id in self.entries else len(self.entries)
-        return self.entries[at] if at < len(self.entries) else None
-
-    @property
-    def goals(self) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if not f.is_guard)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether every goal is settled."""
-        return bool(self.goals) and all(f.is_settled for f in self.goals)
-
 
 # One series of one entry, with what the entry states.
 _Own: TypeAlias = tuple[Tried, dict[str, Any]]
@@ -179,15 +85,15 @@ def _answer(
     entries = tuple(one["entry"] for one in (valid or group))
     asks = {s["asks"] for one in valid for s in one["series"] if s["key"] == key}
     earlier = dict.fromkeys(e for a in asks for e in asked.get(a, ()) if e not in entries)
-    confidence, reasons = _confidence(findings)
+    borne_out, reasons = confidence(findings)
     return Answer(
         entry=latest["entry"],
         entries=entries,
         question=question,
         findings=findings,
         pairs=max((f.pairs for f in findings), default=0),
-        sittings=len(_sittings(times)),
-        confidence=confidence,
+        sittings=len(sittings(times)),
+        confidence=borne_out,
         reasons=reasons,
         code=latest["code"],
         last=times[-1][0] if times else "",
@@ -299,8 +205,8 @@ def _finding(
     base, other = (_side([pair[at] for pair in good]) for at in (0, 1))
     outcome = _outcome(judged, direction, p.step)
     left_out: dict[str, int] = {}
-    for s in (*lost, *(s for _, s in p.of)):
-        for why, count in s["left_out"].items():
+    for one in (*lost, *(s for _, s in p.of)):
+        for why, count in one["left_out"].items():
             left_out[why] = left_out.get(why, 0) + count
     if missing := len(p.pairs) - len(good):
         left_out["a value is missing, zero or negative"] = missing
@@ -406,7 +312,7 @@ class _Rule:
         """Whether the pairs of later sittings, by themselves, settle it as it was settled; None where they settle
         nothing."""
         good = tuple(x for x in p.pairs if None not in x[1][3:])
-        later = next((at for at in _sittings([(x[0], x[1]) for _, x in good]) if at >= judged.pairs > 0), None)
+        later = next((at for at in sittings([(x[0], x[1]) for _, x in good]) if at >= judged.pairs > 0), None)
         if later is None:
             return None
         [second] = self.judged(f"again {p.name}", [replace(p, pairs=good[later:]).series(0)], self.seed + 1)
@@ -414,45 +320,3 @@ class _Rule:
 
     def _kept(self, name: str, of: object, make: Callable[[], str]) -> Any:
         return json.loads(self.memo(f"judged {self.key} {name}", digest(_FORM, self.bound, self.seed, of), make))
-
-
-# -- sittings and confidence -----------------------------------------------------------------------------
-
-
-def _sittings(times: Sequence[tuple[str, str]]) -> list[int]:
-    """The places (in times sorted by start) where a sitting begins: so much later than all before had ended."""
-    found: list[int] = []
-    last = ""
-    for at, (started, ended) in enumerate(times):
-        if not found or _gap_s(last, started) > APART_S:
-            found.append(at)
-        last = max(last, ended)
-    return found
-
-
-def _gap_s(ended: str, started: str) -> float:
-    try:
-        return (datetime.fromisoformat(started) - datetime.fromisoformat(ended)).total_seconds()
-    except ValueError:
-        return 0.0
-
-
-def _confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]]:
-    """How far the goals are borne out, by the one that is borne out the least."""
-    goals = [f for f in findings if not f.is_guard]
-    left = sum(not f.is_settled for f in goals)
-    if not goals or left == len(goals):
-        return "exploratory", ("nothing is settled yet",)
-    if left:
-        return "exploratory", (f"{left} of {len(goals)} answers are open",)
-    if any(f.is_replicated is False for f in goals):
-        return "exploratory", ("a second sitting settled it otherwise",)
-    if not all(f.is_replicated for f in goals):
-        return "exploratory", ("settled in one sitting",)
-    cases = {tuple(f.case.items()) for f in goals}
-    by_metric: dict[tuple[str, str], set[Outcome]] = {}
-    for f in goals:
-        by_metric.setdefault((f.side, f.metric), set()).add(f.outcome)
-    if len(cases) > 1 and all(len(outcomes) == 1 for outcomes in by_metric.values()):
-        return "stable", (f"settled in two sittings, and the same in {len(cases)} cases",)
-    return "replicated", ("settled in two sittings",)

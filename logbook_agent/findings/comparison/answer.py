@@ -1,0 +1,109 @@
+"""The answer to a comparison as values: what every page shows, and what no page computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from logbook_agent.findings.comparison.rule import Series
+from logbook_agent.model.comparison import Question
+from logbook_agent.model.entry import Confidence
+from logbook_agent.model.units import Direction
+
+LEVEL = 0.95
+
+
+class Outcome(StrEnum):
+    """What a comparison found of one metric of a side and a case."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    NO_DIFFERENCE = "no difference"
+    OPEN = "open"
+
+
+SETTLED = (Outcome.BETTER, Outcome.WORSE, Outcome.NO_DIFFERENCE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """The runs of one side in the pairs that count: their median, the lowest and highest, and all values in order."""
+
+    median: float | None = None
+    low: float | None = None
+    high: float | None = None
+    values: tuple[float, ...] = ()
+
+    @property
+    def runs(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The answer for one metric of a side and a case. `change`, `low` and `high` are fractions (other / base - 1), the
+    interval that decided at `level` over all looks. `pairs` count those that have a ratio, of which the first `judged`
+    were judged; `left_out` says why others do not count. `notes` stand beside the answer; `to_settle` is what would
+    settle it, empty when it is settled. `is_replicated`: a second sitting settled it the same way; None: there was
+    none that settled it."""
+
+    metric: str
+    unit: str | None
+    direction: Direction | None
+    is_guard: bool
+    side: str
+    case: Mapping[str, str]
+    base: Side
+    other: Side
+    outcome: Outcome
+    change: float | None
+    low: float | None
+    high: float | None
+    pairs: int
+    judged: int
+    level: float = LEVEL
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    to_settle: str = ""
+    is_replicated: bool | None = None
+    # The log ratio (later run over earlier) and the order of each pair, for the power of further pairs.
+    series: Series = field(repr=False, compare=False)
+
+    @property
+    def is_settled(self) -> bool:
+        return self.outcome is not Outcome.OPEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer to one question. `entry` is the latest of the `entries` that share it; `earlier` asked the same of
+    other code, and `void` were taken back. `code` labels the code of each side, `last` is when the last pair began.
+    Findings of goals come first, in the order of the metrics."""
+
+    entry: str
+    entries: tuple[str, ...]
+    question: Question
+    findings: tuple[Finding, ...]
+    pairs: int
+    sittings: int
+    confidence: Confidence
+    reasons: tuple[str, ...]
+    code: Mapping[str, str]
+    last: str = ""
+    earlier: tuple[str, ...] = ()
+    void: tuple[str, ...] = ()
+
+    def continued_in(self, entry_id: str) -> str | None:
+        """The next entry that goes on with the question of one; None for the last one."""
+        at = self.entries.index(entry_id) + 1 if entry_id in self.entries else len(self.entries)
+        return self.entries[at] if at < len(self.entries) else None
+
+    @property
+    def goals(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if not f.is_guard)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether every goal is settled."""
+        return bool(self.goals) and all(f.is_settled for f in self.goals)
