@@ -29,6 +29,7 @@ LOOKS = (8, 10, 12, 14, 16, 18, 20, 24, 30, 38, 48, 60, 76, 96, *(round(96 * 1.2
 SMALL = 4  # entries of fewer pairs are centred together: they know too little about an order effect of their own
 CLIP = 2.5 * 1.4826  # times the median absolute deviation: about 2.5 standard deviations
 TIE, FLAT = 1e-9, 1e-12
+_WIDEST = 20.0  # an interval of the log of a ratio that is wider says nothing
 Outcome = Literal["more", "less", "same", "open"]
 
 
@@ -190,16 +191,19 @@ class _Look:
         return found
 
     def interval(self, reach: float, step: float, outcome: Outcome) -> tuple[float | None, float | None]:
-        """The effects whose T is below `reach`, widened by a clock's step; cut at 0 for a claimed difference."""
+        """The effects whose T is below `reach`, widened by a clock's step; cut at 0 for a claimed difference. None where
+        too few pairs bound them."""
         if self.estimate is None or reach >= math.sqrt(self.pairs):
             return None, None
         low, high = (self._end(self.estimate, side, reach) - side * step for side in (1, -1))
+        if high - low > _WIDEST:
+            return None, None
         return (max(low, 0.0) if outcome == "more" else low), (min(high, 0.0) if outcome == "less" else high)
 
     def _end(self, inner: float, side: int, reach: float) -> float:
         """The effect below (side 1) or above (-1) the estimate at which T passes `reach`, by bisection."""
         width = FLAT
-        while side * self.real(inner - side * width) < reach and width < 1e3:
+        while side * self.real(inner - side * width) < reach and width < _WIDEST:
             width *= 4
         outer = inner - side * width
         while abs(outer - inner) > width / 1000:
