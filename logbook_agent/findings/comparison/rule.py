@@ -191,8 +191,8 @@ class _Look:
         return found
 
     def interval(self, reach: float, step: float, outcome: Outcome) -> tuple[float | None, float | None]:
-        """The effects whose T is below `reach`, widened by a clock's step; cut at 0 for a claimed difference. None where
-        too few pairs bound them."""
+        """The effects whose T is below `reach`, widened by a clock's step; cut at 0 for a claimed difference.
+        None where the pairs do not bound them."""
         if self.estimate is None or reach >= math.sqrt(self.pairs):
             return None, None
         low, high = (self._end(self.estimate, side, reach) - side * step for side in (1, -1))
