@@ -144,6 +144,10 @@ class Findings:
         """The answer to the comparison that an entry states; None where it states none or has no pair."""
         return next((a for a in reversed(self.answers) if entry_id in a.entries), None)
 
+    def sharing(self, entry_id: str) -> set[str]:
+        """The entries that share the question of an entry, those included that go on without it."""
+        return {i for a in self.answers if entry_id in (*a.entries, *a.void) for i in a.entries}
+
     def answer_with(self, record: Record) -> Answer | None:
         """The answer to the comparison of an entry as its record is now, with the pairs of other entries as they were
         read."""

@@ -137,7 +137,9 @@ def _key(workspace: Workspace, book: Book, entry: Entry, numbers: Sequence[int],
     """A digest of all that is kept follows from, but for living processes."""
     changed = array("q", chain(numbers, chain.from_iterable(stamps)))
     facts = {
-        k: v for k, v in encode(entry).items() if k in ("id", "kind", "aliases", "commands", "recipe", "comparison", "contrasts")
+        k: v
+        for k, v in encode(entry).items()
+        if k in ("id", "kind", "aliases", "commands", "recipe", "comparison", "contrasts")
     }
     about = [
         f"{__version__} {FORM}",

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
 from logbook_agent.findings.tried.keys import remember
-from logbook_agent.model.errors import LogbookError, StoreError
+from logbook_agent.model.errors import LogbookError, NotFound, StoreError
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.look import Look, look, said_in
 from logbook_agent.pages.plotted import mark_due, naming_plots, plots_of, plots_of_thread
@@ -70,6 +70,7 @@ def _refreshed(
     found = read(workspace, book, written=changed)
     # What an entry says of a comparison follows from the rows of the others, and so does how a prediction came true.
     keepers = {keeper for i in found.order if i in changed for keeper in found.keepers(i)}
+    keepers |= {i for one in changed if _compares(found, one) for i in found.sharing(one)}
     wanted = changed | (set(found.order) - set(present)) | keepers | found.predictions.touched(changed)
     blocks = Blocks(templates_of(workspace), found.header)
     footer = present[FOOTER].text(text) if FOOTER in present else ""
@@ -94,6 +95,14 @@ def _refreshed(
     _write(workspace, book, text, present, texts, found.order)
     mark_due(workspace, book, (one.record.entry for one in seen))
     return seen, len(found.order)
+
+
+def _compares(found: Findings, entry_id: str) -> bool:
+    """Whether an entry states a comparison, whose answer other entries may share."""
+    try:
+        return found.entry(entry_id).comparison is not None
+    except (NotFound, StoreError):
+        return False  # its damage is reported where it is rendered
 
 
 def render(workspace: Workspace, book: Book, *, discard_edits: bool = False) -> None:

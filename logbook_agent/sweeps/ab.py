@@ -292,8 +292,9 @@ class Rounds:
 
     def _nothing(self) -> tuple[Stop, str]:
         """Why no pair counts, with what was wrong with the output."""
-        found = self._answer.findings if self._answer is not None else ()
-        why = list(dict.fromkeys(reason for f in found for reason in f.left_out)) or ["nothing was measured"]
+        found = self._answer
+        why = [*found.left_out, *(reason for f in found.findings for reason in f.left_out)] if found else []
+        why = why or ["nothing was measured"]
         problems = dict.fromkeys(p for run in self._book.runs(self._entry.id) for p in run.problems)
         return Stop.NOT_COMPARABLE, "; ".join([f"nothing can be compared: {why[0]}", *list(problems)[:_SHOWN]])
 

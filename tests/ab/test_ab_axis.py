@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from logbook_agent.findings.evidence.layout import Lay, PlacedRun, layout
 
 from logbook_agent.entries.run import RunRequest
-from logbook_agent.findings.evidence.layout import Lay, PlacedRun, layout
 from logbook_agent.model.errors import UsageError
 from logbook_agent.sweeps.ab_axis import in_turns, parse_axis, placed
 from logbook_agent.sweeps.ab_prepare import with_bench

@@ -78,8 +78,8 @@ class Finding:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The answer to one question. `entry` is the latest of the `entries` that share it; `earlier` asked the same of
-    other code, and `void` were taken back. `code` labels the code of each side, `last` is when the last pair began.
-    Findings of goals come first, in the order of the metrics."""
+    other code, `void` were taken back, and `left_out` says why pairs do not count in any metric. `code` labels the code
+    of each side, `last` is when the last pair began. Findings of goals come first, in the order of the metrics."""
 
     entry: str
     entries: tuple[str, ...]
@@ -93,6 +93,7 @@ class Answer:
     last: str = ""
     earlier: tuple[str, ...] = ()
     void: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def continued_in(self, entry_id: str) -> str | None:
         """The next entry that goes on with the question of one; None for the last one."""

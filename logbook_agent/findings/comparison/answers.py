@@ -19,7 +19,7 @@ from logbook_agent.findings.comparison.answer import Finding as Finding
 from logbook_agent.findings.comparison.answer import Outcome as Outcome
 from logbook_agent.findings.comparison.answer import Side as Side
 from logbook_agent.findings.comparison.pairs import Tried
-from logbook_agent.findings.comparison.rule import Judged, Series, judge
+from logbook_agent.findings.comparison.rule import LOOKS, Judged, Series, judge
 from logbook_agent.findings.comparison.sittings import confidence, sittings
 from logbook_agent.model.codec import decode
 from logbook_agent.model.comparison import Question
@@ -98,6 +98,7 @@ def _answer(
         code=latest["code"],
         last=times[-1][0] if times else "",
         earlier=tuple(earlier),
+        left_out=_counted(_left_out(s for (_, _, name), of in own.items() if not name for _, s in of)),
         void=tuple(one["entry"] for one in group if one["void"] and valid),
     )
 
@@ -161,8 +162,7 @@ def _findings(
         series = [p.series(places.index((p.side, p.case))) for p in family]
         judged = rule.judged("guards" if is_guard else "goals", series) if family else ()
         for p, s, j in zip(family, series, judged, strict=True):
-            lost = [s for (side, _, name), of in own.items() if not name and side == p.side for _, s in of]
-            found.append(_finding(p, s, j, question, declared, named[p.side, p.case], is_guard, lost, rule))
+            found.append(_finding(p, s, j, question, declared, named[p.side, p.case], is_guard, rule))
     order = {name: at for at, name in enumerate(dict.fromkeys([*question.metrics, *question.guards]))}
     return tuple(sorted(found, key=lambda f: (f.is_guard, _rank(f, question), order.get(f.metric, len(order)))))
 
@@ -194,7 +194,6 @@ def _finding(
     declared: Sequence[Metric],
     case: Mapping[str, str],
     is_guard: bool,
-    lost: Sequence[Mapping[str, Any]],
     rule: _Rule,
 ) -> Finding:
     metric = metric_named(p.metric, declared)
@@ -204,10 +203,7 @@ def _finding(
     good = [(pair[3], pair[4]) for _, pair in p.pairs if None not in pair[3:]]
     base, other = (_side([pair[at] for pair in good]) for at in (0, 1))
     outcome = _outcome(judged, direction, p.step)
-    left_out: dict[str, int] = {}
-    for one in (*lost, *(s for _, s in p.of)):
-        for why, count in one["left_out"].items():
-            left_out[why] = left_out.get(why, 0) + count
+    left_out = _left_out(s for _, s in p.of)
     if missing := len(p.pairs) - len(good):
         left_out["a value is missing, zero or negative"] = missing
     notes = [
@@ -235,12 +231,25 @@ def _finding(
         high=None if judged.high is None else math.expm1(judged.high),
         pairs=len(good),
         judged=judged.pairs,
-        left_out=tuple(f"{n} pair{'s' * (n != 1)}: {why}" for why, n in left_out.items()),
+        left_out=_counted(left_out),
         notes=tuple(notes),
         to_settle=rule.to_settle(p, series) if outcome is Outcome.OPEN else "",
         is_replicated=rule.again(p, judged) if outcome is not Outcome.OPEN else None,
         series=series,
     )
+
+
+def _left_out(series: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """How many pairs do not count, by reason."""
+    found: dict[str, int] = {}
+    for one in series:
+        for why, count in one["left_out"].items():
+            found[why] = found.get(why, 0) + count
+    return found
+
+
+def _counted(left_out: Mapping[str, int]) -> tuple[str, ...]:
+    return tuple(f"{n} pair{'s' * (n != 1)}: {why}" for why, n in left_out.items())
 
 
 def _side(values: Sequence[float]) -> Side:
@@ -302,10 +311,13 @@ class _Rule:
         def make() -> str:
             return json.dumps(pairs_needed(series, bound=self.bound))
 
+        have = sum(y is not None for y in series.y)
+        if have < LOOKS[0]:
+            return f"at least {LOOKS[0] - have} more pair{'s' * (LOOKS[0] - have != 1)}"
         needed = self._kept(f"needed {p.name}", astuple(series), make)
         if needed is None:
             return "more pairs than is practical: measure for longer in each run, or state a larger minimum effect"
-        more = max(1, needed - sum(y is not None for y in series.y))
+        more = max(1, needed - have)
         return f"about {more} more pair{'s' * (more != 1)}"
 
     def again(self, p: _Pooled, judged: Judged) -> bool | None:

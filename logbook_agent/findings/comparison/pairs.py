@@ -54,6 +54,9 @@ def tried(record: Record) -> Tried | None:
         if why:
             _count(_series(series, (*key, "", ""), asked, base, {}), why)
         for place, row, partner in matched:
+            if (said := _other_side(stated.question, part.side, row, partner)) is not None:
+                _count(_series(series, (*key, "", ""), asked, base, {}), said)
+                continue
             config = {k: v for k, v in row.config.items() if k != stated.question.axis}
             for name in _metrics(stated.question, row, partner):
                 one = _series(series, (*key, place, name), asked, base, config)
@@ -148,6 +151,15 @@ def _matched(base: Run, other: Run, axis: str) -> tuple[list[tuple[str, Row, Row
     if len(first) != len(last):
         return found, f"{len(first)} rows a run against {len(last)}"
     return found, "rows without a partner"
+
+
+def _other_side(question: Question, side: str, base: Row, other: Row) -> str | None:
+    """Why rows are not of the sides that their runs were made for: they report another value of the axis."""
+    for name, row in ((question.base, base), (side, other)):
+        said = canonical(row.config.get(question.axis))
+        if question.axis in row.config and name != canonical(None) and said != name:
+            return f"a run of {question.axis}={name} reported {question.axis}={said}"
+    return None
 
 
 def _names(rows: Sequence[Row]) -> list[str]:

@@ -55,7 +55,7 @@ def _basis(finding: Finding) -> str:
     """`(95%: 6.9 to 9.4%; 12 pairs)`: the interval that decided, on the side of the change where it does not hold 0."""
     pairs = f"{finding.pairs} pair{'s' * (finding.pairs != 1)}"
     found = interval(finding)
-    more = f"; {finding.to_settle}" if finding.to_settle.startswith("about") else ""
+    more = f"; {finding.to_settle}" if finding.to_settle.startswith(("about", "at least")) else ""
     return f"({found}; {pairs}{more})" if found else f"({pairs}{more})"
 
 
@@ -115,6 +115,7 @@ def entry_lines(answer: Answer, entry_id: str) -> list[str]:
         lines.append(f"Pairs of {', '.join(answer.entries)} together.")
     if answer.earlier:
         lines.append(f"The same was asked of other code in {', '.join(answer.earlier)}.")
+    lines += map(md.escape, answer.left_out)
     if answer.void:
         lines.append(f"Void, and not counted: {', '.join(answer.void)}.")
     return lines
@@ -162,6 +163,7 @@ def data(answer: Answer) -> dict[str, Any]:
         "reasons": list(answer.reasons),
         "earlier": list(answer.earlier),
         "void": list(answer.void),
+        "left_out": list(answer.left_out),
         "findings": [_finding(answer, f) for f in answer.findings],
     }
 
