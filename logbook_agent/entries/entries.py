@@ -19,7 +19,7 @@ from logbook_agent.entries.drafts import (
     with_relations,
 )
 from logbook_agent.entries.tried_before import tried_before
-from logbook_agent.findings.read import read
+from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.said import is_long
 from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.entry import (
@@ -34,7 +34,6 @@ from logbook_agent.model.entry import (
     is_withdrawn,
 )
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.views import changing
@@ -182,7 +181,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         entry_id = old.id
         record = _to_check(book, old, request)
         relations: dict[str, Any] = {n: _relation(getattr(prose, n), getattr(old, n)) for n in RELATIONS}
-        word, reason = stated_confidence(record, book.header.metrics, request.confidence, request.reason)
+        word, reason = stated_confidence(record, read(workspace, book), request.confidence, request.reason)
         new = dataclasses.replace(
             old,
             title=one_line(prose.title) if prose.title else old.title,
@@ -253,7 +252,7 @@ COMPUTED = "computed"
 
 
 def stated_confidence(
-    record: Record, metrics: Sequence[Metric], given: str | None, reason: str | None
+    record: Record, found: Findings, given: str | None, reason: str | None
 ) -> tuple[Confidence | None, str | None]:
     """The confidence of an entry and its reason after `edit --confidence GIVEN --reason REASON`.
 
@@ -287,12 +286,12 @@ def stated_confidence(
             hint="--confidence exploratory",
         )
     if not reason and not (reason is None and word == old[0]):
-        _check_raised(record, metrics, word)
+        _check_raised(record, found, word)
     return word, reason or (old[1] if reason is None and word == old[0] else None)
 
 
-def _check_raised(record: Record, metrics: Sequence[Metric], word: Confidence) -> None:
-    trust = trust_of(record, metrics)
+def _check_raised(record: Record, found: Findings, word: Confidence) -> None:
+    trust = trust_of(record.entry, len(record.runs), found.compared(record.entry))
     computed: Confidence = trust.computed if trust is not None else "exploratory"
     if CONFIDENCES.index(word) > CONFIDENCES.index(computed):
         why = "; ".join(trust.reasons[:1]) if trust is not None else "nothing was run"
