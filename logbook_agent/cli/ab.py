@@ -13,6 +13,7 @@ from logbook_agent.cli.output import LineDisplay, emit
 from logbook_agent.cli.run import How, OnOption
 from logbook_agent.findings.comparison import words
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
+from logbook_agent.model.errors import UsageError
 from logbook_agent.running.prepare import parse_duration
 from logbook_agent.sweeps.ab import AbResult, ab
 from logbook_agent.sweeps.ab_prepare import AbRequest
@@ -21,13 +22,17 @@ from logbook_agent.sweeps.ab_prepare import AbRequest
 def ab_command(
     *,
     axis: Annotated[
-        str,
+        Text,
         Option(
             "--axis",
             metavar="NAME=V,V",
             help="What to test, the base first: a config key, or env:NAME for a variable.",
         ),
-    ],
+    ] = None,
+    code: Annotated[
+        tuple[str, str] | None,
+        Option("--code", metavar="BASE OTHER", help="Test two commits, or a commit and WORK, the working tree."),
+    ] = None,
     command: Annotated[
         Texts, Argument(metavar="-- CMD...", help="The command, after --; {axis} stands for the value.")
     ] = None,
@@ -62,11 +67,19 @@ def ab_command(
 ) -> int:
     """Each run is a separate process, the order within each pair drawn by chance; the entry shows the result.
 
-    Example: logbook ab --axis quant_mode=none,int8 -- python bench.py --quant-mode {axis}
+    Example: logbook ab --axis quant_mode=none,int8 -- python bench.py --quant-mode none
+    Or of the code: logbook ab --code main WORK -- python bench.py
     """
     run = dataclasses.replace(how.request(command or (), prose.read(), entry_id), on=on, discard=discard)
+    if (axis is None) == (code is None):
+        raise UsageError(
+            "--axis and --code cannot be used together" if code else "nothing to compare",
+            cause="an A/B has one axis: a config key, a variable, or the code",
+            hint="--axis quant_mode=none,int8, or --code main WORK",
+        )
     request = AbRequest(
-        axis=axis,
+        axis=axis or "",
+        codes=code,
         run=run,
         repeat=repeat,
         max_pairs=max_pairs,

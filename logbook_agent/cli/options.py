@@ -14,7 +14,7 @@ from typer import Option
 from logbook_agent.cli.output import redact_by
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace, utc_now
+from logbook_agent.store.workspace import Workspace, checkouts_folder, utc_now
 
 if TYPE_CHECKING:
     from logbook_agent.entries.drafts import Prose
@@ -92,7 +92,8 @@ def take_spaces() -> list[Workspace]:
 
 
 def _collect(space: Workspace, book: Book) -> None:
-    """Whatever is asked for, runs that have ended meanwhile are part of the answer."""
+    """Whatever is asked for, runs that have ended meanwhile are part of the answer, and what a killed process left in
+    the folder of checkouts is removed."""
     try:
         if book.spools():
             from logbook_agent.entries.attend import collect_ended
@@ -100,6 +101,10 @@ def _collect(space: Workspace, book: Book) -> None:
             collect_ended(space, book)
     except StoreError as error:
         space.warnings.append(f"not collected: {error.message}")
+    if os.path.isdir(above := checkouts_folder(space.environ)):  # noqa: PTH112 - costs less, on every command
+        from logbook_agent.running.provenance.checkouts import clean
+
+        clean(above, space.environ)
 
 
 def prose(text: str | None) -> str | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -27,6 +29,7 @@ from logbook_agent.running.prepare import Command
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_axis import AbAxis, parse_axis, placed
 from logbook_agent.sweeps.ab_prepare import AbRequest, checked, command, found_or_new, with_budget
+from logbook_agent.sweeps.code_axis import checked_out
 from logbook_agent.text.words import assignments
 
 # So many findings are shown in a line of progress, and so many problems of the output.
@@ -93,20 +96,30 @@ class AbCase:
 
 
 def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
-    """Run the values in pairs. Nothing is written when the request does not fit."""
-    axis = parse_axis(request.axis)
+    """Run the sides in pairs. Nothing is written when the request does not fit."""
     request = checked(request)
-    request = replace(request, run=replace(request.run, argv=placed(axis, request.run.argv, request.run.config)))
     book = workspace.book(request.run.entry_id)
-    commands = tuple(command(workspace, request.run, axis, value) for value in axis.values)
-    case = AbCase(commands=commands, config=request.run.config, timeout_s=request.run.timeout_s)
+    with contextlib.ExitStack() as stack:
+        axis: AbAxis
+        around: Callable[[Command], AbstractContextManager[object]] = contextlib.nullcontext
+        if request.codes is not None:
+            axis = stack.enter_context(checked_out(workspace, request.codes, request.run, display))
+            run, around = axis.with_codes(request.run), axis.measuring
+            commands = axis.commands(workspace, run)
+        else:
+            axis = parse_axis(request.axis)
+            run = replace(request.run, argv=placed(axis, request.run.argv, request.run.config))
+            commands = tuple(command(workspace, run, axis, value) for value in axis.values)
+        request = replace(request, run=run)
+        case = AbCase(commands=commands, config=run.config, timeout_s=run.timeout_s)
 
-    def found() -> Entry:
-        return found_or_new(workspace, book, request, axis)
+        def found() -> Entry:
+            return found_or_new(workspace, book, request, axis)
 
-    with series(
-        workspace, book, found, display, on=request.run.on, another="leave --id out", advice=LOAD_ADVICE
-    ) as made:
+        made = stack.enter_context(
+            series(workspace, book, found, display, on=run.on, another="leave --id out", advice=LOAD_ADVICE)
+        )
+        made.around = around
         return Rounds(made, request, axis, [case]).carry_out()
 
 

@@ -33,6 +33,7 @@ class AbRequest:
 
     axis: str
     run: RunRequest
+    codes: tuple[str, str] | None = None
     repeat: int | None = None
     max_pairs: int | None = None
     seed: int | None = None

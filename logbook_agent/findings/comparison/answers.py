@@ -78,7 +78,9 @@ def _answer(
     for one in valid:
         for s in one["series"]:
             if s["key"] == key:
-                own.setdefault((s["side"], s["case"], s["metric"]), []).append((one, s))
+                # A single side has the name that the latest entry gives it.
+                side = question.sides[0] if len(question.sides) == 1 else s["side"]
+                own.setdefault((side, s["case"], s["metric"]), []).append((one, s))
     rule = _Rule(key=key, bound=math.log1p(question.minimum_effect), seed=(valid or group)[0]["seed"], memo=memo)
     findings = _findings(question, own, declared, rule)
     times = sorted({(p[0], p[1]) for of in own.values() for _, s in of for p in s["pairs"]})

@@ -8,6 +8,7 @@ and is named.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -93,8 +94,10 @@ def _pairs(record: Record, question: Question) -> Iterator[tuple[Run, Run, Part]
 
 
 def _asked(question: Question, bases: Sequence[Run]) -> str:
-    """The question with everything but the code: command, environment, packages and devices of the base."""
-    is_code = question.axis == CODE_AXIS
+    """The question with everything but the code: command, environment, packages and devices of the base. Where code is
+    compared, its names are left out too: one commit has several."""
+    if is_code := question.axis == CODE_AXIS:
+        question = dataclasses.replace(question, base="", sides=())
     commands = sorted({repr((run.command, run.shell, None if is_code else run.cwd)) for run in bases})
     facts = [_facts(run, question.axis) for run in bases[:1]]
     return digest(encode(question), commands, facts)

@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import json
 import os
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,15 +20,11 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.running.provenance.worktrees import Checkout
 from logbook_agent.store.files import make_folder, remove_tree, write_text
 from logbook_agent.store.processes import is_alive, is_in_use, this_host, this_process
+from logbook_agent.store.workspace import checkouts_folder
 
 _OWNER = "owner.json"
 # A folder without an owner is younger than this while its owner is being written.
 _YOUNG_S = 60.0
-
-
-def checkouts_folder(environ: Mapping[str, str]) -> Path:
-    """The folder of all checkouts of this user. It need not exist."""
-    return Path(environ.get("TMPDIR") or "/tmp") / f"logbook-checkouts-{os.getuid()}"  # noqa: S108 - for this user alone
 
 
 @contextlib.contextmanager
@@ -36,8 +33,7 @@ def checkout_folder(checkout: Checkout) -> Iterator[Path]:
     checkouts is another user's."""
     above = checkouts_folder(checkout.environ)
     make_folder(above, within=above, private=True)
-    state = above.lstat()
-    if above.is_symlink() or state.st_uid != os.getuid() or state.st_mode & 0o077:
+    if not _is_own(above):
         raise StoreError(
             f"{above} is not a folder of this user alone",
             cause="another user, or another program, made it",
@@ -68,12 +64,18 @@ def _taken(above: Path, name: str) -> Path:
 
 def clean(above: Path, environ: Mapping[str, str]) -> None:
     """Remove the checkouts of processes that are gone, unless a command still runs in one."""
-    for slot in above.glob("*/*"):
+    for slot in above.glob("*/*") if _is_own(above) else ():
         if _is_left(slot):
             top = _owner(slot).get("repository")
             if isinstance(top, str):
                 _withdraw(Checkout(top=Path(top), inside=".", environ=environ), slot)
             _remove(slot, above)
+
+
+def _is_own(above: Path) -> bool:
+    """Whether a folder is this user's, and nobody else may write there."""
+    state = above.lstat()
+    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o077
 
 
 def _is_left(slot: Path) -> bool:

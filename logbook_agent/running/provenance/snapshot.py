@@ -85,6 +85,29 @@ def interpreter_of(argv: Sequence[str], cwd: Path, environ: Mapping[str, str]) -
     return None
 
 
+def imported_from(argv: Sequence[str], cwd: Path, environ: Mapping[str, str], *, within: Path) -> list[Path]:
+    """The folders below `within` from which the Python behind a command imports packages that were installed as
+    editable."""
+    python = interpreter_of(argv, cwd, environ)
+    found: dict[Path, None] = {}
+    for folder in _layout(python)[1] if python is not None else ():
+        for name in names_in(folder):
+            if name.endswith(".pth") or (name.startswith("__editable__") and name.endswith(".py")):
+                found.update(dict.fromkeys(_paths_in(folder / name, within)))
+    return list(found)
+
+
+def _paths_in(file: Path, within: Path) -> Iterator[Path]:
+    """The folders that a file of `site-packages` adds to the path: as lines, or as the places of packages."""
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    for match in re.finditer(rf"{re.escape(str(within))}(?:/[^'\"\n:]*)?(?=['\"\n]|$)", text):
+        path = Path(match[0])
+        yield path if file.suffix == ".pth" else path.parent
+
+
 def _which(program: str, cwd: Path, environ: Mapping[str, str]) -> Path | None:
     if "/" in program:
         candidates = [cwd / program]
