@@ -17,8 +17,7 @@ _TIMES = ("s", "ms", "us", "ns", "min", "h")
 def sentence(answer: Answer, finding: Finding) -> str:
     """`flash takes 8.1% less time than sdpa (95%: 6.9 to 9.4%; 12 pairs)`, at most SENTENCE_CHARS characters."""
     case = f" at {assignments(finding.case)}" if finding.case else ""
-    side, base = label(answer, finding.side), label(answer, answer.question.base)
-    text = f"{_claim(answer, finding, side, base)}{case}"
+    text = _claim(answer, finding, label(answer, finding.side), label(answer, answer.question.base), case)
     basis = _basis(finding)
     room = SENTENCE_CHARS - len(basis) - 1
     return f"{text if len(text) <= room else text[: room - 1] + '…'} {basis}"
@@ -29,22 +28,21 @@ def label(answer: Answer, side: str) -> str:
     return side if side else "(empty)"
 
 
-def _claim(answer: Answer, finding: Finding, side: str, base: str) -> str:
+def _claim(answer: Answer, finding: Finding, side: str, base: str, case: str) -> str:
     name, change = finding.metric, finding.change
     if finding.outcome is Outcome.NO_DIFFERENCE:
-        return f"{side} and {base} show no difference in {name}"
+        return f"{side} and {base} show no difference in {name}{case}"
     if finding.outcome is Outcome.OPEN:
         seen = f", {_signed(change)} so far" if change is not None else ""
-        return f"{side} against {base} is open in {name}{seen}"
+        return f"{side} against {base}{case} is open in {name}{seen}"
     size = _part(abs(change or 0.0))
     less = (change or 0.0) < 0
     if finding.unit in _TIMES:
-        return f"{side} takes {size} {'less' if less else 'more'} time than {base}" + (
-            "" if _is_only_time(answer, finding) else f" ({name})"
-        )
+        of = "" if _is_only_time(answer, finding) else f" ({name})"
+        return f"{side} takes {size} {'less' if less else 'more'} time than {base}{case}{of}"
     if finding.unit is not None and "/" in finding.unit:
-        return f"{side} has {size} {'less' if less else 'more'} {name} than {base}"
-    return f"{side} has {size} {'lower' if less else 'higher'} {name} than {base}"
+        return f"{side} has {size} {'less' if less else 'more'} {name} than {base}{case}"
+    return f"{side} has {size} {'lower' if less else 'higher'} {name} than {base}{case}"
 
 
 def _is_only_time(answer: Answer, finding: Finding) -> bool:
