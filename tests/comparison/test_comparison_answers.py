@@ -33,9 +33,8 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
 
 def entry(number: int, *of: Any, void: bool = False, **question: Any) -> Any:
     asked = {"axis": "variant", "base": "old", "sides": ["new"], "metrics": ["time_ms"], **question}
-    return {
-        "entry": f"D-{number:03d}", "question": asked, "seed": 7, "budget": 20, "void": void, "code": {}, "series": [*of],
-    }  # fmt: skip
+    stated = {"entry": f"D-{number:03d}", "question": asked, "seed": 7, "budget": 20}
+    return {**stated, "void": void, "code": {}, "series": [*of]}
 
 
 def only(found: tuple[Answer, ...]) -> tuple[Answer, Finding]:
@@ -85,7 +84,7 @@ def test_goals_and_guards_are_families_of_their_own() -> None:
 
 
 def test_cases_are_named_by_what_tells_them_apart() -> None:
-    of = [series(8, -0.1, case=f"c{n}", seed=n, config={"topk": n, "tokens": 512}) for n in (1, 2)]
+    of = [series(10, -0.1, case=f"c{n}", seed=n, config={"topk": n, "tokens": 512}) for n in (1, 2)]
     [answer] = answers([entry(1, *of)], METRICS)
     assert [f.case for f in answer.findings] == [{"topk": "1"}, {"topk": "2"}]
     assert " than old at topk=1 (95%: " in sentence(answer, answer.findings[0])

@@ -104,7 +104,10 @@ def judge(family: Sequence[Series], *, bound: float, seed: int) -> tuple[Judged,
             if abs(t) >= weakest - TIE and abs(estimate) >= bound and t * estimate > 0:
                 outcome = "more" if t > 0 else "less"
             if judged[at].outcome == "open" and (outcome != "open" or n == looks(len(family[at].y))[-1]):
-                low, high = look.interval(reach, family[at].step, outcome)
+                kept = (
+                    (0.0, 0.0) if abs(t) < weakest - TIE else (math.inf, -math.inf)
+                )  # 0 stays where it is not rejected
+                low, high = look.interval(reach, family[at].step, outcome, bound, kept)
                 judged[at] = Judged(outcome=outcome, estimate=look.estimate, low=low, high=high, pairs=look.pairs)
     return tuple(judged)
 
@@ -190,14 +193,21 @@ class _Look:
             found = [s + w * sign for s, sign in zip(found, _column(self._key, at), strict=True)]
         return found
 
-    def interval(self, reach: float, step: float, outcome: Outcome) -> tuple[float | None, float | None]:
-        """The effects whose T is below `reach`, widened by a clock's step; cut at 0 for a claimed difference.
-        None where the pairs do not bound them."""
+    def interval(
+        self, reach: float, step: float, outcome: Outcome, bound: float, kept: tuple[float, float]
+    ) -> tuple[float | None, float | None]:
+        """The effects that are not rejected: those whose T is below `reach`, widened by a clock's step. What the
+        outcome rejects is cut off (0 by a difference, the bounds by none), and an open one holds `kept`. None where
+        the pairs do not bound them."""
         if self.estimate is None or reach >= math.sqrt(self.pairs):
             return None, None
         low, high = (self._end(self.estimate, side, reach) - side * step for side in (1, -1))
         if high - low > _WIDEST:
             return None, None
+        if outcome == "same":
+            return max(low, -bound), min(high, bound)
+        if outcome == "open":
+            return min(low, kept[0]), max(high, kept[1])
         return (max(low, 0.0) if outcome == "more" else low), (min(high, 0.0) if outcome == "less" else high)
 
     def _end(self, inner: float, side: int, reach: float) -> float:
