@@ -89,10 +89,11 @@ HOMES = {
     **{name: {"exports", "api"} for name in ("pandas", "polars")},
     "re2": {"text"},
     "matplotlib": {"plots"},
+    "numpy": {"findings"},
     "starlette": {"live"},
     "uvicorn": {"live"},
 }
-NEVER = {"jax", "jaxlib", "numpy", "scipy"}
+NEVER = {"jax", "jaxlib", "scipy"}
 
 
 def modules(package: str) -> Iterator[tuple[Path, str]]:

@@ -129,8 +129,8 @@ class _Looking:
         if not runs:
             return "(planned)"
         # Tables, which most commands do not need before they start.
-        from logbook_agent.findings.evidence.alike import ARGV, Terms, differences_text
-        from logbook_agent.findings.evidence.pairs import unlike
+        from logbook_agent.findings.contrasts.likeness import ARGV, Terms, differences_text
+        from logbook_agent.findings.contrasts.matching import unlike
 
         sides = runs[-1].run, self._expected
         run, mine = (dataclasses.replace(r, rows=(Row(config=_said(r, o)),)) for r, o in (sides, sides[::-1]))

@@ -14,8 +14,8 @@ from logbook_agent.model.record import digest
 from logbook_agent.model.values import canonical, spelt
 
 if TYPE_CHECKING:
+    from logbook_agent.findings.contrasts.matching import Pair
     from logbook_agent.findings.evidence.answers import Answer
-    from logbook_agent.findings.evidence.pairs import Pair
     from logbook_agent.model.run import Row
 
 # Of the config that the rows of a pair share, as it is kept; and of a case, as it is told.

@@ -11,11 +11,11 @@ from enum import StrEnum
 from typing import Any
 
 from logbook_agent.findings.comparisons.told import change_text, doubts, evidence_text, interval_text, number
-from logbook_agent.findings.evidence.alike import differences_text
+from logbook_agent.findings.contrasts.likeness import differences_text
+from logbook_agent.findings.contrasts.matching import Group
 from logbook_agent.findings.evidence.answers import Answer, Line
 from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.noise import noise_of
-from logbook_agent.findings.evidence.pairs import Group
 from logbook_agent.findings.evidence.verdict import Verdict
 from logbook_agent.gate.job import SIDE
 from logbook_agent.model.values import canonical

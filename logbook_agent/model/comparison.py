@@ -41,10 +41,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """Who drew the order of the runs, and how many pairs may be made. `drawn`: `seed` draws the order within each pair;
-    `shuffled`: it draws the order of all runs of a sweep."""
+    """Who drew the order of the runs, and how many pairs may be made. `drawn`: the tool did, by `seed`; which run of a
+    pair comes first is a fair coin."""
 
-    order: Literal["drawn", "shuffled"] = "drawn"
+    order: Literal["drawn"] = "drawn"
     seed: int
     budget_pairs: int = BUDGET_PAIRS
 
@@ -71,8 +71,8 @@ class Contrast:
     """Measured rows that no design drew, kept with an entry to be shown beside each other without a verdict.
 
     `references` are `ID`, `ID/RUN` or `ID:LABEL`: two, of which the first is the base; or with an `axis` any number,
-    whose rows are set side by side by its values, against `base_value` (None: the first). `allowed` and `implied` are
-    differences that are meant, by name; `metrics` empty means the primary ones.
+    whose rows are set side by side by its values, against `base_value` (None: the first). `metrics` empty means the
+    primary ones.
     """
 
     references: tuple[str, ...]
@@ -80,8 +80,6 @@ class Contrast:
     base_value: str | None = None
     metrics: tuple[str, ...] = ()
     where: dict[str, Scalar] = field(default_factory=dict)
-    allowed: tuple[str, ...] = ()
-    implied: tuple[str, ...] = ()
 
     @property
     def entries(self) -> tuple[str, ...]:

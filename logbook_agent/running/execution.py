@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from logbook_agent.model.errors import StoreError
 from logbook_agent.model.comparison import Part
+from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Contention, Env, Process, Run, Scalar
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.beside import open_runs, with_runs

@@ -5,13 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
-from logbook_agent.findings.comparison.rule import Series
 from logbook_agent.model.comparison import Question
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.units import Direction
 
 LEVEL = 0.95
+SeriesOutcome = Literal["more", "less", "same", "open"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """The pairs of one finding (metric, side, case) in the order in which they ran. `y` is log later - log earlier, or
+    None without a ratio; `signs` is +1 where the side ran second, -1 where the base did; `entries` says which entry a
+    pair is of. Series of equal `draws` share their coins. `step` is the log of a clock's step: it widens the bound."""
+
+    y: tuple[float | None, ...]
+    signs: tuple[int, ...]
+    entries: tuple[int, ...]
+    draws: int = 0
+    step: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What the rule finds of a series. `estimate`, `low` and `high` are logs of side/base; the interval holds at 95%
+    over all looks. All are of the look that settled the series, else of the last look; `pairs` counts the pairs with
+    a ratio up to there."""
+
+    outcome: SeriesOutcome = "open"
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    pairs: int = 0
 
 
 class Outcome(StrEnum):

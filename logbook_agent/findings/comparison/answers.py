@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 from logbook_agent.findings.comparison.answer import SETTLED as SETTLED
 from logbook_agent.findings.comparison.answer import Answer as Answer
 from logbook_agent.findings.comparison.answer import Finding as Finding
+from logbook_agent.findings.comparison.answer import Judged, Series
 from logbook_agent.findings.comparison.answer import Outcome as Outcome
 from logbook_agent.findings.comparison.answer import Side as Side
 from logbook_agent.findings.comparison.pairs import Tried
-from logbook_agent.findings.comparison.rule import LOOKS, Judged, Series, judge
 from logbook_agent.findings.comparison.sittings import confidence, sittings
 from logbook_agent.model.codec import decode
 from logbook_agent.model.comparison import Question
@@ -300,6 +300,8 @@ class _Rule:
         seed = self.seed if seed is None else seed
 
         def make() -> str:
+            from logbook_agent.findings.comparison.rule import judge
+
             return json.dumps([astuple(j) for j in judge(family, bound=self.bound, seed=seed)])
 
         found = self._kept(name, [astuple(s) for s in family], make)
@@ -308,19 +310,13 @@ class _Rule:
 
     def to_settle(self, p: _Pooled, series: Series) -> str:
         """How many more pairs would probably settle it."""
-        from logbook_agent.findings.comparison.power import pairs_needed
 
         def make() -> str:
-            return json.dumps(pairs_needed(series, bound=self.bound))
+            from logbook_agent.findings.comparison.power import to_settle
 
-        have = sum(y is not None for y in series.y)
-        if have < LOOKS[0]:
-            return f"at least {LOOKS[0] - have} more pair{'s' * (LOOKS[0] - have != 1)}"
-        needed = self._kept(f"needed {p.name}", astuple(series), make)
-        if needed is None:
-            return "more pairs than is practical: measure for longer in each run, or state a larger minimum effect"
-        more = max(1, needed - have)
-        return f"about {more} more pair{'s' * (more != 1)}"
+            return json.dumps(to_settle(series, bound=self.bound))
+
+        return str(self._kept(f"to settle {p.name}", astuple(series), make))
 
     def again(self, p: _Pooled, judged: Judged) -> bool | None:
         """Whether the pairs of later sittings, by themselves, settle it as it was settled; None where they settle

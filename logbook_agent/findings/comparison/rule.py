@@ -2,27 +2,28 @@
 
 Coins decided which side of each pair ran first. If both sides are the same code, `y = log later - log earlier` does
 not depend on those coins, whatever the noise is. At each look the rule draws the coins again, 4096 times, and orders
-the re-draws by T, the correlation of the signs with y: robust (y is clipped) and free of order effects (y is centred
-per entry). It strikes the re-draws of the largest T, as many as the schedule allows. A difference is claimed when the
-order that really ran is struck; the chance of that is the part struck, so all looks together err in at most 5%.
+the re-draws by T, the correlation of the signs with y. T clips y, so outliers weigh little, and centres it in each
+entry, so that an order effect drops out. The rule strikes the re-draws of the largest T, as many as the schedule
+allows. It claims a difference when it strikes the order that really ran; the chance of that is the part struck, so all
+looks together err in at most 5%.
 
 "The same" needs both "the effect is +bound" and "the effect is -bound" rejected in the same way, one-sided. Series of
 one family are corrected together by max-T (Westfall and Young, 1993): re-draws are struck by their largest T over all
-series. Of each re-draw and its negative one is kept; re-draws are written relative to the real order, so re-draw 0 is
-the real one, and the first 12 pairs take all 2^12 orders.
+series. Of each re-draw and its negative the rule keeps one. Re-draws are written relative to the real order, so
+re-draw 0 is the real one, and the first 12 pairs take all 2^12 orders.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
-from heapq import nlargest
-from operator import mul
-from statistics import fmean, median
-from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from logbook_agent.findings.comparison.answer import Judged, Series, SeriesOutcome
 
 EXACT, KEPT = 12, 2048
 LOOKS = (8, 10, 12, 14, 16, 18, 20, 24, 30, 38, 48, 60, 76, 96, *(round(96 * 1.25**k) for k in range(1, 21)))
@@ -30,32 +31,8 @@ SMALL = 4  # entries of fewer pairs are centred together: they know too little a
 CLIP = 2.5 * 1.4826  # times the median absolute deviation: about 2.5 standard deviations
 TIE, FLAT = 1e-9, 1e-12
 _WIDEST = 20.0  # an interval of the log of a ratio that is wider says nothing
-Outcome = Literal["more", "less", "same", "open"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
-    """The pairs of one finding (metric, side, case) in the order in which they ran. `y` is log later - log earlier, or
-    None without a ratio; `signs` is +1 where the side ran second, -1 where the base did; `entries` says which entry a
-    pair is of. Series of equal `draws` share their coins. `step` is the log of a clock's step: it widens the bound."""
-
-    y: tuple[float | None, ...]
-    signs: tuple[int, ...]
-    entries: tuple[int, ...]
-    draws: int = 0
-    step: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """`estimate`, `low` and `high` are logs of side/base; the interval holds at 95% over all looks. All are of the
-    look that settled the series, else of the last look; `pairs` counts the pairs with a ratio up to there."""
-
-    outcome: Outcome = "open"
-    estimate: float | None = None
-    low: float | None = None
-    high: float | None = None
-    pairs: int = 0
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 def looks(pairs: int) -> tuple[int, ...]:
@@ -73,132 +50,144 @@ def same_spent(n: int) -> float:
     return 0.045 * (n / 20) ** 3 if n <= 20 else 0.05 - 0.005 * 20 / n
 
 
+def fewest_pairs(series: int = 1) -> int:
+    """The first look at which one of so many series can settle: all its pairs agree, and chance would seldom make them
+    agree in any series."""
+    return next((n for n in LOOKS if series * 2.0 ** (1 - n) <= claims_spent(n)), LOOKS[-1])
+
+
 def judge(family: Sequence[Series], *, bound: float, seed: int) -> tuple[Judged, ...]:
     """Judge the series of one family at every look that they have reached; a settled series stays as it is.
 
     `bound` is the log of the minimum effect; with 0 any difference counts, and nothing settles as "same". A series
     takes part in the looks that it has pairs for. The re-draws of pairs after the twelfth follow from `seed`.
     """
-    whole = [_Look(s, len(s.y)) for s in family]
-    judged = [Judged(estimate=look.estimate, pairs=look.pairs) for look in whole]
-    struck: list[set[int]] = [set(), set(), set(), set()]
+    judged = []
+    for s in family:
+        whole = _Look(s, len(s.y))
+        judged.append(Judged(estimate=whole.estimate, pairs=whole.pairs))
+    # Of claims and of noise for the interval; of +bound and -bound, where a re-draw and its negative are two.
+    struck = [np.zeros(size, bool) for size in (KEPT, KEPT, 2 * KEPT, 2 * KEPT)]
     is_joint = len({s.draws for s in family}) > 1
     for n in looks(max((len(s.y) for s in family), default=0)):
         there = {at: _Look(s, n, f"{seed} {s.draws}", is_joint) for at, s in enumerate(family) if len(s.y) >= n}
         if all(judged[at].outcome != "open" for at in there):
             continue
         claim = {at: look.redrawn(0.0) for at, look in there.items()}
-        weakest, _ = _strike([[abs(t) for t in ts] for ts in claim.values()], struck[0], claims_spent(n))
-        noise = [look.redrawn(look.estimate or 0.0) for look in there.values()]
-        _, reach = _strike([[abs(t) for t in ts] for ts in noise], struck[1], claims_spent(n))
-        same = {at for at in there if bound > family[at].step}
-        for side, gone in ((1, struck[2]), (-1, struck[3])) if same else ():
-            tests = {at: there[at].redrawn(side * (bound - family[at].step)) for at in there if bound > family[at].step}
-            least, _ = _strike(
-                [[-side * t for t in ts] + [side * t for t in ts] for ts in tests.values()], gone, same_spent(n)
-            )
-            same &= {at for at, ts in tests.items() if -side * ts[0] >= least - TIE}
+        weakest, _ = _strike([abs(t) for t in claim.values()], struck[0], claims_spent(n))
+        noise = [abs(look.redrawn(look.estimate or 0.0)) for look in there.values()]
+        _, reach = _strike(noise, struck[1], claims_spent(n))
+        same = _same(there, family, bound, struck[2:], same_spent(n))
         for at, look in there.items():
-            outcome: Outcome = "same" if at in same else "open"
-            t, estimate = claim[at][0], look.estimate or 0.0
+            t, estimate = float(claim[at][0]), look.estimate or 0.0
+            outcome: SeriesOutcome = "same" if at in same else "open"
             if abs(t) >= weakest - TIE and abs(estimate) >= bound and t * estimate > 0:
                 outcome = "more" if t > 0 else "less"
-            if judged[at].outcome == "open" and (outcome != "open" or n == looks(len(family[at].y))[-1]):
-                kept = (
-                    (0.0, 0.0) if abs(t) < weakest - TIE else (math.inf, -math.inf)
-                )  # 0 stays where it is not rejected
-                low, high = look.interval(reach, family[at].step, outcome, bound, kept)
+            is_last = n == looks(len(family[at].y))[-1]
+            if judged[at].outcome == "open" and (outcome != "open" or is_last):
+                is_zero_kept = abs(t) < weakest - TIE
+                low, high = look.interval(reach, family[at].step, outcome, bound, is_zero_kept=is_zero_kept)
                 judged[at] = Judged(outcome=outcome, estimate=look.estimate, low=low, high=high, pairs=look.pairs)
     return tuple(judged)
 
 
-def _strike(family: Sequence[list[float]], struck: set[int], spent: float) -> tuple[float, float]:
+def _same(
+    there: Mapping[int, _Look], family: Sequence[Series], bound: float, struck: Sequence[Flags], spent: float
+) -> set[int]:
+    """The series of which both bounds are rejected. A clock's step moves the bounds inwards."""
+    able = {at: look for at, look in there.items() if bound > family[at].step}
+    found = set(able)
+    for side, gone in zip((1, -1), struck, strict=True) if able else ():
+        tests = {at: look.redrawn(side * (bound - family[at].step)) for at, look in able.items()}
+        weakest, _ = _strike([np.concatenate((-side * t, side * t)) for t in tests.values()], gone, spent)
+        found &= {at for at, t in tests.items() if -side * t[0] >= weakest - TIE}
+    return found
+
+
+def _strike(family: Sequence[Array], struck: Flags, spent: float) -> tuple[float, float]:
     """Strike the re-draws of the largest T while the part struck is at most `spent`, those of equal T all or none.
     Returns the smallest T struck now (infinity: none) and the largest T left."""
-    largest = family[0] if len(family) == 1 else list(map(max, zip(*family, strict=True)))
-    room = math.floor(spent * len(largest) + TIE) - len(struck)
-    left = nlargest(room + 1, (t for at, t in enumerate(largest) if at not in struck))
-    taken = [t for t in left if t > left[-1] + TIE]
-    if not taken:
-        return math.inf, left[0]
-    struck.update(at for at, t in enumerate(largest) if t >= taken[-1] - TIE)
-    return taken[-1], left[-1]
+    largest = np.max(family, axis=0)
+    room = math.floor(spent * len(largest) + TIE) - int(struck.sum())
+    left = np.sort(largest[~struck])[::-1][: room + 1]
+    taken = left[left > left[-1] + TIE]
+    if not len(taken):
+        return math.inf, float(left[0])
+    struck |= largest >= taken[-1] - TIE
+    return float(taken[-1]), float(left[-1])
 
 
 class _Look:
     """A series up to a look: `pairs` with a ratio, and the estimate of the effect."""
 
     def __init__(self, series: Series, n: int, key: str = "", is_joint: bool = False) -> None:
-        self._signs, self._n, self._key, self._is_joint = series.signs, n, key, is_joint
-        self._y = {at: y for at, y in enumerate(series.y[:n]) if y is not None}
-        entries: dict[int, list[int]] = {}
-        for at in self._y:
-            entries.setdefault(series.entries[at], []).append(at)
-        small = [at for group in entries.values() if len(group) < SMALL for at in group]
-        self._groups = [group for group in entries.values() if len(group) >= SMALL] + ([small] if small else [])
-        self.pairs, self.estimate = len(self._y), self._estimate()
+        self._n, self._key, self._is_joint = n, key, is_joint
+        self._at = [at for at, y in enumerate(series.y[:n]) if y is not None]
+        self._y = np.array([series.y[at] for at in self._at], float)
+        self._signs = np.array([series.signs[at] for at in self._at], float)
+        entries = np.array([series.entries[at] for at in self._at], int)
+        groups = [np.flatnonzero(entries == entry) for entry in dict.fromkeys(entries.tolist())]
+        small = [group for group in groups if len(group) < SMALL]
+        self._groups = [group for group in groups if len(group) >= SMALL]
+        self._groups += [np.concatenate(small)] if small else []
+        self.pairs, self.estimate = len(self._at), self._estimate()
 
     def _estimate(self) -> float | None:
         """Median, over two pairs of opposite order, of half their difference: an order effect drops out."""
         found = []
         for group in self._groups:
-            first = [self._y[at] for at in group if self._signs[at] < 0]
-            found += [(self._y[at] - y) / 2 for at in group if self._signs[at] > 0 for y in first]
-        found = found or [self._signs[at] * y for at, y in self._y.items()]
-        return median(found) if found else None
+            y, signs = self._y[group], self._signs[group]
+            found += [np.subtract.outer(y[signs > 0], y[signs < 0]).ravel() / 2]
+        both = np.concatenate(found) if found else self._y
+        both = both if len(both) else self._signs * self._y
+        return float(np.median(both)) if len(both) else None
 
-    def _weights(self, effect: float) -> list[float]:
+    def _weights(self, effect: float) -> Array:
         """`sign * z` of each pair: z is y without this effect, centred, clipped, of length 1; 0 if z is constant."""
-        z = {at: y - effect * self._signs[at] for at, y in self._y.items()}
+        z = self._y - effect * self._signs
         for group in self._groups:
-            middle = median([z[at] for at in group])
-            z.update({at: z[at] - middle for at in group})
-        most = CLIP * median(map(abs, z.values())) if z else 0.0
-        found = [0.0] * self._n
+            z[group] -= np.median(z[group])
+        most = CLIP * float(np.median(abs(z))) if len(z) else 0.0
+        if most > FLAT:
+            z = np.clip(z, -most, most)
         for group in self._groups:
-            clipped = [max(-most, min(most, z[at])) if most > FLAT else z[at] for at in group]
-            mean = fmean(clipped)
-            for at, value in zip(group, clipped, strict=True):
-                found[at] = self._signs[at] * (value - mean)
-        length = math.hypot(*found)
-        return [w / length for w in found] if length > FLAT else [0.0] * self._n
+            z[group] -= z[group].mean()
+        length = float(np.sqrt(z @ z))
+        return self._signs * z / length if length > FLAT else np.zeros(len(z))
 
-    def _scale(self, sums: Sequence[float]) -> float:
+    def _scale(self, sums: Sequence[Array]) -> Array:
         """What makes T of a sum; `sums` are those of the signs in each group."""
-        left = sum(len(g) - t * t / len(g) for g, t in zip(self._groups, sums, strict=True))
-        return math.sqrt(self.pairs / left) if left > TIE else 0.0
+        left = sum((len(g) - t * t / len(g) for g, t in zip(self._groups, sums, strict=True)), np.zeros(1))
+        return np.sqrt(self.pairs / np.where(left > TIE, left, np.inf))
 
     def real(self, effect: float) -> float:
         """T of the order that really ran, if this were the effect."""
-        return sum(self._weights(effect)) * self._scale([sum(self._signs[at] for at in g) for g in self._groups])
+        return float(self._weights(effect).sum() * self._own_scale)
 
     @cached_property
-    def _scales(self) -> list[float]:
-        sums = [self._sums([self._signs[at] * (at in g) for at in range(self._n)]) for g in self._groups]
-        return [self._scale(each) for each in zip(*sums, strict=True)]
+    def _own_scale(self) -> float:
+        return float(self._scale([self._signs[g].sum(keepdims=True) for g in self._groups])[0])
 
-    def redrawn(self, effect: float) -> list[float]:
+    @cached_property
+    def _orders(self) -> Array:
+        """Every re-draw of the pairs with a ratio, a row each, relative to the real order."""
+        return _redraws(self._n, self._key, self._is_joint)[:, self._at]
+
+    @cached_property
+    def _scales(self) -> Array:
+        return self._scale([self._orders[:, g] @ self._signs[g] for g in self._groups])
+
+    def redrawn(self, effect: float) -> Array:
         """T of every re-draw, if this were the effect; the first is the real order."""
-        return list(map(mul, self._sums(self._weights(effect)), self._scales))
-
-    def _sums(self, weights: Sequence[float]) -> list[float]:
-        """Sum of the weights with the signs of every re-draw (relative to the real order)."""
-        found = [weights[0]]
-        for w in weights[1:EXACT]:
-            found = [s + w for s in found] + [s - w for s in found]
-        found *= KEPT // len(found)
-        if self._is_joint:
-            found = [found[at] for at in _shuffled(self._key)]
-        for at, w in enumerate(weights[EXACT:]):
-            found = [s + w * sign for s, sign in zip(found, _column(self._key, at), strict=True)]
+        found: Array = (self._orders @ self._weights(effect)) * self._scales
         return found
 
     def interval(
-        self, reach: float, step: float, outcome: Outcome, bound: float, kept: tuple[float, float]
+        self, reach: float, step: float, outcome: SeriesOutcome, bound: float, *, is_zero_kept: bool
     ) -> tuple[float | None, float | None]:
         """The effects that are not rejected: those whose T is below `reach`, widened by a clock's step. What the
-        outcome rejects is cut off (0 by a difference, the bounds by none), and an open one holds `kept`. None where
-        the pairs do not bound them."""
+        outcome rejects is cut off: 0 by a difference, the bounds by none. An open one holds 0 while 0 is not
+        rejected. None where the pairs do not bound them."""
         if self.estimate is None or reach >= math.sqrt(self.pairs):
             return None, None
         low, high = (self._end(self.estimate, side, reach) - side * step for side in (1, -1))
@@ -207,7 +196,7 @@ class _Look:
         if outcome == "same":
             return max(low, -bound), min(high, bound)
         if outcome == "open":
-            return min(low, kept[0]), max(high, kept[1])
+            return (min(low, 0.0), max(high, 0.0)) if is_zero_kept else (low, high)
         return (max(low, 0.0) if outcome == "more" else low), (min(high, 0.0) if outcome == "less" else high)
 
     def _end(self, inner: float, side: int, reach: float) -> float:
@@ -222,14 +211,21 @@ class _Look:
         return outer
 
 
-@lru_cache(maxsize=1024)
-def _column(key: str, at: int) -> tuple[float, ...]:
-    """Fair coins for a pair after the twelfth, one for each re-draw; the first is that of the real order."""
-    coins = int.from_bytes(hashlib.shake_256(f"{key} {at}".encode()).digest(KEPT // 8))
-    return (1.0, *(1.0 if coin == "1" else -1.0 for coin in f"{coins:0{KEPT}b}"[1:]))
-
-
 @lru_cache(maxsize=64)
-def _shuffled(key: str) -> tuple[int, ...]:
-    """An order of the re-draws that pairs the coins of several series at random; the real one stays first."""
-    return 0, *sorted(range(1, KEPT), key=lambda at: hashlib.sha256(f"{key} {at}".encode()).digest())
+def _redraws(n: int, key: str, is_joint: bool) -> Array:
+    """KEPT re-draws of n pairs relative to the real order, which is the first: all orders of the first 12 pairs, fair
+    coins after them. Where several series are judged together, each has its rows in an order of its own."""
+    number = np.arange(KEPT)
+    found = np.ones((KEPT, n))
+    for at in range(1, n):
+        found[:, at] = 1.0 - 2.0 * (number >> (at - 1) & 1 if at < EXACT else _coins(f"{key} {at}"))
+    found[0] = 1.0
+    if is_joint:
+        rows = sorted(range(1, KEPT), key=lambda at: hashlib.sha256(f"{key} {at}".encode()).digest())
+        found = found[[0, *rows]]
+    found.flags.writeable = False
+    return found
+
+
+def _coins(key: str) -> NDArray[np.uint8]:
+    return np.unpackbits(np.frombuffer(hashlib.shake_256(key.encode()).digest(KEPT // 8), np.uint8))

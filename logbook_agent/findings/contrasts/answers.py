@@ -6,10 +6,18 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from logbook_agent.findings.evidence.alike import Likeness, Terms
-from logbook_agent.findings.evidence.compared import Compared, compared, stated
+from logbook_agent.findings.contrasts.likeness import Likeness, Terms
+from logbook_agent.findings.contrasts.matching import (
+    Ground,
+    Group,
+    Pair,
+    Pairing,
+    Unpaired,
+    compare_sides,
+    compare_values,
+)
+from logbook_agent.findings.contrasts.numbers import Compared, compared, stated
 from logbook_agent.findings.evidence.family import claims_of_one, held_together
-from logbook_agent.findings.evidence.pairs import Ground, Group, Pair, Pairing, Unpaired, compare_sides, compare_values
 from logbook_agent.findings.measured import baseline_cases, is_case
 from logbook_agent.findings.tables.metrics import choose
 from logbook_agent.findings.tables.spec import Case, TableSpec

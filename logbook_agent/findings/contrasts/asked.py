@@ -10,9 +10,9 @@ from difflib import get_close_matches
 
 from logbook_agent.findings.case import keys_of
 from logbook_agent.findings.cases import cases, counting
-from logbook_agent.findings.evidence.alike import Terms
-from logbook_agent.findings.evidence.answers import Answer, Ask, answer_sides, answer_values, judged_values, tests_of
-from logbook_agent.findings.evidence.compared import Compared
+from logbook_agent.findings.contrasts.answers import Answer, Ask, answer_sides, answer_values, judged_values, tests_of
+from logbook_agent.findings.contrasts.likeness import Terms
+from logbook_agent.findings.contrasts.numbers import Compared
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.frame import listed, show
 from logbook_agent.findings.tables.spec import Case

@@ -7,10 +7,10 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.comparisons.asked import answers_of, ask_of, is_planned, rows_of
-from logbook_agent.findings.evidence.alike import Terms
-from logbook_agent.findings.evidence.answers import Answer, answer_stated
-from logbook_agent.findings.evidence.pairs import unlike
+from logbook_agent.findings.contrasts.answers import Answer, answer_stated
+from logbook_agent.findings.contrasts.asked import answers_of, ask_of, is_planned, rows_of
+from logbook_agent.findings.contrasts.likeness import Terms
+from logbook_agent.findings.contrasts.matching import unlike
 from logbook_agent.findings.measured import baseline_cases, is_case
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.findings.trust import Answered

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from logbook_agent.findings.cases import cases, counting
-from logbook_agent.findings.evidence.alike import (
+from logbook_agent.findings.contrasts.likeness import (
     ARGV,
     CWD,
     LOAD,

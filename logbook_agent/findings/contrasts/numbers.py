@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from logbook_agent.findings.evidence.alike import ORDER, UNIT, Difference, DifferenceStanding, Terms
+from logbook_agent.findings.contrasts.likeness import ORDER, UNIT, Difference, DifferenceStanding, Terms
+from logbook_agent.findings.contrasts.matching import Group, Pair
 from logbook_agent.findings.evidence.layout import WHY, Arrangement, Lay, PlacedRun, layout, sittings
-from logbook_agent.findings.evidence.pairs import Group, Pair
 from logbook_agent.findings.evidence.planning import scatter_of_pairs
 from logbook_agent.findings.evidence.verdict import Judgement, Runs, Verdict, judge
 from logbook_agent.findings.levels import Level, level_of

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from logbook_agent.findings.comparisons.told import (
+from logbook_agent.findings.contrasts.answers import Answer, Line
+from logbook_agent.findings.contrasts.likeness import Difference, DifferenceStanding, differences_text
+from logbook_agent.findings.contrasts.numbers import Compared
+from logbook_agent.findings.contrasts.words import (
     change_text,
     interval_text,
     notes,
     number,
     verdict_text,
 )
-from logbook_agent.findings.evidence.alike import Difference, DifferenceStanding, differences_text
-from logbook_agent.findings.evidence.answers import Answer, Line
-from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.layout import WHY, Lay
 from logbook_agent.findings.evidence.noise import Noise, noise_of
 from logbook_agent.findings.evidence.verdict import CLAIMS, Verdict

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from logbook_agent.findings.evidence.alike import DifferenceStanding, differences_text
-from logbook_agent.findings.evidence.answers import Answer, Line
-from logbook_agent.findings.evidence.compared import Compared, Numbers
+from logbook_agent.findings.contrasts.answers import Answer, Line
+from logbook_agent.findings.contrasts.likeness import DifferenceStanding, differences_text
+from logbook_agent.findings.contrasts.numbers import Compared, Numbers
 from logbook_agent.findings.evidence.family import claims_alone
 from logbook_agent.findings.evidence.layout import WHY
 from logbook_agent.findings.evidence.noise import Noise, noise_of

@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from logbook_agent.findings.contrasts.likeness import Terms
 from logbook_agent.findings.criteria.outcome import MET, met, not_computable, unmet
 from logbook_agent.findings.criteria.predicate import PairsCompared, Sweep, VerdictStated
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
-from logbook_agent.findings.evidence.alike import Terms
 from logbook_agent.findings.evidence.answers import Answer, Ask, Line, answer_values, held, judged_values, tests_of
 from logbook_agent.findings.evidence.compared import Compared
 from logbook_agent.findings.evidence.verdict import Verdict

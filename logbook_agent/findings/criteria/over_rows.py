@@ -8,11 +8,11 @@ from dataclasses import replace
 from operator import itemgetter
 
 from logbook_agent.findings.case import keys_of
+from logbook_agent.findings.contrasts.matching import Group
 from logbook_agent.findings.criteria.outcome import met, not_computable, unmet
 from logbook_agent.findings.criteria.predicate import Measured, Plateau, Target
 from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
 from logbook_agent.findings.evidence.compared import numbers
-from logbook_agent.findings.evidence.pairs import Group
 from logbook_agent.findings.evidence.reached import bears_out, runs_needed
 from logbook_agent.findings.measured import unit_of
 from logbook_agent.findings.tables.frame import Item, frame_of
