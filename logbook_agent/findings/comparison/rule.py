@@ -81,7 +81,8 @@ def judge(family: Sequence[Series], *, bound: float, seed: int) -> tuple[Judged,
         for at, look in there.items():
             t, estimate = float(claim[at][0]), look.estimate or 0.0
             outcome: SeriesOutcome = "same" if at in same else "open"
-            if abs(t) >= weakest - TIE and abs(estimate) >= bound and t * estimate > 0:
+            is_large = abs(estimate) >= bound and abs(estimate) > family[at].step
+            if abs(t) >= weakest - TIE and is_large and t * estimate > 0:
                 outcome = "more" if t > 0 else "less"
             is_last = n == looks(len(family[at].y))[-1]
             if judged[at].outcome == "open" and (outcome != "open" or is_last):

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from logbook_agent.findings.comparison.answers import Answer, Finding, Outcome, Side
+from logbook_agent.model.units import TIMES
 from logbook_agent.text import markdown as md
 from logbook_agent.text.words import assignments
 
 SENTENCE_CHARS = 120
 _SHOWN_FINDINGS = 12
-_TIMES = ("s", "ms", "us", "ns", "min", "h")
 
 
 def sentence(answer: Answer, finding: Finding) -> str:
@@ -37,7 +37,7 @@ def _claim(answer: Answer, finding: Finding, side: str, base: str, case: str) ->
         return f"{side} against {base}{case} is open in {name}{seen}"
     size = _part(abs(change or 0.0))
     less = (change or 0.0) < 0
-    if finding.unit in _TIMES:
+    if finding.unit in TIMES:
         of = "" if _is_only_time(answer, finding) else f" ({name})"
         return f"{side} takes {size} {'less' if less else 'more'} time than {base}{case}{of}"
     if finding.unit is not None and "/" in finding.unit:
@@ -46,7 +46,7 @@ def _claim(answer: Answer, finding: Finding, side: str, base: str, case: str) ->
 
 
 def _is_only_time(answer: Answer, finding: Finding) -> bool:
-    return len({f.metric for f in answer.findings if f.unit in _TIMES}) < 2
+    return len({f.metric for f in answer.findings if f.unit in TIMES}) < 2
 
 
 def _basis(finding: Finding) -> str:
