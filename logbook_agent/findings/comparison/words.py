@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from logbook_agent.findings.comparison.answers import Answer, Finding, Outcome, Side
+from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.units import TIMES
 from logbook_agent.text import markdown as md
 from logbook_agent.text.words import assignments
 
 SENTENCE_CHARS = 120
+# What follows the name in the label of a code: `main@3f2a9c01d`, `WORK+a1b2c3d`.
+_CODE = re.compile(r"[@+](?=[0-9a-f]{7,}$)")
 _SHOWN_FINDINGS = 12
 
 
@@ -24,7 +28,11 @@ def sentence(answer: Answer, finding: Finding) -> str:
 
 
 def label(answer: Answer, side: str) -> str:
-    """The name of a side as the user gave it."""
+    """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, where that tells the sides apart."""
+    if answer.question.axis == CODE_AXIS:
+        names = {value: _CODE.split(value)[0] for value in answer.question.values}
+        if len(set(names.values())) == len(names):
+            side = names.get(side, side)
     return side if side else "(empty)"
 
 
