@@ -12,7 +12,7 @@ from logbook_agent.findings.contrasts.likeness import Terms
 from logbook_agent.findings.contrasts.matching import Ground, Pairing, compare_sides, compare_values
 from logbook_agent.findings.contrasts.settle import settled_by
 from logbook_agent.findings.tables.build import matching
-from logbook_agent.findings.tables.frame import listed, show
+from logbook_agent.findings.tables.frame import frame_of, listed, show, varies
 from logbook_agent.findings.tables.metrics import choose
 from logbook_agent.findings.tables.spec import Case, TableSpec
 from logbook_agent.model.comparison import Contrast
@@ -26,12 +26,14 @@ from logbook_agent.store.book import Book
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrasted:
     """The rows of a contrast in pairs of cases, for each other side one `Pairing`, and the `metrics` to show of them.
-    `settle` says what would settle it. `uncounted`: entries that were taken back. `error`: why there are no pairs."""
+    `settle` says what would settle it. `answered`: the entry whose comparison is about these sides, or empty.
+    `uncounted`: entries that were taken back. `error`: why there are no pairs."""
 
     asked: Contrast
     sides: tuple[Pairing, ...] = ()
     metrics: tuple[str, ...] = ()
     settle: str = ""
+    answered: str = ""
     uncounted: tuple[str, ...] = ()
     error: LogbookError | None = None
 
@@ -40,10 +42,29 @@ def contrast(book: Book, asked: Contrast) -> Contrasted:
     """The rows from the records as they are. Raises UsageError for names or values that the rows do not have."""
     records = {entry_id: book.record(entry_id) for entry_id in asked.entries}
     found = beside(asked, rows_of(asked, records), book.header.metrics)
-    answered = next((record.id for record in records.values() if _answers(record, found)), None)
-    if answered is None:
+    answered = next((record.id for record in records.values() if _answers(record, found)), "")
+    if not answered:
         return found
-    return replace(found, settle=f"the comparison of {answered} answers it: logbook compare {answered}")
+    return replace(found, answered=answered, settle=f"{answered} answers this: logbook compare {answered}")
+
+
+def checked(book: Book, asked: Contrast, *, baseline: bool) -> Contrast:
+    """With the present IDs of the entries. Raises UsageError for what names too little or too much, and NotFound."""
+    count = len(asked.references)
+    if asked.axis is None and asked.base_value is not None:
+        raise UsageError(
+            f"--base {asked.base_value} without --axis",
+            cause="--base names the value of an axis that the others are compared with",
+            hint=f"--axis NAME --base {asked.base_value}",
+        )
+    if count > 1 if baseline else asked.axis is None and count > 2:
+        raise UsageError(
+            f"cannot compare {count} references" + " and --baseline" * baseline,
+            cause="give two references, one with --baseline, or any number with --axis",
+            hint="logbook compare A B, logbook compare A --baseline, or logbook compare ID --axis NAME",
+        )
+    found = (book.resolve(entry_of(r)) + r[len(entry_of(r)) :] for r in asked.references)
+    return replace(asked, references=tuple(found))
 
 
 def kept(book: Book, entry: Entry) -> list[Contrasted]:
@@ -58,12 +79,24 @@ def kept(book: Book, entry: Entry) -> list[Contrasted]:
     return found
 
 
+def _one_reference(reference: str, rows: Sequence[Case]) -> UsageError:
+    frame = frame_of(rows)
+    varied = [name for name in frame.config if varies(frame.items, name)]
+    return UsageError(
+        f"{reference} states no comparison, and one reference does not name two sides",
+        cause=f"its rows differ in {listed(varied)}" if varied else "its rows differ in no config key",
+        hint=f"logbook compare {reference} --axis {varied[0]}" if varied else f"logbook compare {reference} OTHER",
+    )
+
+
 def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[Metric]) -> Contrasted:
     """The rows of each reference, side by side."""
     if asked.axis is not None:
         # A row that two references hold is one row.
         ground = Ground(list({id(c): c for side in rows for c in side}.values()), Terms(axis=asked.axis))
         sides = compare_values(ground, asked.base_value)
+    elif len(rows) < 2:
+        raise _one_reference(asked.references[0], rows[0])
     else:
         base, other = asked.references
         if {id(c) for c in rows[0]} & {id(c) for c in rows[1]}:

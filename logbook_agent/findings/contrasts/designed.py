@@ -47,7 +47,9 @@ def _holds(asked: Contrast, records: Mapping[str, Record]) -> bool:
     for reference in asked.references:
         record = records[entry_of(reference)]
         rest = reference[len(record.id) :]
-        of = [s.run for s in record.runs if rest in ("", f"/{s.run.run}", f":{s.run.label}") and s.run.rows and s.counts]
+        of = [
+            s.run for s in record.runs if rest in ("", f"/{s.run.run}", f":{s.run.label}") and s.run.rows and s.counts
+        ]
         if rest and not all(run.part for run in of):
             return False
         sides.append({run.part.side for run in of if run.part})

@@ -15,7 +15,6 @@ from logbook_agent.findings.plots.thread import thread_figures
 from logbook_agent.findings.plots.undrawn import attempted, failure, undrawn
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import Entry, parse_plot
-from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 
@@ -50,13 +49,15 @@ def of_entry(findings: Findings, record: Record, metric: str | None = None) -> I
 
 def _of_entry(findings: Findings, record: Record, metric: str | None) -> Iterator[Figure]:
     header, owner = findings.header, record.id
-    try:
-        found = list(compared_figures(owner, findings.kept(record.entry), header.metrics, metric))
-    except StoreError as error:  # a record of another entry that it is compared with
-        found = [undrawn(FigureKind.CONTROLS, error.message, entry=owner, metric=metric)]
+    stated = record.entry.comparison
+    answer = findings.answer_of(owner) if stated is not None else None
+    # An earlier entry of a question leaves its figures to the one that goes on with it.
+    found = (
+        list(compared_figures(answer, header.metrics, metric)) if answer is not None and answer.entry == owner else []
+    )
     # A comparison over an axis shows the curve already.
     shown = {figure.y.name for figure in found if figure.kind is FigureKind.CONTROLS and not figure.missing}
-    asked = {one.axis for one in record.entry.comparisons if one.axis is not None}
+    asked = {stated.question.axis} if stated is not None else set()
     for kind, name, make in (*_of_rows(record, header.metrics, metric, shown, asked), *_foretold(findings, record)):
         if kind in (FigureKind.PREDICTED, FigureKind.ROOFLINE) and metric not in (None, name):
             continue
