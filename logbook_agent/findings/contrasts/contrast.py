@@ -121,12 +121,11 @@ def _settle(asked: Contrast, sides: Sequence[Pairing]) -> str:
     items = [pairs[0].base.items[0], *(side.pairs[0].other.items[0] for side in sides if side.pairs)]
     axis, values = asked.axis, [sides[0].base, *(side.other for side in sides)]
     if axis is None:
-        found = {(d.name, d.base, d.other) for pair in pairs for d in pair.likeness.withheld_by}
+        found = {d.name for pair in pairs for d in pair.likeness.withheld_by}
         if not found:
             return "the sides differ in nothing that is recorded"
-        [(name, first, last), *more] = found
-        if not more and first is not None and last is not None:
-            axis, values = name, [first, last]
+        axis = next(iter(found)) if len(found) == 1 else None
+        values = [show(item.place.get(axis or "")) for item in items]
     return f"no design drew the order of these runs; to settle it: {settled_by(axis, values, items)}"
 
 

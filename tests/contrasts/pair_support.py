@@ -1,13 +1,13 @@
-"""Rows of runs made by hand, and their comparison on the axis `mode`."""
+"""Rows of runs made by hand, and what sets them side by side on the axis `mode`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from logbook_agent.findings.evidence.alike import Terms
-from logbook_agent.findings.evidence.answers import Answer, Ask, answer_values
-from logbook_agent.findings.evidence.compared import Compared
+from logbook_agent.findings.contrasts.contrast import Contrasted, beside
+from logbook_agent.findings.contrasts.numbers import Compared, compared
 from logbook_agent.findings.tables.spec import Case
+from logbook_agent.model.comparison import Contrast
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 
@@ -15,7 +15,7 @@ DECLARED = (Metric(name="t", direction="max"),)
 
 
 def trial(run: int, config: dict[str, Any], value: float | None = 1.0, **more: Any) -> Case:
-    """A row of a run; `value` None: it failed. `more`: entry, state, facts, labels, started."""
+    """A row of a run; `value` None: it failed. `more`: entry, state, facts, labels, started, command, busy."""
     row = Row(
         config=config,
         metrics={} if value is None else {"t": Measurement(samples=(value,))},
@@ -25,26 +25,25 @@ def trial(run: int, config: dict[str, Any], value: float | None = 1.0, **more: A
     )
     facts = {"commit": "aaa", **more.get("facts", {})}
     return Case(
-        entry=more.get("entry", "T-0"),
+        entry=more.get("entry", "T-000"),
         run=run,
         state=more.get("state", "finished"),
         row=row,
         facts=facts,
-        command=("bench",),
+        command=more.get("command", ("bench",)),
         started=more.get("started", f"{run:03d}"),
+        busy=more.get("busy"),
     )
 
 
-def ask(**terms: Any) -> Ask:
-    return Ask(terms=Terms(**terms), declared=DECLARED)
+def on_axis(trials: list[Case], axis: str = "mode", base: str | None = None) -> Contrasted:
+    asked = Contrast(references=("T-000",), axis=axis, base_value=base)
+    return beside(asked, [trials], DECLARED)
 
 
-def on_axis(trials: list[Case], **terms: Any) -> Answer:
-    [answer] = answer_values(trials, ask(axis="mode", **terms))
-    return answer
-
-
-def only(answer: Answer) -> Compared:
-    [line] = answer.lines
-    [m] = line.metrics
-    return m
+def only(found: Contrasted) -> Compared:
+    """The one metric of the one case."""
+    [side] = found.sides
+    [pair] = side.pairs
+    [metric] = found.metrics
+    return compared(pair, metric)
