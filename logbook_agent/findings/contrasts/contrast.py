@@ -181,16 +181,10 @@ def _no_rows(reference: str, record: Record) -> UsageError:
         is_warm_up = not with_rows and any(s.run.rows for s in record.runs)
         return UsageError(
             f"{entry} has only rows of warm-ups" if is_warm_up else f"{entry} has no rows",
-            cause="its runs were made with --discard, so nothing counts them"
-            if is_warm_up
-            else "none of its runs printed a RESULT, METRIC or RESULT_JSON line",
-            hint=f"logbook run --id {entry} -- COMMAND" if is_warm_up else f"logbook show {entry}",
+            cause="its runs were made with --discard" if is_warm_up else "none of its runs printed a RESULT line",
+            hint=f"logbook run --id {entry} -- COMMAND",
         )
-    there = [f"{entry}/{run.run}" for run in with_rows] + [f"{entry}:{run.label}" for run in with_rows if run.label]
-    there = list(dict.fromkeys(there))
+    names = [name for run in with_rows for name in (f"{entry}/{run.run}", run.label and f"{entry}:{run.label}") if name]
+    there = list(dict.fromkeys(names))
     near = (get_close_matches(reference, there, n=1) or there)[0]
-    return UsageError(
-        f"no rows in {reference}",
-        cause=f"rows are in {listed(there)}",
-        hint=f"{near!r} names some" if " " in near else f"{near} names some",
-    )
+    return UsageError(f"no rows in {reference}", cause=f"rows are in {listed(there)}", hint=f"{near!r} names some")
