@@ -102,10 +102,13 @@ def notes(one: Contrasted) -> list[str]:
 
 
 def _missing(one: Contrasted) -> Iterator[str]:
-    """Why metrics have no change."""
+    """Why metrics have no change, or one that may be of unlike samples."""
     for side, _, m in _places(one):
         if m.has_two_units:
             yield f"{m.metric} is in two units: {m.base.unit} and {m.other.unit}"
+        if m.change is not None and m.base.samples * m.other.runs != m.other.samples * m.base.runs:
+            a, b = (f"{of.samples / of.runs:g}" for of in (m.base, m.other))
+            yield f"{m.metric}: {a} samples a run against {b}"
         for name, of in ((side.base, m.base), (side.other, m.other)):
             if why := of.missing:
                 yield f"{name} has no {m.metric}: {why}"
