@@ -16,7 +16,7 @@ from logbook_agent.findings.tables.frame import frame_of, listed, show, varies
 from logbook_agent.findings.tables.metrics import choose
 from logbook_agent.findings.tables.spec import Case, TableSpec
 from logbook_agent.model.comparison import Contrast
-from logbook_agent.model.entry import Entry, entry_of, is_withdrawn
+from logbook_agent.model.entry import Entry, entry_of
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
@@ -27,7 +27,7 @@ from logbook_agent.store.book import Book
 class Contrasted:
     """The rows of a contrast in pairs of cases, for each other side one `Pairing`, and the `metrics` to show of them.
     `settle` says what would settle it. `answered`: the entry whose comparison is about these sides, or empty.
-    `uncounted`: entries that were taken back. `error`: why there are no pairs."""
+    `uncounted`: `MOE-I8-002 is void`. `error`: why there are no pairs."""
 
     asked: Contrast
     sides: tuple[Pairing, ...] = ()
@@ -72,8 +72,7 @@ def kept(book: Book, entry: Entry) -> list[Contrasted]:
     found = []
     for asked in entry.contrasts:
         try:
-            others = [e for e in map(book.entry, asked.entries) if e.id != entry.id and is_withdrawn(e.state)]
-            found.append(replace(contrast(book, asked), uncounted=tuple(f"{e.id} is {e.state}" for e in others)))
+            found.append(contrast(book, asked))
         except LogbookError as error:
             found.append(Contrasted(asked=asked, error=error))
     return found

@@ -130,7 +130,7 @@ def _unpaired(one: Contrasted) -> Iterator[str]:
 
 
 def data(one: Contrasted) -> dict[str, Any]:
-    """A contrast with its numbers, complete."""
+    """A contrast with its numbers, complete, or with the `error` of one that has none."""
     return {
         "references": list(one.asked.references),
         "axis": one.asked.axis,
@@ -145,6 +145,8 @@ def data(one: Contrasted) -> dict[str, Any]:
             for side in one.sides
         ],
         "settle": one.settle,
+        "uncounted": list(one.uncounted),
+        "error": one.error.message if one.error is not None else None,
     }
 
 
