@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from logbook_agent.findings.contrasts.contrast import Contrasted, beside
-from logbook_agent.findings.contrasts.numbers import Compared, compared
+from logbook_agent.findings.contrasts.numbers import MetricChange, compared
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.comparison import Contrast
 from logbook_agent.model.header import Metric
@@ -41,7 +41,7 @@ def on_axis(trials: list[Case], axis: str = "mode", base: str | None = None) -> 
     return beside(asked, [trials], DECLARED)
 
 
-def only(found: Contrasted) -> Compared:
+def only(found: Contrasted) -> MetricChange:
     """The one metric of the one case."""
     [side] = found.sides
     [pair] = side.pairs

@@ -43,7 +43,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class MetricChange:
     """One metric of a pair."""
 
     metric: str
@@ -67,9 +67,9 @@ class Compared:
         return b / a - 1 if math.isfinite(a) and math.isfinite(b / a) else None
 
 
-def compared(pair: Pair, metric: str) -> Compared:
+def compared(pair: Pair, metric: str) -> MetricChange:
     """A metric, or an observation by that name, of a pair."""
-    return Compared(metric=metric, base=numbers(pair.base, metric), other=numbers(pair.other, metric))
+    return MetricChange(metric=metric, base=numbers(pair.base, metric), other=numbers(pair.other, metric))
 
 
 def numbers(group: Group, metric: str) -> Numbers:

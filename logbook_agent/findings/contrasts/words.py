@@ -9,7 +9,7 @@ from typing import Any
 from logbook_agent.findings.contrasts.contrast import Contrasted
 from logbook_agent.findings.contrasts.likeness import DifferenceStanding, differences_text
 from logbook_agent.findings.contrasts.matching import Pair, Pairing
-from logbook_agent.findings.contrasts.numbers import Compared, Numbers, compared
+from logbook_agent.findings.contrasts.numbers import MetricChange, Numbers, compared
 from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import Contrast
 from logbook_agent.model.units import format_value, known
@@ -52,7 +52,7 @@ def _subject(asked: Contrast, own_id: str = "") -> str:
     return f"{asked.axis}{of}{only}:"
 
 
-def _places(one: Contrasted) -> Iterator[tuple[Pairing, Pair, Compared]]:
+def _places(one: Contrasted) -> Iterator[tuple[Pairing, Pair, MetricChange]]:
     return ((side, pair, compared(pair, name)) for side in one.sides for pair in side.pairs for name in one.metrics)
 
 
@@ -68,7 +68,7 @@ def _lines(one: Contrasted) -> list[str]:
     return found or ["no case on one side matches a case on the other"]
 
 
-def _number(m: Compared, side: Numbers) -> str:
+def _number(m: MetricChange, side: Numbers) -> str:
     """A median with the lowest and highest run; `?` when there is none."""
     decimals = known(m.metric).decimals
     if side.runs < 2 or side.low is None or side.high is None:
@@ -160,7 +160,7 @@ def _case(pair: Pair, metrics: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _metric(m: Compared) -> dict[str, Any]:
+def _metric(m: MetricChange) -> dict[str, Any]:
     sides = {"base": _side(m.base), "other": _side(m.other)}
     return {"metric": m.metric, "unit": m.unit, **sides, "change": m.change}
 
