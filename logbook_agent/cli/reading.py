@@ -144,7 +144,16 @@ def _status_text(data: dict[str, Any], drawn: Mapping[str, str]) -> str:
     """The answer as YAML: the shortest text that still shows its structure; behind it what is drawn."""
     from logbook_agent.store.records import dump_yaml
 
-    return dump_yaml(_said({**data, "course": dict(drawn)})).rstrip()
+    lines = {key: list(map(_finding_line, data[key])) for key in ("settled", "open_questions")}
+    return dump_yaml(_said({**data, **lines, "course": dict(drawn)})).rstrip()
+
+
+def _finding_line(line: Mapping[str, Any]) -> str:
+    """A finding with its entry, and of an open one what would settle it."""
+    settle = line.get("to_settle", "")
+    notes = [f"{line['id']} {line['title']}", line.get("confidence", ""), "" if settle in line["found"] else settle]
+    command = f"; to go on: {line['command']}" if "command" in line else ""
+    return f"{line['found']} [{'; '.join(filter(None, notes))}]{command}"
 
 
 def _courses(found: Findings) -> dict[str, str]:

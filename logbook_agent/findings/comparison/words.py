@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -13,18 +14,46 @@ from logbook_agent.text import markdown as md
 from logbook_agent.text.words import assignments
 
 SENTENCE_CHARS = 120
+# No name in a sentence is cut to less.
+_NAME_CHARS = 8
 # What follows the name in the label of a code: `main@3f2a9c01d`, `WORK+a1b2c3d`.
 _CODE = re.compile(r"[@+](?=[0-9a-f]{7,}$)")
 _SHOWN_FINDINGS = 12
 
 
 def sentence(answer: Answer, finding: Finding) -> str:
-    """`flash takes 8.1% less time than sdpa (95%: 6.9 to 9.4%; 12 pairs)`, at most SENTENCE_CHARS characters."""
-    case = f" at {assignments(finding.case)}" if finding.case else ""
-    text = _claim(answer, finding, label(answer, finding.side), label(answer, answer.question.base), case)
+    """`flash takes 8.1% less time than sdpa (95%: 6.9 to 9.4%; 12 pairs)`, at most SENTENCE_CHARS characters: of names
+    that are longer, the middle is left out, never the outcome or the interval."""
+    names = [label(answer, finding.side), label(answer, answer.question.base), finding.metric]
+    names.append(f" at {assignments(finding.case)}" if finding.case else "")
     basis = _basis(finding)
-    room = SENTENCE_CHARS - len(basis) - 1
-    return f"{text if len(text) <= room else text[: room - 1] + '…'} {basis}"
+    text = f"{_claim(answer, finding, *names)} {basis}"
+    while (over := len(text) - SENTENCE_CHARS) > 0:
+        shorter, longer = sorted(map(len, names))[-2:]
+        if longer <= _NAME_CHARS:
+            break
+        to = max(longer - over, min(shorter, longer - 1), _NAME_CHARS)
+        names[:2] = _apart(names[0], names[1], to)
+        names[2:] = [_without_middle(name, to) for name in names[2:]]
+        text = f"{_claim(answer, finding, *names)} {basis}"
+    return text
+
+
+def _apart(side: str, base: str, size: int) -> tuple[str, str]:
+    """Both names in so many characters each, still told apart where they were."""
+    short = _without_middle(side, size), _without_middle(base, size)
+    if short[0] != short[1] or side == base:
+        return short
+    alike = next((at for at, (one, other) in enumerate(zip(side, base, strict=False)) if one != other), 0)
+    return _without_middle(f"…{side[alike:]}", size), _without_middle(f"…{base[alike:]}", size)
+
+
+def _without_middle(name: str, size: int) -> str:
+    """A name in at most so many characters."""
+    if len(name) <= size:
+        return name
+    tail = (size - 1) // 2
+    return f"{name[: size - 1 - tail]}…{name[len(name) - tail :]}"
 
 
 def label(answer: Answer, side: str) -> str:
@@ -36,14 +65,14 @@ def label(answer: Answer, side: str) -> str:
     return side if side else "(empty)"
 
 
-def _claim(answer: Answer, finding: Finding, side: str, base: str, case: str) -> str:
-    name, change = finding.metric, finding.change
+def _claim(answer: Answer, finding: Finding, side: str, base: str, name: str, case: str) -> str:
+    change = finding.change
     if finding.outcome is Outcome.NO_DIFFERENCE:
         return f"{side} and {base} show no difference in {name}{case}"
     if finding.outcome is Outcome.OPEN:
         seen = f", {_signed(change)} so far" if change is not None else ""
         return f"{side} against {base}{case} is open in {name}{seen}"
-    size = _part(abs(change or 0.0))
+    size = f"{_percent(abs(change or 0.0))}%"
     less = (change or 0.0) < 0
     if finding.unit in TIMES:
         of = "" if _is_only_time(answer, finding) else f" ({name})"
@@ -71,17 +100,19 @@ def interval(finding: Finding) -> str:
     if low is None or high is None:
         return ""
     if low < 0 < high or not finding.is_settled or finding.outcome is Outcome.NO_DIFFERENCE:
-        return f"{finding.level:.0%}: {100 * low:+.3g} to {100 * high:+.3g}%"
+        return f"{finding.level:.0%}: {_percent(low, '+')} to {_percent(high, '+')}%"
     small, large = sorted((abs(low), abs(high)))
-    return f"{finding.level:.0%}: {100 * small:.3g} to {100 * large:.3g}%"
+    return f"{finding.level:.0%}: {_percent(small)} to {_percent(large)}%"
 
 
-def _part(part: float) -> str:
-    return f"{100 * part:.3g}%" if part >= 0.0005 else f"{100 * part:.2g}%"
+def _percent(part: float, sign: str = "") -> str:
+    """Three digits of a fraction in percent, without an exponent."""
+    size = abs(100 * part)
+    return f"{100 * part:{sign}.3g}" if 1e-3 <= size < 999.5 else f"{100 * part:{sign},.{0 if size > 1 else 3}f}"
 
 
 def _signed(part: float | None) -> str:
-    return "?" if part is None else f"{100 * part:+.3g}%"
+    return "?" if part is None else f"{_percent(part, '+')}%"
 
 
 def progress(finding: Finding) -> str:
@@ -117,14 +148,29 @@ def entry_lines(answer: Answer, entry_id: str) -> list[str]:
         lines.append("; ".join([text, *map(md.escape, (*f.left_out, *f.notes))]))
     more = len(answer.findings) - len(shown)
     lines += [f"and {more} more, which `logbook compare {entry_id}` shows"] if more > 0 else []
-    if len(answer.entries) > 1:
-        lines.append(f"Pairs of {', '.join(answer.entries)} together.")
-    if answer.earlier:
-        lines.append(f"The same was asked of other code in {', '.join(answer.earlier)}.")
-    lines += map(md.escape, answer.left_out)
-    if answer.void:
-        lines.append(f"Void, and not counted: {', '.join(answer.void)}.")
-    return lines
+    return [*lines, *map(md.escape, about(answer))]
+
+
+def about(answer: Answer) -> list[str]:
+    """What holds for all findings of an answer: which entries have its pairs, and what was left out."""
+    together = [f"Pairs of {', '.join(answer.entries)} together."] if len(answer.entries) > 1 else []
+    earlier = [f"The same was asked of other code in {', '.join(answer.earlier)}."] if answer.earlier else []
+    void = [f"Void, and not counted: {', '.join(answer.void)}."] if answer.void else []
+    return [*together, *earlier, *answer.left_out, *void]
+
+
+def method(answer: Answer) -> list[str]:
+    """How an answer was found, in sentences that a page folds away."""
+    q, sittings = answer.question, answer.sittings
+    codes = dict.fromkeys(answer.code.values())
+    named = [f"{label(answer, side)} {code}" for side, code in answer.code.items()] if len(codes) > 1 else [*codes]
+    return [
+        f"Asked: {asked(answer)}; an effect below {_percent(q.minimum_effect)}% does not matter.",
+        f"Measured: {answer.pairs} pairs in {sittings} sitting{'s' * (sittings != 1)}; chance drew the order of each.",
+        "Judged: the intervals hold at 95% over all looks, for all goals together, and for all guards together.",
+        *([f"Code: {', '.join(named)}."] if codes else []),
+        f"Confidence: {'; '.join([answer.confidence, *answer.reasons])}.",
+    ]
 
 
 def headline(answer: Answer, entry_id: str) -> str:
@@ -136,20 +182,56 @@ def headline(answer: Answer, entry_id: str) -> str:
     return sentence(answer, answer.findings[0]) + (f" and {more} more" if more > 0 else "")
 
 
-def settled(answers: Sequence[Answer]) -> list[tuple[Answer, Finding]]:
-    """What the comparisons of a thread settled, the latest question first, in each the goals before the guards."""
-    return [(a, f) for a in reversed(answers) for f in a.findings if f.is_settled]
+def settled(answers: Sequence[Answer], metrics: Sequence[str] = ()) -> list[tuple[Answer, Finding]]:
+    """What the comparisons of a thread settled: goals before guards, by the order of `metrics`, and of one metric the
+    latest question first."""
+    found = [(a, f) for a in reversed(answers) for f in a.findings if f.is_settled]
+    rank = {name: at for at, name in enumerate(metrics)}
+    return sorted(found, key=lambda one: (one[1].is_guard, rank.get(one[1].metric, len(rank))))
 
 
 def unsettled(answers: Sequence[Answer]) -> list[tuple[Answer, Finding]]:
-    """The goals that are open, the latest question first."""
-    return [(a, f) for a in reversed(answers) for f in a.goals if not f.is_settled]
+    """The goals that are open, those first that the fewest pairs would settle, else the latest question first."""
+    found = [(a, f) for a in reversed(answers) for f in a.goals if not f.is_settled]
+    return sorted(found, key=lambda one: _missing_pairs(one[1]))
+
+
+def _missing_pairs(finding: Finding) -> float:
+    found = re.search(r"\d+", finding.to_settle)
+    return float(found[0]) if found is not None else math.inf
+
+
+def negatives(answer: Answer) -> list[str]:
+    """The negative results of a comparison: the goals that came out worse, or without a difference."""
+    return [sentence(answer, f) for f in answer.goals if f.outcome in (Outcome.WORSE, Outcome.NO_DIFFERENCE)]
 
 
 def asked(answer: Answer) -> str:
     """What is asked: `quant_mode: int8 against none`."""
     q = answer.question
     return f"{q.axis}: {', '.join(label(answer, s) for s in q.sides)} against {label(answer, q.base)}"
+
+
+def line_data(answer: Answer, entry_id: str) -> dict[str, Any]:
+    """What a line about an entry says of its comparison, as plain data: the `result` in a sentence, what was `asked`,
+    and each finding of the candidates, which the latest entry has."""
+    has = answer.continued_in(entry_id) is None
+    return {
+        "result": headline(answer, entry_id),
+        "asked": asked(answer),
+        "candidates": [
+            {
+                "metric": f.metric,
+                "side": label(answer, f.side),
+                "value": f.other.median,
+                "unit": f.unit,
+                "change": change_text(f),
+                "outcome": f.outcome.value,
+                "is_bold": f.is_settled and not f.is_guard,
+            }
+            for f in (answer.findings if has else ())
+        ],
+    }
 
 
 def data(answer: Answer) -> dict[str, Any]:
