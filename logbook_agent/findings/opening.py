@@ -3,10 +3,13 @@ found, what is open and the command that would settle it, and the next action.""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from logbook_agent.model.comparison import BUDGET_PAIRS, Contrast
+from logbook_agent.model.errors import LogbookError
 from logbook_agent.text.lists import axis_option
 
 if TYPE_CHECKING:
@@ -115,15 +118,37 @@ def _nothing(found: Findings, unsettled: Sequence[Line]) -> tuple[str, str]:
 
 def _without_design(found: Findings) -> tuple[str, str]:
     """That rows were measured, and no comparison was made of them."""
-    keeping = [s["id"] for s in found.thread.counted if s["contrasts"]]
     axes = [axis for axis in found.header.matrix if len(axis.values) > 1]
     command = f"logbook ab {axis_option(axes[0].axis, axes[0].values) if axes else '--axis NAME=A,B'} -- COMMAND"
-    if keeping:
-        shown = found.contrasts(found.entry(keeping[-1]))
-        command = next((one.settle for one in shown if one.settle), command)
+    for summary in reversed([s for s in found.thread.counted if s["contrasts"]]):
+        shown = found.contrasts(found.entry(summary["id"]))
+        command = next((text for one in shown if (text := _command_in(one.settle))), command)
     return "No comparison was made: the runs here are numbers, and no design drew their order.", command
 
 
 def _go_on(found: Findings, answer: Answer) -> str:
-    """What to type to add pairs to a comparison."""
-    return ""
+    """What to type to add pairs to a comparison, as many as would probably settle it."""
+    from logbook_agent.findings.comparison.words import missing_pairs
+
+    needed = max((missing_pairs(f) for f in answer.goals if not f.is_settled), default=math.inf)
+    pairs = int(needed) if math.isfinite(needed) else BUDGET_PAIRS
+    return _again(found, answer).replace("logbook ab", f"logbook ab --id {answer.entry} --max-pairs {pairs}", 1)
+
+
+def _again(found: Findings, answer: Answer) -> str:
+    """The command that made a comparison."""
+    from logbook_agent.findings.contrasts.contrast import beside, rows_of
+
+    record, question = found.book.record(answer.entry), answer.question
+    # One run of each side says it.
+    of = {s.run.part.side: s for s in record.runs if s.run.part is not None and s.run.rows}
+    asked = Contrast(references=(record.id,), axis=question.axis, base_value=question.base)
+    try:
+        record = replace(record, runs=tuple(of.values()))
+        return _command_in(beside(asked, rows_of(asked, {record.id: record}), ()).settle)
+    except LogbookError:
+        return "logbook ab ..."
+
+
+def _command_in(settle: str) -> str:
+    return settle[settle.find("logbook ab") :] if "logbook ab" in settle else ""

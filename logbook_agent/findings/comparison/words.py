@@ -1,4 +1,4 @@
-"""How an answer is said: in one sentence, in a line of progress, and as plain data. Every page uses these."""
+"""How an answer is said: the lines of an entry, a line about it, and plain data. Every page uses these."""
 
 from __future__ import annotations
 
@@ -8,130 +8,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from logbook_agent.findings.comparison.answers import Answer, Finding, Outcome, Side
-from logbook_agent.model.comparison import CODE_AXIS
-from logbook_agent.model.units import TIMES, format_value, known
+from logbook_agent.findings.comparison.sentences import SENTENCE_CHARS as SENTENCE_CHARS
+from logbook_agent.findings.comparison.sentences import interval as interval
+from logbook_agent.findings.comparison.sentences import label as label
+from logbook_agent.findings.comparison.sentences import percent, signed
+from logbook_agent.findings.comparison.sentences import progress as progress
+from logbook_agent.findings.comparison.sentences import sentence as sentence
+from logbook_agent.model.units import format_value, known
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import assignments
 
-SENTENCE_CHARS = 120
-# No name in a sentence is cut to less.
-_NAME_CHARS = 8
-# What follows the name in the label of a code: `main@3f2a9c01d`, `WORK+a1b2c3d`.
-_CODE = re.compile(r"[@+](?=[0-9a-f]{7,}$)")
 _SHOWN_FINDINGS = 12
-
-
-def sentence(answer: Answer, finding: Finding) -> str:
-    """`flash takes 8.1% less time than sdpa (95%: 6.9 to 9.4%; 12 pairs)`, at most SENTENCE_CHARS characters: of names
-    that are longer, the middle is left out, never the outcome or the interval."""
-    names = [label(answer, finding.side), label(answer, answer.question.base), finding.metric]
-    names.append(f" at {assignments(finding.case)}" if finding.case else "")
-    basis = _basis(finding)
-    text = f"{_claim(answer, finding, *names)} {basis}"
-    while (over := len(text) - SENTENCE_CHARS) > 0:
-        shorter, longer = sorted(map(len, names))[-2:]
-        if longer <= _NAME_CHARS:
-            break
-        to = max(longer - over, min(shorter, longer - 1), _NAME_CHARS)
-        names[:2] = _apart(names[0], names[1], to)
-        names[2:] = [_without_middle(name, to) for name in names[2:]]
-        text = f"{_claim(answer, finding, *names)} {basis}"
-    return text
-
-
-def _apart(side: str, base: str, size: int) -> tuple[str, str]:
-    """Both names in so many characters each, still told apart where they were."""
-    short = _without_middle(side, size), _without_middle(base, size)
-    if short[0] != short[1] or side == base:
-        return short
-    alike = next((at for at, (one, other) in enumerate(zip(side, base, strict=False)) if one != other), 0)
-    return _without_middle(f"…{side[alike:]}", size), _without_middle(f"…{base[alike:]}", size)
-
-
-def _without_middle(name: str, size: int) -> str:
-    """A name in at most so many characters."""
-    if len(name) <= size:
-        return name
-    tail = (size - 1) // 2
-    return f"{name[: size - 1 - tail]}…{name[len(name) - tail :]}"
-
-
-def label(answer: Answer, side: str) -> str:
-    """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, where that tells the sides apart."""
-    if answer.question.axis == CODE_AXIS:
-        names = {value: _CODE.split(value)[0] for value in answer.question.values}
-        if len(set(names.values())) == len(names):
-            side = names.get(side, side)
-    return side if side else "(empty)"
-
-
-def _claim(answer: Answer, finding: Finding, side: str, base: str, name: str, case: str) -> str:
-    change = finding.change
-    if finding.outcome is Outcome.NO_DIFFERENCE:
-        return f"{side} and {base} show no difference in {name}{case}"
-    if finding.outcome is Outcome.OPEN:
-        seen = f", {_signed(change)} so far" if change is not None else ""
-        return f"{side} against {base}{case} is open in {name}{seen}"
-    size = f"{_percent(abs(change or 0.0))}%"
-    less = (change or 0.0) < 0
-    if finding.unit in TIMES:
-        of = "" if _is_only_time(answer, finding) else f" ({name})"
-        return f"{side} takes {size} {'less' if less else 'more'} time than {base}{case}{of}"
-    if finding.unit is not None and "/" in finding.unit:
-        return f"{side} has {size} {'less' if less else 'more'} {name} than {base}{case}"
-    return f"{side} has {size} {'lower' if less else 'higher'} {name} than {base}{case}"
-
-
-def _is_only_time(answer: Answer, finding: Finding) -> bool:
-    return len({f.metric for f in answer.findings if f.unit in TIMES}) < 2
-
-
-def _basis(finding: Finding) -> str:
-    """`(95%: 6.9 to 9.4%; 12 pairs)`: the interval that decided, on the side of the change where it does not hold 0."""
-    pairs = f"{finding.pairs} pair{'s' * (finding.pairs != 1)}"
-    found = interval(finding)
-    more = f"; {finding.to_settle}" if finding.to_settle.startswith(("about", "at least")) else ""
-    return f"({found}; {pairs}{more})" if found else f"({pairs}{more})"
-
-
-def interval(finding: Finding) -> str:
-    """`95%: 6.9 to 9.4%`, or `95%: -0.3 to +0.4%` where it holds 0; empty where there is none."""
-    low, high = finding.low, finding.high
-    if low is None or high is None:
-        return ""
-    if low < 0 < high or not finding.is_settled or finding.outcome is Outcome.NO_DIFFERENCE:
-        return f"{finding.level:.0%}: {_percent(low, '+')} to {_percent(high, '+')}%"
-    small, large = sorted((abs(low), abs(high)))
-    return f"{finding.level:.0%}: {_percent(small)} to {_percent(large)}%"
-
-
-def _percent(part: float, sign: str = "") -> str:
-    """Three digits of a fraction in percent, without an exponent."""
-    size = abs(100 * part)
-    return f"{100 * part:{sign}.3g}" if 1e-3 <= size < 999.5 else f"{100 * part:{sign},.{0 if size > 1 else 3}f}"
-
-
-def _signed(part: float | None) -> str:
-    return "?" if part is None else f"{_percent(part, '+')}%"
-
-
-def progress(finding: Finding) -> str:
-    """`tflops +5.98% (95%: 5.68 to 6.29%), better`."""
-    side = f"{finding.side}: " if finding.case or finding.side else ""
-    case = f" {assignments(finding.case)}" if finding.case else ""
-    found = interval(finding)
-    text = f"{side}{finding.metric}{case} {_signed(finding.change)}" + (f" ({found})" if found else "")
-    return f"{text}, {finding.outcome.value}" if finding.is_settled else text
 
 
 def change_text(finding: Finding) -> str:
     """`-8.1%`; `?` where there is none."""
-    return _signed(finding.change)
-
-
-def sentences(answer: Answer) -> list[str]:
-    """One sentence for each finding, goals first."""
-    return [sentence(answer, f) for f in answer.findings]
+    return signed(finding.change)
 
 
 def entry_lines(answer: Answer, entry_id: str) -> list[str]:
@@ -165,7 +56,7 @@ def method(answer: Answer) -> list[str]:
     codes = dict.fromkeys(answer.code.values())
     named = [f"{label(answer, side)} {code}" for side, code in answer.code.items()] if len(codes) > 1 else [*codes]
     return [
-        f"Asked: {asked(answer)}; an effect below {_percent(q.minimum_effect)}% does not matter.",
+        f"Asked: {asked(answer)}; an effect below {percent(q.minimum_effect)}% does not matter.",
         f"Measured: {answer.pairs} pairs in {sittings} sitting{'s' * (sittings != 1)}; chance drew the order of each.",
         "Judged: the intervals hold at 95% over all looks, for all goals together, and for all guards together.",
         *([f"Code: {', '.join(named)}."] if codes else []),
@@ -216,10 +107,11 @@ def settled(answers: Sequence[Answer], metrics: Sequence[str] = ()) -> list[tupl
 def unsettled(answers: Sequence[Answer]) -> list[tuple[Answer, Finding]]:
     """The goals that are open, those first that the fewest pairs would settle, else the latest question first."""
     found = [(a, f) for a in reversed(answers) for f in a.goals if not f.is_settled]
-    return sorted(found, key=lambda one: _missing_pairs(one[1]))
+    return sorted(found, key=lambda one: missing_pairs(one[1]))
 
 
-def _missing_pairs(finding: Finding) -> float:
+def missing_pairs(finding: Finding) -> float:
+    """How many more pairs would probably settle a finding; infinite where no practical number would."""
     found = re.search(r"\d+", finding.to_settle)
     return float(found[0]) if found is not None else math.inf
 
