@@ -216,7 +216,7 @@ class IssueValues:
         experiments = self.thread.experiments
         predicted = self._predicted()
         if not experiments:
-            return ["No experiments yet.", *predicted]
+            return predicted
         found = [f"{counted(len(experiments), 'experiment')}: {', '.join(_states(experiments))}."]
         found += predicted
         if criteria := self.header.stop_criteria:
