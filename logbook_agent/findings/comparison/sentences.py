@@ -13,6 +13,7 @@ SENTENCE_CHARS = 120
 # No name in a sentence is cut to less: at first, and where it would not fit.
 _NAME_CHARS = (16, 8)
 _AXIS_CHARS = 20
+_HUGE = 1e7
 _ENV = "env:"
 # Values that say nothing without their axis.
 _BARE = frozenset({"true", "false", "null", "on", "off", "yes", "no", "(empty)"})
@@ -119,8 +120,10 @@ def interval(finding: Finding) -> str:
 
 
 def percent(part: float, sign: str = "") -> str:
-    """Three digits of a fraction in percent, without an exponent."""
+    """Three digits of a fraction in percent, without an exponent unless it is absurdly large."""
     size = abs(100 * part)
+    if size >= _HUGE:
+        return f"{100 * part:{sign}.3g}"
     return f"{100 * part:{sign}.3g}" if 1e-3 <= size < 999.5 else f"{100 * part:{sign},.{0 if size > 1 else 3}f}"
 
 
