@@ -144,7 +144,7 @@ def test_the_issue_begins_with_the_answers_and_follows_a_comparison_that_goes_on
     assert "(MOE-001 Six again" in bench.block
     assert "(MOE-000 Six)" not in bench.block
     kept = next(c["body"] for c in bench.comments if "### MOE-000" in c["body"])
-    assert "- Comparison: Continued in MOE-001, which has the answer." in kept
+    assert "Continued in MOE-001, which has the answer." in kept
     assert bench.sync()["steps"] == []
 
 
