@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from logbook_agent.model.comparison import BUDGET_PAIRS, Contrast
+from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Contrast
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.text.lists import axis_option
+from logbook_agent.text.words import assignments
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answers import Answer, Finding
@@ -22,13 +23,16 @@ SHOWN = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A finding of a comparison in one sentence, with the entry that has it. Of an open one `to_settle` says what would
+    """A finding of a comparison in one sentence (`text`), with the entry that has it. Of an open one `to_settle` says what would
     settle it, and the first one of a comparison has the `command` to type for that."""
 
     entry: str
     title: str
     text: str
     outcome: str
+    metric: str = ""
+    side: str = ""
+    case: str = ""
     is_goal: bool = True
     confidence: str = "exploratory"
     to_settle: str = ""
@@ -87,13 +91,16 @@ def answers_of(found: Findings) -> Opening:
 
 
 def _line(found: Findings, answer: Answer, finding: Finding, command: str = "") -> Line:
-    from logbook_agent.findings.comparison.words import sentence
+    from logbook_agent.findings.comparison.words import label, sentence
 
     return Line(
         entry=answer.entry,
         title=found.thread.by_id[answer.entry]["title"],
         text=sentence(answer, finding),
         outcome=finding.outcome.value,
+        metric=finding.metric,
+        side=label(answer, finding.side),
+        case=assignments(finding.case),
         is_goal=not finding.is_guard,
         confidence=answer.confidence,
         to_settle=finding.to_settle,
@@ -137,17 +144,27 @@ def _go_on(found: Findings, answer: Answer) -> str:
 
 def _again(found: Findings, answer: Answer) -> str:
     """The command that made a comparison."""
+    from logbook_agent.findings.comparison.sentences import code_name
     from logbook_agent.findings.contrasts.contrast import beside, rows_of
+    from logbook_agent.findings.contrasts.settle import settled_by
 
     record, question = found.book.record(answer.entry), answer.question
     # One run of each side says it.
     of = {s.run.part.side: s for s in record.runs if s.run.part is not None and s.run.rows}
+    record = replace(record, runs=tuple(of[side] for side in question.values if side in of))
     asked = Contrast(references=(record.id,), axis=question.axis, base_value=question.base)
     try:
-        record = replace(record, runs=tuple(of.values()))
-        return _command_in(beside(asked, rows_of(asked, {record.id: record}), ()).settle)
+        pairs = [side.pairs[0] for side in beside(asked, rows_of(asked, {record.id: record}), ()).sides if side.pairs]
     except LogbookError:
-        return "logbook ab ..."
+        pairs = []
+    axis = axis_option(question.axis, question.values)
+    if question.axis == CODE_AXIS:
+        axis = f"--code {' '.join(map(code_name, question.values))}"
+    if not pairs:
+        return f"logbook ab {axis} -- COMMAND"
+    items = [pairs[0].base.items[0], *(pair.other.items[0] for pair in pairs)]
+    text = settled_by(question.axis, question.values, items)
+    return f"logbook ab {axis} -- {text.partition(' -- ')[2]}" if question.axis == CODE_AXIS else text
 
 
 def _command_in(settle: str) -> str:

@@ -233,6 +233,9 @@ def _line(line: Line, cut: _Cutter) -> dict[str, Any]:
     found = {
         "id": line.entry,
         "title": cut.text(line.title),
+        "metric": cut.text(line.metric),
+        "side": cut.text(line.side),
+        "case": cut.text(line.case),
         "outcome": line.outcome,
         "found": cut.text(line.text, at_least=_SENTENCE_CHARS),
         "confidence": line.confidence,

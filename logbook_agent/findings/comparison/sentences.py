@@ -65,10 +65,15 @@ def _without_middle(name: str, size: int) -> str:
 def label(answer: Answer, side: str) -> str:
     """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, where that tells the sides apart."""
     if answer.question.axis == CODE_AXIS:
-        names = {value: _CODE.split(value)[0] for value in answer.question.values}
+        names = {value: code_name(value) for value in answer.question.values}
         if len(set(names.values())) == len(names):
             side = names.get(side, side)
     return side if side else "(empty)"
+
+
+def code_name(label: str) -> str:
+    """The name of a code in its label: `main` of `main@3f2a9c01d`."""
+    return _CODE.split(label)[0]
 
 
 def _axis_of(answer: Answer, side: str) -> str:
