@@ -56,6 +56,9 @@ def _lines(data: dict[str, Any], now: datetime) -> Iterator[Line]:
     if data["trouble"]:
         yield [("cannot be read now: ", "bold red"), (one_line(data["trouble"]), "red")]
     yield from _running(data, now)
+    yield from _part(
+        "settled", [[(line["found"], "bold"), (f"  {line['id']}", "cyan")] for line in data.get("settled", ())]
+    )
     yield from _part("newest", _newest(data.get("last", ())))
     yield from _part("best so far", [*map(_best, data.get("best", ()))])
     criteria = data.get("criteria", ())

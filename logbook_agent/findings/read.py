@@ -21,6 +21,7 @@ from logbook_agent.model.record import only_predicts
 from logbook_agent.store.book import Book, Contents, Summaries
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import marked
+from logbook_agent.text.markdown import escape
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answers import Answer
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from logbook_agent.findings.criteria.evaluate import Facts
     from logbook_agent.findings.predictions.thread import ThreadPredictions
     from logbook_agent.model.record import Record
+
+
+# Of one comparison, in lists of negative results.
+_SHOWN_NEGATIVES = 3
 
 
 def read(workspace: Workspace, book: Book, *, written: Collection[str] = ()) -> Findings:
@@ -107,16 +112,26 @@ class Findings:
 
     def _with_answer(self, summary: dict[str, Any]) -> Summary:
         """A summary whose result and confidence are those of the entry's comparison."""
-        from logbook_agent.findings.comparison.words import headline
+        from logbook_agent.findings.comparison.words import line_data
 
         answer = self.answer_of(summary["id"])
         if answer is None or not answer.findings:
             return summary
-        found = {**summary, "result": headline(answer, summary["id"])}
+        found = {**self._with_negatives(summary), **line_data(answer, summary["id"])}
         if summary["confidence_stated"]:
             return found
         text = f"{answer.confidence} (computed: {'; '.join(answer.reasons)})"
         return {**found, "confidence": answer.confidence, "confidence_text": text}
+
+    def _with_negatives(self, summary: dict[str, Any]) -> dict[str, Any]:
+        """A summary with the negative results of the entry's comparison; they stand with the latest of its entries."""
+        from logbook_agent.findings.comparison.words import negatives
+
+        answer = self.answer_of(summary["id"])
+        found = negatives(answer) if answer is not None and answer.entry == summary["id"] else []
+        more = [f"and {len(found) - _SHOWN_NEGATIVES} more"] if len(found) > _SHOWN_NEGATIVES else []
+        shown = [summary["negative"], *map(escape, found[:_SHOWN_NEGATIVES]), *more]
+        return {**summary, "negative": "; ".join(filter(None, shown)) or None}
 
     @property
     def unreadable(self) -> list[str]:
@@ -254,8 +269,12 @@ class Findings:
 
     @cached_property
     def listed(self) -> Thread:
-        """The decisions and negative results of the thread, from the files of the entries alone."""
-        return Thread(self.book.header, list(map(said_by, self._mentions.entries())))
+        """The decisions and negative results of the thread. Only comparisons need more than the files of entries."""
+        said = [(entry, said_by(entry)) for entry in self._mentions.entries()]
+        return Thread(
+            self.book.header,
+            [self._with_negatives(one) if entry.comparison is not None else one for entry, one in said],
+        )
 
     # -- one entry -------------------------------------------------------------------------------
 

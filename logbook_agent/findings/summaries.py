@@ -39,6 +39,7 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "confidence_stated": entry.confidence is not None,
         "mark": digest(entry.opened)[:4],
         "comparison": tried(record),
+        "contrasts": len(entry.contrasts),
         "tried": items_of(record),
         "finished": finished(record),
         "keys": keys_of(record),

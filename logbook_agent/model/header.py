@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
-from logbook_agent.model.entry import is_up_to, parse_plot
+from logbook_agent.model.entry import parse_plot
 from logbook_agent.model.units import Direction, known
 from logbook_agent.model.values import Scalar
 
@@ -74,21 +73,6 @@ class BaselineMove:
     reason: str
     before: Baseline | None = None
     last_entry: str | None = None
-
-    def follows(self, entry_id: str, opened: str) -> bool:
-        """Whether an entry was there before the move. Times are whole seconds: within one, the number tells."""
-        moved, then = _moment(self.at), _moment(opened)
-        if moved is None or then is None or moved == then:
-            return is_up_to(entry_id, self.last_entry)
-        return then < moved
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,11 +236,6 @@ class Header:
     def axes(self) -> tuple[str, ...]:
         """The config keys that the experiment matrix varies."""
         return tuple(a.axis for a in self.matrix)
-
-    def as_of(self, entry_id: str, opened: str) -> Header:
-        """The header with the baseline that there was when an entry was opened: its deltas stay what they are."""
-        move = next((m for m in self.baseline_moves if m.follows(entry_id, opened)), None)
-        return self if move is None else dataclasses.replace(self, baseline=move.before)
 
     @property
     def case_keys(self) -> tuple[str, ...]:

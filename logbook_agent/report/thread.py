@@ -12,8 +12,10 @@ from markupsafe import Markup
 from logbook_agent import __version__
 from logbook_agent.findings.best import CaseBest, MetricBest, bests
 from logbook_agent.findings.cases import cases, without_mended
-from logbook_agent.findings.claims import Claim
+from logbook_agent.findings.comparison.answers import Answer
+from logbook_agent.findings.comparison.words import about, method, sentence
 from logbook_agent.findings.measured import baseline_cases
+from logbook_agent.findings.opening import SHOWN, opening
 from logbook_agent.findings.plots.choose import of_thread
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import TableSpec
@@ -28,10 +30,8 @@ from logbook_agent.text.markdown import escape, one_line
 from logbook_agent.text.times import minute, stamp
 from logbook_agent.text.words import assignments
 
-_SHOWN_CLAIMS = 12
 _SHOWN_ROWS = 500
 _SHOWN_WARNINGS = 10
-_MINUS = "\u2212"
 
 
 def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -67,19 +67,23 @@ def foot(header: Header, now: datetime) -> str:
 
 def _summary(around: Around, damaged: Sequence[str]) -> dict[str, Any]:
     findings, header = around.findings, around.findings.header
-    claims = findings.settled
+    first, cards = opening(findings), _answers(around)
     doubts = [*findings.doubts, *(f"cannot be read: {message}" for message in damaged[:_SHOWN_WARNINGS])]
     if len(damaged) > _SHOWN_WARNINGS:
         doubts.append(f"{len(damaged) - _SHOWN_WARNINGS:,} more cannot be read: logbook doctor names them")
     return {
         "title": one_line(header.title),
-        "goal": around.html(header.goal) if header.goal else None,
+        "asked": around.html(first.asked) if header.goal else None,
+        "not_settled": first.not_settled,
+        "command": first.command,
+        "cards": cards[:SHOWN],
+        "more_cards": max(0, len(cards) - SHOWN),
+        "next_of": first.next_of,
+        "next": around.line(first.next),
         "counts": counts(header, findings.summaries, len(damaged)),
         "words": around.html(header.summary) if header.summary else None,
         "closed": _closed(around),
         "warnings": doubts,
-        "claims": [claim_values(claim) for claim in claims[:_SHOWN_CLAIMS]],
-        "more_claims": max(0, len(claims) - _SHOWN_CLAIMS),
         "scope": _scope(around),
         "links": links(header),
     }
@@ -102,21 +106,35 @@ def counts(header: Header, summaries: Sequence[Summary], unreadable: int) -> lis
     return found
 
 
-def claim_values(claim: Claim) -> dict[str, Any]:
-    """A settled claim as a card shows it."""
-    low, high = claim["low"], claim["high"]
-    base, other = claim["runs"]
+def card_values(answer: Answer, title: str) -> dict[str, Any]:
+    """The card of a comparison: a row for each finding, and how it was found."""
+    rows = [
+        {
+            "outcome": finding.outcome.value,
+            "text": sentence(answer, finding),
+            "notes": [*finding.left_out, *finding.notes],
+            "to_settle": "" if finding.to_settle in sentence(answer, finding) else finding.to_settle,
+        }
+        for finding in answer.findings[:SHOWN]
+    ]
     return {
-        **{name: claim[name] for name in ("entry", "verdict", "marks", "metric", "base", "other")},
-        "change": _percent(claim["ratio"]),
-        "span": f"{_percent(low)} to {_percent(high)}" if low is not None else "",
-        "case": assignments(claim["case"]),
-        "runs": f"{base} runs each" if base == other else f"{base} and {other} runs",
+        "entry": answer.entry,
+        "title": one_line(title),
+        "rows": rows,
+        "more": max(0, len(answer.findings) - SHOWN),
+        "about": [*about(answer), *method(answer)],
     }
 
 
-def _percent(ratio: float) -> str:
-    return f"{ratio - 1:+.2%}".replace("-", _MINUS)
+def _answers(around: Around) -> list[dict[str, Any]]:
+    """A card for each comparison that has findings: the settled ones first, of these the latest."""
+    findings = around.findings
+    commands = {line.entry: line.command for line in opening(findings).open if line.command}
+    found = [a for a in reversed(findings.answers) if a.findings]
+    return [
+        card_values(answer, findings.thread.by_id[answer.entry]["title"]) | {"command": commands.get(answer.entry)}
+        for answer in sorted(found, key=lambda a: not any(f.is_settled for f in a.findings))
+    ]
 
 
 def _closed(around: Around) -> dict[str, Any] | None:
@@ -207,7 +225,7 @@ def _open(around: Around) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         ("Unfinished", [_line(around, s, None, state=s["state"]) for s in findings.thread.open]),
         ("Next actions", [_line(around, s, s["next"]) for s in findings.thread.next_actions]),
         ("Decisions", [_line(around, s, s["decision"]) for s in findings.thread.decisions]),
-        ("Negative results", [_line(around, s, s["negative"]) for s in findings.told.negative]),
+        ("Negative results", [_line(around, s, s["negative"]) for s in findings.thread.negative]),
     )
     return ((label, lines) for label, lines in groups if lines)
 

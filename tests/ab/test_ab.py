@@ -152,7 +152,7 @@ def test_three_values_each_against_the_first(ready: Cli, folder: Path) -> None:
 def test_a_variable_needs_no_place_in_the_command(ready: Cli) -> None:
     script = "echo METRIC tflops=10${MODE:-0}.$LOGBOOK_RUN"
     answer = ready("ab", "--axis", "env:MODE=,6", *SEED, "--repeat", "8", "--json", "--", "sh", "-c", script)
-    assert finding(answer)["sentence"].startswith("6 has ")
+    assert finding(answer)["sentence"].startswith("MODE=6 has ")
     assert " than (empty) (" in finding(answer)["sentence"]
     assert "MODE=6 sh -c" in ready("show", "MOE-000").out
 

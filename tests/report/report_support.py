@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.issue.told.document import IssueDocuments
 from logbook_agent.issue.told.values import IssueValues
@@ -160,13 +161,14 @@ def documents(
     header: Header = HEADER,
     links: Links = LINKS,
     templates: Path | None = None,
+    first: Opening | None = None,
     **changed: Any,
 ) -> IssueDocuments:
     header = dataclasses.replace(header, **changed)
     summaries = [summary_of(r, header) for r in (records() if found is None else found)]
-    return IssueDocuments(
-        templates=Templates(templates), values=IssueValues(header=header, links=links, summaries=summaries)
-    )
+    first = Opening(asked=header.goal or header.title) if first is None else first
+    values = IssueValues(header=header, links=links, summaries=summaries, first=first)
+    return IssueDocuments(templates=Templates(templates), values=values)
 
 
 def visible(text: str) -> str:

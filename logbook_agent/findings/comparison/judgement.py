@@ -25,6 +25,8 @@ from logbook_agent.model.values import canonical
 
 # A run that takes so many times the median of its side is slow, and named when some but few are.
 _SLOW = 1.5
+# The logarithm of the largest ratio that is a number, about.
+_LARGEST_LOG = 700.0
 # A new number whenever the rule gives something else of the same pairs.
 _FORM = 2
 
@@ -123,6 +125,11 @@ def _named_cases(pooled: Sequence[_Pooled]) -> dict[tuple[str, str], dict[str, s
     return told
 
 
+def _change(log_ratio: float | None) -> float | None:
+    """A ratio as a change, at most the largest that is a number."""
+    return None if log_ratio is None else math.expm1(min(log_ratio, _LARGEST_LOG))
+
+
 def _finding(
     p: _Pooled, series: Series, judged: Judged, question: Question, rule: Rule, case: Mapping[str, str]
 ) -> Finding:
@@ -142,9 +149,9 @@ def _finding(
         base=base,
         other=other,
         outcome=outcome,
-        change=None if judged.estimate is None else math.expm1(judged.estimate),
-        low=None if judged.low is None else math.expm1(judged.low),
-        high=None if judged.high is None else math.expm1(judged.high),
+        change=_change(judged.estimate),
+        low=_change(judged.low),
+        high=_change(judged.high),
         pairs=len(good),
         judged=judged.pairs,
         left_out=counted(reasons),

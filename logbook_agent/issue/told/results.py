@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -47,13 +48,16 @@ def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collect
         state += f", {summary['failed_rows']:,} of {counted(summary['rows'], 'case')} failed"
     if later := thread.superseded_by(summary["id"]):
         state += f", superseded by {', '.join(later)}"
-    cells = [_cell(summary["measured"].get(name), name) for name in metrics]
+    if "candidates" in summary:
+        cells = [_candidates(summary["candidates"], name) for name in metrics]
+    else:
+        cells = [_cell(summary["measured"].get(name), name) for name in metrics]
     return {
         "title": cell(words(summary["title"], _TITLE_BYTES)),
         "state": state,
         "confidence": summary["confidence"] or "",
         "cells": cells or [cell(words(summary["result"] or "", _TITLE_BYTES))],
-        "case": _cases(summary["measured"], same),
+        "case": _code_cell(summary["asked"]) if "asked" in summary else _cases(summary["measured"], same),
     }
 
 
@@ -64,6 +68,20 @@ def _same(summaries: Sequence[Summary]) -> dict[str, str]:
     if sum(map(bool, found)) < 2:
         return {}
     return {k: v for k, v in configs[0].items() if all(c.get(k) == v for c in configs)}
+
+
+def _candidates(found: Sequence[Mapping[str, Any]], name: str) -> str:
+    """The candidate of a comparison with its change against the base; of several, how many came out how."""
+    own = [one for one in found if one["metric"] == name]
+    if not own:
+        return "—"
+    if len(own) > 1:
+        outcomes = Counter(one["outcome"] for one in own)
+        return ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+    [one] = own
+    value = "?" if one["value"] is None else _no_pipe(number(name, one["value"], one["unit"]))
+    said = f"{one['change']}, {one['outcome']}"
+    return f"{cell(words(one['side'], _CASE_BYTES))}: {value} ({f'**{said}**' if one['is_bold'] else said})"
 
 
 def _cell(found: Mapping[str, Any] | None, name: str) -> str:
