@@ -86,7 +86,7 @@ def answers_of(found: Findings) -> Opening:
     return Opening(
         asked="",
         settled=tuple(_line(found, a, f) for a, f in settled(found.answers, metrics)),
-        open=tuple(_line(found, a, f, _go_on(found, a) if first[id(a)] is f else "") for a, f in open_ones),
+        open=tuple(_line(found, a, f, go_on(found, a) if first[id(a)] is f else "") for a, f in open_ones),
     )
 
 
@@ -114,7 +114,7 @@ def _nothing(found: Findings, unsettled: Sequence[Line]) -> tuple[str, str]:
         return "No comparison is settled yet.", ""
     if found.answers:
         last = found.answers[-1]
-        return f"No comparison is settled yet: {last.entry} has no whole pair.", _go_on(found, last)
+        return f"No comparison is settled yet: {last.entry} has no whole pair.", go_on(found, last)
     counted = found.thread.counted
     if any(s["rows"] for s in counted):
         return _without_design(found)
@@ -133,7 +133,7 @@ def _without_design(found: Findings) -> tuple[str, str]:
     return "No comparison was made: the runs here are numbers, and no design drew their order.", command
 
 
-def _go_on(found: Findings, answer: Answer) -> str:
+def go_on(found: Findings, answer: Answer) -> str:
     """What to type to add pairs to a comparison, as many as would probably settle it."""
     from logbook_agent.findings.comparison.words import missing_pairs
 
