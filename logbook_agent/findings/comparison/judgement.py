@@ -147,7 +147,7 @@ def _finding(
         side=p.side,
         case=case,
         config={name: canonical(value) for name, value in p.of[0][1]["config"].items()},
-        device=p.of[0][1]["device"],
+        device=p.of[0][1].get("device", ""),
         base=base,
         other=other,
         outcome=outcome,
