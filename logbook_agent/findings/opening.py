@@ -23,7 +23,7 @@ SHOWN = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A finding of a comparison in one sentence (`text`), with the entry that has it. Of an open one `to_settle` says what would
+    """A finding of a comparison in one sentence (`text`), with its entry. Of an open one `to_settle` says what would
     settle it, and the first one of a comparison has the `command` to type for that."""
 
     entry: str

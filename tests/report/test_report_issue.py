@@ -124,9 +124,9 @@ def test_the_first_lines_are_the_answers_and_what_a_person_says_follows() -> Non
         "",
         f"- **int8 has 5.2% more tflops than none (95%: 4.1 to 6.3%; 12 pairs)** {where}; replicated)",
         f"- int8 and none show no difference in loss (95%: -0.1 to +0.1%; 12 pairs) {where})",
-        "- Open: int8 against none is open in time_s, -1% so far (12 pairs; needs about 8 more pairs)"
+        "- int8 against none is open in time_s, -1% so far (12 pairs; needs about 8 more pairs)"
         f" {where}). To go on: `logbook ab --id MOE-I8-002 --max-pairs 8 -- bench`",
-        f"- Open: fp8 against none is open in time_s, -1% so far (12 pairs) {where}; more than is practical)",
+        f"- fp8 against none is open in time_s, -1% so far (12 pairs) {where}; needs more than is practical)",
         "- Next, from [MOE-I8-002](VIEW#L30): repeat int8.",
         "",
         "int8 **pays**, says @·ada.",
