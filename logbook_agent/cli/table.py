@@ -163,8 +163,7 @@ def compare_command(
     standing = {entry: findings.standing(findings.entry(entry)).why for entry in one.asked.entries}
     space.warnings += [f"{entry} does not count: it is {why}" for entry, why in standing.items() if why]
     kept = keep(space, book, save, one) if save is not None else None
-    text = "" if common.as_json else contrasts.text(one, blocks_of(space, book).table)
     data = {"answer": None, "numbers": contrasts.data(one), "saved": kept}
-    emit("compare", data, text, as_json=common.as_json, warnings=space.warnings)
+    emit("compare", data, contrasts.text(one), as_json=common.as_json, warnings=space.warnings)
     if kept is not None and not common.as_json:
         say(f"saved in {kept}, which now shows these numbers")

@@ -16,7 +16,7 @@ from logbook_agent.findings.tables.frame import frame_of, listed, show, varies
 from logbook_agent.findings.tables.metrics import choose
 from logbook_agent.findings.tables.spec import Case, TableSpec
 from logbook_agent.model.comparison import Contrast
-from logbook_agent.model.entry import Entry, entry_of, is_withdrawn
+from logbook_agent.model.entry import Entry, entry_of
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
@@ -27,7 +27,7 @@ from logbook_agent.store.book import Book
 class Contrasted:
     """The rows of a contrast in pairs of cases, for each other side one `Pairing`, and the `metrics` to show of them.
     `settle` says what would settle it. `answered`: the entry whose comparison is about these sides, or empty.
-    `uncounted`: entries that were taken back. `error`: why there are no pairs."""
+    `uncounted`: `MOE-I8-002 is void`. `error`: why there are no pairs."""
 
     asked: Contrast
     sides: tuple[Pairing, ...] = ()
@@ -72,8 +72,7 @@ def kept(book: Book, entry: Entry) -> list[Contrasted]:
     found = []
     for asked in entry.contrasts:
         try:
-            others = [e for e in map(book.entry, asked.entries) if e.id != entry.id and is_withdrawn(e.state)]
-            found.append(replace(contrast(book, asked), uncounted=tuple(f"{e.id} is {e.state}" for e in others)))
+            found.append(contrast(book, asked))
         except LogbookError as error:
             found.append(Contrasted(asked=asked, error=error))
     return found
@@ -121,12 +120,11 @@ def _settle(asked: Contrast, sides: Sequence[Pairing]) -> str:
     items = [pairs[0].base.items[0], *(side.pairs[0].other.items[0] for side in sides if side.pairs)]
     axis, values = asked.axis, [sides[0].base, *(side.other for side in sides)]
     if axis is None:
-        found = {(d.name, d.base, d.other) for pair in pairs for d in pair.likeness.withheld_by}
+        found = {d.name for pair in pairs for d in pair.likeness.withheld_by}
         if not found:
             return "the sides differ in nothing that is recorded"
-        [(name, first, last), *more] = found
-        if not more and first is not None and last is not None:
-            axis, values = name, [first, last]
+        axis = next(iter(found)) if len(found) == 1 else None
+        values = [show(item.place.get(axis or "")) for item in items]
     return f"no design drew the order of these runs; to settle it: {settled_by(axis, values, items)}"
 
 
@@ -182,16 +180,10 @@ def _no_rows(reference: str, record: Record) -> UsageError:
         is_warm_up = not with_rows and any(s.run.rows for s in record.runs)
         return UsageError(
             f"{entry} has only rows of warm-ups" if is_warm_up else f"{entry} has no rows",
-            cause="its runs were made with --discard, so nothing counts them"
-            if is_warm_up
-            else "none of its runs printed a RESULT, METRIC or RESULT_JSON line",
-            hint=f"logbook run --id {entry} -- COMMAND" if is_warm_up else f"logbook show {entry}",
+            cause="its runs were made with --discard" if is_warm_up else "none of its runs printed a RESULT line",
+            hint=f"logbook run --id {entry} -- COMMAND",
         )
-    there = [f"{entry}/{run.run}" for run in with_rows] + [f"{entry}:{run.label}" for run in with_rows if run.label]
-    there = list(dict.fromkeys(there))
+    names = [name for run in with_rows for name in (f"{entry}/{run.run}", run.label and f"{entry}:{run.label}") if name]
+    there = list(dict.fromkeys(names))
     near = (get_close_matches(reference, there, n=1) or there)[0]
-    return UsageError(
-        f"no rows in {reference}",
-        cause=f"rows are in {listed(there)}",
-        hint=f"{near!r} names some" if " " in near else f"{near} names some",
-    )
+    return UsageError(f"no rows in {reference}", cause=f"rows are in {listed(there)}", hint=f"{near!r} names some")

@@ -8,7 +8,7 @@ unlike, and so does a fact that only one side tells. A fact that neither side te
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,7 +18,7 @@ from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.text.commands.flags import differences as command_differences
 from logbook_agent.text.commands.flags import normal_name, parts
 
-ARGV, CWD, UNIT, LOAD = "argv", "cwd", "unit", "load"
+ARGV, CWD, LOAD = "argv", "cwd", "load"
 _COMMIT, _HOST, _LAUNCHER = "commit", "host", "launcher"
 # What the tool sets for each side when the code is the axis.
 _OF_CODE = (_COMMIT, ARGV, CWD, "env:PYTHONPATH")
@@ -27,14 +27,11 @@ _PARTLY_KNOWN = (_COMMIT, _HOST, "package:", "file:")
 # The number of samples that one process takes; they count as one run, however many there are.
 _SAMPLE_COUNTS = ("iters", "iterations")
 _WARMUP = "warmup"
-_SHOWN_CHARACTERS = 60
-# The label by which a benchmark names the code that computed a case. It follows from config and platform: that it
-# differs is told, so that nobody takes the effect of other code for that of the axis.
-_RAN = "ran"
-# The label by which a benchmark says what its figures cannot tell.
-_CAUTION = "caution"
+# Labels by which a benchmark names the code that computed a case, and says what its figures cannot tell.
+_RAN, _CAUTION = "ran", "caution"
 # By so much the parts of two sides that were made on a busy machine differ before it is reported.
 _BUSIER = 0.5
+_SHOWN_CHARACTERS = 60
 
 
 class DifferenceStanding(StrEnum):
@@ -46,9 +43,6 @@ class DifferenceStanding(StrEnum):
     NOTED = "noted"
     DIFFERS = "differs"
     UNKNOWN = "unknown"
-
-
-_UNLIKE = (DifferenceStanding.DIFFERS, DifferenceStanding.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +83,8 @@ class Likeness:
     @property
     def withheld_by(self) -> tuple[Difference, ...]:
         """The differences that make the sides unlike."""
-        return tuple(d for d in self.differences if d.standing in _UNLIKE)
+        unlike = (DifferenceStanding.DIFFERS, DifferenceStanding.UNKNOWN)
+        return tuple(d for d in self.differences if d.standing in unlike)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,15 +97,12 @@ class Terms:
 
     def declared(self, name: str) -> DifferenceStanding | None:
         """How the caller takes a difference in `name`; None when it was not named."""
+        names = {name, name.partition(":")[0]} if ":" in name else {name}
         if name == self.axis:
             return DifferenceStanding.TESTED
-        if _named(name, self.implied) or (self.axis == CODE_AXIS and _named(name, _OF_CODE)):
+        if names & {*self.implied, *(_OF_CODE if self.axis == CODE_AXIS else ())}:
             return DifferenceStanding.IMPLIED
-        return DifferenceStanding.ALLOWED if _named(name, self.allowed) else None
-
-
-def _named(name: str, names: Collection[str]) -> bool:
-    return name in names or (":" in name and name.partition(":")[0] in names)
+        return DifferenceStanding.ALLOWED if names & {*self.allowed} else None
 
 
 def compared_names(frame: Frame) -> list[str]:
@@ -125,10 +117,9 @@ def likeness(frame: Frame, names: Iterable[str], base: Sequence[Item], other: Se
     sides = _Sides(frame, base, other, terms)
     found = [*sides.values(names), *sides.states(), *sides.load(), *sides.cautions()]
     found += sides.commands({normal_name(d.name) for d in found})
-    axes = {_COMMIT: None, "devices": frame.pseudo["devices"]}
-    axes |= {fact: axis for axis, fact in frame.facts.items() if fact == _COMMIT}
-    told = {fact for fact, axis in axes.items() if axis is not None and any(i.key(axis) for i in (*base, *other))}
-    not_known = tuple(fact for fact in axes if fact not in told and terms.declared(fact) is None)
+    axes = {fact: axis for axis, fact in frame.facts.items() if fact == _COMMIT} | {"devices": frame.pseudo["devices"]}
+    told = {fact for fact, axis in axes.items() if any(item.key(axis) for item in sides.items)}
+    not_known = tuple(f for f in (_COMMIT, "devices") if f not in told and terms.declared(f) is None)
     return Likeness(differences=tuple(found), not_known=not_known)
 
 
@@ -136,21 +127,17 @@ class _Sides:
     """Two groups of cases in a frame."""
 
     def __init__(self, frame: Frame, base: Sequence[Item], other: Sequence[Item], terms: Terms) -> None:
-        self.frame = frame
-        self.base, self.other = base, other
-        self.terms = terms
+        self.frame, self.terms = frame, terms
+        self.both, self.items = (base, other), (*base, *other)
 
     def values(self, names: Iterable[str]) -> Iterator[Difference]:
         """The axes on which the sides have other values, or one of them several."""
         for name in names:
-            base, other = (dict(self._of(items, name)) for items in (self.base, self.other))
+            base, other = (dict(self._of(items, name)) for items in self.both)
             if base.keys() != other.keys() or len(base) > 1:
-                yield Difference(
-                    name=name,
-                    base=listed(list(base.values())) if base else None,
-                    other=listed(list(other.values())) if other else None,
-                    standing=self.terms.declared(name) or self._standing(name, base, other),
-                )
+                standing = self.terms.declared(name) or self._standing(name, base, other)
+                texts = [listed(list(side.values())) if side else None for side in (base, other)]
+                yield Difference(name=name, base=texts[0], other=texts[1], standing=standing)
 
     def _of(self, items: Iterable[Item], name: str) -> Iterator[tuple[str | None, str]]:
         """Each value on an axis under its key; nothing for cases that do not tell it."""
@@ -165,78 +152,71 @@ class _Sides:
             elif name != self.frame.pseudo["devices"] and item.row.failed is None:
                 yield None, "not reported"
 
-    def _standing(self, name: str, base: dict[str | None, str], other: dict[str | None, str]) -> DifferenceStanding:
-        fact, items = self.frame.facts.get(name), (*self.base, *self.other)
+    def _standing(
+        self, name: str, base: Mapping[str | None, str], other: Mapping[str | None, str]
+    ) -> DifferenceStanding:
+        fact = self.frame.facts.get(name)
         if fact is None:
-            is_label = name == _RAN and not any(name in item.row.config for item in items)
-            is_noted = is_label or (name in _SAMPLE_COUNTS and self._warm())
+            is_label = name == _RAN and not any(name in item.row.config for item in self.items)
+            # Unless both sides warmed up alike, the first, cold call weighs more among fewer samples.
+            warmups = {item.key(_WARMUP) for item in self.items}
+            is_warm = len(warmups) == 1 and not warmups & {None, "0"}
+            is_noted = is_label or (name in _SAMPLE_COUNTS and is_warm)
         elif fact.startswith("env:") and self._sets_axis(fact.removeprefix("env:"), base, other):
             return DifferenceStanding.IMPLIED
         else:
             # A launcher only carries the command: devices, host and packages tell where it leads. A file that only one
             # command names is compared with the words of the commands.
             is_noted = (
-                (fact == _HOST and all(on_accelerator(item.case) for item in items))
-                or (fact == _LAUNCHER and all(item.row.devices for item in items))
+                (fact == _HOST and all(on_accelerator(item.case) for item in self.items))
+                or (fact == _LAUNCHER and all(item.row.devices for item in self.items))
                 or (fact.startswith("file:") and not (base and other))
             )
         if is_noted:
             return DifferenceStanding.NOTED
         return DifferenceStanding.DIFFERS if base and other else DifferenceStanding.UNKNOWN
 
-    def _warm(self) -> bool:
-        """Whether both sides warmed up alike: else the first, cold call weighs more among fewer samples."""
-        warmups = {item.key(_WARMUP) for item in (*self.base, *self.other)}
-        return len(warmups) == 1 and not warmups & {None, "0"}
-
-    def _sets_axis(self, variable: str, base: dict[str | None, str], other: dict[str | None, str]) -> bool:
+    def _sets_axis(self, variable: str, *found: Mapping[str | None, str]) -> bool:
         """Whether a variable is how the axis is set: it is named after it and holds its value on both sides."""
         axis = self.terms.axis
         if axis is None or not f"_{variable.lower()}".endswith(f"_{normal_name(axis).lower()}"):
             return False
-        sides = ((self.base, base), (self.other, other))
-        return all({i.key(axis) for i in items} == {key_of(v) for v in found.values()} for items, found in sides)
+        pairs = zip(self.both, found, strict=True)
+        return all({i.key(axis) for i in items} == {key_of(v) for v in texts.values()} for items, texts in pairs)
 
-    def states(self) -> list[Difference]:
+    def states(self) -> Iterator[Difference]:
         """That runs did not finish: whether their rows are whole nobody knows, also where both sides failed."""
-        base, other = ({str(i.case.state): None for i in side if i.case.state} for side in (self.base, self.other))
-        if all(state == "finished" for state in (*base, *other)):
-            return []
-        return [self._declared(self.frame.pseudo["state"], listed(list(base)), listed(list(other)))]
+        base, other = (list(dict.fromkeys(str(i.case.state) for i in side if i.case.state)) for side in self.both)
+        if {*base, *other} - {"finished"}:
+            yield self._declared(self.frame.pseudo["state"], listed(base), listed(other))
 
-    def load(self) -> list[Difference]:
+    def load(self) -> Iterator[Difference]:
         """That the machine was busy while one side was measured, and quiet while the other was."""
-        told = [{i.run: i.case.busy for i in side if i.case.busy is not None} for side in (self.base, self.other)]
-        if not all(told):
-            return []
-        base, other = (sum(side.values()) / len(side) for side in told)
-        if abs(base - other) < _BUSIER:
-            return []
-        name = f"@{LOAD}" if LOAD in self.frame.config else LOAD
-        texts = [_busy_text(sum(side.values()), len(side)) for side in told]
-        return [Difference(name=name, base=texts[0], other=texts[1], standing=DifferenceStanding.NOTED)]
+        told = [{i.run: i.case.busy for i in side if i.case.busy is not None} for side in self.both]
+        busy = [(sum(side.values()), len(side)) for side in told if side]
+        if len(busy) == 2 and abs(busy[0][0] / busy[0][1] - busy[1][0] / busy[1][1]) >= _BUSIER:
+            base, other = (
+                "quiet" if not n else "busy" if n == runs else f"busy in {n} of {runs} runs" for n, runs in busy
+            )
+            name = f"@{LOAD}" if LOAD in self.frame.config else LOAD
+            yield Difference(name=name, base=base, other=other, standing=DifferenceStanding.NOTED)
 
-    def cautions(self) -> list[Difference]:
+    def cautions(self) -> Iterator[Difference]:
         """What the benchmark itself says that these figures cannot tell."""
-        items = (*self.base, *self.other)
-        told = dict.fromkeys(i.row.labels[_CAUTION] for i in items if _CAUTION in i.row.labels)
-        standing = DifferenceStanding.NOTED
-        return [Difference(name=_CAUTION, base=None, other=None, standing=standing, why=why) for why in told]
+        for why in dict.fromkeys(i.row.labels[_CAUTION] for i in self.items if _CAUTION in i.row.labels):
+            yield Difference(name=_CAUTION, base=None, other=None, standing=DifferenceStanding.NOTED, why=why)
 
-    def commands(self, named: Collection[str]) -> list[Difference]:
+    def commands(self, named: Collection[str]) -> Iterator[Difference]:
         """In what the commands differ beyond what config and the terms explain; `named` are differences by now."""
-        base, other = sides = self.base[0].case, self.other[0].case
-        found: list[Difference] = []
+        base, other = sides = [side[0].case for side in self.both]
         if base.command != other.command:
-            config = {**base.row.config, **other.row.config}
-            keys = frozenset(explained(config, self.terms)) | set(named)
+            keys = frozenset(explained({**base.row.config, **other.row.config}, self.terms)) | set(named)
             reported = results(base) | results(other)
             mine, theirs = (parts(case.command, keys, switches(case), reported) for case in sides)
-            differing = command_differences(mine, theirs, self._same_word)
-            found += [self._declared(d.name, d.base or ABSENT, d.other or ABSENT) for d in differing]
+            for d in command_differences(mine, theirs, self._same_word):
+                yield self._declared(d.name, d.base or ABSENT, d.other or ABSENT)
         if base.cwd != other.cwd:
-            found.append(self._declared(CWD, base.cwd or ABSENT, other.cwd or ABSENT))
-        return found
+            yield self._declared(CWD, base.cwd or ABSENT, other.cwd or ABSENT)
 
     def _declared(self, name: str, base: str, other: str) -> Difference:
         standing = self.terms.declared(name) or DifferenceStanding.DIFFERS
@@ -245,21 +225,18 @@ class _Sides:
     def _same_word(self, base: str, other: str) -> bool:
         """Whether two words are the values that one key of config has on either side (`bench.sh int8`), or hold the
         values of the axis in the same place (`--src wt/int8`)."""
-        first, last, a, b = self.base[0], self.other[0], key_of(base), key_of(other)
-        if any(first.key(k) == a and last.key(k) == b for k in first.row.config):
+        first, last = (side[0] for side in self.both)
+        if any(first.key(k) == key_of(base) and last.key(k) == key_of(other) for k in first.row.config):
             return True
         axes = [self.terms.axis] if self.terms.axis is not None else first.row.config
-        return any(self._placed(base, first, k) == self._placed(other, last, k) is not None for k in axes)
-
-    def _placed(self, word: str, item: Item, name: str) -> str | None:
-        """A word with the value of an axis taken out of it; None where it does not hold it."""
-        value = item.place.get(name)
-        text = show(value) if value is not None else ""
-        return word.replace(text, "\0") if text and text in word else None
+        return any(_without(base, first, k) == _without(other, last, k) is not None for k in axes)
 
 
-def _busy_text(busy: int, runs: int) -> str:
-    return "quiet" if not busy else "busy" if busy == runs else f"busy in {busy} of {runs} runs"
+def _without(word: str, item: Item, axis: str) -> str | None:
+    """A word with the value of an axis taken out of it; None where it does not hold it."""
+    value = item.place.get(axis)
+    text = show(value) if value is not None else ""
+    return word.replace(text, "\0") if text and text in word else None
 
 
 def explained(config: Iterable[str], terms: Terms) -> Iterator[str]:

@@ -43,7 +43,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class MetricChange:
     """One metric of a pair."""
 
     metric: str
@@ -62,14 +62,14 @@ class Compared:
     def change(self) -> float | None:
         """other / base - 1, of the medians; None where one is missing or not above zero, or they have two units."""
         a, b = self.base.median, self.other.median
-        if a is None or b is None or min(a, b) <= 0 or not math.isfinite(b / a) or self.has_two_units:
+        if a is None or b is None or min(a, b) <= 0 or self.has_two_units:
             return None
-        return b / a - 1
+        return b / a - 1 if math.isfinite(a) and math.isfinite(b / a) else None
 
 
-def compared(pair: Pair, metric: str) -> Compared:
+def compared(pair: Pair, metric: str) -> MetricChange:
     """A metric, or an observation by that name, of a pair."""
-    return Compared(metric=metric, base=numbers(pair.base, metric), other=numbers(pair.other, metric))
+    return MetricChange(metric=metric, base=numbers(pair.base, metric), other=numbers(pair.other, metric))
 
 
 def numbers(group: Group, metric: str) -> Numbers:

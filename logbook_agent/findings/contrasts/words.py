@@ -1,16 +1,15 @@
-"""The numbers of contrasts as a table, as Markdown for an entry, and as plain data."""
+"""The numbers of contrasts in lines, as Markdown for an entry, and as plain data."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from logbook_agent.findings.contrasts.contrast import Contrasted
 from logbook_agent.findings.contrasts.likeness import DifferenceStanding, differences_text
 from logbook_agent.findings.contrasts.matching import Pair, Pairing
-from logbook_agent.findings.contrasts.numbers import Compared, Numbers, compared
-from logbook_agent.findings.tables.spec import Column, Table
+from logbook_agent.findings.contrasts.numbers import MetricChange, Numbers, compared
 from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import Contrast
 from logbook_agent.model.units import format_value, known
@@ -18,87 +17,58 @@ from logbook_agent.text import markdown as md
 from logbook_agent.text.words import assignments
 
 LIMIT_BYTES = 8000
-# From generous to sparse: rows, notes. More rows than the first has never fit.
-_STEPS = ((100, 60), (60, 30), (40, 20), (25, 15), (15, 10), (8, 8), (4, 6), (2, 4), (1, 2))
 _SHOWN_LINES = 12
 
 
-def text(one: Contrasted, render: Callable[[Table], str]) -> str:
-    """At most 8,000 bytes of a table with notes; what is cut is counted. `render` makes text of a table."""
-    found = ""
-    for rows, noted in _STEPS:
-        found = render(_table(one, rows=rows, noted=noted))
-        if len(found.encode()) <= LIMIT_BYTES:
-            break
-    return found
+def text(one: Contrasted) -> str:
+    """A line for each metric of each pair, then the notes; of many, as many lines as 8,000 bytes hold."""
+    lines = [_subject(one.asked), *(f"  {line}" for line in _lines(one))]
+    lines += [f"- {note}" for note in notes(one)]
+    room, shown = LIMIT_BYTES - 100, 0
+    while shown < len(lines) and (room := room - len(lines[shown].encode()) - 1) >= 0:
+        shown += 1
+    more = len(lines) - shown
+    return "\n".join(lines[:shown] + ([f"and {more:,} more lines: --json shows all"] if more else []))
 
 
 def markdown(one: Contrasted, own_id: str) -> str:
-    """What the entry `own_id` shows of a contrast: a line for each metric of each pair, then the notes; or why there
-    are no numbers."""
+    """What the entry `own_id` shows of a contrast: the same in fewer lines; or why there are no numbers."""
+    subject = md.escape(_subject(one.asked, own_id))
     if one.error is not None:
         why = f" ({one.error.cause})" if one.error.cause else ""
-        return f"{_subject(one.asked, own_id)}: cannot be compared: {md.escape(one.error.message + why)}"
-    found = [_sentence(one, *place) for place in _places(one)]
+        return f"{subject} cannot be compared: {md.escape(one.error.message + why)}"
+    found = _lines(one)
     more = len(found) - _SHOWN_LINES
-    shown = found[:_SHOWN_LINES] + ([f"and {more} more, which `logbook compare` shows"] if more > 0 else [])
-    return f"{_subject(one.asked, own_id)}:\n{md.items([*shown, *map(md.escape, notes(one))])}"
+    shown = found[:_SHOWN_LINES] + ([f"and {more} more: logbook compare shows them"] if more > 0 else [])
+    return f"{subject}\n{md.items([*map(md.escape, (*shown, *notes(one)))])}"
 
 
-def _places(one: Contrasted) -> Iterator[tuple[Pairing, Pair, Compared]]:
+def _subject(asked: Contrast, own_id: str = "") -> str:
+    """`quant_mode in MOE-I8-001, MOE-I8-002, only topk=2:`"""
+    only = f", only {assignments(asked.where)}" if asked.where else ""
+    if asked.axis is None:
+        return f"{' → '.join(asked.references)}{only}:"
+    of = "" if asked.references == (own_id,) else f" in {', '.join(asked.references)}"
+    return f"{asked.axis}{of}{only}:"
+
+
+def _places(one: Contrasted) -> Iterator[tuple[Pairing, Pair, MetricChange]]:
     return ((side, pair, compared(pair, name)) for side in one.sides for pair in side.pairs for name in one.metrics)
 
 
-def _subject(asked: Contrast, own_id: str) -> str:
-    references = [md.escape(r) for r in asked.references]
-    only = f", only {md.inline_code(assignments(asked.where))}" if asked.where else ""
-    if asked.axis is None:
-        return f"{' → '.join(references)}{only}"
-    of = "" if asked.references == (own_id,) else f" in {', '.join(references)}"
-    return f"{md.inline_code(asked.axis)}{of}{only}"
+def _lines(one: Contrasted) -> list[str]:
+    """`none → int8, topk=2, tflops: 100.25 [100.10, 100.40] → 106.65 [106.50, 106.80] TF/s, +6.38% (4 and 4 runs)`."""
+    found = []
+    for side, pair, m in _places(one):
+        names = f"{side.base} → {side.other}" if one.asked.axis is not None else ""
+        about = ", ".join(filter(None, (names, assignments(pair.case), m.metric)))
+        change = "" if m.change is None else f", {m.change:+.2%}"
+        numbers = f"{_number(m, m.base)} → {_number(m, m.other)}" + (f" {m.unit}" if m.unit else "")
+        found.append(f"{about}: {numbers}{change} ({m.base.runs} and {m.other.runs} runs)")
+    return found or ["no case on one side matches a case on the other"]
 
 
-def _sentence(one: Contrasted, side: Pairing, pair: Pair, m: Compared) -> str:
-    case = md.inline_code(assignments(pair.case)) if pair.case else ""
-    names = md.escape(f"{side.base} → {side.other}") if one.asked.axis is not None else ""
-    about = ", ".join(t for t in (names, case, md.inline_code(m.metric)) if t)
-    unit = f" {m.unit}" if m.unit else ""
-    numbers = f"{_number(m, m.base)} → {_number(m, m.other)}{unit}, {_change(m)}"
-    return f"{about}: {md.escape(f'{numbers} ({m.base.runs} and {m.other.runs} runs)')}"
-
-
-def _table(one: Contrasted, *, rows: int, noted: int) -> Table:
-    """One row for each metric of each pair, at most `rows`, and below them at most `noted` notes."""
-    every, found = list(_places(one)), notes(one)
-    told = list(dict.fromkeys(name for _, pair, _ in every for name in pair.case))
-    columns = [
-        *(Column(name=name) for name in told),
-        Column(name=one.asked.axis or "compared"),
-        Column(name="metric"),
-        *(Column(name=name, numeric=True) for name in ("base", "other", "change", "runs")),
-    ]
-    cut = [f"{len(every) - rows:,} more rows: --json shows all"] if len(every) > rows else []
-    cut += [f"{len(found) - noted:,} more notes: --json shows all"] if len(found) > noted else []
-    nothing = [] if every else ["no case on one side matches a case on the other"]
-    return Table(
-        columns=tuple(columns) if every else (Column(name="compared"),),
-        rows=tuple(
-            (
-                *(pair.case.get(name, "") for name in told),
-                f"{side.base} → {side.other}",
-                f"{m.metric} ({m.unit})" if m.unit else m.metric,
-                _number(m, m.base),
-                _number(m, m.other),
-                _change(m),
-                f"{m.base.runs}, {m.other.runs}",
-            )
-            for side, pair, m in every[:rows]
-        ),
-        notes=tuple(dict.fromkeys((*nothing, *found[:noted], *cut))),
-    )
-
-
-def _number(m: Compared, side: Numbers) -> str:
+def _number(m: MetricChange, side: Numbers) -> str:
     """A median with the lowest and highest run; `?` when there is none."""
     decimals = known(m.metric).decimals
     if side.runs < 2 or side.low is None or side.high is None:
@@ -106,10 +76,6 @@ def _number(m: Compared, side: Numbers) -> str:
     ends = (side.median, side.low, side.high)
     middle, low, high = (format_value(v, decimals=decimals, spread=side.high - side.low) for v in ends)
     return f"{middle} [{low}, {high}]"
-
-
-def _change(m: Compared) -> str:
-    return "?" if m.change is None else f"{m.change:+.2%}"
 
 
 def notes(one: Contrasted) -> list[str]:
@@ -136,10 +102,13 @@ def notes(one: Contrasted) -> list[str]:
 
 
 def _missing(one: Contrasted) -> Iterator[str]:
-    """Why metrics have no change."""
+    """Why metrics have no change, or one that may be of unlike samples."""
     for side, _, m in _places(one):
         if m.has_two_units:
             yield f"{m.metric} is in two units: {m.base.unit} and {m.other.unit}"
+        if m.change is not None and m.base.samples * m.other.runs != m.other.samples * m.base.runs:
+            a, b = (f"{of.samples / of.runs:g}" for of in (m.base, m.other))
+            yield f"{m.metric}: {a} samples a run against {b}"
         for name, of in ((side.base, m.base), (side.other, m.other)):
             if why := of.missing:
                 yield f"{name} has no {m.metric}: {why}"
@@ -161,7 +130,7 @@ def _unpaired(one: Contrasted) -> Iterator[str]:
 
 
 def data(one: Contrasted) -> dict[str, Any]:
-    """A contrast with its numbers, complete."""
+    """A contrast with its numbers, complete, or with the `error` of one that has none."""
     return {
         "references": list(one.asked.references),
         "axis": one.asked.axis,
@@ -176,6 +145,8 @@ def data(one: Contrasted) -> dict[str, Any]:
             for side in one.sides
         ],
         "settle": one.settle,
+        "uncounted": list(one.uncounted),
+        "error": one.error.message if one.error is not None else None,
     }
 
 
@@ -189,7 +160,7 @@ def _case(pair: Pair, metrics: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _metric(m: Compared) -> dict[str, Any]:
+def _metric(m: MetricChange) -> dict[str, Any]:
     sides = {"base": _side(m.base), "other": _side(m.other)}
     return {"metric": m.metric, "unit": m.unit, **sides, "change": m.change}
 
