@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Contrast
 from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.values import canonical
 from logbook_agent.text.lists import axis_option
 from logbook_agent.text.words import assignments
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answers import Answer, Finding
     from logbook_agent.findings.read import Findings
 
+# Of entries with several rows, where a command is looked for.
+_LOOKED_AT = 3
 # So many sentences are shown where there is room for few.
 SHOWN = 12
 
@@ -124,13 +127,29 @@ def _nothing(found: Findings, unsettled: Sequence[Line]) -> tuple[str, str]:
 
 
 def _without_design(found: Findings) -> tuple[str, str]:
-    """That rows were measured, and no comparison was made of them."""
+    """That rows were measured, and no comparison was made of them; the command is for the latest rows that it fits."""
     axes = [axis for axis in found.header.matrix if len(axis.values) > 1]
     command = f"logbook ab {axis_option(axes[0].axis, axes[0].values) if axes else '--axis NAME=A,B'} -- COMMAND"
-    for summary in reversed([s for s in found.thread.counted if s["contrasts"]]):
-        shown = found.contrasts(found.entry(summary["id"]))
-        command = next((text for one in shown if (text := _command_in(one.settle))), command)
+    latest = [s for s in reversed(found.thread.counted) if s["contrasts"] or s["rows"] > 1]
+    kept = (one.settle for s in latest if s["contrasts"] for one in found.contrasts(found.entry(s["id"])))
+    varied = (_settle_varied(found, s["id"]) for s in latest[:_LOOKED_AT])
+    command = next((text for settle in (*kept, *varied) if (text := _command_in(settle))), command)
     return "No comparison was made: the runs here are numbers, and no design drew their order.", command
+
+
+def _settle_varied(found: Findings, entry_id: str) -> str:
+    """What would settle the rows of an entry that differ in one key alone."""
+    from logbook_agent.findings.contrasts.contrast import contrast
+
+    rows = [row for s in found.book.record(entry_id).runs if s.counts for row in s.run.rows]
+    names = dict.fromkeys(name for row in rows for name in row.config)
+    varied = [n for n in names if len({canonical(row.config.get(n)) for row in rows}) > 1]
+    if len(varied) != 1:
+        return ""
+    try:
+        return contrast(found.book, Contrast(references=(entry_id,), axis=varied[0])).settle
+    except LogbookError:
+        return ""
 
 
 def _go_on(found: Findings, answer: Answer) -> str:
