@@ -13,7 +13,7 @@ from logbook_agent.text.lists import axis_option
 from logbook_agent.text.words import command_line
 
 _COMMAND = "COMMAND"
-_COMMAND_CHARS = 160
+_COMMAND_CHARS = 400
 _ENV = "env:"
 _HASH = re.compile(r"[0-9a-f]{7,40}")
 
