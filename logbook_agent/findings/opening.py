@@ -6,9 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Contrast
+from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.values import canonical
 from logbook_agent.text.lists import axis_option
@@ -115,26 +117,27 @@ def _nothing(found: Findings, unsettled: Sequence[Line]) -> tuple[str, str]:
     """That nothing is settled, and why; and what to type to compare something."""
     if unsettled:
         return "No comparison is settled yet.", ""
-    if found.answers:
-        last = found.answers[-1]
-        return f"No comparison is settled yet: {last.entry} has no whole pair.", _go_on(found, last)
+    stated = [a for a in found.answers if found.thread.by_id[a.entry]["state"] != VOID]
+    if stated:
+        return f"No comparison is settled yet: {stated[-1].entry} has no pair that counts.", _go_on(found, stated[-1])
     counted = found.thread.counted
     if any(s["rows"] for s in counted):
-        return _without_design(found)
-    if any(s["predicted"] for s in counted):
-        return "Nothing was measured: every number here is a prediction.", ""
-    return "Nothing was measured yet.", ""
+        why = "No comparison was made: the runs here are numbers, and no design drew their order."
+    elif any(s["predicted"] for s in counted):
+        why = "Nothing was measured: every number here is a prediction."
+    else:
+        why = "Nothing was measured yet."
+    return why, _first_comparison(found)
 
 
-def _without_design(found: Findings) -> tuple[str, str]:
-    """That rows were measured, and no comparison was made of them; the command is for the latest rows that it fits."""
-    axes = [axis for axis in found.header.matrix if len(axis.values) > 1]
-    command = f"logbook ab {axis_option(axes[0].axis, axes[0].values) if axes else '--axis NAME=A,B'} -- COMMAND"
+def _first_comparison(found: Findings) -> str:
+    """What to type to make a comparison: of the latest rows that differ in one key, else of an axis of the matrix."""
     latest = [s for s in reversed(found.thread.counted) if s["contrasts"] or s["rows"] > 1]
     kept = (one.settle for s in latest if s["contrasts"] for one in found.contrasts(found.entry(s["id"])))
     varied = (_settle_varied(found, s["id"]) for s in latest[:_LOOKED_AT])
-    command = next((text for settle in (*kept, *varied) if (text := _command_in(settle))), command)
-    return "No comparison was made: the runs here are numbers, and no design drew their order.", command
+    axes = [axis_option(axis.axis, axis.values) for axis in found.header.matrix if len(axis.values) > 1]
+    otherwise = f"logbook ab {axes[0] if axes else '--axis NAME=A,B'} -- COMMAND"
+    return next((text for settle in chain(kept, varied) if (text := _command_in(settle))), otherwise)
 
 
 def _settle_varied(found: Findings, entry_id: str) -> str:
