@@ -91,7 +91,7 @@ def answers_of(found: Findings) -> Opening:
     return Opening(
         asked="",
         settled=tuple(_line(found, a, f) for a, f in settled(found.answers, metrics)),
-        open=tuple(_line(found, a, f, _go_on(found, a) if first[id(a)] is f else "") for a, f in open_ones),
+        open=tuple(_line(found, a, f, go_on(found, a) if first[id(a)] is f else "") for a, f in open_ones),
     )
 
 
@@ -119,7 +119,7 @@ def _nothing(found: Findings, unsettled: Sequence[Line]) -> tuple[str, str]:
         return "No comparison is settled yet.", ""
     stated = [a for a in found.answers if found.thread.by_id[a.entry]["state"] != VOID]
     if stated:
-        return f"No comparison is settled yet: {stated[-1].entry} has no pair that counts.", _go_on(found, stated[-1])
+        return f"No comparison is settled yet: {stated[-1].entry} has no pair that counts.", go_on(found, stated[-1])
     counted = found.thread.counted
     if any(s["rows"] for s in counted):
         why = "No comparison was made: the runs here are numbers, and no design drew their order."
@@ -155,7 +155,7 @@ def _settle_varied(found: Findings, entry_id: str) -> str:
         return ""
 
 
-def _go_on(found: Findings, answer: Answer) -> str:
+def go_on(found: Findings, answer: Answer) -> str:
     """What to type to add pairs to a comparison, as many as would probably settle it."""
     from logbook_agent.findings.comparison.words import missing_pairs
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answers import Answer
     from logbook_agent.findings.comparison.pairs import Tried
     from logbook_agent.findings.contrasts.contrast import Contrasted
-    from logbook_agent.findings.criteria.evaluate import Facts
+    from logbook_agent.findings.criteria.facts import Facts
     from logbook_agent.findings.predictions.thread import ThreadPredictions
     from logbook_agent.model.record import Record
 
@@ -80,16 +80,19 @@ class Findings:
 
     def _facts(self) -> Facts:
         from logbook_agent.findings.cases import cases
-        from logbook_agent.findings.criteria.evaluate import Facts
+        from logbook_agent.findings.criteria.facts import Facts, Rows
+        from logbook_agent.findings.opening import go_on
 
         # That something was predicted is no run of an experiment, and takes no time on a device.
         runs = [s for record in self.contents.records for s in record.runs if not only_predicts(record.entry, s.run)]
         return Facts(
-            cases=cases(*(r for r in self.counting if settled(r.state))),
+            rows=Rows(cases(*(r for r in self.counting if settled(r.state)))),
             metrics=self.book.header.metrics,
             now=self._now(),
             runs=sum(status.counts for status in runs),
             hours=sum(status.run.duration_s or 0.0 for status in runs) / 3600,
+            answers=self.answers,
+            go_on=lambda answer: go_on(self, answer),
         )
 
     @cached_property

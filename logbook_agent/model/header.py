@@ -91,7 +91,8 @@ _SHOWN_EVIDENCE = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computed:
-    """What a predicate came to: `state` is met, unmet or not computable; `evidence` names runs, `MOE-I8-003/2`."""
+    """What a predicate came to: `state` is met, unmet or not computable; `evidence` names entries, or runs of them:
+    `MOE-I8-003/2`."""
 
     state: str
     reason: str
@@ -105,7 +106,7 @@ class Computed:
             return ", ".join(self.evidence)
         of: dict[str, list[str]] = {}
         for run in dict.fromkeys(self.evidence):
-            of.setdefault(run.rpartition("/")[0], []).append(run)
+            of.setdefault(run.partition("/")[0], []).append(run)
         shown = [runs[0] if len(runs) == 1 else f"{entry} ({len(runs)} runs)" for entry, runs in of.items()]
         more = len(shown) - _SHOWN_EVIDENCE
         return ", ".join(shown[:_SHOWN_EVIDENCE]) + (

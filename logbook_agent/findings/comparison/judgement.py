@@ -146,6 +146,8 @@ def _finding(
         is_guard=question.is_guard(p.metric),
         side=p.side,
         case=case,
+        config={name: canonical(value) for name, value in p.of[0][1]["config"].items()},
+        device=p.of[0][1]["device"],
         base=base,
         other=other,
         outcome=outcome,

@@ -26,8 +26,8 @@ from logbook_agent.model.values import canonical
 # and metric, in the order of their first runs:
 #   key       pairs of other entries with the same key belong to the same question
 #   asks      the same without code, machine and packages: an earlier try of the question
-#   side, case (its name), config (of the rows, without the axis), metric, unit, direction (as the rows say), differs
-#             (what else differs between the sides)
+#   side, case (its name), config (of the rows, without the axis), device (its kinds), metric, unit, direction (as the
+#             rows say), differs (what else differs between the sides)
 #   pairs     [started, ended, sign, base, other] of each; sign +1: the side ran second; None: no value
 #   left_out  how many pairs do not count, by reason
 Tried: TypeAlias = dict[str, Any]
@@ -114,6 +114,12 @@ def _facts(run: Run, axis: str) -> dict[str, Any]:
     rows = [encode(d) for row in run.rows[:1] for d in row.devices] or [encode(d) for d in run.own_devices]
     files = {f"file:{f.path}": f.sha256 for f in (run.code.untracked if run.code is not None else ())}
     return {"launcher": run.through or run.executor, "devices": rows, **variables, **software, **files}
+
+
+def _device(run: Run) -> str:
+    """The kinds of devices of a run: `TPU v5p`."""
+    devices = [d for row in run.rows[:1] for d in row.devices] or run.own_devices
+    return ", ".join(dict.fromkeys(d.kind or d.platform for d in devices))
 
 
 def _labels(stated: Comparison, pairs: Sequence[tuple[Run, Run, Part]]) -> dict[str, str]:
@@ -203,6 +209,7 @@ def _series(
             "side": side,
             "case": " ".join(filter(None, (case, place))),
             "config": dict(config),
+            "device": _device(base),
             "metric": metric,
             "unit": None,
             "direction": None,

@@ -19,16 +19,18 @@ _HASH = re.compile(r"[0-9a-f]{7,40}")
 
 
 def settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -> str:
-    """The `logbook ab` command that compares these values of an axis, the base first; `items` hold one case of each.
+    """The `logbook ab` command that compares these values of an axis, the base first; `items` hold one case of each, as
+    far as there are some.
     Where the values cannot be typed, names stand in their place."""
+    first = _line(items[0].case.command if items else ())
     if axis in ("commit", CODE_AXIS):
         hashes = [value.rpartition("@")[2] for value in values[:2]]
         codes = " ".join(hashes) if all(map(_HASH.fullmatch, hashes)) else "BASE OTHER"
-        return f"logbook ab --code {codes} -- {_line(items[0].case.command)}"
+        return f"logbook ab --code {codes} -- {first}"
     if axis is not None and axis.startswith(_ENV):
         given = ["" if value == ABSENT else value for value in values]
-        return f"logbook ab {axis_option(axis, given)} -- {_line(items[0].case.command)}"
-    if axis is None or axis not in items[0].row.config | items[-1].row.config:
+        return f"logbook ab {axis_option(axis, given)} -- {first}"
+    if axis is None or (items and axis not in items[0].row.config | items[-1].row.config):
         where = f", with NAME what sets {axis}" if axis is not None else ""
         return f"logbook ab --axis NAME=A,B -- {_COMMAND}{where}"
     flagged = [words for item in items if (words := _flagged(item.case.command, axis))]
