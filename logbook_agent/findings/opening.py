@@ -3,16 +3,13 @@ found, what is open and the command that would settle it, and the next action.""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Contrast
+from logbook_agent.findings.commands import command_in, go_on, settle_varied
 from logbook_agent.model.entry import VOID
-from logbook_agent.model.errors import LogbookError
-from logbook_agent.model.values import canonical
 from logbook_agent.text.lists import axis_option
 from logbook_agent.text.words import assignments
 
@@ -91,7 +88,7 @@ def answers_of(found: Findings) -> Opening:
     return Opening(
         asked="",
         settled=tuple(_line(found, a, f) for a, f in settled(found.answers, metrics)),
-        open=tuple(_line(found, a, f, go_on(found, a) if first[id(a)] is f else "") for a, f in open_ones),
+        open=tuple(_line(found, a, f, go_on(found.book, a) if first[id(a)] is f else "") for a, f in open_ones),
     )
 
 
@@ -119,7 +116,9 @@ def _nothing(found: Findings, unsettled: Sequence[Line]) -> tuple[str, str]:
         return "No comparison is settled yet.", ""
     stated = [a for a in found.answers if found.thread.by_id[a.entry]["state"] != VOID]
     if stated:
-        return f"No comparison is settled yet: {stated[-1].entry} has no pair that counts.", go_on(found, stated[-1])
+        return f"No comparison is settled yet: {stated[-1].entry} has no pair that counts.", go_on(
+            found.book, stated[-1]
+        )
     counted = found.thread.counted
     if any(s["rows"] for s in counted):
         why = "No comparison was made: the runs here are numbers, and no design drew their order."
@@ -134,60 +133,7 @@ def _first_comparison(found: Findings) -> str:
     """What to type to make a comparison: of the latest rows that differ in one key, else of an axis of the matrix."""
     latest = [s for s in reversed(found.thread.counted) if s["contrasts"] or s["rows"] > 1]
     kept = (one.settle for s in latest if s["contrasts"] for one in found.contrasts(found.entry(s["id"])))
-    varied = (_settle_varied(found, s["id"]) for s in latest[:_LOOKED_AT])
+    varied = (settle_varied(found.book, s["id"]) for s in latest[:_LOOKED_AT])
     axes = [axis_option(axis.axis, axis.values) for axis in found.header.matrix if len(axis.values) > 1]
     otherwise = f"logbook ab {axes[0] if axes else '--axis NAME=A,B'} -- COMMAND"
-    return next((text for settle in chain(kept, varied) if (text := _command_in(settle))), otherwise)
-
-
-def _settle_varied(found: Findings, entry_id: str) -> str:
-    """What would settle the rows of an entry that differ in one key alone."""
-    from logbook_agent.findings.contrasts.contrast import contrast
-
-    rows = [row for s in found.book.record(entry_id).runs if s.counts for row in s.run.rows]
-    names = dict.fromkeys(name for row in rows for name in row.config)
-    varied = [n for n in names if len({canonical(row.config.get(n)) for row in rows}) > 1]
-    if len(varied) != 1:
-        return ""
-    try:
-        return contrast(found.book, Contrast(references=(entry_id,), axis=varied[0])).settle
-    except LogbookError:
-        return ""
-
-
-def go_on(found: Findings, answer: Answer) -> str:
-    """What to type to add pairs to a comparison, as many as would probably settle it."""
-    from logbook_agent.findings.comparison.words import missing_pairs
-
-    needed = max((missing_pairs(f) for f in answer.goals if not f.is_settled), default=math.inf)
-    pairs = int(needed) if math.isfinite(needed) else BUDGET_PAIRS
-    return _again(found, answer).replace("logbook ab", f"logbook ab --id {answer.entry} --max-pairs {pairs}", 1)
-
-
-def _again(found: Findings, answer: Answer) -> str:
-    """The command that made a comparison."""
-    from logbook_agent.findings.comparison.sentences import code_name
-    from logbook_agent.findings.contrasts.contrast import beside, rows_of
-    from logbook_agent.findings.contrasts.settle import settled_by
-
-    record, question = found.book.record(answer.entry), answer.question
-    # One run of each side says it.
-    of = {s.run.part.side: s for s in record.runs if s.run.part is not None and s.run.rows}
-    record = replace(record, runs=tuple(of[side] for side in question.values if side in of))
-    asked = Contrast(references=(record.id,), axis=question.axis, base_value=question.base)
-    try:
-        pairs = [side.pairs[0] for side in beside(asked, rows_of(asked, {record.id: record}), ()).sides if side.pairs]
-    except LogbookError:
-        pairs = []
-    axis = axis_option(question.axis, question.values)
-    if question.axis == CODE_AXIS:
-        axis = f"--code {' '.join(map(code_name, question.values))}"
-    if not pairs:
-        return f"logbook ab {axis} -- COMMAND"
-    items = [pairs[0].base.items[0], *(pair.other.items[0] for pair in pairs)]
-    text = settled_by(question.axis, question.values, items)
-    return f"logbook ab {axis} -- {text.partition(' -- ')[2]}" if question.axis == CODE_AXIS else text
-
-
-def _command_in(settle: str) -> str:
-    return settle[settle.find("logbook ab") :] if "logbook ab" in settle else ""
+    return next((text for settle in chain(kept, varied) if (text := command_in(settle))), otherwise)
