@@ -90,8 +90,8 @@ BENCH = ("python", "bench.py")
         ("word", {"word": None}, {"word": "b"}, "logbook ab --axis word=A,B -- python bench.py '{axis}'"),
         ("other", {"other": None}, {"other": 1}, "logbook ab --axis other=A,B -- COMMAND"),
         ("commit", "3357f54a5", "99ab03c1d", "logbook ab --code 3357f54a5 99ab03c1d -- python bench.py"),
-        ("commit", None, "99ab03c1d", "logbook ab --code BASE OTHER -- python bench.py"),
-        ("commit", "3357f54a5+a1b2c3d", "99ab03c1d", "logbook ab --code BASE OTHER -- python bench.py"),
+        ("commit", None, "99ab03c1d", "logbook ab --code BASE 99ab03c1d -- python bench.py"),
+        ("commit", "3357f54a5+a1b2c3d", "99ab03c1d", "logbook ab --code BASE 99ab03c1d -- python bench.py"),
         ("env:X", "1", None, "logbook ab --axis env:X=1, -- python bench.py"),
         (
             "package:jax",
