@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from logbook_agent.findings.best import CaseBest, MetricBest, bests
+from logbook_agent.findings.best import Best, bests
 from logbook_agent.findings.going import GoingRun, going, going_series
-from logbook_agent.findings.measured import baseline_cases
 from logbook_agent.findings.opening import Line, opening
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import Summary, Thread
@@ -115,7 +114,7 @@ def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutte
             "constraints": cut.first("constraints", [cut.text(c) for c in header.constraints]),
         },
         "baseline": _baseline(header, cut),
-        "best": _best(thread, cut),
+        "best": cut.first("best", [_best(best, cut) for best in bests(thread, found.answers)]),
         "decisions": cut.last("decisions", [_told(thread, e, e["decision"], cut) for e in thread.decisions]),
         "negative_results": cut.last(
             "negative_results", [_told(thread, e, e["negative"], cut) for e in thread.negative]
@@ -196,36 +195,27 @@ def _link(link: Link, cut: _Cutter) -> str:
     return f"{cut.text(link.label)}: {cut.text(link.url, at_least=120)}"
 
 
-def _best(thread: Thread, cut: _Cutter) -> list[dict[str, Any]]:
-    """The best case for each primary metric whose direction is known: where the baseline's case was measured the best
-    of that, and where one of another case is better, that too."""
-    found = []
-    another = {"another_case": True} if baseline_cases(thread.header) else {}
-    for best in bests(thread):
-        found += [_case(best, case, cut) for case in best.of_baseline.values()]
-        found += [_case(best, best.other, cut) | another] if best.other is not None else []
-    return cut.first("best", found)
-
-
-def _case(of: MetricBest, best: CaseBest, cut: _Cutter) -> dict[str, Any]:
-    entries = list(best["entries"])
-    return {
-        "metric": of.metric.name,
-        "value": best["value"],
-        **({"low": best["low"], "high": best["high"]} if best["runs"] > 1 else {}),
-        "unit": cut.text(best["unit"]),
-        # The median of several runs, or of several entries, is not the number of one of them.
-        **({"entry": best["entry"]} if len(best["entries"]) == 1 else {"entries": cut.first("best.entries", entries)}),
-        **({"run": best["run"]} if best["runs"] == 1 else {}),
-        "runs": best["runs"],
-        "in_sweep": best["in_sweep"],
-        **({"is_baseline": True} if best["is_baseline"] else {}),
-        "label": cut.text(best["label"]),
-        "config": cut.text(assignments(best["config"])),
-        **({"apart": cut.text(assignments(best["apart"]))} if best["apart"] else {}),
-        "among_cases": of.among,
-        **({"unranked_cases": of.unranked} if of.unranked else {}),
+def _best(best: Best, cut: _Cutter) -> dict[str, Any]:
+    """The best case of a problem, without what there is nothing to say of."""
+    entries = list(best.entries)
+    line = {
+        "metric": best.metric,
+        "value": best.value,
+        **({"low": best.low, "high": best.high} if best.runs > 1 else {}),
+        "unit": cut.text(best.unit),
+        **({"entry": entries[0]} if len(entries) == 1 else {"entries": cut.first("best.entries", entries)}),
+        **({"run": best.run} if best.runs == 1 else {}),
+        "runs": best.runs,
+        "label": cut.text(best.label),
+        "problem": cut.text(assignments(best.problem)),
+        "flags": cut.text(assignments(best.flags)),
+        "config": cut.text(assignments(best.config)),
+        "apart": cut.text(assignments(best.apart)),
+        "cases": best.cases,
+        "is_baseline": best.is_baseline,
+        "against": cut.text(best.against),
     }
+    return {name: value for name, value in line.items() if value is not None and value is not False and value != ""}
 
 
 def _line(line: Line, cut: _Cutter) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from typing import Any
 from markupsafe import Markup
 
 from logbook_agent import __version__
-from logbook_agent.findings.best import CaseBest, MetricBest, bests
+from logbook_agent.findings.best import SHOWN as SHOWN_BEST
+from logbook_agent.findings.best import Best, bests
 from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.comparison.answers import Answer
 from logbook_agent.findings.comparison.words import about, method, sentence
-from logbook_agent.findings.measured import baseline_cases
 from logbook_agent.findings.opening import SHOWN, opening
 from logbook_agent.findings.plots.choose import of_thread
 from logbook_agent.findings.tables.build import tabulate
@@ -38,7 +38,8 @@ def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[s
     """The sections of the thread by name, in the order of the page. `damaged` says what could not be read."""
     yield "summary", _summary(around, damaged)
     yield "criteria", {"criteria": [_criterion(around, c) for c in around.findings.header.stop_criteria]}
-    yield "best", {"best": list(_best(around))}
+    best = bests(around.findings.thread, around.findings.answers)
+    yield "best", {"best": [*map(_best, best[:SHOWN_BEST])]}
     yield "plots", _plots(around)
     yield "open", {"groups": list(_open(around))}
     yield "timeline", {"days": _days(around)}
@@ -190,31 +191,23 @@ def _criterion(around: Around, criterion: Criterion) -> dict[str, Any]:
     return {"word": word, "text": around.html(criterion.text), "why": why}
 
 
-def _best(around: Around) -> Iterator[dict[str, Any]]:
-    has_baseline = bool(baseline_cases(around.findings.header))
-    for best in bests(around.findings.thread):
-        of_all = "the only case" if best.among == 1 else f"best of {best.among} cases"
-        is_best = best.other is None and len(best.of_baseline) == 1
-        for case in best.of_baseline.values():
-            yield _case(best, case, ["the baseline's case", *([of_all] if is_best else [])])
-        if best.other is not None:
-            yield _case(best, best.other, [*(["not the baseline's case"] if has_baseline else []), of_all])
-
-
-def _case(best: MetricBest, case: CaseBest, notes: Sequence[str]) -> dict[str, Any]:
+def _best(best: Best) -> dict[str, Any]:
     def told(value: float) -> str:
-        return format_value(value, decimals=known(best.metric.name).decimals)
+        return format_value(value, decimals=known(best.metric).decimals)
 
-    config = {**case["config"], **case["apart"]}
+    config = {**best.problem, **best.flags, **best.config, **best.apart}
     return {
-        "metric": best.metric.name,
-        "value": told(case["value"]),
-        "unit": case["unit"],
-        "range": f"{told(case['low'])} to {told(case['high'])}" if case["runs"] > 1 else "",
-        "runs": case["runs"],
-        "entries": case["entries"],
-        "notes": [*(["the baseline"] if case["is_baseline"] else []), *notes],
-        "case": " ".join(t for t in (case["label"], assignments(config)) if t),
+        "metric": best.metric,
+        "value": told(best.value),
+        "unit": best.unit,
+        "range": f"{told(best.low)} to {told(best.high)}" if best.runs > 1 else "",
+        "runs": best.runs,
+        "entries": best.entries,
+        "notes": [
+            *(["the baseline"] if best.is_baseline else [best.against] if best.against else []),
+            *([f"best of {best.cases} cases"] if best.cases > 1 else ["the only case"]),
+        ],
+        "case": " ".join(t for t in (best.label, assignments(config)) if t),
     }
 
 

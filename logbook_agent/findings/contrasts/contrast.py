@@ -164,12 +164,11 @@ def rows_of(asked: Contrast, records: Mapping[str, Record]) -> list[list[Case]]:
 
 
 def is_of(reference: str, case: Case) -> bool:
-    """Whether a row is one of `ID`, `ID/RUN` or `ID:LABEL`. Fresh runs of the best case of a sweep are no repeats of
-    it: an ID alone does not name them."""
+    """Whether a row is one of `ID`, `ID/RUN` or `ID:LABEL`."""
     entry = entry_of(reference)
     rest = reference[len(entry) :]
     if case.entry != entry or not rest:
-        return case.entry == entry and case.confirms is None
+        return case.entry == entry
     return rest[1:] == (str(case.run) if rest.startswith("/") else case.label)
 
 

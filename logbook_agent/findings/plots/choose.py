@@ -34,11 +34,11 @@ def figures(findings: Findings, *, entry: str | None = None, metric: str | None 
 
 def of_thread(findings: Findings, metric: str | None = None) -> tuple[Figure, ...]:
     """Those of the whole thread alone."""
-    return _told_apart(thread_figures(findings.thread, metric))
+    return _told_apart(thread_figures(findings.thread, findings.answers, metric))
 
 
 def _all(findings: Findings, metric: str | None) -> Iterator[Figure]:
-    yield from thread_figures(findings.thread, metric)
+    yield from thread_figures(findings.thread, findings.answers, metric)
     for record in findings.counting:
         yield from of_entry(findings, record, metric)
 
@@ -129,7 +129,10 @@ def named_of_thread(findings: Findings) -> tuple[Figure, ...]:
     wanted = [parse_plot(name) for name in findings.book.header.plots]
     if not wanted:
         return ()
-    found = {metric: tuple(thread_figures(findings.thread, metric)) for metric in {metric for _, metric in wanted}}
+    found = {
+        metric: tuple(thread_figures(findings.thread, findings.answers, metric))
+        for metric in {metric for _, metric in wanted}
+    }
     return _once(figure for kind, metric in wanted for figure in found[metric] if figure.kind == kind)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from logbook_agent.findings.best import Best
 from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.predictions.checked import checks_of
 from logbook_agent.findings.predictions.told import tally_lines
@@ -48,12 +49,13 @@ _MOST_TALLY = 2
 @dataclass(frozen=True, kw_only=True)
 class IssueValues:
     """A logbook as an issue shows it. `summaries` are in order, the newest last; `first` are the first lines of the
-    thread, `answers` those of its comparisons by entry; `plots` are those that the header names."""
+    thread, `best_cases` those of its problems; `plots` are those that the header names."""
 
     header: Header
     links: Links
     summaries: Sequence[Summary]
     first: Opening
+    best_cases: Sequence[Best] = ()
     plots: Sequence[NamedPlot] = ()
 
     @cached_property
@@ -156,8 +158,8 @@ class IssueValues:
 
     @cached_property
     def best(self) -> list[dict[str, Any]]:
-        """The best results so far, by metric."""
-        return best_lines(self.thread, self.links)
+        """The best results so far."""
+        return best_lines(self.best_cases, self.thread, self.links)
 
     def opening(self) -> dict[str, Any]:
         """The first lines: what was asked, what was found, what is open, and the next action."""
