@@ -166,7 +166,7 @@ def _opening_lines(data: dict[str, Any]) -> Iterator[str]:
         yield f"  to settle it: {data['command']}"
     for line in data["open_questions"]:
         settle = line.get("to_settle", "")
-        notes = filter(None, (f"{line['id']} {line['title']}", "" if settle in line["found"] else settle))
+        notes = filter(None, (f"{line['id']} {line['title']}", "" if settle in line["found"] else f"needs {settle}"))
         yield f"- {line['found']} [{'; '.join(notes)}]"
         if "command" in line:
             yield f"  to go on: {line['command']}"

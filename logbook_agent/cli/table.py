@@ -164,6 +164,7 @@ def compare_command(
     space.warnings += [f"{entry} does not count: it is {why}" for entry, why in standing.items() if why]
     kept = keep(space, book, save, one) if save is not None else None
     data = {"answer": None, "numbers": contrasts.data(one), "saved": kept}
-    emit("compare", data, contrasts.text(one), as_json=common.as_json, warnings=space.warnings)
+    text = "" if common.as_json else contrasts.text(one)
+    emit("compare", data, text, as_json=common.as_json, warnings=space.warnings)
     if kept is not None and not common.as_json:
         say(f"saved in {kept}, which now shows these numbers")

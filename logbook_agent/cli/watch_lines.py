@@ -168,9 +168,9 @@ def _newest(entries: Sequence[dict[str, Any]]) -> list[Line]:
 def _best(best: dict[str, Any]) -> Line:
     value = format_value(best["value"], decimals=known(best["metric"]).decimals)
     of = best.get("entry") or ", ".join(best.get("entries", ()))
-    case = one_line(best["label"] or best["config"] or "")
+    case = one_line(best.get("label") or best.get("config") or "")
     return [
-        (f"{best['metric']} {value}{' ' + best['unit'] if best['unit'] else ''}", "bold green"),
+        (f"{best['metric']} {value}{' ' + best['unit'] if best.get('unit') else ''}", "bold green"),
         (f"  {of}", "cyan"),
         (f"  {case}{', ' * bool(case)}{best['runs']} run{'' if best['runs'] == 1 else 's'}", ""),
     ]

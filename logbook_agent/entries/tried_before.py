@@ -91,7 +91,7 @@ class _Looking:
             mended = mended or bool(runs and not failures)
             said = outcomes_text(outcomes)
             if not said and measured and runs and runs[-1].state == "finished" and not runs[-1].run.predictions:
-                from logbook_agent.findings.reading import headline
+                from logbook_agent.findings.lines import headline
 
                 said = headline(_of_run(record, runs[-1].run), self._book.header) or ""
             if said:

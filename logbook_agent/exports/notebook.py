@@ -73,7 +73,8 @@ def _found(line: Mapping[str, Any]) -> str:
 def _best(best: Mapping[str, Any]) -> str:
     where = best.get("entry") or ", ".join(best.get("entries", ()))
     value = format_value(best["value"], decimals=known(best["metric"]).decimals)
-    return " ".join(filter(None, [best["metric"], value, best["unit"], f"in {where}", best["label"], best["config"]]))
+    words = [best["metric"], value, best.get("unit"), f"in {where}", best.get("label"), best.get("config")]
+    return " ".join(filter(None, words))
 
 
 def _measured(name: str, found: Mapping[str, Any] | None) -> str | None:

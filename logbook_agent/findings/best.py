@@ -167,7 +167,8 @@ class _Ranking:
                 elif case["side"] is not None:
                     discarded.add(case["key"])
         kept = common({case["unit"] for of in found.values() for _, case in of}, unit_of(self._metric))
-        return {k: of for k, of in found.items() if k not in discarded and of[0][1]["unit"] in kept}
+        on_scale = {k: [(s, case) for s, case in of if case["unit"] in kept] for k, of in found.items()}
+        return {k: of for k, of in on_scale.items() if of and k not in discarded}
 
     def _lost(self) -> dict[str, int]:
         """The cases that a comparison does not leave as the best, with the place of its entry."""

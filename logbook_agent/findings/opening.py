@@ -3,13 +3,13 @@ found, what is open and the command that would settle it, and the next action.""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Contrast
-from logbook_agent.model.errors import LogbookError
+from logbook_agent.findings.commands import command_in, go_on, settle_varied
+from logbook_agent.model.entry import VOID
 from logbook_agent.text.lists import axis_option
 from logbook_agent.text.words import assignments
 
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answers import Answer, Finding
     from logbook_agent.findings.read import Findings
 
+# Of entries with several rows, where a command is looked for.
+_LOOKED_AT = 3
 # So many sentences are shown where there is room for few.
 SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A finding of a comparison in one sentence (`text`), with the entry that has it. Of an open one `to_settle` says what would
+    """A finding of a comparison in one sentence (`text`), with its entry. Of an open one `to_settle` says what would
     settle it, and the first one of a comparison has the `command` to type for that."""
 
     entry: str
@@ -86,7 +88,7 @@ def answers_of(found: Findings) -> Opening:
     return Opening(
         asked="",
         settled=tuple(_line(found, a, f) for a, f in settled(found.answers, metrics)),
-        open=tuple(_line(found, a, f, go_on(found, a) if first[id(a)] is f else "") for a, f in open_ones),
+        open=tuple(_line(found, a, f, go_on(found.book, a) if first[id(a)] is f else "") for a, f in open_ones),
     )
 
 
@@ -112,60 +114,26 @@ def _nothing(found: Findings, unsettled: Sequence[Line]) -> tuple[str, str]:
     """That nothing is settled, and why; and what to type to compare something."""
     if unsettled:
         return "No comparison is settled yet.", ""
-    if found.answers:
-        last = found.answers[-1]
-        return f"No comparison is settled yet: {last.entry} has no whole pair.", go_on(found, last)
+    stated = [a for a in found.answers if found.thread.by_id[a.entry]["state"] != VOID]
+    if stated:
+        return f"No comparison is settled yet: {stated[-1].entry} has no pair that counts.", go_on(
+            found.book, stated[-1]
+        )
     counted = found.thread.counted
     if any(s["rows"] for s in counted):
-        return _without_design(found)
-    if any(s["predicted"] for s in counted):
-        return "Nothing was measured: every number here is a prediction.", ""
-    return "Nothing was measured yet.", ""
+        why = "No comparison was made: the runs here are numbers, and no design drew their order."
+    elif any(s["predicted"] for s in counted):
+        why = "Nothing was measured: every number here is a prediction."
+    else:
+        why = "Nothing was measured yet."
+    return why, _first_comparison(found)
 
 
-def _without_design(found: Findings) -> tuple[str, str]:
-    """That rows were measured, and no comparison was made of them."""
-    axes = [axis for axis in found.header.matrix if len(axis.values) > 1]
-    command = f"logbook ab {axis_option(axes[0].axis, axes[0].values) if axes else '--axis NAME=A,B'} -- COMMAND"
-    for summary in reversed([s for s in found.thread.counted if s["contrasts"]]):
-        shown = found.contrasts(found.entry(summary["id"]))
-        command = next((text for one in shown if (text := _command_in(one.settle))), command)
-    return "No comparison was made: the runs here are numbers, and no design drew their order.", command
-
-
-def go_on(found: Findings, answer: Answer) -> str:
-    """What to type to add pairs to a comparison, as many as would probably settle it."""
-    from logbook_agent.findings.comparison.words import missing_pairs
-
-    needed = max((missing_pairs(f) for f in answer.goals if not f.is_settled), default=math.inf)
-    pairs = int(needed) if math.isfinite(needed) else BUDGET_PAIRS
-    return _again(found, answer).replace("logbook ab", f"logbook ab --id {answer.entry} --max-pairs {pairs}", 1)
-
-
-def _again(found: Findings, answer: Answer) -> str:
-    """The command that made a comparison."""
-    from logbook_agent.findings.comparison.sentences import code_name
-    from logbook_agent.findings.contrasts.contrast import beside, rows_of
-    from logbook_agent.findings.contrasts.settle import settled_by
-
-    record, question = found.book.record(answer.entry), answer.question
-    # One run of each side says it.
-    of = {s.run.part.side: s for s in record.runs if s.run.part is not None and s.run.rows}
-    record = replace(record, runs=tuple(of[side] for side in question.values if side in of))
-    asked = Contrast(references=(record.id,), axis=question.axis, base_value=question.base)
-    try:
-        pairs = [side.pairs[0] for side in beside(asked, rows_of(asked, {record.id: record}), ()).sides if side.pairs]
-    except LogbookError:
-        pairs = []
-    axis = axis_option(question.axis, question.values)
-    if question.axis == CODE_AXIS:
-        axis = f"--code {' '.join(map(code_name, question.values))}"
-    if not pairs:
-        return f"logbook ab {axis} -- COMMAND"
-    items = [pairs[0].base.items[0], *(pair.other.items[0] for pair in pairs)]
-    text = settled_by(question.axis, question.values, items)
-    return f"logbook ab {axis} -- {text.partition(' -- ')[2]}" if question.axis == CODE_AXIS else text
-
-
-def _command_in(settle: str) -> str:
-    return settle[settle.find("logbook ab") :] if "logbook ab" in settle else ""
+def _first_comparison(found: Findings) -> str:
+    """What to type to make a comparison: of the latest rows that differ in one key, else of an axis of the matrix."""
+    latest = [s for s in reversed(found.thread.counted) if s["contrasts"] or s["rows"] > 1]
+    kept = (one.settle for s in latest if s["contrasts"] for one in found.contrasts(found.entry(s["id"])))
+    varied = (settle_varied(found.book, s["id"]) for s in latest[:_LOOKED_AT])
+    axes = [axis_option(axis.axis, axis.values) for axis in found.header.matrix if len(axis.values) > 1]
+    otherwise = f"logbook ab {axes[0] if axes else '--axis NAME=A,B'} -- COMMAND"
+    return next((text for settle in chain(kept, varied) if (text := command_in(settle))), otherwise)

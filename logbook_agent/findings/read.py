@@ -80,8 +80,8 @@ class Findings:
 
     def _facts(self) -> Facts:
         from logbook_agent.findings.cases import cases
+        from logbook_agent.findings.commands import go_on
         from logbook_agent.findings.criteria.facts import Facts, Rows
-        from logbook_agent.findings.opening import go_on
 
         # That something was predicted is no run of an experiment, and takes no time on a device.
         runs = [s for record in self.contents.records for s in record.runs if not only_predicts(record.entry, s.run)]
@@ -92,7 +92,7 @@ class Findings:
             runs=sum(status.counts for status in runs),
             hours=sum(status.run.duration_s or 0.0 for status in runs) / 3600,
             answers=self.answers,
-            go_on=lambda answer: go_on(self, answer),
+            go_on=lambda answer: go_on(self.book, answer),
         )
 
     @cached_property

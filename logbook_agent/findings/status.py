@@ -20,8 +20,8 @@ from logbook_agent.text.markdown import one_line
 from logbook_agent.text.words import assignments
 
 LIMIT_BYTES = 8000
-# A sentence about a comparison is not cut below this.
-_SENTENCE_CHARS = 200
+# What was asked, a sentence about a comparison, and a command that is to be typed are not cut below this.
+_ASKED_CHARS, _SENTENCE_CHARS, _COMMAND_CHARS = 300, 200, 600
 # Room for the envelope of the answer: schema, warnings.
 _RESERVED_BYTES = 800
 _WARNING_CHARACTERS = 150
@@ -100,9 +100,9 @@ def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutte
     counts = Counter(entry["state"] for entry in entries)
     answer: dict[str, Any] = {
         "logbook": {"topic": header.topic, "title": cut.text(header.title), "prefix": header.prefix},
-        "asked": cut.text(first.asked),
+        "asked": cut.text(first.asked, at_least=_ASKED_CHARS),
         "not_settled": first.not_settled or None,
-        "command": cut.text(first.command, at_least=_SENTENCE_CHARS) or None,
+        "command": cut.text(first.command, at_least=_COMMAND_CHARS) or None,
         "settled": cut.first("settled", [_line(line, cut) for line in first.settled]),
         "open_questions": cut.first("open_questions", [_line(line, cut) for line in first.open]),
         "next_actions": cut.last("next_actions", [_next(e, cut) for e in thread.next_actions]),
@@ -231,7 +231,7 @@ def _line(line: Line, cut: _Cutter) -> dict[str, Any]:
         "found": cut.text(line.text, at_least=_SENTENCE_CHARS),
         "confidence": line.confidence,
         "to_settle": cut.text(line.to_settle, at_least=_SENTENCE_CHARS),
-        "command": cut.text(line.command, at_least=_SENTENCE_CHARS),
+        "command": cut.text(line.command, at_least=_COMMAND_CHARS),
     }
     return {k: v for k, v in found.items() if v and v != "exploratory"}
 

@@ -32,7 +32,7 @@ def opening_values(
             "title": prose(of.title),
             "confidence": of.confidence,
             # What the sentence says already is not said again.
-            "to_settle": "" if of.to_settle in of.text else plain(of.to_settle),
+            "to_settle": "" if of.to_settle in of.text else plain(f"needs {of.to_settle}"),
             "command": md.one_line_code(of.command),
         }
 

@@ -114,7 +114,7 @@ def card_values(answer: Answer, title: str) -> dict[str, Any]:
             "outcome": finding.outcome.value,
             "text": sentence(answer, finding),
             "notes": [*finding.left_out, *finding.notes],
-            "to_settle": "" if finding.to_settle in sentence(answer, finding) else finding.to_settle,
+            "to_settle": "" if finding.to_settle in sentence(answer, finding) else f"needs {finding.to_settle}",
         }
         for finding in answer.findings[:SHOWN]
     ]

@@ -7,12 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from logbook_agent.findings.contrasts.contrast import beside
-from logbook_agent.findings.contrasts.words import data, notes
+from logbook_agent.findings.contrasts.contrast import Contrasted, beside
+from logbook_agent.findings.contrasts.words import data, text
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.comparison import Contrast
 from logbook_agent.model.run import Measurement
 from tests.contrasts.pair_support import DECLARED, on_axis, only, trial
+
+
+def notes(found: Contrasted) -> list[str]:
+    return [line.removeprefix("- ") for line in text(found).splitlines() if line.startswith("- ")]
 
 
 def with_unit(found: Case, unit: str) -> Case:
@@ -32,7 +36,7 @@ def test_medians_over_runs_and_their_change() -> None:
 def test_there_is_no_trace_of_a_verdict() -> None:
     """Clear as it looks, nobody drew the order of these runs."""
     found = on_axis([trial(i, {"mode": m}, (1 if m == "a" else 2) + i / 1e4) for i, m in enumerate("abba" * 5)])
-    said = json.dumps(data(found)) + " ".join(notes(found))
+    said = json.dumps(data(found)) + text(found)
     for word in ("interval", "p_value", "verdict", "better", "beneficial", "~", "noise", "95%"):
         assert word not in said
     assert "no design drew the order of these runs; to settle it: logbook ab --axis mode=a,b -- " in said
@@ -86,8 +90,8 @@ BENCH = ("python", "bench.py")
         ("word", {"word": None}, {"word": "b"}, "logbook ab --axis word=A,B -- python bench.py '{axis}'"),
         ("other", {"other": None}, {"other": 1}, "logbook ab --axis other=A,B -- COMMAND"),
         ("commit", "3357f54a5", "99ab03c1d", "logbook ab --code 3357f54a5 99ab03c1d -- python bench.py"),
-        ("commit", None, "99ab03c1d", "logbook ab --code BASE OTHER -- python bench.py"),
-        ("commit", "3357f54a5+a1b2c3d", "99ab03c1d", "logbook ab --code BASE OTHER -- python bench.py"),
+        ("commit", None, "99ab03c1d", "logbook ab --code BASE 99ab03c1d -- python bench.py"),
+        ("commit", "3357f54a5+a1b2c3d", "99ab03c1d", "logbook ab --code BASE 99ab03c1d -- python bench.py"),
         ("env:X", "1", None, "logbook ab --axis env:X=1, -- python bench.py"),
         (
             "package:jax",

@@ -275,7 +275,7 @@ def test_a_long_answer_is_cut_and_says_so(started: Cli) -> None:
     assert started("run", "--config", "topk=0", "--config", "mode=x", "--", "sh", "-c", rows).code == 0
     answer = started("compare", "MOE-000", "--axis", "mode")
     assert len(answer.out.encode()) <= 8000
-    assert "more lines: --json shows all" in answer.out
+    assert "more: --json shows all\n- no design drew the order of these runs; to settle it: " in answer.out
     assert len(started("compare", "MOE-000", "--axis", "mode", "--json").data["numbers"]["sides"][0]["cases"]) == 200
 
 

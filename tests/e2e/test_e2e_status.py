@@ -118,8 +118,9 @@ AB = ("ab", "--axis", "env:MODE=,6", "--seed", "1", "--title", "Six")
 @pytest.mark.slow
 def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
     assert cli("start", "moe", "--prefix", "MOE", "--goal", "Does six help?", "--metric", "tflops:max:TF/s").code == 0
-    assert cli("status").out.splitlines()[:3] == [
+    assert cli("status").out.splitlines()[:4] == [
         "moe (moe, MOE)", "asked: Does six help?", "Nothing was measured yet.",
+        "  to settle it: logbook ab --axis NAME=A,B -- COMMAND",
     ]  # fmt: skip
     cli("run", "--next", "compare them", "--", "echo", "RESULT tflops=2")
     first = cli("status").out.splitlines()[:5]

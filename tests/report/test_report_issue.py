@@ -124,9 +124,9 @@ def test_the_first_lines_are_the_answers_and_what_a_person_says_follows() -> Non
         "",
         f"- **int8 has 5.2% more tflops than none (95%: 4.1 to 6.3%; 12 pairs)** {where}; replicated)",
         f"- int8 and none show no difference in loss (95%: -0.1 to +0.1%; 12 pairs) {where})",
-        "- Open: int8 against none is open in time_s, -1% so far (12 pairs; needs about 8 more pairs)"
+        "- int8 against none is open in time_s, -1% so far (12 pairs; needs about 8 more pairs)"
         f" {where}). To go on: `logbook ab --id MOE-I8-002 --max-pairs 8 -- bench`",
-        f"- Open: fp8 against none is open in time_s, -1% so far (12 pairs) {where}; more than is practical)",
+        f"- fp8 against none is open in time_s, -1% so far (12 pairs) {where}; needs more than is practical)",
         "- Next, from [MOE-I8-002](VIEW#L30): repeat int8.",
         "",
         "int8 **pays**, says @·ada.",
@@ -172,7 +172,7 @@ def test_not_pushed() -> None:
 def test_a_superseded_entry_holds_no_best_result() -> None:
     text = documents([*records(), correction()]).block(ROOM)
     assert section(text, "Best so far").startswith(
-        "- `tflops`: 236.000 TF/s in MOE-I8-005 (higher is better; the baseline's case; a single run): `"
+        "- `tflops`: 236.000 TF/s in MOE-I8-005 (higher is better; not compared with the baseline; a single run): `"
     )
     assert "260" not in section(text, "Best so far")
     assert "| finished, superseded by MOE-I8-005 |" in section(text, "Results")
@@ -181,7 +181,7 @@ def test_a_superseded_entry_holds_no_best_result() -> None:
 def test_a_failed_run_shows_as_such_and_keeps_its_rows() -> None:
     failed = record(5, "Half a sweep", run("MOE-I8-005", 1, row(300.0, quant_mode="int8"), exit=Exit(code=1)))
     text = documents([failed]).block(ROOM)
-    line = "| Half a sweep | failed | exploratory | 300.000 TF/s (failed, not ranked) | — |"
+    line = "| Half a sweep | failed | exploratory | 300.000 TF/s (failed, not counted) | — |"
     assert line in section(text, "Results")
     assert "300" not in text.replace(line, "")
 
@@ -230,7 +230,7 @@ def test_a_metric_without_a_direction_has_no_best() -> None:
     metrics = (Metric(name="tflops", unit="TF/s"),)
     text = documents(metrics=metrics).block(ROOM)
     assert section(text, "Best so far") == ""
-    assert "| 241.000 TF/s .. 260.000 TF/s |" in section(text, "Results")
+    assert "| 241.000 .. 260.000 TF/s (2 cases) |" in section(text, "Results")
 
 
 # -- the index ---------------------------------------------------------------------------------------

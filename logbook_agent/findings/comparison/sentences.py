@@ -10,10 +10,10 @@ from logbook_agent.model.units import TIMES
 from logbook_agent.text.words import assignments
 
 SENTENCE_CHARS = 120
-# No name in a sentence is cut to less: at first, and where it would not fit.
-_NAME_CHARS = (16, 8)
+# No name in a sentence is cut to less: at first, and where it does not fit even so.
+_LONG_NAME, _SHORT_NAME = 16, 8
 _AXIS_CHARS = 20
-_HUGE = 1e7
+_TINY, _THOUSAND, _HUGE = 1e-3, 999.5, 1e7
 _ENV = "env:"
 # Values that say nothing without their axis.
 _BARE = frozenset({"true", "false", "null", "on", "off", "yes", "no", "(empty)"})
@@ -25,11 +25,11 @@ def sentence(answer: Answer, finding: Finding) -> str:
     """`flash takes 8.1% less time than sdpa (95%: 6.9 to 9.4%; 12 pairs)`, at most SENTENCE_CHARS characters: of names
     that are longer, the middle is left out, never the outcome or the interval."""
     basis, needs = _basis(finding)
-    for least in _NAME_CHARS:
-        text = _within(answer, finding, f"{basis}{needs})", least)
+    for more, least in ((needs, _LONG_NAME), ("", _LONG_NAME), ("", _SHORT_NAME)):
+        text = _within(answer, finding, f"{basis}{more})", least)
         if len(text) <= SENTENCE_CHARS:
-            return text
-    return _within(answer, finding, f"{basis})", _NAME_CHARS[-1])
+            break
+    return text
 
 
 def _within(answer: Answer, finding: Finding, basis: str, least: int) -> str:
@@ -126,10 +126,10 @@ def interval(finding: Finding) -> str:
 
 def percent(part: float, sign: str = "") -> str:
     """Three digits of a fraction in percent, without an exponent unless it is absurdly large."""
-    size = abs(100 * part)
-    if size >= _HUGE:
-        return f"{100 * part:{sign}.3g}"
-    return f"{100 * part:{sign}.3g}" if 1e-3 <= size < 999.5 else f"{100 * part:{sign},.{0 if size > 1 else 3}f}"
+    value, size = 100 * part, abs(100 * part)
+    if size < _TINY:
+        return "0"
+    return f"{value:{sign}.3g}" if size < _THOUSAND or size >= _HUGE else f"{value:{sign},.0f}"
 
 
 def signed(part: float | None) -> str:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 def designed(findings: Findings, asked: Contrast) -> Answer | None:
     """The answer of the comparison that holds the sides of a contrast, with the metrics and cases that are asked for;
     None where no comparison does. Its base is the one that it states."""
+    if any(findings.entry(entry).comparison is None for entry in asked.entries):
+        return None
     records = {entry: findings.book.record(entry) for entry in asked.entries}
     for answer in reversed(findings.answers):
         if {*asked.entries} <= {*answer.entries} and _asks(answer, asked) and _holds(asked, records):
@@ -38,7 +40,8 @@ def _asks(answer: Answer, asked: Contrast) -> bool:
     question, base = answer.question, asked.base_value
     if asked.axis not in (None, question.axis) and (asked.axis, question.axis) != ("commit", CODE_AXIS):
         return False
-    return base is None or base == question.base or canonical(base) in question.values[: 3 - len(question.sides)]
+    names = question.values if len(question.sides) == 1 else (question.base,)
+    return base is None or base in names or canonical(base) in names
 
 
 def _holds(asked: Contrast, records: Mapping[str, Record]) -> bool:

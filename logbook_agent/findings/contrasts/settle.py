@@ -13,7 +13,7 @@ from logbook_agent.text.lists import axis_option
 from logbook_agent.text.words import command_line
 
 _COMMAND = "COMMAND"
-_COMMAND_CHARS = 160
+_COMMAND_CHARS = 400
 _ENV = "env:"
 _HASH = re.compile(r"[0-9a-f]{7,40}")
 
@@ -25,8 +25,8 @@ def settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -
     first = _line(items[0].case.command if items else ())
     if axis in ("commit", CODE_AXIS):
         hashes = [value.rpartition("@")[2] for value in values[:2]]
-        codes = " ".join(hashes) if all(map(_HASH.fullmatch, hashes)) else "BASE OTHER"
-        return f"logbook ab --code {codes} -- {first}"
+        codes = [text if _HASH.fullmatch(text) else name for text, name in zip(hashes, ("BASE", "OTHER"), strict=True)]
+        return f"logbook ab --code {' '.join(codes)} -- {first}"
     if axis is not None and axis.startswith(_ENV):
         given = ["" if value == ABSENT else value for value in values]
         return f"logbook ab {axis_option(axis, given)} -- {first}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 from logbook_agent.findings.contrasts.contrast import Contrasted
 from logbook_agent.findings.contrasts.likeness import DifferenceStanding, differences_text
@@ -16,19 +17,30 @@ from logbook_agent.model.units import format_value, known
 from logbook_agent.text import markdown as md
 from logbook_agent.text.words import assignments
 
-LIMIT_BYTES = 8000
+LIMIT_BYTES, _NOTES_BYTES = 8000, 3000
 _SHOWN_LINES = 12
+_Place: TypeAlias = tuple[Pairing, Pair, MetricChange]
 
 
 def text(one: Contrasted) -> str:
-    """A line for each metric of each pair, then the notes; of many, as many lines as 8,000 bytes hold."""
-    lines = [_subject(one.asked), *(f"  {line}" for line in _lines(one))]
-    lines += [f"- {note}" for note in notes(one)]
-    room, shown = LIMIT_BYTES - 100, 0
-    while shown < len(lines) and (room := room - len(lines[shown].encode()) - 1) >= 0:
-        shown += 1
-    more = len(lines) - shown
-    return "\n".join(lines[:shown] + ([f"and {more:,} more lines: --json shows all"] if more else []))
+    """A line for each metric of each pair, then the notes; as many of each as there is room for in 8,000 bytes."""
+    places = _places(one)
+    noted = _fitting((f"- {note}" for note in notes(one, places)), _NOTES_BYTES)
+    head = _subject(one.asked)
+    room = LIMIT_BYTES - len("\n".join([head, *noted]).encode())
+    return "\n".join([head, *_fitting((f"  {line}" for line in _lines(one, places)), room), *noted])
+
+
+def _fitting(lines: Iterable[str], room: int) -> list[str]:
+    """As many lines as so many bytes hold, and how many more there are."""
+    shown: list[str] = []
+    rest, room = iter(lines), room - 60
+    for line in rest:
+        room -= len(line.encode()) + 1
+        if room < 0:
+            return [*shown, f"and {1 + sum(1 for _ in rest):,} more: --json shows all"]
+        shown.append(line)
+    return shown
 
 
 def markdown(one: Contrasted, own_id: str) -> str:
@@ -37,10 +49,11 @@ def markdown(one: Contrasted, own_id: str) -> str:
     if one.error is not None:
         why = f" ({one.error.cause})" if one.error.cause else ""
         return f"{subject} cannot be compared: {md.escape(one.error.message + why)}"
-    found = _lines(one)
-    more = len(found) - _SHOWN_LINES
-    shown = found[:_SHOWN_LINES] + ([f"and {more} more: logbook compare shows them"] if more > 0 else [])
-    return f"{subject}\n{md.items([*map(md.escape, (*shown, *notes(one)))])}"
+    places = _places(one)
+    more = len(places) - _SHOWN_LINES
+    shown = list(itertools.islice(_lines(one, places), _SHOWN_LINES))
+    shown += [f"and {more} more: logbook compare shows them"] if more > 0 else []
+    return f"{subject}\n{md.items([*map(md.escape, (*shown, *notes(one, places)))])}"
 
 
 def _subject(asked: Contrast, own_id: str = "") -> str:
@@ -52,20 +65,20 @@ def _subject(asked: Contrast, own_id: str = "") -> str:
     return f"{asked.axis}{of}{only}:"
 
 
-def _places(one: Contrasted) -> Iterator[tuple[Pairing, Pair, MetricChange]]:
-    return ((side, pair, compared(pair, name)) for side in one.sides for pair in side.pairs for name in one.metrics)
+def _places(one: Contrasted) -> list[_Place]:
+    return [(side, pair, compared(pair, name)) for side in one.sides for pair in side.pairs for name in one.metrics]
 
 
-def _lines(one: Contrasted) -> list[str]:
+def _lines(one: Contrasted, places: Sequence[_Place]) -> Iterator[str]:
     """`none → int8, topk=2, tflops: 100.25 [100.10, 100.40] → 106.65 [106.50, 106.80] TF/s, +6.38% (4 and 4 runs)`."""
-    found = []
-    for side, pair, m in _places(one):
+    for side, pair, m in places:
         names = f"{side.base} → {side.other}" if one.asked.axis is not None else ""
         about = ", ".join(filter(None, (names, assignments(pair.case), m.metric)))
         change = "" if m.change is None else f", {m.change:+.2%}"
         numbers = f"{_number(m, m.base)} → {_number(m, m.other)}" + (f" {m.unit}" if m.unit else "")
-        found.append(f"{about}: {numbers}{change} ({m.base.runs} and {m.other.runs} runs)")
-    return found or ["no case on one side matches a case on the other"]
+        yield f"{about}: {numbers}{change} ({m.base.runs} and {m.other.runs} runs)"
+    if not places:
+        yield "no case on one side matches a case on the other"
 
 
 def _number(m: MetricChange, side: Numbers) -> str:
@@ -78,7 +91,7 @@ def _number(m: MetricChange, side: Numbers) -> str:
     return f"{middle} [{low}, {high}]"
 
 
-def notes(one: Contrasted) -> list[str]:
+def notes(one: Contrasted, places: Sequence[_Place]) -> list[str]:
     """What would settle it, in what the sides differ, and what was left out."""
     pairs = [pair for side in one.sides for pair in side.pairs]
     of: Counter[str] = Counter()
@@ -98,12 +111,12 @@ def notes(one: Contrasted) -> list[str]:
     }
     left_out = [f"{n} {what.replace('{s}', 's' * (n != 1))}" for what, n in counted.items() if n]
     settle = [one.settle] if one.settle else []
-    return [*one.uncounted, *settle, *differ, *dict.fromkeys(_missing(one)), *left_out, *_unpaired(one)]
+    return [*one.uncounted, *settle, *differ, *dict.fromkeys(_missing(places)), *left_out, *_unpaired(one)]
 
 
-def _missing(one: Contrasted) -> Iterator[str]:
+def _missing(places: Sequence[_Place]) -> Iterator[str]:
     """Why metrics have no change, or one that may be of unlike samples."""
-    for side, _, m in _places(one):
+    for side, _, m in places:
         if m.has_two_units:
             yield f"{m.metric} is in two units: {m.base.unit} and {m.other.unit}"
         if m.change is not None and m.base.samples * m.other.runs != m.other.samples * m.base.runs:

@@ -93,9 +93,10 @@ def _cell(found: Mapping[str, Any] | None, name: str) -> str:
         [values] = [trial["values"] for trial in trials]
         text = _no_pipe(number(name, median_low(values), found["unit"]))
         return text + (f" (median of {len(values):,} runs)" if len(values) > 1 else "")
-    low, high = (number(name, found[key], found["unit"]) for key in ("low", "high"))
+    low, high = (number(name, found[key], None) for key in ("low", "high"))
+    unit = f" {cell(found['unit'])}" if found["unit"] else ""
     about = f"{', '.join(found['states'])}, not counted" if "states" in found else f"{found['cases']:,} cases"
-    return f"{_no_pipe(low if low == high else f'{low} .. {high}')} ({about})"
+    return f"{low if low == high else f'{low} .. {high}'}{unit} ({about})"
 
 
 def _cases(measured: Mapping[str, Any], same: Collection[str]) -> str:
