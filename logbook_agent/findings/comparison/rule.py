@@ -56,11 +56,12 @@ def fewest_pairs(series: int = 1) -> int:
     return next((n for n in LOOKS if series * 2.0 ** (1 - n) <= claims_spent(n)), LOOKS[-1])
 
 
-def judge(family: Sequence[Series], *, bound: float, seed: int) -> tuple[Judged, ...]:
+def judge(family: Sequence[Series], *, bound: float, seed: int, with_interval: bool = True) -> tuple[Judged, ...]:
     """Judge the series of one family at every look that they have reached; a settled series stays as it is.
 
     `bound` is the log of the minimum effect; with 0 any difference counts, and nothing settles as "same". A series
-    takes part in the looks that it has pairs for. The re-draws of pairs after the twelfth follow from `seed`.
+    takes part in the looks that it has pairs for. The re-draws of pairs after the twelfth follow from `seed`. Without
+    the interval it takes half the time.
     """
     judged = []
     for s in family:
@@ -69,14 +70,18 @@ def judge(family: Sequence[Series], *, bound: float, seed: int) -> tuple[Judged,
     # Of claims and of noise for the interval; of +bound and -bound, where a re-draw and its negative are two.
     struck = [np.zeros(size, bool) for size in (KEPT, KEPT, 2 * KEPT, 2 * KEPT)]
     is_joint = len({s.draws for s in family}) > 1
-    for n in looks(max((len(s.y) for s in family), default=0)):
-        there = {at: _Look(s, n, f"{seed} {s.draws}", is_joint) for at, s in enumerate(family) if len(s.y) >= n}
+    pairs = max((len(s.y) for s in family), default=0)
+    orders = {draws: _redraws(pairs, f"re-draw {seed} {draws}", is_joint) for draws in {s.draws for s in family}}
+    for n in looks(pairs):
+        there = {at: _Look(s, n, orders[s.draws]) for at, s in enumerate(family) if len(s.y) >= n}
         if all(judged[at].outcome != "open" for at in there):
             continue
         claim = {at: look.redrawn(0.0) for at, look in there.items()}
         weakest, _ = _strike([abs(t) for t in claim.values()], struck[0], claims_spent(n))
-        noise = [abs(look.redrawn(look.estimate or 0.0)) for look in there.values()]
-        _, reach = _strike(noise, struck[1], claims_spent(n))
+        reach = math.inf
+        if with_interval:
+            noise = [abs(look.redrawn(look.estimate or 0.0)) for look in there.values()]
+            _, reach = _strike(noise, struck[1], claims_spent(n))
         same = _same(there, family, bound, struck[2:], same_spent(n))
         for at, look in there.items():
             t, estimate = float(claim[at][0]), look.estimate or 0.0
@@ -118,19 +123,20 @@ def _strike(family: Sequence[Array], struck: Flags, spent: float) -> tuple[float
 
 
 class _Look:
-    """A series up to a look: `pairs` with a ratio, and the estimate of the effect."""
+    """A series up to a look: `pairs` with a ratio, and the estimate of the effect. `orders` has a row of re-draws for
+    each pair of the series."""
 
-    def __init__(self, series: Series, n: int, key: str = "", is_joint: bool = False) -> None:
-        self._n, self._key, self._is_joint = n, key, is_joint
-        self._at = [at for at, y in enumerate(series.y[:n]) if y is not None]
-        self._y = np.array([series.y[at] for at in self._at], float)
-        self._signs = np.array([series.signs[at] for at in self._at], float)
-        entries = np.array([series.entries[at] for at in self._at], int)
+    def __init__(self, series: Series, n: int, orders: Array | None = None) -> None:
+        at = [at for at, y in enumerate(series.y[:n]) if y is not None]
+        self._y = np.array([series.y[at] for at in at], float)
+        self._signs = np.array([series.signs[at] for at in at], float)
+        self._redraws = orders if orders is None else orders[:n] if len(at) == n else orders[at]
+        entries = np.array([series.entries[at] for at in at], int)
         groups = [np.flatnonzero(entries == entry) for entry in dict.fromkeys(entries.tolist())]
         small = [group for group in groups if len(group) < SMALL]
         self._groups = [group for group in groups if len(group) >= SMALL]
         self._groups += [np.concatenate(small)] if small else []
-        self.pairs, self.estimate = len(self._at), self._estimate()
+        self.pairs, self.estimate = len(at), self._estimate()
 
     def _estimate(self) -> float | None:
         """Median, over two pairs of opposite order, of half their difference: an order effect drops out."""
@@ -140,19 +146,19 @@ class _Look:
             found += [np.subtract.outer(y[signs > 0], y[signs < 0]).ravel() / 2]
         both = np.concatenate(found) if found else self._y
         both = both if len(both) else self._signs * self._y
-        return float(np.median(both)) if len(both) else None
+        return _median(both) if len(both) else None
 
     def _weights(self, effect: float) -> Array:
         """`sign * z` of each pair: z is y without this effect, centred, clipped, of length 1; 0 if z is constant."""
         z = self._y - effect * self._signs
         for group in self._groups:
-            z[group] -= np.median(z[group])
-        most = CLIP * float(np.median(abs(z))) if len(z) else 0.0
+            z[group] -= _median(z[group])
+        most = CLIP * _median(abs(z)) if len(z) else 0.0
         if most > FLAT:
-            z = np.clip(z, -most, most)
+            z = np.minimum(np.maximum(z, -most), most)
         for group in self._groups:
-            z[group] -= z[group].mean()
-        length = float(np.sqrt(z @ z))
+            z[group] -= z[group].sum() / len(group)
+        length = math.sqrt(z @ z)
         return self._signs * z / length if length > FLAT else np.zeros(len(z))
 
     def _scale(self, sums: Sequence[Array]) -> Array:
@@ -169,17 +175,21 @@ class _Look:
         return float(self._scale([self._signs[g].sum(keepdims=True) for g in self._groups])[0])
 
     @cached_property
-    def _orders(self) -> Array:
-        """Every re-draw of the pairs with a ratio, a row each, relative to the real order."""
-        return _redraws(self._n, self._key, self._is_joint)[:, self._at]
-
-    @cached_property
     def _scales(self) -> Array:
-        return self._scale([self._orders[:, g] @ self._signs[g] for g in self._groups])
+        orders = self._orders
+        if len(self._groups) == 1:
+            return self._scale([self._signs @ orders])
+        return self._scale([self._signs[g] @ orders[g] for g in self._groups])
+
+    @property
+    def _orders(self) -> Array:
+        if self._redraws is None:
+            raise ValueError("a look without re-draws has an estimate alone")
+        return self._redraws
 
     def redrawn(self, effect: float) -> Array:
         """T of every re-draw, if this were the effect; the first is the real order."""
-        found: Array = (self._orders @ self._weights(effect)) * self._scales
+        found: Array = (self._weights(effect) @ self._orders) * self._scales
         return found
 
     def interval(
@@ -201,7 +211,7 @@ class _Look:
 
     def _end(self, inner: float, side: int, reach: float) -> float:
         """The effect below (side 1) or above (-1) the estimate at which T passes `reach`, by bisection."""
-        width = FLAT
+        width = max(FLAT, _median(abs(self._y - _median(self._y))) / 64)
         while side * self.real(inner - side * width) < reach and width < _WIDEST:
             width *= 4
         outer = inner - side * width
@@ -212,20 +222,28 @@ class _Look:
 
 
 @lru_cache(maxsize=64)
-def _redraws(n: int, key: str, is_joint: bool) -> Array:
-    """KEPT re-draws of n pairs relative to the real order, which is the first: all orders of the first 12 pairs, fair
-    coins after them. Where several series are judged together, each has its rows in an order of its own."""
+def _redraws(pairs: int, key: str, is_joint: bool) -> Array:
+    """KEPT re-draws of so many pairs, a row for each pair, relative to the real order, which is the first: all orders
+    of the first 12 pairs, fair coins after them. Where several series are judged together, each has the re-draws in an
+    order of its own."""
     number = np.arange(KEPT)
-    found = np.ones((KEPT, n))
-    for at in range(1, n):
-        found[:, at] = 1.0 - 2.0 * (number >> (at - 1) & 1 if at < EXACT else _coins(f"{key} {at}"))
-    found[0] = 1.0
+    found = np.ones((pairs, KEPT))
+    for at in range(1, pairs):
+        found[at] = 1.0 - 2.0 * (number >> (at - 1) & 1 if at < EXACT else _coins(f"{key} {at}"))
+    found[:, 0] = 1.0
     if is_joint:
-        rows = sorted(range(1, KEPT), key=lambda at: hashlib.sha256(f"{key} {at}".encode()).digest())
-        found = found[[0, *rows]]
+        places = sorted(range(1, KEPT), key=lambda at: hashlib.sha256(f"{key} {at}".encode()).digest())
+        found = found[:, [0, *places]]
     found.flags.writeable = False
     return found
 
 
 def _coins(key: str) -> NDArray[np.uint8]:
     return np.unpackbits(np.frombuffer(hashlib.shake_256(key.encode()).digest(KEPT // 8), np.uint8))
+
+
+def _median(values: Array) -> float:
+    """As np.median, which takes five times as long for few values."""
+    ordered = np.sort(values)
+    half = len(ordered) // 2
+    return float(ordered[half] + ordered[~half]) / 2
