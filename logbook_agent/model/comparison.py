@@ -38,6 +38,10 @@ class Question:
         """All sides, the base first."""
         return (self.base, *self.sides)
 
+    def is_guard(self, metric: str) -> bool:
+        """Whether a metric should not change."""
+        return metric in self.guards and metric not in self.metrics
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:

@@ -113,8 +113,8 @@ class RecipeUse:
 
     `file` is set for a recipe that was named by its path, seen from the folder above the root; `sets` are the values
     that were changed, as typed; `on` is the launcher; `digest` is that of the plan, `runs` how many it has, `seed`
-    draws their order (None: it is fixed); `metric` says which case is best (None: nothing does, or it was not recorded). `without` are the keys of the recipe's cases
-    that the plan leaves out, because the entry that this one continues predicts that they cannot win.
+    draws their order (None: it is fixed); `metric` says which case is best (None: nothing does). `without` are the keys
+    of the cases that the plan leaves out, because the entry that this one continues predicts that they cannot win.
     """
 
     name: str
@@ -156,9 +156,9 @@ class Entry:
     states another one.
 
     `comparison` is the question that its runs answer, with their design; `contrasts` are rows that are shown beside
-    each other. `aliases` are IDs this entry had before it was renumbered; commands accept them. `noise`: its runs repeat one
-    command, to tell how far they scatter. `predicting`: what an entry of kind `prediction` predicts. `plots`:
-    those that its page shows, as `parse_plot` reads them.
+    each other. `aliases` are IDs this entry had before it was renumbered; commands accept them. `noise`: its runs
+    repeat one command, to tell how far they scatter. `predicting`: what an entry of kind `prediction` predicts.
+    `plots`: those that its page shows, as `parse_plot` reads them.
     """
 
     format: int = 1

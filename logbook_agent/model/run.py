@@ -225,11 +225,11 @@ class Run:
 
     `rows` are what was measured; `predictions` stand apart, so that nothing takes one for a measurement.
 
-    `part`: which part it has in the entry's comparison. `discarded`: a warm-up, kept and never counted. `planned` is the place (from 0) of the entry's planned command that
-    this run executed. `executor` names what started the worker; None: the tool made the run itself. `job` is what an
-    engine or a launcher calls it. `pool`: the name of the machines, this one
-    among them, that the user declared equal. `spool`: random name of the run's marker in open/, which is there until
-    the run's end is recorded; it does not change when the entry or the run is renumbered. None in older records.
+    `part`: which part it has in the entry's comparison. `discarded`: a warm-up, kept and never counted. `planned` is
+    the place (from 0) of the entry's planned command that this run executed. `executor` names what started the worker;
+    None: the tool made the run itself. `job` is what an engine or a launcher calls it. `pool`: the name of the
+    machines, this one among them, that the user declared equal. `spool`: random name of the run's marker in open/,
+    which is there until the run's end is recorded; it does not change when the entry or the run is renumbered.
     """
 
     format: int = 1

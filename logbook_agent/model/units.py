@@ -41,6 +41,8 @@ KNOWN: dict[str, Quantity] = {
 }
 
 
+TIMES = frozenset({"s", "ms", "us", "ns", "min", "h"})
+
 # Units that may follow a metric's name without a direction between them; any unit with / or % may, too.
 _COMMON = "s ms us ns min h bytes B KB MB GB TB KiB MiB GiB TiB W J K C Hz kHz MHz GHz tokens steps"
 UNITS = frozenset(_COMMON.split()) | {q.unit for q in KNOWN.values() if q.unit is not None}
@@ -49,6 +51,11 @@ UNITS = frozenset(_COMMON.split()) | {q.unit for q in KNOWN.values() if q.unit i
 def known(name: str) -> Quantity:
     """The table's row for a metric name; an empty Quantity for a name it does not have."""
     return KNOWN.get(name, Quantity())
+
+
+def is_timed(unit: str | None) -> bool:
+    """Whether a clock measured it: a time, or a rate (`tokens/s`)."""
+    return unit is not None and (unit in TIMES or unit.rpartition("/")[2] in TIMES)
 
 
 def common(units: Collection[str | None], wanted: str | None) -> frozenset[str | None]:

@@ -27,7 +27,7 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
         base, other = (math.exp(rng.gauss(0, noise)) for _ in range(2))
         made.append([minute(start + number), minute(start + number), sign, base, other * math.exp(effect)])
     plain = {"key": "k", "asks": "a", "side": "new", "case": "", "config": {}, "metric": "time_ms", "unit": "ms"}
-    rest = {"direction": None, "differs": [], "step": 0.0, "pairs": made, "left_out": {}}
+    rest = {"direction": None, "differs": [], "pairs": made, "left_out": {}}
     return {**plain, **rest, **more}
 
 
@@ -92,9 +92,9 @@ def test_cases_are_named_by_what_tells_them_apart() -> None:
 
 def test_a_coarse_clock_shows_no_difference_smaller_than_its_step() -> None:
     ticks = [[minute(n), minute(n), 1 if n % 3 else -1, 0.11, 0.12] for n in range(20)]
-    _, finding = only(answers([entry(1, series(0, 0) | {"pairs": ticks, "step": 0.1})], METRICS))
+    _, finding = only(answers([entry(1, series(0, 0) | {"pairs": ticks})], METRICS))
     assert finding.outcome is Outcome.OPEN
-    assert "values come in steps of 10%" in finding.notes
+    assert "values come in steps of 8.7%" in finding.notes
 
 
 def test_rare_slow_runs_are_named_beside_the_median_that_hides_them() -> None:

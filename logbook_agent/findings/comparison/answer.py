@@ -19,7 +19,8 @@ SeriesOutcome = Literal["more", "less", "same", "open"]
 class Series:
     """The pairs of one finding (metric, side, case) in the order in which they ran. `y` is log later - log earlier, or
     None without a ratio; `signs` is +1 where the side ran second, -1 where the base did; `entries` says which entry a
-    pair is of. Series of equal `draws` share their coins. `step` is the log of a clock's step: it widens the bound."""
+    pair is of. Series of equal `draws` share their coins. `step` is the log of a clock's step: a difference no larger
+    is none that the values show, and it narrows the bounds of "the same"."""
 
     y: tuple[float | None, ...]
     signs: tuple[int, ...]

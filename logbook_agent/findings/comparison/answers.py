@@ -7,39 +7,20 @@ included. Nothing else changes an answer. A second sitting that settles it the s
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
-from typing import Any, TypeAlias
 
 from logbook_agent.findings.comparison.answer import SETTLED as SETTLED
 from logbook_agent.findings.comparison.answer import Answer as Answer
 from logbook_agent.findings.comparison.answer import Finding as Finding
-from logbook_agent.findings.comparison.answer import Judged, Series
 from logbook_agent.findings.comparison.answer import Outcome as Outcome
 from logbook_agent.findings.comparison.answer import Side as Side
+from logbook_agent.findings.comparison.judgement import Memo, Own, Rule, counted, findings, left_out
 from logbook_agent.findings.comparison.pairs import Tried
 from logbook_agent.findings.comparison.sittings import confidence, sittings
 from logbook_agent.model.codec import decode
 from logbook_agent.model.comparison import Question
-from logbook_agent.model.header import Metric, metric_named
-from logbook_agent.model.record import digest
-from logbook_agent.model.stats import median
-from logbook_agent.model.units import Direction
-from logbook_agent.model.values import canonical
-
-# A run that takes so many times the median of its side is slow, and named when some but few are.
-_SLOW = 1.5
-
-# One series of one entry, with what the entry states.
-_Own: TypeAlias = tuple[Tried, dict[str, Any]]
-
-
-# Gives the text that was kept in a place under a key, else makes it and keeps it.
-Memo: TypeAlias = Callable[[str, str, Callable[[], str]], str]
-# A new number whenever the rule gives something else of the same pairs.
-_FORM = 1
+from logbook_agent.model.header import Metric
 
 
 def _made(_place: str, _key: str, make: Callable[[], str]) -> str:
@@ -74,259 +55,32 @@ def _answer(
     valid = [one for one in group if not one["void"]]
     latest = (valid or group)[-1]
     question = decode(Question, latest["question"])
-    own: dict[tuple[str, str, str], list[_Own]] = {}
+    own: dict[tuple[str, str, str], list[Own]] = {}
     for one in valid:
         for s in one["series"]:
             if s["key"] == key:
                 # A single side has the name that the latest entry gives it.
                 side = question.sides[0] if len(question.sides) == 1 else s["side"]
                 own.setdefault((side, s["case"], s["metric"]), []).append((one, s))
-    rule = _Rule(key=key, bound=math.log1p(question.minimum_effect), seed=(valid or group)[0]["seed"], memo=memo)
-    findings = _findings(question, own, declared, rule)
+    rule = Rule(key=key, bound=math.log1p(question.minimum_effect), seed=(valid or group)[0]["seed"], memo=memo)
+    found = findings(question, own, declared, rule)
     times = sorted({(p[0], p[1]) for of in own.values() for _, s in of for p in s["pairs"]})
     entries = tuple(one["entry"] for one in (valid or group))
     asks = {s["asks"] for one in valid for s in one["series"] if s["key"] == key}
     earlier = dict.fromkeys(e for a in asks for e in asked.get(a, ()) if e not in entries)
-    borne_out, reasons = confidence(findings)
+    borne_out, reasons = confidence(found)
     return Answer(
         entry=latest["entry"],
         entries=entries,
         question=question,
-        findings=findings,
-        pairs=max((f.pairs for f in findings), default=0),
+        findings=found,
+        pairs=max((f.pairs for f in found), default=0),
         sittings=len(sittings(times)),
         confidence=borne_out,
         reasons=reasons,
         code=latest["code"],
         last=times[-1][0] if times else "",
         earlier=tuple(earlier),
-        left_out=_counted(_left_out(s for (_, _, name), of in own.items() if not name for _, s in of)),
+        left_out=counted(left_out(s for (_, _, name), of in own.items() if not name for _, s in of)),
         void=tuple(one["entry"] for one in group if one["void"] and valid),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pooled:
-    """A series over all entries: its pairs in the order of their starts, each with the number of its entry."""
-
-    side: str
-    case: str
-    metric: str
-    pairs: tuple[tuple[int, Any], ...]
-    of: tuple[_Own, ...]
-
-    @property
-    def name(self) -> str:
-        return f"{self.side} {self.case} {self.metric}"
-
-    @property
-    def step(self) -> float:
-        """How coarse the values are, relative to their size."""
-        return max((float(s["step"]) for _, s in self.of), default=0.0)
-
-    def series(self, draws: int) -> Series:
-        """What the rule judges."""
-        return Series(
-            y=tuple(_log(p) for _, p in self.pairs),
-            signs=tuple(p[2] for _, p in self.pairs),
-            entries=tuple(number for number, _ in self.pairs),
-            draws=draws,
-            step=min(_rounded_apart(self.step), 1e9),
-        )
-
-
-def _log(pair: Sequence[Any]) -> float | None:
-    """log later - log earlier of a pair; None where a side has no value."""
-    _, _, sign, base, other = pair
-    return None if base is None or other is None else sign * (math.log(other) - math.log(base))
-
-
-def _findings(
-    question: Question, own: Mapping[tuple[str, str, str], list[_Own]], declared: Sequence[Metric], rule: _Rule
-) -> tuple[Finding, ...]:
-    pooled = [
-        _Pooled(
-            side=side,
-            case=case,
-            metric=metric,
-            pairs=tuple(sorted(((n, p) for n, (_, s) in enumerate(of) for p in s["pairs"]), key=lambda x: x[1][:2])),
-            of=tuple(of),
-        )
-        for (side, case, metric), of in own.items()
-        if metric
-    ]
-    places = list(dict.fromkeys((p.side, p.case) for p in pooled))
-    named = _named_cases(pooled)
-    found: list[Finding] = []
-    # Goals and guards are families of their own: each is corrected for its own members alone.
-    for is_guard in (False, True):
-        family = [p for p in pooled if (p.metric in question.guards and p.metric not in question.metrics) is is_guard]
-        series = [p.series(places.index((p.side, p.case))) for p in family]
-        judged = rule.judged("guards" if is_guard else "goals", series) if family else ()
-        for p, s, j in zip(family, series, judged, strict=True):
-            found.append(_finding(p, s, j, question, declared, named[p.side, p.case], is_guard, rule))
-    order = {name: at for at, name in enumerate(dict.fromkeys([*question.metrics, *question.guards]))}
-    return tuple(sorted(found, key=lambda f: (f.is_guard, _rank(f, question), order.get(f.metric, len(order)))))
-
-
-def _rank(finding: Finding, question: Question) -> int:
-    """The rank of a finding's side among the sides of the question."""
-    return question.sides.index(finding.side) if finding.side in question.sides else len(question.sides)
-
-
-def _named_cases(pooled: Sequence[_Pooled]) -> dict[tuple[str, str], dict[str, str]]:
-    """What tells each case from the others: the config in which they differ, else its name."""
-    configs = {(p.side, p.case): p.of[0][1]["config"] for p in pooled}
-    if len({case for _, case in configs}) < 2:
-        return {at: {} for at in configs}
-    names = dict.fromkeys(name for config in configs.values() for name in config)
-    varied = [n for n in names if len({canonical(c.get(n)) for c in configs.values()}) > 1]
-    told = {at: {n: canonical(c[n]) for n in varied if n in c} for at, c in configs.items()}
-    by_case = {case: told[side, case] for side, case in configs}
-    if len({repr(sorted(one.items())) for one in by_case.values()}) < len(by_case):
-        return {(side, case): {"case": case} for side, case in configs}
-    return told
-
-
-def _finding(
-    p: _Pooled,
-    series: Series,
-    judged: Judged,
-    question: Question,
-    declared: Sequence[Metric],
-    case: Mapping[str, str],
-    is_guard: bool,
-    rule: _Rule,
-) -> Finding:
-    metric = metric_named(p.metric, declared)
-    unit, direction = metric.unit, metric.direction
-    for _, s in p.of:
-        unit, direction = unit or s["unit"], direction or s["direction"]
-    good = [(pair[3], pair[4]) for _, pair in p.pairs if None not in pair[3:]]
-    base, other = (_side([pair[at] for pair in good]) for at in (0, 1))
-    outcome = _outcome(judged, direction, p.step)
-    left_out = _left_out(s for _, s in p.of)
-    if missing := len(p.pairs) - len(good):
-        left_out["a value is missing, zero or negative"] = missing
-    notes = [
-        *(f"also differs: {', '.join(dict.fromkeys(n for _, s in p.of for n in s['differs']))}",)
-        * any(s["differs"] for _, s in p.of),
-        *_slow(p.side, other, direction),
-        *_slow(question.base, base, direction),
-    ]
-    if direction is None:
-        notes.append(f"which way is better is not stated: --metric {p.metric}:min or --metric {p.metric}:max")
-    if p.step > question.minimum_effect / 4:
-        notes.append(f"values come in steps of {100 * p.step:.3g}%" if p.step < math.inf else "all values are the same")
-    return Finding(
-        metric=p.metric,
-        unit=unit,
-        direction=direction,
-        is_guard=is_guard,
-        side=p.side,
-        case=case,
-        base=base,
-        other=other,
-        outcome=outcome,
-        change=None if judged.estimate is None else math.expm1(judged.estimate),
-        low=None if judged.low is None else math.expm1(judged.low),
-        high=None if judged.high is None else math.expm1(judged.high),
-        pairs=len(good),
-        judged=judged.pairs,
-        left_out=_counted(left_out),
-        notes=tuple(notes),
-        to_settle=rule.to_settle(p, series) if outcome is Outcome.OPEN else "",
-        is_replicated=rule.again(p, judged) if outcome is not Outcome.OPEN else None,
-        series=series,
-    )
-
-
-def _left_out(series: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """How many pairs do not count, by reason."""
-    found: dict[str, int] = {}
-    for one in series:
-        for why, count in one["left_out"].items():
-            found[why] = found.get(why, 0) + count
-    return found
-
-
-def _counted(left_out: Mapping[str, int]) -> tuple[str, ...]:
-    return tuple(f"{n} pair{'s' * (n != 1)}: {why}" for why, n in left_out.items())
-
-
-def _side(values: Sequence[float]) -> Side:
-    if not values:
-        return Side()
-    return Side(median=median(values), low=min(values), high=max(values), values=tuple(values))
-
-
-def _outcome(judged: Judged, direction: Direction | None, step: float) -> Outcome:
-    """What the rule found, in words. A difference no larger than the step of the values is none that they show."""
-    if judged.outcome == "same":
-        return Outcome.NO_DIFFERENCE
-    if judged.outcome == "open" or direction is None or abs(judged.estimate or 0.0) <= _rounded_apart(step):
-        return Outcome.OPEN
-    return Outcome.BETTER if (judged.outcome == "more") == (direction == "max") else Outcome.WORSE
-
-
-def _rounded_apart(step: float) -> float:
-    """How far values of both sides may have been rounded apart, as a logarithm: by half a step each."""
-    return math.inf if step >= 2 else 2 * math.atanh(step / 2)
-
-
-def _slow(name: str, side: Side, direction: Direction | None) -> list[str]:
-    """Rare slow runs that the median hides."""
-    if side.median is None or direction is None:
-        return []
-    parts = [v / side.median if direction == "min" else side.median / v for v in side.values]
-    slow = [part for part in parts if part >= _SLOW]
-    if not slow or len(slow) > len(parts) / 4:
-        return []
-    what = "took" if direction == "min" else "fell behind"
-    return [f"{len(slow)} of {len(parts)} runs of {name} {what} {max(slow):.1f}x the median"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rule:
-    """The rule on the terms of one question; what it finds is kept by `memo` in places named after `key`."""
-
-    key: str
-    bound: float
-    seed: int
-    memo: Memo
-
-    def judged(self, name: str, family: Sequence[Series], seed: int | None = None) -> list[Judged]:
-        """The series of one family, judged together."""
-        seed = self.seed if seed is None else seed
-
-        def make() -> str:
-            from logbook_agent.findings.comparison.rule import judge
-
-            return json.dumps([astuple(j) for j in judge(family, bound=self.bound, seed=seed)])
-
-        found = self._kept(name, [astuple(s) for s in family], make)
-        fields = ("outcome", "estimate", "low", "high", "pairs")
-        return [Judged(**dict(zip(fields, one, strict=True))) for one in found]
-
-    def to_settle(self, p: _Pooled, series: Series) -> str:
-        """How many more pairs would probably settle it."""
-
-        def make() -> str:
-            from logbook_agent.findings.comparison.power import to_settle
-
-            return json.dumps(to_settle(series, bound=self.bound))
-
-        return str(self._kept(f"to settle {p.name}", astuple(series), make))
-
-    def again(self, p: _Pooled, judged: Judged) -> bool | None:
-        """Whether the pairs of later sittings, by themselves, settle it as it was settled; None where they settle
-        nothing."""
-        good = tuple(x for x in p.pairs if None not in x[1][3:])
-        later = next((at for at in sittings([(x[0], x[1]) for _, x in good]) if at >= judged.pairs > 0), None)
-        if later is None:
-            return None
-        [second] = self.judged(f"again {p.name}", [replace(p, pairs=good[later:]).series(0)], self.seed + 1)
-        return None if second.outcome == "open" else second.outcome == judged.outcome
-
-    def _kept(self, name: str, of: object, make: Callable[[], str]) -> Any:
-        return json.loads(self.memo(f"judged {self.key} {name}", digest(_FORM, self.bound, self.seed, of), make))

@@ -13,7 +13,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.coarse import step_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CODE_AXIS, Comparison, Part, Question
 from logbook_agent.model.entry import VOID
@@ -26,9 +25,9 @@ from logbook_agent.model.values import canonical
 # taken back: its pairs count for nothing), `code` (label of each side's code), and `series`, one for each side, case
 # and metric, in the order of their first runs:
 #   key       pairs of other entries with the same key belong to the same question
-#   asks      the same without the code: an earlier try of the question
-#   side, case (its name), config (of the rows, without the axis), metric, unit, direction (as the rows say), step (how
-#             coarse the values are), differs (what else differs between the sides)
+#   asks      the same without code, machine and packages: an earlier try of the question
+#   side, case (its name), config (of the rows, without the axis), metric, unit, direction (as the rows say), differs
+#             (what else differs between the sides)
 #   pairs     [started, ended, sign, base, other] of each; sign +1: the side ran second; None: no value
 #   left_out  how many pairs do not count, by reason
 Tried: TypeAlias = dict[str, Any]
@@ -62,9 +61,6 @@ def tried(record: Record) -> Tried | None:
             for name in _metrics(stated.question, row, partner):
                 one = _series(series, (*key, place, name), asked, base, config)
                 _add(one, (base, row), (other, partner), stated.question.axis)
-    for one in series.values():
-        values = [v for *_, first, last in one["pairs"] for v in (first, last) if v is not None]
-        one["step"] = min(step_of(values), 2.0) if values else 0.0
     return {
         "entry": record.id,
         "question": encode(stated.question),
@@ -93,14 +89,13 @@ def _pairs(record: Record, question: Question) -> Iterator[tuple[Run, Run, Part]
 # -- what the pairs of one question share --------------------------------------------------------------
 
 
-def _asked(question: Question, bases: Sequence[Run]) -> str:
-    """The question with everything but the code: command, environment, packages and devices of the base. Where code is
-    compared, its names are left out too: one commit has several."""
+def _asked(question: Question, bases: Sequence[Run]) -> tuple[str, str]:
+    """The question with the command of the base; and what else its pairs share but the code: environment, packages and
+    devices of the base. Where code is compared, its names are left out: one commit has several."""
     if is_code := question.axis == CODE_AXIS:
         question = dataclasses.replace(question, base="", sides=())
     commands = sorted({repr((run.command, run.shell, None if is_code else run.cwd)) for run in bases})
-    facts = [_facts(run, question.axis) for run in bases[:1]]
-    return digest(encode(question), commands, facts)
+    return digest(encode(question), commands), digest([_facts(run, question.axis) for run in bases[:1]])
 
 
 def _identity(run: Run) -> str | None:
@@ -196,15 +191,15 @@ def _value(row: Row, name: str) -> float | None:
 def _series(
     series: dict[tuple[str, ...], dict[str, Any]],
     at: tuple[str, str, str, str, str],
-    asked: str,
+    asked: tuple[str, str],
     base: Run,
     config: Mapping[str, Any],
 ) -> dict[str, Any]:
     code, side, case, place, metric = at
     if at not in series:
         series[at] = {
-            "key": digest(asked, code),
-            "asks": asked,
+            "key": digest(*asked, code),
+            "asks": asked[0],
             "side": side,
             "case": " ".join(filter(None, (case, place))),
             "config": dict(config),

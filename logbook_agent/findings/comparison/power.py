@@ -59,7 +59,8 @@ def pairs_needed(series: Series, *, bound: float) -> int | None:
     distance)^2 pairs tell the effect seen from 0, or from both bounds.
     """
     effect, scatter = _moments(series)
-    distance = max(abs(effect) if abs(effect) >= bound else 0.0, bound - series.step - abs(effect))
+    is_large = abs(effect) >= bound and abs(effect) > series.step
+    distance = max(abs(effect) if is_large else 0.0, bound - series.step - abs(effect))
     pairs = ((_LEVEL + _FOUR_IN_FIVE) * scatter / distance) ** 2 if distance > 0 else math.inf
     return next((n for n in LOOKS if n >= pairs), None) if pairs <= _MOST_PAIRS else None
 

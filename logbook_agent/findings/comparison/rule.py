@@ -86,7 +86,9 @@ def judge(family: Sequence[Series], *, bound: float, seed: int, with_interval: b
         for at, look in there.items():
             t, estimate = float(claim[at][0]), look.estimate or 0.0
             outcome: SeriesOutcome = "same" if at in same else "open"
-            if abs(t) >= weakest - TIE and abs(estimate) >= bound and t * estimate > 0:
+            is_large = abs(estimate) >= bound and abs(estimate) > family[at].step
+            # A claim waits for the first look whose pairs bound the effect, so that it always has an interval.
+            if abs(t) >= weakest - TIE and is_large and t * estimate > 0 and reach < math.sqrt(look.pairs):
                 outcome = "more" if t > 0 else "less"
             is_last = n == looks(len(family[at].y))[-1]
             if judged[at].outcome == "open" and (outcome != "open" or is_last):

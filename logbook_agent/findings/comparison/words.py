@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from logbook_agent.findings.comparison.answers import Answer, Finding, Outcome, Side
+from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.units import TIMES
 from logbook_agent.text import markdown as md
 from logbook_agent.text.words import assignments
 
 SENTENCE_CHARS = 120
+# What follows the name in the label of a code: `main@3f2a9c01d`, `WORK+a1b2c3d`.
+_CODE = re.compile(r"[@+](?=[0-9a-f]{7,}$)")
 _SHOWN_FINDINGS = 12
-_TIMES = ("s", "ms", "us", "ns", "min", "h")
 
 
 def sentence(answer: Answer, finding: Finding) -> str:
@@ -24,7 +28,11 @@ def sentence(answer: Answer, finding: Finding) -> str:
 
 
 def label(answer: Answer, side: str) -> str:
-    """The name of a side as the user gave it."""
+    """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, where that tells the sides apart."""
+    if answer.question.axis == CODE_AXIS:
+        names = {value: _CODE.split(value)[0] for value in answer.question.values}
+        if len(set(names.values())) == len(names):
+            side = names.get(side, side)
     return side if side else "(empty)"
 
 
@@ -37,7 +45,7 @@ def _claim(answer: Answer, finding: Finding, side: str, base: str, case: str) ->
         return f"{side} against {base}{case} is open in {name}{seen}"
     size = _part(abs(change or 0.0))
     less = (change or 0.0) < 0
-    if finding.unit in _TIMES:
+    if finding.unit in TIMES:
         of = "" if _is_only_time(answer, finding) else f" ({name})"
         return f"{side} takes {size} {'less' if less else 'more'} time than {base}{case}{of}"
     if finding.unit is not None and "/" in finding.unit:
@@ -46,7 +54,7 @@ def _claim(answer: Answer, finding: Finding, side: str, base: str, case: str) ->
 
 
 def _is_only_time(answer: Answer, finding: Finding) -> bool:
-    return len({f.metric for f in answer.findings if f.unit in _TIMES}) < 2
+    return len({f.metric for f in answer.findings if f.unit in TIMES}) < 2
 
 
 def _basis(finding: Finding) -> str:
