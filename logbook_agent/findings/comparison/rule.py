@@ -56,12 +56,11 @@ def fewest_pairs(series: int = 1) -> int:
     return next((n for n in LOOKS if series * 2.0 ** (1 - n) <= claims_spent(n)), LOOKS[-1])
 
 
-def judge(family: Sequence[Series], *, bound: float, seed: int, with_interval: bool = True) -> tuple[Judged, ...]:
+def judge(family: Sequence[Series], *, bound: float, seed: int) -> tuple[Judged, ...]:
     """Judge the series of one family at every look that they have reached; a settled series stays as it is.
 
     `bound` is the log of the minimum effect; with 0 any difference counts, and nothing settles as "same". A series
-    takes part in the looks that it has pairs for. The re-draws of pairs after the twelfth follow from `seed`. Without
-    the interval it takes half the time.
+    takes part in the looks that it has pairs for. The re-draws of pairs after the twelfth follow from `seed`.
     """
     judged = []
     for s in family:
@@ -78,10 +77,8 @@ def judge(family: Sequence[Series], *, bound: float, seed: int, with_interval: b
             continue
         claim = {at: look.redrawn(0.0) for at, look in there.items()}
         weakest, _ = _strike([abs(t) for t in claim.values()], struck[0], claims_spent(n))
-        reach = math.inf
-        if with_interval:
-            noise = [abs(look.redrawn(look.estimate or 0.0)) for look in there.values()]
-            _, reach = _strike(noise, struck[1], claims_spent(n))
+        noise = [abs(look.redrawn(look.estimate or 0.0)) for look in there.values()]
+        _, reach = _strike(noise, struck[1], claims_spent(n))
         same = _same(there, family, bound, struck[2:], same_spent(n))
         for at, look in there.items():
             t, estimate = float(claim[at][0]), look.estimate or 0.0
