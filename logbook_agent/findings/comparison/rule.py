@@ -210,7 +210,7 @@ class _Look:
 
     def _end(self, inner: float, side: int, reach: float) -> float:
         """The effect below (side 1) or above (-1) the estimate at which T passes `reach`, by bisection."""
-        width = max(FLAT, _median(abs(self._y - _median(self._y))) / 64)
+        width = max(FLAT, abs(inner) / 64)
         while side * self.real(inner - side * width) < reach and width < _WIDEST:
             width *= 4
         outer = inner - side * width
