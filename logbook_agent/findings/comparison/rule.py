@@ -75,13 +75,15 @@ def judge(family: Sequence[Series], *, bound: float, seed: int) -> tuple[Judged,
         there = {at: _Look(s, n, orders[s.draws]) for at, s in enumerate(family) if len(s.y) >= n}
         if all(judged[at].outcome != "open" for at in there):
             continue
-        claim = {at: look.redrawn(0.0) for at, look in there.items()}
-        weakest, _ = _strike([abs(t) for t in claim.values()], struck[0], claims_spent(n))
-        noise = [abs(look.redrawn(look.estimate or 0.0)) for look in there.values()]
-        _, reach = _strike(noise, struck[1], claims_spent(n))
-        same = _same(there, family, bound, struck[2:], same_spent(n))
+        # T if there is no effect, the one estimated, +bound and -bound. A clock's step moves the bounds inwards.
+        tests = {at: look.redrawn(bound - family[at].step) for at, look in there.items()}
+        weakest, _ = _strike([abs(t[0]) for t in tests.values()], struck[0], claims_spent(n))
+        _, reach = _strike([abs(t[1]) for t in tests.values()], struck[1], claims_spent(n))
+        able = [at for at in there if bound > family[at].step]
+        same = _rejected({at: -tests[at][2] for at in able}, struck[2], same_spent(n))
+        same &= _rejected({at: tests[at][3] for at in able}, struck[3], same_spent(n))
         for at, look in there.items():
-            t, estimate = float(claim[at][0]), look.estimate or 0.0
+            t, estimate = float(tests[at][0, 0]), look.estimate or 0.0
             outcome: SeriesOutcome = "same" if at in same else "open"
             is_large = abs(estimate) >= bound and abs(estimate) > family[at].step
             # A claim waits for the first look whose pairs bound the effect, so that it always has an interval.
@@ -95,30 +97,26 @@ def judge(family: Sequence[Series], *, bound: float, seed: int) -> tuple[Judged,
     return tuple(judged)
 
 
-def _same(
-    there: Mapping[int, _Look], family: Sequence[Series], bound: float, struck: Sequence[Flags], spent: float
-) -> set[int]:
-    """The series of which both bounds are rejected. A clock's step moves the bounds inwards."""
-    able = {at: look for at, look in there.items() if bound > family[at].step}
-    found = set(able)
-    for side, gone in zip((1, -1), struck, strict=True) if able else ():
-        tests = {at: look.redrawn(side * (bound - family[at].step)) for at, look in able.items()}
-        weakest, _ = _strike([np.concatenate((-side * t, side * t)) for t in tests.values()], gone, spent)
-        found &= {at for at, t in tests.items() if -side * t[0] >= weakest - TIE}
-    return found
+def _rejected(tests: Mapping[int, Array], struck: Flags, spent: float) -> set[int]:
+    """The series of which an effect is rejected because T is high; each re-draw has a negative."""
+    if not tests:
+        return set()
+    weakest, _ = _strike([np.concatenate((t, -t)) for t in tests.values()], struck, spent)
+    return {at for at, t in tests.items() if t[0] >= weakest - TIE}
 
 
 def _strike(family: Sequence[Array], struck: Flags, spent: float) -> tuple[float, float]:
     """Strike the re-draws of the largest T while the part struck is at most `spent`, those of equal T all or none.
     Returns the smallest T struck now (infinity: none) and the largest T left."""
-    largest = np.max(family, axis=0)
-    room = math.floor(spent * len(largest) + TIE) - int(struck.sum())
-    left = np.sort(largest[~struck])[::-1][: room + 1]
-    taken = left[left > left[-1] + TIE]
+    largest = np.max(family, axis=0) if len(family) > 1 else family[0]
+    room = math.floor(spent * len(largest) + TIE) - np.count_nonzero(struck)
+    left = largest[~struck]
+    left = np.sort(np.partition(left, len(left) - room - 1)[-room - 1 :])
+    taken = left[left > left[0] + TIE]
     if not len(taken):
-        return math.inf, float(left[0])
-    struck |= largest >= taken[-1] - TIE
-    return float(taken[-1]), float(left[-1])
+        return math.inf, float(left[-1])
+    struck |= largest >= taken[0] - TIE
+    return float(taken[0]), float(left[0])
 
 
 class _Look:
@@ -145,33 +143,32 @@ class _Look:
             found += [np.subtract.outer(y[signs > 0], y[signs < 0]).ravel() / 2]
         both = np.concatenate(found) if found else self._y
         both = both if len(both) else self._signs * self._y
-        return _median(both) if len(both) else None
+        return float(_median(both)[0]) if len(both) else None
 
-    def _weights(self, effect: float) -> Array:
-        """`sign * z` of each pair: z is y without this effect, centred, clipped, of length 1; 0 if z is constant."""
-        z = self._y - effect * self._signs
+    def _weights(self, effects: Array) -> Array:
+        """`sign * z` of each pair, a row for each effect: z is y without this effect, centred, clipped, of length 1. If
+        it is constant, it is 0."""
+        z = self._y - np.multiply.outer(effects, self._signs)
         for group in self._groups:
-            z[group] -= _median(z[group])
-        most = CLIP * _median(abs(z)) if len(z) else 0.0
-        if most > FLAT:
-            z = np.minimum(np.maximum(z, -most), most)
+            z[:, group] -= _median(z[:, group])
+        most = CLIP * _median(abs(z)) if self.pairs else 0.0
+        z = np.where(most > FLAT, np.minimum(np.maximum(z, -most), most), z)
         for group in self._groups:
-            z[group] -= z[group].sum() / len(group)
-        length = math.sqrt(z @ z)
-        return self._signs * z / length if length > FLAT else np.zeros(len(z))
+            z[:, group] -= z[:, group].sum(axis=1, keepdims=True) / len(group)
+        length = np.sqrt((z * z).sum(axis=1, keepdims=True))
+        found: Array = self._signs * z / np.where(length > FLAT, length, np.inf)
+        return found
 
     def _scale(self, sums: Sequence[Array]) -> Array:
         """What makes T of a sum; `sums` are those of the signs in each group."""
         left = sum((len(g) - t * t / len(g) for g, t in zip(self._groups, sums, strict=True)), np.zeros(1))
         return np.sqrt(self.pairs / np.where(left > TIE, left, np.inf))
 
-    def real(self, effect: float) -> float:
-        """T of the order that really ran, if this were the effect."""
-        return float(self._weights(effect).sum() * self._own_scale)
-
-    @cached_property
-    def _own_scale(self) -> float:
-        return float(self._scale([self._signs[g].sum(keepdims=True) for g in self._groups])[0])
+    def _real(self, effects: Array) -> Array:
+        """T of the order that really ran, if these were the effects."""
+        own = self._scale([self._signs[g].sum(keepdims=True) for g in self._groups])
+        found: Array = self._weights(effects).sum(axis=1) * own
+        return found
 
     @cached_property
     def _scales(self) -> Array:
@@ -186,9 +183,10 @@ class _Look:
             raise ValueError("a look without re-draws has an estimate alone")
         return self._redraws
 
-    def redrawn(self, effect: float) -> Array:
-        """T of every re-draw, if this were the effect; the first is the real order."""
-        found: Array = (self._weights(effect) @ self._orders) * self._scales
+    def redrawn(self, bound: float) -> Array:
+        """T of every re-draw, the real order first: rows for no effect, the effect estimated, +bound and -bound."""
+        effects = np.array((0.0, self.estimate or 0.0, bound, -bound))
+        found: Array = (self._weights(effects) @ self._orders) * self._scales
         return found
 
     def interval(
@@ -209,15 +207,13 @@ class _Look:
         return (max(low, 0.0) if outcome == "more" else low), (min(high, 0.0) if outcome == "less" else high)
 
     def _end(self, inner: float, side: int, reach: float) -> float:
-        """The effect below (side 1) or above (-1) the estimate at which T passes `reach`, by bisection."""
-        width = max(FLAT, abs(inner) / 64)
-        while side * self.real(inner - side * width) < reach and width < _WIDEST:
-            width *= 4
-        outer = inner - side * width
-        while abs(outer - inner) > width / 1000:
-            middle = (outer + inner) / 2
-            outer, inner = (middle, inner) if side * self.real(middle) >= reach else (outer, middle)
-        return outer
+        """The effect below (side 1) or above (-1) the estimate at which T passes `reach`, to a thousandth."""
+        widths = np.geomspace(FLAT, 2 * _WIDEST, 48)
+        for _ in range(3):
+            passed = side * self._real(inner - side * widths) >= reach
+            at = int(np.argmax(passed)) if passed.any() else len(widths) - 1
+            widths = np.linspace(widths[max(at - 1, 0)], widths[at], 33)
+        return float(inner - side * widths[-1])
 
 
 @lru_cache(maxsize=64)
@@ -241,8 +237,8 @@ def _coins(key: str) -> NDArray[np.uint8]:
     return np.unpackbits(np.frombuffer(hashlib.shake_256(key.encode()).digest(KEPT // 8), np.uint8))
 
 
-def _median(values: Array) -> float:
-    """As np.median, which takes five times as long for few values."""
+def _median(values: Array) -> Array:
+    """Medians of the last axis, which stays; np.median takes five times as long for few values."""
     ordered = np.sort(values)
-    half = len(ordered) // 2
-    return float(ordered[half] + ordered[~half]) / 2
+    half = ordered.shape[-1] // 2
+    return (ordered[..., half, None] + ordered[..., ~half, None]) / 2
