@@ -216,7 +216,7 @@ class _Look:
         return float(inner - side * widths[-1])
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _redraws(pairs: int, key: str, is_joint: bool) -> Array:
     """KEPT re-draws of so many pairs, a row for each pair, relative to the real order, which is the first: all orders
     of the first 12 pairs, fair coins after them. Where several series are judged together, each has the re-draws in an
