@@ -2,9 +2,9 @@
 
     make bench-aa                    (or: python benchmarks/real_aa.py --comparisons 60 --save FILE)
 
-Each comparison runs one command of about 0.1 s of processor time by `logbook ab` in a logbook of its own. Both sides are
-the same but for a word that the command ignores. Meanwhile burners come and go: each spins for 0.2 to 2 s and then sleeps
-as long, one for every core. Target: at most 5 differences in 60.
+Each comparison runs one command of about 0.1 s of processor time by `logbook ab` in a logbook of its own. Both sides
+are the same but for a word that the command ignores. Meanwhile burners come and go: each spins for 0.2 to 2 s and then
+sleeps as long, one for every core. Target: at most 5 differences in 60.
 """
 
 from __future__ import annotations
