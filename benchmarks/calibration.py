@@ -37,7 +37,7 @@ def measured(wanted: Sequence[Cell], done: Done, file: Path | None, part: int) -
     """The tally of each cell; what is not done yet is measured, and kept in the file."""
     missing = [cell for cell in wanted if (cell.name, cell.seed) not in done]
     with multiprocessing.Pool(os.cpu_count()) as pool:
-        for number, tally in enumerate(pool.imap(run_cell, missing), start=1):
+        for number, tally in enumerate(pool.imap_unordered(run_cell, missing), start=1):
             done[tally.cell, tally.seed] = tally
             print(f"{number} of {len(missing)}: {tally.cell}, {tally.wall_s:.0f} s", file=sys.stderr, flush=True)
             if file is not None:

@@ -10,6 +10,7 @@ from cells import (
     EFFECTS,
     FAMILIES,
     FIVE,
+    GIVING_UP,
     LARGE,
     NOISES,
     NONE,
@@ -19,6 +20,7 @@ from cells import (
     ORDER_NONE,
     SWEEPS,
     clock_cells,
+    giving_up,
     missed,
     power,
 )
@@ -89,13 +91,20 @@ def _sentences(of: Of) -> str:
             f"- Where the second run of a pair is 5% slower, at 1% noise: 2% is found in {order.part('right 20'):.1%} "
             f"({order.part('pairs 20'):.1f} pairs), *no difference* in {none.part('same 20'):.1%}."
         )
-    powers = [(power(e).name, m) for m in NOISES.values() for e in EFFECTS]
-    given_up = [of[at] for at in powers if at in of]
-    if given_up:
-        lost = max(t.part("lost") for t in given_up)
-        lines.append(f"- Giving up loses at most {lost:.1%} of the answers in a cell of this table.")
-        wrong = max(t.part("wrong 20") for t in given_up)
+    powers = [of[at] for m in NOISES.values() for e in EFFECTS if (at := (power(e).name, m)) in of]
+    if powers:
+        wrong = max(t.part("wrong 20") for t in powers)
         lines.append(f"- A difference in the wrong direction: at most {wrong:.1%} in a cell.")
+    given_up = [(n, e, of[at]) for n, e, _ in GIVING_UP if (at := (giving_up(e).name, NOISES[n])) in of]
+    if given_up:
+        lost = max(t.part("lost") for _, _, t in given_up)
+        noise, effect, least = min(
+            given_up, key=lambda one: one[2].part("pairs with giving up") - one[2].part("pairs 20")
+        )
+        lines.append(
+            f"- Giving up loses at most {lost:.1%} of the answers in a cell. It saves most where the effect is {effect:.0%} "
+            f"at {noise} noise: {least.part('pairs with giving up'):.1f} pairs instead of {least.part('pairs 20'):.1f}."
+        )
     if on := of.get((ON.name, "normal 5%")):
         shares = ", ".join(f"{on.part(f'right {b}'):.0%} by {b} pairs" for b in ON.budgets)
         lines.append(f"- Going on, with an effect of 3% at 5% noise: {shares}.")

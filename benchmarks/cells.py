@@ -56,13 +56,29 @@ POWER = {
     ("sweep of 100 cases, 2 more runs of the best 5", "normal 1%"): ("right", 0.95),
 }
 MOST_LOST = 0.015
+# Noise, effect and trials: what the budget can settle, and what it hardly ever can.
+GIVING_UP = (
+    *(
+        (noise, effect, 2_000)
+        for noise, effect in (("1%", 0.0), ("1%", 0.01), ("2%", 0.03), ("5%", 0.05), ("5%", 0.08))
+    ),
+    *((noise, effect, 500) for noise, effect in (("2%", 0.0), ("5%", 0.0), ("5%", 0.03))),
+)
 
 
 ALL_NONE = (NONE, FIVE, *FAMILIES)
 
 
 def power(effect: float) -> Experiment:
-    return Experiment(name=f"power, {effect:.0%}" if effect else "power, none", effect=effect, gives_up=True)
+    return Experiment(name=f"power, {_effect(effect)}", effect=effect)
+
+
+def giving_up(effect: float) -> Experiment:
+    return Experiment(name=f"giving up, {_effect(effect)}", effect=effect, gives_up=True)
+
+
+def _effect(effect: float) -> str:
+    return f"{effect:.0%}" if effect else "none"
 
 
 def power_cells() -> list[tuple[Experiment, str]]:
@@ -86,6 +102,7 @@ def cells() -> list[Cell]:
     listed += [(e, m, TRIALS) for e in (NONE, FIVE) for m in MODELS]
     listed += [(e, m, TRIALS) for e in (BOUND, LARGE) for m in MODELS]
     listed += [(e, m, POWER_TRIALS) for e, m in clock_cells()]
+    listed += [(giving_up(effect), NOISES[noise], trials) for noise, effect, trials in GIVING_UP]
     listed += [(e, m, TRIALS) for e in FAMILIES for m in FAMILY_MODELS]
     return [Cell(experiment=e, model=m, trials=trials, seed=SEED) for e, m, trials in listed]
 
