@@ -102,8 +102,9 @@ def _sentences(of: Of) -> str:
             given_up, key=lambda one: one[2].part("pairs with giving up") - one[2].part("pairs 20")
         )
         lines.append(
-            f"- Giving up loses at most {lost:.1%} of the answers in a cell. It saves most where the effect is {effect:.0%} "
-            f"at {noise} noise: {least.part('pairs with giving up'):.1f} pairs instead of {least.part('pairs 20'):.1f}."
+            f"- Giving up loses at most {lost:.1%} of the answers in a cell. "
+            f"It saves most at {noise} noise and an effect of {effect:.0%}: "
+            f"{least.part('pairs with giving up'):.1f} pairs instead of {least.part('pairs 20'):.1f}."
         )
     if on := of.get((ON.name, "normal 5%")):
         shares = ", ".join(f"{on.part(f'right {b}'):.0%} by {b} pairs" for b in ON.budgets)
