@@ -110,3 +110,10 @@ def test_what_would_settle_it_in_words() -> None:
     # Missing pairs do not count.
     gaps = replace(few, y=(None, None, *few.y[2:]))
     assert to_settle(gaps, bound=BOUND) == "at least 2 more pairs"
+
+
+def test_nothing_is_forecast_from_pairs_without_a_ratio() -> None:
+    empty = replace(series(8, 0.0, 0.01, 1), y=(None,) * 8)
+    assert chance_text(empty, bound=BOUND, budget=20) == ""
+    assert not is_hopeless(empty, bound=BOUND, budget=20)
+    assert to_settle(empty, bound=BOUND) == "at least 8 more pairs"

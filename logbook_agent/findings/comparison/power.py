@@ -18,10 +18,15 @@ _LEVEL, _FOUR_IN_FIVE = 2.6, 0.84
 # So many pairs more: the orders of a few pairs are too few for any of them to be rare.
 _FEW = 5
 _MOST_PAIRS = 1_000
+# Fewer pairs show no scatter to forecast from.
+_FEWEST = 3
 
 
 def chance_text(series: Series, *, bound: float, budget: int) -> str:
-    """`20 pairs settle it in about 8 of 10 cases if the effect seen is the true one, in 3 of 10 if it is 1%`."""
+    """`20 pairs settle it in about 8 of 10 cases if the effect seen is the true one, in 3 of 10 if it is 1%`.
+    Empty for fewer than three pairs."""
+    if _have(series) < _FEWEST:
+        return ""
     seen = _tenths(series, budget, bound, None)
     text = f"{budget} pairs settle it in about {seen} cases if the effect seen is the true one"
     least = _tenths(series, budget, bound, bound) if bound else ""
@@ -31,12 +36,14 @@ def chance_text(series: Series, *, bound: float, budget: int) -> str:
 def is_hopeless(series: Series, *, bound: float, budget: int) -> bool:
     """Whether the chance of a difference, or of none, at any later look within `budget` pairs is below 5%: none of the
     continuations settles it. Their effect may be any that the pairs so far allow."""
+    if _have(series) < _FEWEST:
+        return False
     return not any(_is_settled(one, bound) for one in _continued(series, budget, None, is_known=False))
 
 
 def to_settle(series: Series, *, bound: float) -> str:
     """`about 12 more pairs`: what probably settles it, for the effect seen."""
-    have = sum(y is not None for y in series.y)
+    have = _have(series)
     least = LOOKS[0] - have
     if least > 0:
         return f"at least {least} more pair{'s' * (least != 1)}"
@@ -60,6 +67,10 @@ def pairs_needed(series: Series, *, bound: float) -> int | None:
     distance = max(abs(effect) if is_large else 0.0, bound - series.step - abs(effect))
     pairs = ((_LEVEL + _FOUR_IN_FIVE) * scatter / distance) ** 2 + _FEW if distance > 0 else math.inf
     return next((n for n in LOOKS if n >= pairs), None) if pairs <= _MOST_PAIRS else None
+
+
+def _have(series: Series) -> int:
+    return sum(y is not None for y in series.y)
 
 
 def _tenths(series: Series, budget: int, bound: float, effect: float | None) -> str:
