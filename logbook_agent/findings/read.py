@@ -168,8 +168,11 @@ class Findings:
             return ()
         # Statistics are loaded for those that need them.
         from logbook_agent.findings.comparison.answers import answers
+        from logbook_agent.findings.where import placed
 
-        return answers(pairs, self.book.header.metrics, self.book.said.remember)
+        header = self.book.header
+        found = answers(pairs, header.metrics, self.book.said.remember)
+        return placed(found, [*self.tried_pairs, *pairs], header.case_keys)
 
     @cached_property
     def tried(self) -> list[dict[str, Any]]:
@@ -287,12 +290,16 @@ class Findings:
             return []  # its damage is told where it is rendered
 
     def contrasts(self, entry: Entry) -> list[Contrasted]:
-        """The rows that an entry shows beside each other."""
+        """The rows that an entry shows beside each other, with the entries that do not count."""
         if not entry.contrasts:
             return []
         from logbook_agent.findings.contrasts.contrast import kept
 
-        return kept(self.book, entry)
+        lost = {e: self._uncounted(e) for c in entry.contrasts for e in c.entries if e != entry.id}
+        return [
+            dataclasses.replace(one, uncounted=tuple(f"{e} is {lost[e]}" for e in one.asked.entries if lost.get(e)))
+            for one in kept(self.book, entry)
+        ]
 
     def compared(self, entry: Entry) -> Compared:
         """What the comparison and the contrasts of an entry say, and how far its answer is borne out."""

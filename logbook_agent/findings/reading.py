@@ -26,6 +26,7 @@ from logbook_agent.text.near import choice
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answers import Answer
     from logbook_agent.findings.read import Findings
+    from logbook_agent.model.entry import Entry
 
 STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.
@@ -127,6 +128,7 @@ def shown(
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "comparison": encode(entry.comparison) if entry.comparison is not None else None,
         "answer": _answer(answer, entry.id),
+        "contrasts": _contrasts(found, entry),
         "noise": _noise(record, book.header),
         "level_changes": _level_changes(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
@@ -140,6 +142,14 @@ def _answer(answer: Answer | None, entry_id: str) -> dict[str, Any] | None:
     from logbook_agent.findings.comparison.words import data
 
     return {**data(answer), "continued_in": answer.continued_in(entry_id)}
+
+
+def _contrasts(found: Findings, entry: Entry) -> list[dict[str, Any]]:
+    if not entry.contrasts:
+        return []
+    from logbook_agent.findings.contrasts.words import data
+
+    return [data(one) for one in found.contrasts(entry)]
 
 
 def _noise(record: Record, header: Header) -> list[dict[str, Any]]:

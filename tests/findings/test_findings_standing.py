@@ -250,8 +250,8 @@ def test_a_comparison_with_what_is_void_is_not_kept(cli: Cli) -> None:
         cli("run", "--", "echo", f"RESULT mode={mode} tflops=10")
     cli("edit", "MOE-000", "--state", "void")
     error = cli("compare", "MOE-000", "MOE-001", "--save", "MOE-001", "--json").error
-    assert error["message"] == "MOE-001 cannot keep a comparison with MOE-000, which is void"
-    assert error["cause"] == "what was taken back settles nothing"
+    assert error["message"] == "MOE-001 cannot keep a contrast with MOE-000, which is void"
+    assert error["cause"] == "a void entry does not count"
     assert error["hint"] == ("compare with another entry; or let it count again: logbook edit MOE-000 --state computed")
 
 

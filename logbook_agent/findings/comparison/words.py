@@ -8,7 +8,7 @@ from typing import Any
 
 from logbook_agent.findings.comparison.answers import Answer, Finding, Outcome, Side
 from logbook_agent.model.comparison import CODE_AXIS
-from logbook_agent.model.units import TIMES
+from logbook_agent.model.units import TIMES, format_value, known
 from logbook_agent.text import markdown as md
 from logbook_agent.text.words import assignments
 
@@ -117,14 +117,38 @@ def entry_lines(answer: Answer, entry_id: str) -> list[str]:
         lines.append("; ".join([text, *map(md.escape, (*f.left_out, *f.notes))]))
     more = len(answer.findings) - len(shown)
     lines += [f"and {more} more, which `logbook compare {entry_id}` shows"] if more > 0 else []
-    if len(answer.entries) > 1:
-        lines.append(f"Pairs of {', '.join(answer.entries)} together.")
-    if answer.earlier:
-        lines.append(f"The same was asked of other code in {', '.join(answer.earlier)}.")
-    lines += map(md.escape, answer.left_out)
-    if answer.void:
-        lines.append(f"Void, and not counted: {', '.join(answer.void)}.")
-    return lines
+    return [*lines, *map(md.escape, _of_all(answer))]
+
+
+def _of_all(answer: Answer) -> list[str]:
+    """What belongs to all findings: which entries share the answer, and what does not count."""
+    lines = [f"Pairs of {', '.join(answer.entries)} together."] if len(answer.entries) > 1 else []
+    lines += [f"The same was asked of other code in {', '.join(answer.earlier)}."] if answer.earlier else []
+    lines += answer.left_out
+    return [*lines, *([f"Void, and not counted: {', '.join(answer.void)}."] if answer.void else [])]
+
+
+def text_lines(answer: Answer) -> list[str]:
+    """An answer as plain text, complete: what is asked, each finding in a sentence, and below it the numbers of both
+    sides and what stands beside it."""
+    lines = [f"{answer.entry}, {asked(answer)}"]
+    for f in answer.findings:
+        lines += [sentence(answer, f), *(f"  {text}" for text in (_numbers(answer, f), *f.left_out, *f.notes) if text)]
+    lines += _of_all(answer) if answer.findings else [*_of_all(answer), "no pair has a number yet"]
+    return [*lines, f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})"]
+
+
+def _numbers(answer: Answer, f: Finding) -> str:
+    """`none 100.25 [100.10, 100.70], int8 106.40 [106.12, 106.90] TF/s`: medians with the lowest and highest run."""
+    found = []
+    for name, side in ((answer.question.base, f.base), (f.side, f.other)):
+        if side.median is None or side.low is None or side.high is None:
+            return ""
+        decimals, spread = known(f.metric).decimals, side.high - side.low
+        ends = (side.median, side.low, side.high)
+        middle, low, high = (format_value(v, decimals=decimals, spread=spread) for v in ends)
+        found.append(f"{label(answer, name)} {middle} [{low}, {high}]")
+    return ", ".join(found) + (f" {f.unit}" if f.unit else "")
 
 
 def headline(answer: Answer, entry_id: str) -> str:

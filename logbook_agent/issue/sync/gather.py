@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.findings.comparisons.compare import BaselineLikeness
+from logbook_agent.findings.contrasts.baseline import BaselineLikeness
 from logbook_agent.findings.measured import measured
 from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.read import Findings, read

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,13 @@ MATRIX: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "like_for_like.
 METRIC = "tflops"
 
 
-def sides(base: dict[str, Any], other: dict[str, Any], laid: str = "abba" * 3) -> tuple[list[Case], list[Case]]:
-    """The trials of two entries whose facts depart from the matrix's as these say. `laid`: in which order their runs
-    were made, `a` for one of base."""
-    places = [[at for at, side in enumerate(laid) if side == one] for one in "ab"]
-    one, two = (record(f"T-{n}", _facts(given), n, places[n]) for n, given in enumerate((base, other)))
-    found = cases(one, two)
-    return found[: len(places[0])], found[len(places[0]) :]
+RUNS = 3
+
+
+def sides(base: dict[str, Any], other: dict[str, Any]) -> tuple[list[Case], list[Case]]:
+    """The rows of two entries whose facts depart from the matrix's as these say."""
+    found = cases(*(record(f"T-{n}", _facts(given), n) for n, given in enumerate((base, other))))
+    return found[:RUNS], found[RUNS:]
 
 
 def _facts(given: dict[str, Any]) -> dict[str, Any]:
@@ -38,15 +37,15 @@ def _facts(given: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def record(entry: str, facts: dict[str, Any], number: int, places: Sequence[int]) -> Record:
-    found = tuple(_run(entry, facts, number, run, place) for run, place in enumerate(places, start=1))
+def record(entry: str, facts: dict[str, Any], number: int) -> Record:
+    found = tuple(_run(entry, facts, number, run) for run in range(1, RUNS + 1))
     statuses = tuple(RunStatus(run=run, state=facts["state"]) for run in found)
     return Record(
         entry=Entry(id=entry, title="t", opened="2026-02-10T10:43:00+00:00"), runs=statuses, state=facts["state"]
     )
 
 
-def _run(entry: str, facts: dict[str, Any], number: int, run: int, place: int) -> Run:
+def _run(entry: str, facts: dict[str, Any], number: int, run: int) -> Run:
     argv = facts["argv"] if isinstance(facts["argv"], list) else shlex.split(facts["argv"])
     argv = [*argv, *shlex.split(facts.get("argv+", ""))]
     launcher = facts["launcher"]
@@ -75,8 +74,8 @@ def _run(entry: str, facts: dict[str, Any], number: int, run: int, place: int) -
         code=_code(facts["code"]),
         host=Host(name=facts["host"]),
         software=facts["software"],
-        started=f"2026-02-10T10:{place:02d}:00+00:00",
-        ended=f"2026-02-10T10:{place:02d}:50+00:00",
+        started=f"2026-02-10T10:{10 * number + run:02d}:00+00:00",
+        ended=f"2026-02-10T10:{10 * number + run:02d}:50+00:00",
         exit=Exit(code=0),
         rows=(row,),
     )
