@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from logbook_agent.findings.comparison.answer import Series
+from logbook_agent.findings.comparison.answer import Finding, Series
 from logbook_agent.findings.comparison.rule import LOOKS, judge
 
 _TRIALS = 40
@@ -63,6 +63,31 @@ def pairs_needed(series: Series, *, bound: float) -> int | None:
     distance = max(abs(effect) if is_large else 0.0, bound - series.step - abs(effect))
     pairs = ((_LEVEL + _FOUR_IN_FIVE) * scatter / distance) ** 2 if distance > 0 else math.inf
     return next((n for n in LOOKS if n >= pairs), None) if pairs <= _MOST_PAIRS else None
+
+
+def chances(findings: Sequence[Finding], *, minimum_effect: float, effect: float, pairs: int) -> tuple[float, ...]:
+    """How often the rule would find a difference in each finding if every change were `effect`, a fraction: with so
+    many new pairs, which scatter as those measured do. Goals and guards are judged apart, each together."""
+    found = [0.0] * len(findings)
+    for is_guard in (False, True):
+        family = {at: f.series for at, f in enumerate(findings) if f.is_guard is is_guard and f.pairs}
+        for seed in range(_TRIALS):
+            trial = _repeated(tuple(family.values()), math.log1p(effect), pairs, seed)
+            for at, judged in zip(family, judge(trial, bound=math.log1p(minimum_effect), seed=0), strict=True):
+                found[at] += (judged.outcome == "more") / _TRIALS
+    return tuple(found)
+
+
+def _repeated(family: Sequence[Series], effect: float, pairs: int, seed: int) -> list[Series]:
+    """Series as these, measured again with this effect. They share their coins, so that each re-draw is computed once
+    for all of them."""
+    rng = np.random.default_rng(seed)
+    signs = rng.choice((-1, 1), pairs)
+    found = []
+    for s in family:
+        y = rng.choice(_residuals(s)[1], pairs) + effect * signs + _order(s)
+        found.append(Series(y=tuple(y.tolist()), signs=tuple(signs.tolist()), entries=(0,) * pairs, step=s.step))
+    return found
 
 
 def _tenths(series: Series, budget: int, bound: float, effect: float | None) -> str:
