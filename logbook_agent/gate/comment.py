@@ -81,19 +81,16 @@ def _table(findings: Sequence[Finding]) -> list[str]:
     if not findings:
         return []
     has_cases = any(f.case for f in findings)
+    ordered = sorted(findings, key=lambda f: _ORDER.index(f.outcome))
     names = (*(["case"] if has_cases else []), "metric", "base", "head", "change", "answer", "pairs")
     numeric = {"base", "head", "pairs"}
     lines = [
         f"| {' | '.join(names)} |",
         f"| {' | '.join('---:' if name in numeric else '---' for name in names)} |",
-        *(_row(f, has_cases=has_cases) for f in _ordered(findings)[:_SHOWN_ROWS]),
+        *(_row(f, has_cases=has_cases) for f in ordered[:_SHOWN_ROWS]),
     ]
     more = len(findings) - _SHOWN_ROWS
     return ["\n".join(lines) + (f"\n\nand {more} more rows in the record" if more > 0 else "")]
-
-
-def _ordered(findings: Sequence[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda f: _ORDER.index(f.outcome))
 
 
 def _row(f: Finding, *, has_cases: bool) -> str:
@@ -138,12 +135,12 @@ def _sentences(finding: GateFinding) -> list[str]:
     answer = finding.answer
     if answer is None:
         return []
-    power = dict(zip(map(id, answer.findings), finding.power, strict=True))
     lines = []
-    for f in _ordered(answer.findings)[:_SHOWN_ROWS]:
+    found = zip(answer.findings, finding.power, strict=True)
+    for f, chance in sorted(found, key=lambda one: _ORDER.index(one[0].outcome))[:_SHOWN_ROWS]:
         beside = [*f.left_out, *f.notes]
-        if f.outcome is Outcome.OPEN:
-            beside.append(f"{_seen(finding)} is found in about {_tenths(power[id(f)])} such measurements")
+        if f.outcome is Outcome.OPEN and chance is not None:
+            beside.append(f"{_seen(finding)} is found in about {_tenths(chance)} such measurements")
         if beside or f.outcome is not Outcome.NO_DIFFERENCE:
             lines.append(f"- {md.escape('; '.join([words.sentence(answer, f), *beside]))}")
     lines += [f"- {md.escape(text)}" for text in answer.left_out]
@@ -162,14 +159,16 @@ def _details(finding: GateFinding, actions: Actions | None) -> str:
     """How it was measured, and the command that repeats it; folded."""
     made, commits = finding.measured, finding.commits
     lines = [f"- base {md.inline_code(commits.base)}: {md.escape(commits.how)}", f"- head {_head(finding)}"]
-    if made is not None and finding.findings:
+    chances = [chance for chance in finding.power if chance is not None]
+    if made is not None and chances:
         ended = f"; ended: {md.escape(made.why)}" if made.why else ""
         least = f"{100 * finding.minimum_effect:.3g}%"
+        guards = ", and of the guards in as many" if any(f.is_guard for f in finding.findings) else ""
         lines += [
             f"- {made.pairs} pairs of runs in random order{ended}; effects below {least} do not matter",
-            f"- if nothing changed, noise says *worse* in at most {_CHANCE}",
-            f"- with the noise of these pairs, {made.power_pairs} pairs find {_seen(finding)} in at least "
-            f"{_tenths(min(finding.power))} measurements",
+            f"- if nothing changed, noise says *worse* in at most {_CHANCE}{guards}",
+            f"- at the noise of these pairs, {made.power_pairs} pairs find {_seen(finding)} in at least"
+            f" {_tenths(min(chances))} measurements",
         ]
     if made is not None and made.entry is not None:
         where = f" in {md.inline_code(finding.artifact)}" if finding.artifact else ""

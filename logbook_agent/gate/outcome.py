@@ -74,8 +74,8 @@ class GateFinding:
         return max(_SEEN_EFFECT, self.minimum_effect)
 
     @cached_property
-    def power(self) -> tuple[float, ...]:
-        """How often such a measurement would find a change of `seen_effect`, for each finding."""
+    def power(self) -> tuple[float | None, ...]:
+        """How often such a measurement would find a change of `seen_effect`, for each finding; None without a pair."""
         made = self.measured
         if made is None or not self.findings:
             return ()

@@ -316,7 +316,7 @@ class Rounds:
         shown = [words.progress(f) for f in answer.goals[:_SHOWN]]
         more = len(answer.goals) - _SHOWN
         parts = ["; ".join(shown) + (f"; and {more} more" if more > 0 else "")]
-        open_ones = [f for f in answer.goals if not f.is_settled]
+        open_ones = [f for f in answer.goals if not f.is_settled and f.pairs]
         if open_ones and answer.pairs in LOOKS:
             text = self._chance(open_ones[0], answer)
             parts += [text] if text != self._forecast else []

@@ -42,6 +42,8 @@ def is_hopeless(series: Series, *, bound: float, budget: int) -> bool:
 def to_settle(series: Series, *, bound: float) -> str:
     """`about 12 more pairs`: what probably settles it, for the effect seen."""
     have = sum(y is not None for y in series.y)
+    if not have:
+        return "runs in which both sides report a value above zero"
     least = LOOKS[0] - have
     if least > 0:
         return f"at least {least} more pair{'s' * (least != 1)}"
@@ -65,16 +67,19 @@ def pairs_needed(series: Series, *, bound: float) -> int | None:
     return next((n for n in LOOKS if n >= pairs), None) if pairs <= _MOST_PAIRS else None
 
 
-def chances(findings: Sequence[Finding], *, minimum_effect: float, effect: float, pairs: int) -> tuple[float, ...]:
+def chances(
+    findings: Sequence[Finding], *, minimum_effect: float, effect: float, pairs: int
+) -> tuple[float | None, ...]:
     """How often the rule would find a difference in each finding if every change were `effect`, a fraction: with so
-    many new pairs, which scatter as those measured do. Goals and guards are judged apart, each together."""
-    found = [0.0] * len(findings)
+    many new pairs, which scatter as those measured do; None where none was. Goals and guards are judged apart, each
+    together."""
+    found: list[float | None] = [None] * len(findings)
     for is_guard in (False, True):
         family = {at: f.series for at, f in enumerate(findings) if f.is_guard is is_guard and f.pairs}
-        for seed in range(_TRIALS):
-            trial = _repeated(tuple(family.values()), math.log1p(effect), pairs, seed)
-            for at, judged in zip(family, judge(trial, bound=math.log1p(minimum_effect), seed=0), strict=True):
-                found[at] += (judged.outcome == "more") / _TRIALS
+        trials = [_repeated(tuple(family.values()), math.log1p(effect), pairs, seed) for seed in range(_TRIALS)]
+        judged = [judge(trial, bound=math.log1p(minimum_effect), seed=0) for trial in trials]
+        for place, at in enumerate(family):
+            found[at] = sum(of[place].outcome == "more" for of in judged) / _TRIALS
     return tuple(found)
 
 
@@ -92,7 +97,7 @@ def _repeated(family: Sequence[Series], effect: float, pairs: int, seed: int) ->
 
 def _tenths(series: Series, budget: int, bound: float, effect: float | None) -> str:
     found = [_is_settled(one, bound) for one in _continued(series, budget, effect, _TRIALS)]
-    return f"{round(10 * sum(found) / len(found))} of 10"
+    return f"{round(10 * sum(found) / _TRIALS)} of 10"
 
 
 def _is_settled(series: Series, bound: float) -> bool:
@@ -120,7 +125,9 @@ def _continued(
     series: Series, pairs: int, effect: float | None, trials: int, *, is_known: bool = True
 ) -> Iterator[Series]:
     """The series up to so many pairs, with an effect (None: the one seen; not known: any near it), and with pairs that
-    scatter as those so far do."""
+    scatter as those so far do. None where no pair has a ratio."""
+    if all(y is None for y in series.y):
+        return
     seen, left = _residuals(series)
     more = max(0, pairs - len(series.y))
     rng = np.random.default_rng(len(series.y))
