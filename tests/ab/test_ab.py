@@ -219,7 +219,7 @@ def test_rows_are_matched_by_their_config_or_left_out(ready: Cli) -> None:
     answer = ready(*AB, "--repeat", "1", "--json", "--", "sh", "-c", script, "--topk", "1")
     found = answer.data["answer"]["findings"]
     assert [f["case"] for f in found] == [{"topk": "1"}, {"topk": "2"}]
-    assert answer.data["answer"]["left_out"] == ["1 pair: 2 rows a run against 3"]
+    assert answer.data["answer"]["left_out"] == ["1 pair: 2 rows a run against 3; only int8 has topk=3"]
 
 
 @pytest.mark.parametrize(

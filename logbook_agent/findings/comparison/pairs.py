@@ -19,7 +19,8 @@ from logbook_agent.model.entry import VOID
 from logbook_agent.model.record import Record, digest
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.stats import median
-from logbook_agent.model.values import canonical
+from logbook_agent.model.values import Scalar, canonical
+from logbook_agent.text.words import listed
 
 # What an entry measured of its comparison: `entry`, `question`, `seed` and `budget` as stated, `void` (the entry was
 # taken back: its pairs count for nothing), `code` (label of each side's code), and `series`, one for each side, case
@@ -35,6 +36,7 @@ Tried: TypeAlias = dict[str, Any]
 _OTHER_CODE = "the code changed between the two runs"
 _TOOL = "logbook-agent"
 _ENV = "env:"
+_SHOWN = 3
 
 
 def tried(record: Record) -> Tried | None:
@@ -50,14 +52,20 @@ def tried(record: Record) -> Tried | None:
         if stated.question.axis != CODE_AXIS and _identity(base) != _identity(other):
             _count(_series(series, (*key, "", ""), asked, base, {}), _OTHER_CODE)
             continue
-        matched, why = _matched(base, other, stated.question.axis)
+        sides = {
+            name: [r for r in run.rows if r.failed is None]
+            for name, run in ((stated.question.base, base), (part.side, other))
+        }
+        names = _apart(tuple(sides.values()), stated.question.axis)
+        matched, why = _matched(sides, names)
         if why:
             _count(_series(series, (*key, "", ""), asked, base, {}), why)
         for place, row, partner in matched:
             if (said := _other_side(stated.question, part.side, row, partner)) is not None:
                 _count(_series(series, (*key, "", ""), asked, base, {}), said)
                 continue
-            config = {k: v for k, v in row.config.items() if k != stated.question.axis}
+            config = {k: v for k, v in {**row.labels, **row.config}.items() if k in names or k in row.config}
+            config.pop(stated.question.axis, None)
             for name in _metrics(stated.question, row, partner):
                 one = _series(series, (*key, place, name), asked, base, config)
                 _add(one, (base, row), (other, partner), stated.question.axis)
@@ -135,26 +143,51 @@ def _labels(stated: Comparison, pairs: Sequence[tuple[Run, Run, Part]]) -> dict[
 # -- rows ----------------------------------------------------------------------------------------------
 
 
-def _matched(base: Run, other: Run, axis: str) -> tuple[list[tuple[str, Row, Row]], str]:
-    """The rows of two runs that are of one case, each with what tells it from the other rows of its run; and why some
-    have no partner, or an empty text."""
-    first, last = ([row for row in run.rows if row.failed is None] for run in (base, other))
-    if len(first) == len(last) == 1:
-        return [("", first[0], last[0])], ""
-    names = [name for name in _names((*first, *last)) if name != axis]
-    apart = [n for n in names if any(len({canonical(r.config.get(n)) for r in rows}) > 1 for rows in (first, last))]
-    sides = [_by_place(rows, apart) for rows in (first, last)]
-    both = [place for place in sides[0] if len(sides[0][place]) == len(sides[1].get(place, ()))]
-    found = [
-        (place if len(sides[0][place]) == 1 else f"{place}#{number}", a, b)
-        for place in both
-        for number, (a, b) in enumerate(zip(sides[0][place], sides[1][place], strict=True), start=1)
-    ]
-    if len(found) == len(first) == len(last):
-        return found, ""
-    if len(first) != len(last):
-        return found, f"{len(first)} rows a run against {len(last)}"
-    return found, "rows without a partner"
+def _apart(runs: Sequence[Sequence[Row]], axis: str) -> list[str]:
+    """What tells the rows of one run apart: their config, else the words that they report."""
+    names = [name for name in _varied([[row.config for row in rows] for rows in runs]) if name != axis]
+    if any(len(rows) > 1 for run in runs for rows in _by_place(run, names).values()):
+        names += _varied([[row.labels for row in rows] for rows in runs])
+    return names
+
+
+def _varied(runs: Sequence[Sequence[Mapping[str, Scalar]]]) -> list[str]:
+    """The names whose values differ between the rows of a run."""
+    names = dict.fromkeys(name for rows in runs for row in rows for name in row)
+    return [n for n in names if any(len({canonical(row.get(n)) for row in rows}) > 1 for rows in runs)]
+
+
+def _matched(runs: Mapping[str, Sequence[Row]], names: Sequence[str]) -> tuple[list[tuple[str, Row, Row]], str]:
+    """The rows of the two sides that are of one case, each with what tells it from the other rows of its run; and why
+    some have no partner, or an empty text."""
+    (base, first), (other, last) = ((side, _by_place(rows, names)) for side, rows in runs.items())
+    found: list[tuple[str, Row, Row]] = []
+    why = []
+    for place in first:
+        rows, partners = first[place], last.get(place, [])
+        if len(rows) != len(partners):
+            continue
+        if _is_moved(rows, partners):
+            why.append("rows that only their order tells apart come in another order")
+            continue
+        marks = [place] if len(rows) == 1 else [f"{place}#{number}" for number in range(1, len(rows) + 1)]
+        found += zip(marks, rows, partners, strict=True)
+    counts = [len(rows) for rows in runs.values()]
+    if counts[0] != counts[1]:
+        why.append(f"{counts[0]} rows a run against {counts[1]}")
+    for side, mine, theirs in ((base, first, last), (other, last, first)):
+        if alone := [place for place in mine if place and place not in theirs]:
+            why.append(f"only {side} has {listed(alone, _SHOWN)}")
+    return found, "; ".join(why)
+
+
+def _is_moved(rows: Sequence[Row], partners: Sequence[Row]) -> bool:
+    """Whether rows that only their order tells apart report the same numbers in another order."""
+    for name in rows[0].observations if len(rows) > 1 else ():
+        one, other = ([row.observations.get(name) for row in side] for side in (rows, partners))
+        if one != other and len(set(one)) == len(one) and set(one) == set(other):
+            return True
+    return False
 
 
 def _other_side(question: Question, side: str, base: Row, other: Row) -> str | None:
@@ -166,14 +199,11 @@ def _other_side(question: Question, side: str, base: Row, other: Row) -> str | N
     return None
 
 
-def _names(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row.config))
-
-
 def _by_place(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     for row in rows:
-        place = " ".join(f"{n}={canonical(row.config[n])}" for n in names if n in row.config)
+        said = {**row.labels, **row.config}
+        place = " ".join(f"{n}={canonical(said[n])}" for n in names if n in said)
         found.setdefault(place, []).append(row)
     return found
 
@@ -225,12 +255,13 @@ def _count(one: dict[str, Any], why: str) -> None:
 
 
 def _add(one: dict[str, Any], base: tuple[Run, Row], other: tuple[Run, Row], axis: str) -> None:
-    """Add a pair to a series, with what else differs between its sides."""
+    """Add a pair to a series, with what else differs between its sides. Which way is better is what the base says."""
     name = one["metric"]
     for _, row in (base, other):
         measured = row.metrics.get(name)
         one["unit"] = one["unit"] or (measured.unit if measured is not None else None)
-        one["direction"] = one["direction"] or (measured.direction if measured is not None else None)
+    measured = base[1].metrics.get(name)
+    one["direction"] = one["direction"] or (measured.direction if measured is not None else None)
     units = {m.unit for _, row in (base, other) if (m := row.metrics.get(name)) is not None and m.unit is not None}
     if len(units) > 1:
         _count(one, f"two units: {' and '.join(sorted(units))}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from logbook_agent.findings.comparison.answer import Series
+from logbook_agent.findings.comparison.answer import Finding, Series
 from logbook_agent.findings.comparison.rule import LOOKS, judge
 
 # So many continuations are simulated. With a chance of 5%, one of them settles the question in 87 of 100 cases.
@@ -44,6 +44,8 @@ def is_hopeless(series: Series, *, bound: float, budget: int) -> bool:
 def to_settle(series: Series, *, bound: float) -> str:
     """`about 12 more pairs`: what probably settles it, for the effect seen."""
     have = _have(series)
+    if not have:
+        return "runs in which both sides report a value above zero"
     least = LOOKS[0] - have
     if least > 0:
         return f"at least {least} more pair{'s' * (least != 1)}"
@@ -67,6 +69,35 @@ def pairs_needed(series: Series, *, bound: float) -> int | None:
     distance = max(abs(effect) if is_large else 0.0, bound - series.step - abs(effect))
     pairs = ((_LEVEL + _FOUR_IN_FIVE) * scatter / distance) ** 2 + _FEW if distance > 0 else math.inf
     return next((n for n in LOOKS if n >= pairs), None) if pairs <= _MOST_PAIRS else None
+
+
+def chances(
+    findings: Sequence[Finding], *, minimum_effect: float, effect: float, pairs: int
+) -> tuple[float | None, ...]:
+    """How often the rule would find a difference in each finding if every change were `effect`, a fraction: with so
+    many new pairs, which scatter as those measured do; None where none was. Goals and guards are judged apart, each
+    together."""
+    found: list[float | None] = [None] * len(findings)
+    for is_guard in (False, True):
+        family = {at: f.series for at, f in enumerate(findings) if f.is_guard is is_guard and f.pairs}
+        trials = [_repeated(tuple(family.values()), math.log1p(effect), pairs, seed) for seed in range(_TRIALS)]
+        judged = [judge(trial, bound=math.log1p(minimum_effect), seed=0) for trial in trials]
+        for place, at in enumerate(family):
+            found[at] = sum(of[place].outcome == "more" for of in judged) / _TRIALS
+    return tuple(found)
+
+
+def _repeated(family: Sequence[Series], effect: float, pairs: int, seed: int) -> list[Series]:
+    """Series as these, measured again with this effect. They share their coins, so that each re-draw is computed once
+    for all of them."""
+    rng = np.random.default_rng(seed)
+    signs = rng.choice((-1, 1), pairs)
+    found = []
+    for s in family:
+        _, order, left = _seen(s)
+        y = rng.choice(left, pairs) + effect * signs + order
+        found.append(Series(y=tuple(y.tolist()), signs=tuple(signs.tolist()), entries=(0,) * pairs, step=s.step))
+    return found
 
 
 def _have(series: Series) -> int:
