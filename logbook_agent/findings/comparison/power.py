@@ -87,6 +87,14 @@ def chances(
     return tuple(found)
 
 
+def settled_part(series: Series, *, effect: float, pairs: int, bound: float) -> float:
+    """How often the rule settles an effect (the log of a ratio; 0: that there is none), in so many new pairs that
+    scatter as those of a series do."""
+    trials = [_repeated((series,), effect, pairs, seed) for seed in range(_TRIALS)]
+    wanted = "more" if effect > 0 else "same"
+    return sum(judge(trial, bound=bound, seed=0)[0].outcome == wanted for trial in trials) / _TRIALS
+
+
 def _repeated(family: Sequence[Series], effect: float, pairs: int, seed: int) -> list[Series]:
     """Series as these, measured again with this effect. They share their coins, so that each re-draw is computed once
     for all of them."""
