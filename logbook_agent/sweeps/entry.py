@@ -70,7 +70,7 @@ def _stated(workspace: Workspace, book: Book, chosen: Chosen) -> Comparison | No
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """Two cases of a plan as the sides of a comparison: `values`, the base first, of `axis`; `case` is what they share."""
+    """Two cases of a plan as sides of a comparison: `values`, the base first, of `axis`; `case` is what they share."""
 
     axis: str
     values: tuple[str, str]

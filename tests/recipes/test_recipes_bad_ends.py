@@ -78,7 +78,7 @@ def test_pairs_of_which_a_run_was_made_again_after_its_partner_are_left_out(star
 @pytest.mark.slow
 def test_a_comparison_of_which_a_run_failed_goes_on(started: Cli, folder: Path) -> None:
     bench = '[ "$1" = b ] && gain=50 || gain=0\necho "RESULT tflops=$((1000 + gain + LOGBOOK_RUN * 7 % 10)).3"\n'
-    bench += '[ -e tried ] || [ $LOGBOOK_RUN != 5 ] || { touch tried; exit 3; }\n'
+    bench += "[ -e tried ] || [ $LOGBOOK_RUN != 5 ] || { touch tried; exit 3; }\n"
     write_recipe(folder, MODES, bench=bench, name="modes")
     first = started("sweep", "modes", "--json")
     assert (first.code, first.data["failed"]) == (1, 0)

@@ -12,7 +12,7 @@ import yaml
 
 from logbook_agent.store.book import Book
 from tests.conftest import Cli
-from tests.recipes.sweep_support import RECIPE, REST, runs_of, write_recipe
+from tests.recipes.sweep_support import COMPARED, REST, runs_of, write_recipe
 
 # Size 3 comes out best once, and below all others after that. The last digits follow from the number of the run.
 LUCKY = """\
@@ -46,7 +46,7 @@ def stated(folder: Path) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_a_lucky_case_is_compared_and_is_no_winner(started: Cli, folder: Path) -> None:
-    write_recipe(folder, bench=LUCKY)
+    write_recipe(folder, COMPARED, bench=LUCKY)
     answer = started("sweep", "demo")
     assert answer.code == 0, answer.err
     lines = answer.out.splitlines()
@@ -142,7 +142,7 @@ def test_the_same_sweep_again_is_the_same_question(started: Cli, folder: Path) -
 
 @pytest.mark.slow
 def test_the_best_case_becomes_the_baseline_with_all_its_runs(started: Cli, folder: Path) -> None:
-    write_recipe(folder, bench=LUCKY)
+    write_recipe(folder, COMPARED, bench=LUCKY)
     assert started("sweep", "demo").code == 0
     words = ["--entry", "MOE-000", "--config", "size=3", "--config", "mode=new", "--reason", "the best one"]
     answer = started("baseline", *words)
@@ -158,7 +158,7 @@ def test_the_best_case_becomes_the_baseline_with_all_its_runs(started: Cli, fold
 def test_a_run_that_was_cut_off_behind_its_row_is_made_again(started: Cli, folder: Path) -> None:
     bench = 'echo "RESULT tflops=$(($1 * 10))"\n'
     bench += 'if [ "$1$2" = 2new ] && [ ! -e again ]; then touch again; kill -INT $PPID; sleep 5; fi\n'
-    write_recipe(folder, RECIPE + "confirm: 0\n", bench=bench)
+    write_recipe(folder, bench=bench)
     first = started("sweep", "demo", "--json")
     assert (first.code, first.data["rows"]) == (130, 3)
     assert first.data["problems"] == [REST]
@@ -180,7 +180,7 @@ def test_a_run_that_was_cut_off_behind_its_row_is_made_again(started: Cli, folde
     ],
 )
 def test_values_in_two_units_are_not_ranked(started: Cli, folder: Path, unit: str, best: str | None, told: str) -> None:
-    text = re.sub(r"controls:.*?compare[^\n]*\n", "", RECIPE, flags=re.DOTALL)
+    text = re.sub(r"controls:.*?compare[^\n]*\n", "", COMPARED, flags=re.DOTALL)
     text = text.replace("[tflops]", f"[{{name: latency, direction: max{unit}}}]")
     write_recipe(folder, text, bench='[ "$1" = 1 ] && echo "METRIC latency=500 us" || echo "METRIC latency=2 s"\n')
     answer = started("sweep", "demo", "--set", "size=1,2", "--json")
