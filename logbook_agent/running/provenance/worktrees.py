@@ -49,7 +49,9 @@ class Checkout:
 
     def changed_files(self, folder: Path, commit: str) -> list[str]:
         """The tracked files of a working tree whose content, as git takes it, is not that of a commit."""
-        return _names(read_git(folder, [*DIFF, "--name-only", "-z", commit, "--"], self.environ), commit)
+        # --name-only would list files whose times alone differ.
+        answer = read_git(folder, [*DIFF, "--no-renames", "--numstat", "-z", commit, "--"], self.environ)
+        return [line.split("\t", 2)[2] for line in _names(answer, commit)]
 
     def parents_of(self, commit: str) -> tuple[str, ...]:
         """The parents that a commit names, also those that a shallow clone does not have."""
