@@ -7,7 +7,7 @@ packages, 4 variables, devices, a commit):
 
     sweep   one run per side, half the rows each: every row is a case of its own, with three samples
     repeats five runs per side, a tenth of the rows each
-    saved   as `repeats`, kept with its entry: `logbook show`, which answers the question again
+    saved   as `repeats`, kept with its entry: `logbook show`, which computes the numbers again
 
 The commands alternate; each is a process of its own, so the time holds the start and the reading of the records. Times
 are processor time, user and system: the machine may be shared; wall time stands beside. `logbook --help` and `logbook
@@ -29,7 +29,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from logbook_agent.model.entry import Comparison, Entry
+from logbook_agent.model.comparison import Contrast
+from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Code, Device, Env, Exit, Host, Measurement, Row, Run
 from logbook_agent.store.book import Book
@@ -50,9 +51,9 @@ def store(folder: Path, rows: int) -> None:
     )
     book = create(folder / "logbooks", header, durable=False)
     rng = random.Random(1)
-    kept = (Comparison(references=("SPEED-002",), axis="quant_mode"),)
-    for number, (runs, comparisons) in enumerate(((1, ()), (5, ()), (5, kept))):
-        entry = Entry(id=f"SPEED-{number:03d}", title="x", opened="2026-02-10T10:43:00+00:00", comparisons=comparisons)
+    kept = (Contrast(references=("SPEED-002",), axis="quant_mode"),)
+    for number, (runs, contrasts) in enumerate(((1, ()), (5, ()), (5, kept))):
+        entry = Entry(id=f"SPEED-{number:03d}", title="x", opened="2026-02-10T10:43:00+00:00", contrasts=contrasts)
         book.write_entry(entry)
         for run in range(2 * runs):
             mode = "int8" if run % 2 else "none"

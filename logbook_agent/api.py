@@ -23,8 +23,9 @@ from logbook_agent.entries.run import RunRequest, RunResult
 from logbook_agent.entries.run import run as run_experiment
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
+from logbook_agent.findings.lines import line_of
 from logbook_agent.findings.read import read
-from logbook_agent.findings.reading import line_of, search, shown
+from logbook_agent.findings.reading import search, shown
 from logbook_agent.findings.status import status
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record

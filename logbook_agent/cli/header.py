@@ -249,7 +249,7 @@ def baseline_command(
     ] = None,
     common: Common,
 ) -> None:
-    """What results are compared with. A move needs a reason; deltas of entries from before keep the old one.
+    """The case that the thread started from. A move needs a reason.
 
     Example: logbook baseline --entry MOE-I8-004 --config quant_mode=none --reason "the kernel was fixed"
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -140,11 +140,40 @@ def status_command(logbook: LogbookOption = None, root: RootOption = None, as_js
     emit("status", data, text, as_json=as_json, warnings=space.warnings)
 
 
+_OPENING = ("logbook", "asked", "not_settled", "command", "settled", "open_questions", "next_actions", "summary")
+
+
 def _status_text(data: dict[str, Any], drawn: Mapping[str, str]) -> str:
-    """The answer as YAML: the shortest text that still shows its structure; behind it what is drawn."""
+    """The first lines as text; then the rest as YAML, the shortest text that still shows its structure; behind it what
+    is drawn."""
     from logbook_agent.store.records import dump_yaml
 
-    return dump_yaml(_said({**data, "course": dict(drawn)})).rstrip()
+    rest = {name: value for name, value in data.items() if name not in _OPENING}
+    return "\n".join([*_opening_lines(data), dump_yaml(_said({**rest, "course": dict(drawn)})).rstrip()])
+
+
+def _opening_lines(data: dict[str, Any]) -> Iterator[str]:
+    """What was asked and found, what would settle the rest, the next actions, and what a person says."""
+    book = data["logbook"]
+    yield f"{book['title'] or book['topic']} ({book['topic']}, {book['prefix']})"
+    yield f"asked: {data['asked']}"
+    for line in data["settled"]:
+        notes = filter(None, (f"{line['id']} {line['title']}", line.get("confidence")))
+        yield f"- {line['found']} [{'; '.join(notes)}]"
+    if data["not_settled"]:
+        yield data["not_settled"]
+    if data["command"]:
+        yield f"  to settle it: {data['command']}"
+    for line in data["open_questions"]:
+        settle = line.get("to_settle", "")
+        notes = filter(None, (f"{line['id']} {line['title']}", "" if settle in line["found"] else f"needs {settle}"))
+        yield f"- {line['found']} [{'; '.join(notes)}]"
+        if "command" in line:
+            yield f"  to go on: {line['command']}"
+    yield from (f"next, from {one['id']}: {one['next']}" for one in data["next_actions"])
+    if data["summary"]:
+        yield f"summary: {data['summary']}"
+    yield ""
 
 
 def _courses(found: Findings) -> dict[str, str]:

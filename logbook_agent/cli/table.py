@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.cli.options import Common, Text, Texts, read_part
+from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.comparison import keep
+from logbook_agent.entries.comparison import answered, keep
 from logbook_agent.findings.cases import counting
-from logbook_agent.findings.comparisons.as_text import compared_text
-from logbook_agent.findings.comparisons.compare import compare
-from logbook_agent.findings.comparisons.told import data
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.contrasts import words as contrasts
+from logbook_agent.findings.contrasts.baseline import against_baseline
+from logbook_agent.findings.contrasts.contrast import checked, contrast
+from logbook_agent.findings.contrasts.designed import designed
 from logbook_agent.findings.read import read
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.tabling import parse_axes, parse_metrics, table
-from logbook_agent.model.entry import APART_S, Comparison, entry_of
-from logbook_agent.model.values import parse_pair, parse_value
+from logbook_agent.model.comparison import Contrast
+from logbook_agent.model.entry import entry_of
+from logbook_agent.model.values import canonical, parse_pair, parse_value
 from logbook_agent.pages.blocks import blocks_of
-from logbook_agent.running.prepare import parse_duration
 
 
 def table_command(
@@ -114,58 +116,55 @@ def compare_command(
     *,
     references: Annotated[
         list[str],
-        Argument(metavar="REF...", help="Rows: ID, ID/RUN or ID:LABEL. With two, the first is the base."),
+        Argument(metavar="REF...", help="An entry with a comparison; or rows: ID, ID/RUN or ID:LABEL, the base first."),
     ],
     baseline: Annotated[bool, Option("--baseline", help="The logbook's baseline is the base.")] = False,
     axis: Annotated[
-        Text, Option("--axis", metavar="NAME", help="What is tested: a config key, commit, env:NAME, ...")
+        Text, Option("--axis", metavar="NAME", help="What differs: a config key, commit, env:NAME, ...")
     ] = None,
     base: Annotated[
-        Text, Option("--base", metavar="V", help="The value of the axis to compare with. [the one measured first]")
+        Text, Option("--base", metavar="V", help="The value of the axis to compare with. [the first]")
     ] = None,
     metric: Annotated[
         Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]")
     ] = None,
-    allow: Annotated[Texts, Option("--allow", metavar="NAME", help="An intended difference; repeatable.")] = None,
-    implied: Annotated[
-        Texts, Option("--implied", metavar="NAME", help="A difference that the axis implies; repeatable.")
-    ] = None,
-    min_effect: Annotated[str, Option("--min-effect", metavar="PART", help="The smallest effect that matters.")] = "1%",
-    apart: Annotated[
-        Text,
-        Option("--apart", metavar="TIME", help="Runs further apart in time than this are not paired. [10m]"),
-    ] = None,
     where: Annotated[Texts, Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")] = None,
     save: Annotated[
-        Text, Option("--save", metavar="ID", help="Save the comparison in this entry, which then shows it.")
+        Text, Option("--save", metavar="ID", help="Keep the numbers with this entry, which then shows them.")
     ] = None,
     common: Common,
 ) -> None:
-    """Rows that differ in more than the axis get numbers but no verdict, unless --allow names each difference.
+    """The answer of the comparison that holds both sides; otherwise their numbers, without a verdict.
 
     Example: logbook compare MOE-I8-002 --axis quant_mode
     """
     space = common.space()
-    asked = Comparison(
+    book = space.book(entry_of(references[0]))
+    asked = Contrast(
         references=tuple(references),
         axis=axis,
         base_value=base,
         metrics=tuple(dict.fromkeys(metric or ())),
         where=dict(parse_value(text, "--where") for text in where or ()),
-        allowed=tuple(dict.fromkeys(allow or ())),
-        implied=tuple(dict.fromkeys(implied or ())),
-        minimum_effect=read_part(min_effect, "--min-effect") or 0.0,
-        apart_s=parse_duration(apart, "--apart") if apart is not None else APART_S,
     )
-    book = space.book(entry_of(references[0]))
-    found = compare(book, asked, baseline=baseline)
-    if baseline:
-        space.warnings += read(space, book).baseline_doubts
-    if len(found.question.entries) > 1:
-        space.warnings += read(space, book).left_out(found.question)
-    kept = keep(space, book, save, found) if save is not None else None
-    answer = {**data(found.question, found.answers), "saved": kept}
-    text = "" if common.as_json else compared_text(found.answers, blocks_of(space, book).table)
-    emit("compare", answer, text, as_json=common.as_json, warnings=space.warnings)
+    asked = checked(book, asked, baseline=baseline)
+    findings = read(space, book)
+    answer = None if baseline else designed(findings, asked)
+    if answer is not None:
+        if save is not None:
+            raise answered(book.resolve(save), answer.entry)
+        if base is not None and canonical(base) != answer.question.base:
+            space.warnings.append(f"--base {base} is not used: {answer.entry} states its base, {answer.question.base}")
+        data: dict[str, Any] = {"answer": words.data(answer), "numbers": None, "saved": None}
+        emit("compare", data, "\n".join(words.text_lines(answer)), as_json=common.as_json, warnings=space.warnings)
+        return
+    one = against_baseline(book, asked) if baseline else contrast(book, asked)
+    space.warnings += findings.baseline_doubts if baseline else []
+    standing = {entry: findings.standing(findings.entry(entry)).why for entry in one.asked.entries}
+    space.warnings += [f"{entry} does not count: it is {why}" for entry, why in standing.items() if why]
+    kept = keep(space, book, save, one) if save is not None else None
+    data = {"answer": None, "numbers": contrasts.data(one), "saved": kept}
+    text = "" if common.as_json else contrasts.text(one)
+    emit("compare", data, text, as_json=common.as_json, warnings=space.warnings)
     if kept is not None and not common.as_json:
-        say(f"saved in {kept}, which now shows the result")
+        say(f"saved in {kept}, which now shows these numbers")

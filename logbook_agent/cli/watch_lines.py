@@ -56,6 +56,9 @@ def _lines(data: dict[str, Any], now: datetime) -> Iterator[Line]:
     if data["trouble"]:
         yield [("cannot be read now: ", "bold red"), (one_line(data["trouble"]), "red")]
     yield from _running(data, now)
+    yield from _part(
+        "settled", [[(line["found"], "bold"), (f"  {line['id']}", "cyan")] for line in data.get("settled", ())]
+    )
     yield from _part("newest", _newest(data.get("last", ())))
     yield from _part("best so far", [*map(_best, data.get("best", ()))])
     criteria = data.get("criteria", ())
@@ -165,9 +168,9 @@ def _newest(entries: Sequence[dict[str, Any]]) -> list[Line]:
 def _best(best: dict[str, Any]) -> Line:
     value = format_value(best["value"], decimals=known(best["metric"]).decimals)
     of = best.get("entry") or ", ".join(best.get("entries", ()))
-    case = one_line(best["label"] or best["config"] or "")
+    case = one_line(best.get("label") or best.get("config") or "")
     return [
-        (f"{best['metric']} {value}{' ' + best['unit'] if best['unit'] else ''}", "bold green"),
+        (f"{best['metric']} {value}{' ' + best['unit'] if best.get('unit') else ''}", "bold green"),
         (f"  {of}", "cyan"),
         (f"  {case}{', ' * bool(case)}{best['runs']} run{'' if best['runs'] == 1 else 's'}", ""),
     ]

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from logbook_agent.entries.stated import stated_baseline
 from logbook_agent.findings.case import repeats
 from logbook_agent.findings.cases import cases
-from logbook_agent.findings.measured import is_case, represented, unit_of
+from logbook_agent.findings.measured import is_case, unit_of
 from logbook_agent.findings.tables.spec import Repeats
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
@@ -178,10 +178,8 @@ def _measured(
 
 
 def _only(record: Record, reference: str) -> Record:
-    """With the runs that `ID`, `ID/RUN` or `ID:LABEL` names; of a whole sweep the best case with its fresh runs.
-    Raises UsageError when there are none."""
+    """With the runs that `ID`, `ID/RUN` or `ID:LABEL` names. Raises UsageError when there are none."""
     rest = reference[len(entry_of(reference)) :]
-    record = record if rest else represented(record)
     runs = tuple(s for s in record.runs if not rest or rest in (f"/{s.run.run}", f":{s.run.label}"))
     if not runs and rest:
         there = [f"{record.id}/{s.run.run}" for s in record.runs]

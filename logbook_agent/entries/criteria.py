@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from logbook_agent.findings.criteria.predicate import checked_predicate
@@ -19,8 +18,6 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
-
-Step = Callable[[Header], Header]
 
 _URL = re.compile(r"https?://[^\s<>\"]+")
 
@@ -53,61 +50,39 @@ def criteria(header: Header) -> list[dict[str, Any]]:
 
 def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) -> None:
     """Everything that is asked for in one write, or nothing: it is checked before. Raises UsageError."""
-    steps: list[Step] = []
-    if request.of_recipe:
-        steps.append(_add_lacking(request.of_recipe))
-    if request.add is not None:
-        steps.append(_add(request.add))
-    if request.predicate is not None:
-        steps.append(_set_predicate(*request.predicate))
-    if request.judgement is not None:
-        if not steps:
-            _check_number(book.header, request.judgement.number)
-        steps.append(_judge(workspace, book, request.judgement))
-
-    def changed(header: Header) -> Header:
-        for step in steps:
-            header = step(header)
-        return header
-
-    if steps:
-        with changing(workspace, book):
-            book.change_header(changed)
-
-
-def _judge(workspace: Workspace, book: Book, request: JudgeRequest) -> Step:
-    """A signed judgement; there must be evidence."""
-    evidence = _evidence(workspace, book, request)
-    judgement = CriterionJudgement(met=request.met, evidence=evidence, by=clean(request.by), at=workspace.stamp())
-    return lambda header: _replaced(header, request.number, lambda c: dataclasses.replace(c, judgement=judgement))
-
-
-def _add(text: str) -> Step:
-    """A further criterion."""
-    said = clean(text).strip()
-    if not said:
+    if request == CriteriaRequest():
+        return
+    judged, text = request.judgement, clean(request.add or "").strip()
+    if request.add is not None and not text:
         raise UsageError("an empty criterion", cause="--add has no text", hint="logbook criteria --add 'when ...'")
-    return lambda h: dataclasses.replace(h, stop_criteria=(*h.stop_criteria, Criterion(text=said)))
-
-
-def _add_lacking(criteria: Sequence[Criterion]) -> Step:
-    """Further criteria, as far as the logbook has none of the same words."""
+    predicate = _predicate(request.predicate[1]) if request.predicate is not None else None
+    judgement = None
+    if judged is not None:
+        if replace(request, judgement=None) == CriteriaRequest():
+            _check_number(book.header.stop_criteria, judged.number)
+        evidence = _evidence(workspace, book, judged)
+        judgement = CriterionJudgement(met=judged.met, evidence=evidence, by=clean(judged.by), at=workspace.stamp())
 
     def changed(header: Header) -> Header:
         known = {c.text for c in header.stop_criteria}
-        more = [c for c in criteria if c.text not in known]
-        return dataclasses.replace(header, stop_criteria=(*header.stop_criteria, *more))
+        found = [*header.stop_criteria, *(c for c in request.of_recipe if c.text not in known)]
+        found += [Criterion(text=text)] if text else []
+        if request.predicate is not None:
+            at = _check_number(found, request.predicate[0])
+            found[at] = replace(found[at], predicate=predicate)
+        if judged is not None:
+            at = _check_number(found, judged.number)
+            found[at] = replace(found[at], judgement=judgement)
+        return replace(header, stop_criteria=tuple(found))
 
-    return changed
+    with changing(workspace, book):
+        book.change_header(changed)
 
 
-def _set_predicate(number: int | None, text: str) -> Step:
-    """The predicate of a criterion (None: the last) as YAML; an empty text takes it away."""
-    predicate = _predicate(text) if text.strip() else None
-    return lambda header: _replaced(header, number, lambda c: dataclasses.replace(c, predicate=predicate))
-
-
-def _predicate(text: str) -> dict[str, Any]:
+def _predicate(text: str) -> dict[str, Any] | None:
+    """The predicate that YAML states; an empty text takes it away."""
+    if not text.strip():
+        return None
     try:
         data = parse_yaml(text, "--predicate")
     except StoreError as error:
@@ -124,7 +99,7 @@ def _evidence(workspace: Workspace, book: Book, request: JudgeRequest) -> str:
     if not text:
         found = read(workspace, book).header.stop_criteria[request.number - 1 : request.number]
         runs = [run for c in found if c.computed is not None for run in c.computed.evidence]
-        shown = runs[-1].rpartition("/")[0] if runs else "ID"
+        shown = runs[-1].partition("/")[0] if runs else "ID"
         raise UsageError(
             "no evidence",
             cause="a judgement needs evidence: the ID of an entry, or an address",
@@ -148,22 +123,16 @@ def _evidence(workspace: Workspace, book: Book, request: JudgeRequest) -> str:
     )
 
 
-def _check_number(header: Header, number: int) -> None:
-    found = header.stop_criteria
+def _check_number(found: Sequence[Criterion], number: int | None) -> int:
+    """The place of a criterion by its number (None: the last)."""
+    number = len(found) if number is None else number
     if not 1 <= number <= len(found):
         raise UsageError(
             f"no stop criterion {number}",
             cause=f"there are {len(found)}, numbered from 1" if found else "this logbook has none",
             hint="logbook criteria",
         )
-
-
-def _replaced(header: Header, number: int | None, change: Callable[[Criterion], Criterion]) -> Header:
-    """With another criterion in the place of one; None: of the last."""
-    found = header.stop_criteria
-    at = len(found) if number is None else number
-    _check_number(header, at)
-    return dataclasses.replace(header, stop_criteria=(*found[: at - 1], change(found[at - 1]), *found[at:]))
+    return number - 1
 
 
 def _line(number: int, criterion: Criterion) -> dict[str, Any]:

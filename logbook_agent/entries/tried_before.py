@@ -30,10 +30,10 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.tried import Hint
 from logbook_agent.store.workspace import Workspace
 
-# Entries with the same command of which the newest are read, and comparisons of each.
-_READ, _KEEPERS = 10, 3
+# Entries with the same command of which the newest are read.
+_READ = 10
 _LINES = 3
-# Differences that are told.
+# Differences that are named.
 _SHOWN = 5
 
 
@@ -46,8 +46,8 @@ def tried_before(
     own_id: str | None = None,
     measured: bool = False,
 ) -> list[str]:
-    """What came out of the same commands with this declared config before, in at most three lines: failures, verdicts
-    that found no gain, what was marked; with `measured` also what was measured. Entry `own_id` is left out.
+    """What came out of the same commands with this declared config before, in at most three lines: failures, findings
+    of comparisons without a gain, what was marked; with `measured` also what was measured. Entry `own_id` is left out.
 
     Never raises: that something was tried is worth a word, and no more.
     """
@@ -91,7 +91,7 @@ class _Looking:
             mended = mended or bool(runs and not failures)
             said = outcomes_text(outcomes)
             if not said and measured and runs and runs[-1].state == "finished" and not runs[-1].run.predictions:
-                from logbook_agent.findings.reading import headline
+                from logbook_agent.findings.lines import headline
 
                 said = headline(_of_run(record, runs[-1].run), self._book.header) or ""
             if said:
@@ -110,19 +110,26 @@ class _Looking:
         return ended and command_key(run.command) == self._key and not contradicts(run.config, self._config)
 
     def _outcomes(self, record: Record, runs: Sequence[RunStatus], failures: Sequence[Item]) -> Sequence[Item]:
-        """The last outcome of the command in an entry, unless it just ran: how it failed and the verdicts on its runs,
-        else what the entry was marked with."""
-        if found := [*failures, *self._verdicts(record, {s.run.run for s in runs})]:
+        """The last outcome of the command in an entry, unless it just ran: how it failed and what its comparison found
+        of these runs, else what the entry was marked with."""
+        if found := [*failures, *self._without_gain(record, [s.run for s in runs])]:
             return found
         is_of = bool(runs) or self._key in map(command_key, planned_commands(record))
         return [i for i in items_of(record) if is_of and i["kind"] == MARKED]
 
-    def _verdicts(self, record: Record, runs: set[int]) -> list[Item]:
-        """What comparisons say of these runs: those that the entry keeps, and those of other entries with it."""
-        keepers = self._book.tried.found(COMPARED + record.id)[:_KEEPERS] if runs else []
-        kept = [record if hint.id == record.id else readable_record(self._book, hint.id) for hint in keepers]
-        found = [item for one in kept if one is not None for item in self._findings.verdicts(one.entry)]
-        return [item for item in found if item["entry"] == record.id and runs & {*item["runs"]}]
+    def _without_gain(self, record: Record, runs: Sequence[Run]) -> list[Item]:
+        """What the comparison of an entry found of the sides that these runs are of."""
+        if record.entry.comparison is None or (answer := self._findings.answer_of(record.id)) is None:
+            return []
+        from logbook_agent.findings.tried.listed import without_gain
+
+        axis = answer.question.axis
+        of = [(run.part.side, row.config) for run in runs if run.part is not None for row in run.rows]
+        return [
+            item
+            for item in without_gain([answer])
+            if any(side == item["config"][axis] and not contradicts(item["case"], config) for side, config in of)
+        ]
 
     def _where(self, record: Record, runs: Sequence[RunStatus]) -> str:
         """`run 2 (same command; differs in commit (3357f54a5 | 99ab03c1d))`."""

@@ -113,7 +113,6 @@ _FIXED: tuple[tuple[str, Type, Callable[[MeasuredRow], Any]], ...] = (
     ("state", "text", lambda r: r.status.state),
     ("repeat", "int", lambda r: r.run.repeat),
     ("discarded", "bool", lambda r: r.run.discarded),
-    ("confirmation", "bool", lambda r: r.case.confirms is not None),
     ("failed", "text", lambda r: r.row.failed.reason if r.row.failed is not None else None),
     ("failed_message", "text", lambda r: (r.row.failed.message or None) if r.row.failed is not None else None),
     ("command", "text", lambda r: executed(r.run)),

@@ -21,17 +21,19 @@ _SHOWN_CHARACTERS = 600
 
 def logbook_html(data: Mapping[str, Any]) -> str:
     """The data of `logbook status --json` as HTML."""
-    logbook, scope = data["logbook"], data["scope"]
+    logbook = data["logbook"]
     counts = ", ".join(f"{n} {state}" for state, n in data["entries"].items() if state != "total")
     facts = [
-        ("Goal", scope["goal"]),
+        ("Asked", data["asked"]),
+        *(("Settled", _found(line)) for line in data["settled"]),
+        ("Not settled", data["not_settled"]),
+        *(("Open", _found(line)) for line in data["open_questions"]),
+        *(("Next", f"{action['id']}: {action['next']}") for action in data["next_actions"]),
         ("Closed" if data["closed"] else "", (data["closed"] or {}).get("conclusion")),
         ("Summary", data["summary"]),
         ("Entries", f"{data['entries']['total']} ({counts})" if counts else "none"),
         *(("Best", _best(best)) for best in data["best"]),
-        *(("Settled", f"{claim['entry']}: {claim['claim']}") for claim in data["settled"]),
         *(("Criterion", f"{'met' if c['met'] else 'not met'}: {c['text']}") for c in data["criteria"]),
-        *(("Next", f"{action['id']}: {action['next']}") for action in data["next_actions"]),
     ]
     lines = [[e["id"], e["state"], e["title"], e["result"]] for e in reversed(data["last"])]
     head = f"{logbook['title']} ({logbook['topic']}, {logbook['prefix']})"
@@ -64,10 +66,15 @@ def entry_html(data: Mapping[str, Any]) -> str:
     return _block(f"{data['id']}: {data['title']}", _list(facts), _table(head, lines, "rows"))
 
 
+def _found(line: Mapping[str, Any]) -> str:
+    return f"{line['found']} ({line['id']} {line['title']})"
+
+
 def _best(best: Mapping[str, Any]) -> str:
     where = best.get("entry") or ", ".join(best.get("entries", ()))
     value = format_value(best["value"], decimals=known(best["metric"]).decimals)
-    return " ".join(filter(None, [best["metric"], value, best["unit"], f"in {where}", best["label"], best["config"]]))
+    words = [best["metric"], value, best.get("unit"), f"in {where}", best.get("label"), best.get("config")]
+    return " ".join(filter(None, words))
 
 
 def _measured(name: str, found: Mapping[str, Any] | None) -> str | None:

@@ -26,7 +26,6 @@ def row_data(row: MeasuredRow) -> dict[str, Any]:
         "state": row.status.state,
         "repeat": run.repeat,
         "discarded": run.discarded,
-        "confirmation": row.case.confirms is not None,
         "failed": encode(measured.failed) if measured.failed is not None else None,
         "config": encode(measured.config),
         "metrics": {

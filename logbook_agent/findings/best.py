@@ -1,176 +1,254 @@
-"""The best case of the thread by a metric: over all its runs that count, in whatever entries they were made.
+"""The best case of each problem by a metric, over all its runs that count, in whatever entries they were made.
 
-A case is ranked by the median of its runs. One lucky run of a case that was measured again does not make it the best.
+A problem is what is computed: the config keys that the header names (matrix, baseline), else all config; without the
+keys in which the sides of a comparison differ. Cases of two problems are never ranked against each other. A case that
+lost a comparison, was found equal to its base, or was marked as a negative result is not the best.
 """
 
 from __future__ import annotations
 
-import bisect
-import heapq
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.measured import baseline_cases, unit_of
 from logbook_agent.findings.thread import Summary, Thread
-from logbook_agent.model.header import Baseline, Metric
-from logbook_agent.model.stats import median
-from logbook_agent.model.stats.summary import middle_of
+from logbook_agent.findings.tried.keys import MARKED
+from logbook_agent.model.header import Metric
+from logbook_agent.model.stats.summary import median_low
 from logbook_agent.model.units import common
+from logbook_agent.model.values import Scalar, canonical
 
-# One case: `value` (the median of its runs), `low`, `high`, `runs`, `unit`; `entries` it was measured in, of which
-# `entry` is the first, there in `run`; `label` where all its runs
-# have the same, `config` (as far as it is kept), `config_left_out`, and `apart`, what
-# else tells it from the other cases of that entry; `fresh`: all of its runs were made because it came out best of a
-# sweep, where its value was `in_sweep`; `of`: the places of the baseline's cases that it is of;
-# `is_baseline`: runs of the baseline measured it.
-CaseBest: TypeAlias = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricBest:
-    """The best by one metric: of each of the baseline's cases, where it was measured, by its place; and `other`, the
-    best of all where that is of none of these. `among` so many cases, of which so many are `unranked`: cases of sweeps
-    that confirmed their best one, and were not run again themselves."""
-
-    metric: Metric
-    of_baseline: dict[int, CaseBest]
-    other: CaseBest | None
-    among: int
-    unranked: int
-
-
-def bests(thread: Thread) -> list[MetricBest]:
-    """The best by each primary metric whose direction is known, as far as it was measured."""
-    found = []
-    for metric in (m for m in thread.header.metrics if m.primary):
-        if cases := _ranked(thread, metric):
-            places = range(len(baseline_cases(thread.header)))
-            tops = {place: next((case for case in cases if place in case["of"]), None) for place in places}
-            left = sum(s["measured"].get(metric.name, {}).get("unranked", 0) for s in thread.counted)
-            found.append(
-                MetricBest(
-                    metric=metric,
-                    of_baseline={place: top for place, top in tops.items() if top is not None},
-                    other=None if cases[0]["of"] else cases[0],
-                    among=len(cases) + left,
-                    unranked=left,
-                )
-            )
-    return found
-
-
-def _ranked(thread: Thread, metric: Metric) -> list[CaseBest]:
-    """Every case by a metric whose direction is known, the best first, the first measured of equal ones."""
-    found: dict[str, list[tuple[Summary, dict[str, Any]]]] = {}
-    for summary, case in _tried(thread, metric):
-        found.setdefault(case["key"], []).append((summary, case))
-    baseline = thread.header.baseline
-    cases = [_case(own, baseline) for own in found.values()]
-    return sorted(cases, key=lambda case: case["value"], reverse=metric.direction == "max")
-
-
-def _tried(thread: Thread, metric: Metric) -> list[tuple[Summary, dict[str, Any]]]:
-    """Every case of every entry by a metric whose direction is known. Of values in several units there are those in the
-    metric's unit, and none where it has no unit."""
-    if metric.direction is None:
-        return []
-    measured = [(s, s["measured"].get(metric.name, {})) for s in thread.counted]
-    tried = [(summary, case) for summary, m in measured for case in m.get("trials", ())]
-    units = {case["unit"] for _, case in tried} | {unit for _, m in measured for unit in m.get("units", ())}
-    kept = common(units, unit_of(metric))
-    return [(summary, case) for summary, case in tried if case["unit"] in kept]
+# What an entry measured of a case, with the entry.
+Tried: TypeAlias = tuple[Summary, Mapping[str, Any]]
+# So many are shown where there is room for few.
+SHOWN = 12
+_AGAINST = {
+    Outcome.BETTER: "better than the baseline",
+    Outcome.WORSE: "worse than the baseline",
+    Outcome.NO_DIFFERENCE: "no difference from the baseline",
+    Outcome.OPEN: "open against the baseline",
+}
+_ELSEWHERE = "not the baseline's problem"
+_TURNED = {Outcome.BETTER: Outcome.WORSE, Outcome.WORSE: Outcome.BETTER}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BestStep:
-    """The best case of an entry (`own`), and of all entries up to it (`so_far`), where a case that was measured several
-    times counts with all its runs. `so_far` has `value`, `low`, `high`, `runs`, `entry`, `label` and `config` only."""
+class Best:
+    """The best case of a problem by a metric: `value` is its median run, a number that was measured, between `low` and
+    `high`. `problem` holds the keys in which problems differ, `flags` those in which the `cases` of this one do;
+    `apart` tells the case from others beyond config. `against` says what comparisons found of it and the baseline."""
 
-    own: CaseBest
-    so_far: CaseBest
-
-
-def course(thread: Thread, metric: Metric) -> list[BestStep]:
-    """How the best came about, entry by entry that measured a metric; the last one is what `bests` says."""
-    baseline, sign = thread.header.baseline, -1 if metric.direction == "max" else 1
-    by_entry: dict[str, list[tuple[Summary, dict[str, Any]]]] = {}
-    for summary, case in _tried(thread, metric):
-        by_entry.setdefault(summary["id"], []).append((summary, case))
-    found: dict[str, _Grown] = {}
-    # The cases from the best to the worst, of equal ones the first; one whose value has changed is in it anew.
-    order: list[tuple[float, int, str]] = []
-    steps = []
-    for tried in by_entry.values():
-        for summary, case in tried:
-            found.setdefault(case["key"], _Grown(place=len(found))).add(summary, case)
-        for key in {case["key"] for _, case in tried}:
-            heapq.heappush(order, (sign * middle_of(found[key].values), found[key].place, key))
-        own = min(tried, key=lambda one: sign * median(one[1]["values"]))
-        while sign * middle_of(found[order[0][2]].values) != order[0][0]:
-            heapq.heappop(order)
-        steps.append(BestStep(own=_case([own], baseline), so_far=found[order[0][2]].case()))
-    return steps
+    metric: str
+    direction: str
+    unit: str | None
+    value: float
+    low: float
+    high: float
+    runs: int
+    entries: tuple[str, ...]
+    run: int
+    label: str | None
+    config: dict[str, str]
+    config_left_out: int
+    apart: dict[str, str]
+    problem: dict[str, str]
+    flags: dict[str, str]
+    cases: int
+    is_baseline: bool
+    against: str
 
 
-@dataclass(slots=True)
-class _Grown:
-    """A case with all values measured so far, sorted. `place`: its rank in the order of first measurements."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The best case of an entry, and of all entries up to it."""
 
-    place: int
-    values: list[float] = field(default_factory=list)
-    entry: str = ""
-    told: dict[str, Any] | None = None
-    labels: set[str | None] = field(default_factory=set)
-
-    def add(self, summary: Summary, case: dict[str, Any]) -> None:
-        self.entry = self.entry or summary["id"]
-        for value in case["values"]:
-            bisect.insort(self.values, value)
-        if self.told is None or (case["config"] and not self.told["config"]):
-            self.told, self.labels = case, set()
-        if case["config"] or not self.told["config"]:
-            self.labels.add(case["label"])
-
-    def case(self) -> CaseBest:
-        """The keys of `_case` that `BestStep.so_far` has."""
-        told = self.told or {"label": None, "config": {}}
-        return {
-            "value": middle_of(self.values),
-            "low": self.values[0],
-            "high": self.values[-1],
-            "runs": len(self.values),
-            "entry": self.entry,
-            "label": told["label"] if len(self.labels) == 1 else None,
-            "config": told["config"],
-        }
+    own: Best
+    so_far: Best
 
 
-def _case(own: Sequence[tuple[Summary, dict[str, Any]]], baseline: Baseline | None) -> CaseBest:
-    values = [value for _, case in own for value in case["values"]]
-    told = next((case for _, case in own if case["config"]), own[0][1])
-    summary, first = own[0]
-    labels = {case["label"] for _, case in own if case["config"]} or {case["label"] for _, case in own}
-    return {
-        "value": median(values),
-        "low": min(values),
-        "high": max(values),
-        "runs": len(values),
-        "unit": next((case["unit"] for _, case in own if case["unit"] is not None), None),
-        "entries": [s["id"] for s, _ in own],
-        "entry": summary["id"],
-        "run": first["run"],
-        "label": told["label"] if len(labels) == 1 else None,
-        "config": told["config"],
-        "config_left_out": told["config_left_out"],
-        "apart": told["apart"],
-        "in_sweep": first["in_sweep"] if len(own) == 1 else None,
-        "fresh": all(case["fresh"] for _, case in own),
-        "of": first["of"],
-        "is_baseline": baseline is not None and any(_is_of(baseline, s["id"], case["runs"]) for s, case in own),
-    }
+def bests(thread: Thread, answers: Sequence[Answer]) -> list[Best]:
+    """The best of each problem by each primary metric with a direction: that of the baseline first, then the problem
+    that was measured last."""
+    metrics = [m for m in thread.header.metrics if m.primary and m.direction is not None]
+    return [best for metric in metrics for best in _Ranking(thread, answers, metric).bests()]
 
 
-def _is_of(baseline: Baseline, entry_id: str, runs: Collection[int]) -> bool:
-    """Whether runs of an entry are those of the baseline. Where it does not say which, all of its entry are."""
-    return baseline.entry == entry_id and (not baseline.runs or not {*baseline.runs}.isdisjoint(runs))
+def course(thread: Thread, answers: Sequence[Answer], metric: Metric) -> list[Step]:
+    """How the best of the problem that most entries measured came about."""
+    return _Ranking(thread, answers, metric).course()
+
+
+class _Problem(NamedTuple):
+    """The cases of a problem, by key, and the config in which they differ."""
+
+    keys: Sequence[str]
+    flags: Sequence[str]
+
+
+class _Ranking:
+    """The cases of a thread by one metric. A key names a case, as in `findings.case`."""
+
+    def __init__(self, thread: Thread, answers: Sequence[Answer], metric: Metric) -> None:
+        self._thread, self._metric = thread, metric
+        self._places = {entry: place for place, entry in enumerate(thread.by_id)}
+        self._compared = [
+            (self._of_side(a, a.question.base, f), self._of_side(a, f.side, f), a, f)
+            for a in answers
+            for f in a.findings
+            if f.metric == metric.name
+        ]
+        self._cases = self._counted()
+        # Of many cases of an entry only the first ones say what they are.
+        self._told = {k: next((c for _, c in of if c["config"]), of[0][1]) for k, of in self._cases.items()}
+        self._axes = {a.question.axis for a in answers}
+        for base, side, *_ in self._compared:
+            self._axes |= {name for a in base.values() for b in side.values() for name in _differing((a, b))}
+        names = {name for key in self._told for name in self._config(key)} - self._axes
+        self._names = [name for name in thread.header.case_keys if name in names] or sorted(names)
+        problems: dict[tuple[object, ...], list[str]] = {}
+        for key, told in self._told.items():
+            named = tuple((n, canonical(told["config"][n])) for n in self._names if n in told["config"])
+            problems.setdefault((key,) if told["config_left_out"] else named, []).append(key)
+        self._problems = [_Problem(keys, _differing(self._config(k) for k in keys)) for keys in problems.values()]
+        between = _differing(self._config(problem.keys[0]) for problem in self._problems)
+        self._between = [name for name in between if name in self._names]
+
+    def bests(self) -> list[Best]:
+        lost, found = self._lost(), []
+        for problem in self._problems:
+            if standing := [key for key in problem.keys if key not in lost]:
+                found.append(self._best(max(standing, key=self._rank), problem))
+        return sorted(found, key=lambda best: (best.against == _ELSEWHERE, -self._places[best.entries[-1]]))
+
+    def course(self) -> list[Step]:
+        if not self._problems:
+            return []
+        problem = max(self._problems, key=lambda one: len({s["id"] for key in one.keys for s, _ in self._cases[key]}))
+        of: dict[str, dict[str, Tried]] = {}
+        for key in problem.keys:
+            for summary, case in self._cases[key]:
+                of.setdefault(summary["id"], {})[key] = summary, case
+        lost, known, steps, top = self._lost(), dict[str, None](), list[Step](), ""
+        for entry in sorted(of, key=self._places.__getitem__):
+            known.update(dict.fromkeys(of[entry]))
+            is_lost = not top or lost.get(top, math.inf) <= self._places[entry]
+            pool = known if is_lost else [top, *of[entry]]
+            standing = [key for key in pool if lost.get(key, math.inf) > self._places[entry]]
+            top = max(standing or pool, key=self._rank)
+            own = max(of[entry], key=lambda key: self._rank(key, [of[entry][key]]))
+            steps.append(Step(own=self._best(own, problem, [of[entry][own]]), so_far=self._best(top, problem)))
+        return steps
+
+    # -- cases -----------------------------------------------------------------------------------------
+
+    def _trials(self, entry: str) -> Sequence[Mapping[str, Any]]:
+        measured = self._thread.by_id[entry]["measured"] if entry in self._thread.by_id else {}
+        found: Sequence[Mapping[str, Any]] = measured.get(self._metric.name, {}).get("trials", ())
+        return found
+
+    def _of_side(self, answer: Answer, side: str, finding: Finding) -> dict[str, dict[str, str]]:
+        """The cases that a side of a comparison measured, by key, with their config."""
+        found = (trial for entry in answer.entries for trial in self._trials(entry) if trial["side"] == side)
+        return {t["key"]: t["config"] for t in found if _is_of({"case": t["case"], **t["config"]}, finding.case)}
+
+    def _counted(self) -> dict[str, list[Tried]]:
+        """What counts of each case. Of an entry that is a negative result, that is the base of its comparison."""
+        found: dict[str, list[Tried]] = {}
+        discarded: set[str] = set()
+        for summary in self._thread.counted:
+            base = (summary["comparison"] or {}).get("question", {}).get("base")
+            is_negative = any(item["kind"] == MARKED for item in summary["tried"])
+            for case in self._trials(summary["id"]):
+                if not is_negative or (case["side"] is not None and case["side"] == base):
+                    found.setdefault(case["key"], []).append((summary, case))
+                elif case["side"] is not None:
+                    discarded.add(case["key"])
+        kept = common({case["unit"] for of in found.values() for _, case in of}, unit_of(self._metric))
+        on_scale = {k: [(s, case) for s, case in of if case["unit"] in kept] for k, of in found.items()}
+        return {k: of for k, of in on_scale.items() if of and k not in discarded}
+
+    def _lost(self) -> dict[str, int]:
+        """The cases that a comparison does not leave as the best, with the place of its entry."""
+        lost: dict[str, int] = {}
+        for base, side, answer, finding in self._compared:
+            losers = base.keys() - side.keys() if finding.outcome is Outcome.BETTER else side.keys() - base.keys()
+            for key in losers if finding.is_settled else ():
+                lost.setdefault(key, self._places.get(answer.entry, 0))
+        return lost
+
+    def _rank(self, key: str, tried: Sequence[Tried] = ()) -> float:
+        value = median_low([v for _, case in tried or self._cases[key] for v in case["values"]])
+        return -value if self._metric.direction == "min" else value
+
+    # -- what is said of one ---------------------------------------------------------------------------
+
+    def _config(self, key: str) -> Mapping[str, str]:
+        config: Mapping[str, str] = self._told[key]["config"]
+        return config
+
+    def _best(self, key: str, problem: _Problem, tried: Sequence[Tried] = ()) -> Best:
+        """A case among those of its problem, with all its runs, or those of `tried`."""
+        own, told = tried or self._cases[key], self._told[key]
+        values = [value for _, case in own for value in case["values"]]
+        labels = {case["label"] for _, case in own}
+        return Best(
+            metric=self._metric.name,
+            direction=str(self._metric.direction),
+            unit=next((case["unit"] for _, case in own if case["unit"] is not None), None),
+            value=median_low(values),
+            low=min(values),
+            high=max(values),
+            runs=len(values),
+            entries=tuple(dict.fromkeys(summary["id"] for summary, _ in own)),
+            run=own[0][1]["runs"][0],
+            label=labels.pop() if len(labels) == 1 else None,
+            config=dict(told["config"]),
+            config_left_out=told["config_left_out"],
+            apart=dict(told["apart"]),
+            problem={name: told["config"][name] for name in self._between if name in told["config"]},
+            flags={name: told["config"].get(name, "—") for name in problem.flags},
+            cases=len(problem.keys),
+            is_baseline=self._is_baseline(key),
+            against=self._against(key),
+        )
+
+    def _is_baseline(self, key: str) -> bool:
+        """Whether runs of the baseline measured a case. Where it does not say which, all of its entry did."""
+        baseline = self._thread.header.baseline
+        return baseline is not None and any(
+            summary["id"] == baseline.entry and (not baseline.runs or {*baseline.runs} & {*case["runs"]})
+            for summary, case in self._cases[key]
+        )
+
+    def _against(self, key: str) -> str:
+        header = self._thread.header
+        if header.baseline is None or self._is_baseline(key):
+            return ""
+        config, places = self._config(key), [place for place in baseline_cases(header) if place]
+
+        def is_other(case: str, of: Mapping[str, str]) -> bool:
+            """Whether a case is the baseline, which the best is not."""
+            named = any(_is_of(of, place) and not _is_of(config, place) for place in places)
+            return named or (case in self._cases and self._is_baseline(case))
+
+        for base, side, answer, f in reversed(self._compared):
+            for mine, theirs, outcome in ((side, base, f.outcome), (base, side, _TURNED.get(f.outcome, f.outcome))):
+                if key in mine and any(is_other(case, of) for case, of in theirs.items()):
+                    return f"{_AGAINST[outcome]} ({answer.entry})"
+        sizes = [{k: v for k, v in place.items() if k not in self._axes} for place in places]
+        is_same = not places or any(_is_of(config, size) for size in sizes)
+        return "not compared with the baseline" if is_same else _ELSEWHERE
+
+
+def _is_of(config: Mapping[str, Scalar], case: Mapping[str, Scalar]) -> bool:
+    return all(k in config and canonical(config[k]) == canonical(v) for k, v in case.items())
+
+
+def _differing(configs: Iterable[Mapping[str, str]]) -> list[str]:
+    """The keys in which configs differ."""
+    found = list(configs)
+    names = dict.fromkeys(name for config in found for name in config)
+    return [name for name in names if len({canonical(config.get(name)) for config in found}) > 1]

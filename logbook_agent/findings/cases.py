@@ -28,9 +28,6 @@ def cases(*records: Record) -> list[Case]:
 
     runs = [(record.id, status.state, status.run) for record in records for status in record.runs]
     names = code_names([run.code for *_, run in runs])
-    confirming = {
-        (r.id, run): r.entry.recipe.metric or "" for r in records if r.entry.recipe for run in r.confirmations
-    }
     return [
         Case(
             entry=entry,
@@ -49,7 +46,7 @@ def cases(*records: Record) -> list[Case]:
             busy=is_busy(contention_of(run)),
             contended=run.contention is not None and bool(run.contention.accelerator),
             code=run.code.identity if run.code is not None else None,
-            confirms=confirming.get((entry, run.run)),
+            part=run.part,
         )
         for (entry, state, run), name in zip(runs, names, strict=True)
         for row in run.rows

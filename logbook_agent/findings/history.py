@@ -44,22 +44,13 @@ def histories(record: Record, header: Header) -> dict[str, dict[str, Any]]:
 
 
 def of_thread(thread: Thread, metric: Metric) -> tuple[History, str | None]:
-    """What each entry that counts and is settled measured of a metric, in order, with the unit: its best case where the
-    direction says what is better, else the median of its runs. An entry whose runs all failed is a gap; one without
-    runs has no place."""
-    entries = [s for s in thread.counted if s["settled"] and s["runs"]]
-    told = [_of_entry(s, metric) for s in entries]
-    kept = common({unit for one in told if one is not None for unit in [one[1]]}, unit_of(metric))
-    points = [one[0] if one is not None and one[1] in kept else None for one in told]
-    unit = next((one[1] for one in told if one is not None and one[1] in kept and one[1] is not None), None)
+    """The median over the runs of each entry that counts and is settled, in order, with the unit. An entry whose runs
+    all failed is a gap; one without runs has no place."""
+    told = [s["history"].get(metric.name) for s in thread.counted if s["settled"] and s["runs"]]
+    kept = common({one["unit"] for one in told if one is not None}, unit_of(metric))
+    points = []
+    for one in told:
+        values = [v for v in one["values"] if v is not None] if one is not None and one["unit"] in kept else []
+        points.append(median(values) if values else None)
+    unit = next((one["unit"] for one in told if one is not None and one["unit"] in kept and one["unit"]), None)
     return (points[-POINTS:] if any(p is not None for p in points) else ()), unit
-
-
-def _of_entry(summary: Any, metric: Metric) -> tuple[float, str | None] | None:
-    """The value of an entry and its unit; None where no run of it measured the metric and finished."""
-    measured = summary["measured"].get(metric.name, {})
-    if (best := measured.get("best")) is not None:
-        return best["value"], best["unit"]
-    own = summary["history"].get(metric.name)
-    values = [v for v in own["values"] if v is not None] if own is not None else []
-    return (median(values), own["unit"]) if own is not None and values else None

@@ -1,15 +1,13 @@
-"""The best measured case of an entry, among all its cases and among those of the baseline. Plain data: it is indexed.
+"""What an entry measured of each primary metric, case by case. Plain data: it is indexed.
 
-What one case is, `findings.case` says. The repeats of a case count as their median, so that many tries of one case do
-not look better than one. Only runs that finished are ranked. The best case of a sweep is the one that was run again
-because it came out best, and its value that of these fresh runs: the highest of many noisy numbers is too high.
+What one case is, `findings.case` says. A run has one value of a case: of several rows of it the median one.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from logbook_agent.findings.cases import cases as cases_of
@@ -19,23 +17,22 @@ from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs
 from logbook_agent.model.run import Row, Run, Scalar
 from logbook_agent.model.stats import median
+from logbook_agent.model.stats.summary import median_low
 from logbook_agent.model.units import common, known
-from logbook_agent.model.values import canonical, row_key, spelt
+from logbook_agent.model.values import canonical, spelt
 
 if TYPE_CHECKING:
     from logbook_agent.findings.tables.spec import Case
 
-# One case: value, lowest and highest of its runs, unit, runs, run (the first), label, config (as far as it is kept),
-# how many keys of it are not, what tells it apart beyond them (`apart`), and where all this is of fresh runs its value
-# in the sweep that it was the best of (`in_sweep`, else None).
-Best: TypeAlias = dict[str, Any]
-# One case as `findings.best` takes it up: its key, the values of its runs, which these are, and the same as of `Best`.
-Tried: TypeAlias = dict[str, Any]
+# One case, as `findings.best` takes it up: its `key`, `unit`, the `values` of its `runs` (numbers), its `side` and
+# `case` in the comparison of the entry, `label`, `config` as far as it is kept, `config_left_out` (how many keys are
+# not), and `apart`, what else tells it from the other cases of the entry.
+Trial: TypeAlias = dict[str, Any]
 
-CONFIG_CHARS = 600
+CONFIG_CHARS = 1200
 _APART_CHARS = 300
 # So many cases of an entry say what they are; of the others there are the numbers.
-_DESCRIBED = 64
+_DESCRIBED = 128
 
 
 def baseline_cases(header: Header) -> tuple[dict[str, Scalar], ...]:
@@ -66,11 +63,8 @@ def value_in(row: Row, metric: Metric) -> tuple[float, str | None] | None:
 
 
 def measured(record: Record, header: Header) -> dict[str, Any]:
-    """By primary metric: `low`, `high`, `unit` and number of `cases`; and where a direction says what is better,
-    `best` of all cases (with `of_baseline`: whether it is of the baseline's) and `against`, the best of the
-    rows of each of the baseline's cases, None where there is none; `trials`, all cases for `findings.best`, and how
-    many of a sweep are none (`unranked`). Where no run that measured a metric finished, there are the first four
-    alone, and `states`; where its values have no common scale, their `units` alone.
+    """By primary metric: `low`, `high`, `unit`, number of `cases`, and these as `trials`. Where no run that measured a
+    metric finished, there are `states` in place of trials; where its values have no common scale, `units` alone.
     """
     primary = [m for m in header.metrics if m.primary]
     if record.state == VOID or not any(
@@ -82,7 +76,6 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
 
     cases = counting(cases_of(record))
     keys = keys_of(cases)
-    against = baseline_cases(header)
     found = {}
     for metric in primary:
         taken = [
@@ -93,7 +86,7 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
         # Values in several units have no common scale.
         kept = common({t.unit for t in taken}, unit_of(metric))
         if on_scale := [t for t in taken if t.unit in kept]:
-            found[metric.name] = _measured(on_scale, metric, against)
+            found[metric.name] = _measured(on_scale)
         elif taken:
             found[metric.name] = {"units": sorted({t.unit for t in taken if t.unit is not None})}
     return found
@@ -109,99 +102,52 @@ class _Taken:
     unit: str | None
 
 
-def _measured(taken: Sequence[_Taken], metric: Metric, places: Sequence[Mapping[str, Scalar]]) -> dict[str, Any]:
+def _measured(taken: Sequence[_Taken]) -> dict[str, Any]:
     finished = [t for t in taken if t.case.state == "finished"]
-    # What was measured again because it came out best says nothing of how the others lie.
-    planned = [t for t in finished or taken if not _is_fresh(t.case, metric)] or finished or taken
-    values = [t.value for t in planned]
+    shown = finished or taken
+    values = [t.value for t in shown]
     unit = next((t.unit for t in taken if t.unit is not None), None)
-    span = {"low": min(values), "high": max(values), "unit": unit, "cases": len({t.key for t in finished or taken})}
+    span = {"low": min(values), "high": max(values), "unit": unit, "cases": len({t.key for t in shown})}
     if not finished:
         return {**span, "states": list(dict.fromkeys(str(t.case.state) for t in taken))}
-    if metric.direction is None:
-        return span
-    tried, unranked = _tried(finished, metric, unit, places)
-    against = [next((case for case in tried if at in case["of"]), None) for at in range(len(places))]
-    for one in tried[_DESCRIBED:]:
-        one |= {"label": None, "config": {}, "config_left_out": 0, "apart": {}}
-    return {
-        **span,
-        "best": {**_best(tried[0]), "of_baseline": bool(tried[0]["of"])},
-        "against": [_best(case) if case is not None else None for case in against],
-        "trials": tried,
-        "unranked": unranked,
-    }
+    return {**span, "trials": _trials(finished, unit)}
 
 
-def _is_fresh(case: Case, metric: Metric) -> bool:
-    """Whether a row is of a run that was made because its case came out best of a sweep by this metric."""
-    return case.confirms in ("", metric.name)
-
-
-def _tried(
-    finished: Sequence[_Taken], metric: Metric, unit: str | None, places: Sequence[Mapping[str, Scalar]]
-) -> tuple[list[Tried], int]:
-    """Every case with the value of each of its runs, the best first. Of a sweep that confirmed its best case only the
-    fresh runs speak: any other number may be luck; and how many cases that leaves out."""
+def _trials(finished: Sequence[_Taken], unit: str | None) -> list[Trial]:
+    """Every case with the value of each of its runs."""
     from logbook_agent.findings.case import repeats
 
-    of: dict[str, list[_Taken]] = {}
+    of: dict[str, dict[int, list[_Taken]]] = {}
     for one in finished:
-        of.setdefault(one.key, []).append(one)
-    fresh = {key: [t for t in own if _is_fresh(t.case, metric)] for key, own in of.items()}
-    told = {key: own for key, own in fresh.items() if own} or of
-    apart = {id(case): r.apart for r in repeats([own[0].case for own in told.values()]) for case in r.cases}
-    found: list[Tried] = []
-    for key, own in told.items():
-        planned = [t.value for t in of[key] if t.case.confirms is None]
-        first = own[0].case
-        config, more = _bounded(first.row.config, CONFIG_CHARS), _bounded(apart[id(first)], _APART_CHARS)
-        labels = {t.case.label for t in own}
+        of.setdefault(one.key, {}).setdefault(one.case.run, []).append(one)
+    firsts = [next(iter(runs.values()))[0].case for runs in of.values()]
+    apart = {id(case): r.apart for r in repeats(firsts[:_DESCRIBED]) for case in r.cases}
+    found: list[Trial] = []
+    for (key, runs), first in zip(of.items(), firsts, strict=True):
+        is_described = len(found) < _DESCRIBED
+        config = _bounded(first.row.config, CONFIG_CHARS) if is_described else {}
+        more = _bounded(apart[id(first)], _APART_CHARS) if is_described else {}
+        labels = {taken.case.label for own in runs.values() for taken in own}
         found.append(
             {
                 "key": key,
                 "unit": unit,
-                "values": [t.value for t in own],
-                "run": first.run,
-                "runs": sorted({t.case.run for t in own}),
-                "fresh": bool(fresh[key]),
-                "of": [at for at, place in enumerate(places) if is_case(first.row.config, place)],
-                "label": first.label if len(labels) == 1 else None,
+                "values": [median_low([t.value for t in own]) for own in runs.values()],
+                "runs": list(runs),
+                "side": first.part.side if first.part is not None else None,
+                "case": first.part.case if first.part is not None else "",
+                "label": first.label if is_described and len(labels) == 1 else None,
                 "config": config,
                 "config_left_out": len(first.row.config) - len(config),
                 "apart": more,
-                "apart_left_out": len(apart[id(first)]) - len(more),
-                "in_sweep": median(planned) if fresh[key] and planned else None,
             }
         )
-    found.sort(key=lambda case: median(case["values"]), reverse=metric.direction == "max")
-    return found, len(of) - len(told)
-
-
-def _best(case: Tried) -> Best:
-    return {
-        "value": median(case["values"]),
-        "low": min(case["values"]),
-        "high": max(case["values"]),
-        # Rows of one run are one process: no evidence about the noise between runs.
-        "runs": len(case["runs"]),
-        **{name: case[name] for name in ("unit", "run", "label", "config", "apart", "in_sweep")},
-        "config_left_out": case["config_left_out"] + case["apart_left_out"],
-    }
-
-
-def represented(record: Record) -> Record:
-    """The record with the fresh runs alone of a case that has some: they say how good it really is."""
-    confirming = record.confirmations
-    good = [s.run for s in record.runs if s.state == "finished" and all(row.failed is None for row in s.run.rows)]
-    fresh = {row_key(run.config) for run in good if run.run in confirming and run.rows}
-    kept = tuple(s for s in record.runs if s.run.run in confirming or row_key(s.run.config) not in fresh)
-    return replace(record, runs=kept)
+    return found
 
 
 def counted_rows(record: Record) -> list[Row]:
-    """The rows that an entry is said to have, without those of warm-ups. Of a sweep: no confirmation, and of runs that
-    were made again, because they were cut off or failed, the last one."""
+    """The rows that an entry is said to have, without those of warm-ups. Of runs of a sweep that were made again,
+    because they were cut off or failed, the last one."""
     return [row for run in _counted(record) for row in run.rows]
 
 
@@ -209,7 +155,7 @@ def _counted(record: Record) -> list[Run]:
     runs = [s.run for s in record.runs if s.counts]
     if record.entry.recipe is None:
         return runs
-    left_out = record.confirmations | mended(runs)
+    left_out = mended(runs)
     return [run for run in runs if is_made(run) and run.run not in left_out]
 
 

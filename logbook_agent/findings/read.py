@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.thread import Mentions, Standing, Summary, Thread, said_by, standings
-from logbook_agent.findings.trust import Compared
+from logbook_agent.findings.trust import Compared, trust_of
 from logbook_agent.model.entry import Entry, id_number, is_withdrawn, parse_id, settled
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Criterion, Header
@@ -21,14 +21,19 @@ from logbook_agent.model.record import only_predicts
 from logbook_agent.store.book import Book, Contents, Summaries
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import marked
+from logbook_agent.text.markdown import escape
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answers import Answer
     from logbook_agent.findings.comparison.pairs import Tried
     from logbook_agent.findings.contrasts.contrast import Contrasted
-    from logbook_agent.findings.criteria.evaluate import Facts
+    from logbook_agent.findings.criteria.facts import Facts
     from logbook_agent.findings.predictions.thread import ThreadPredictions
     from logbook_agent.model.record import Record
+
+
+# Of one comparison, in lists of negative results.
+_SHOWN_NEGATIVES = 3
 
 
 def read(workspace: Workspace, book: Book, *, written: Collection[str] = ()) -> Findings:
@@ -75,16 +80,19 @@ class Findings:
 
     def _facts(self) -> Facts:
         from logbook_agent.findings.cases import cases
-        from logbook_agent.findings.criteria.evaluate import Facts
+        from logbook_agent.findings.commands import go_on
+        from logbook_agent.findings.criteria.facts import Facts, Rows
 
         # That something was predicted is no run of an experiment, and takes no time on a device.
         runs = [s for record in self.contents.records for s in record.runs if not only_predicts(record.entry, s.run)]
         return Facts(
-            cases=cases(*(r for r in self.counting if settled(r.state))),
+            rows=Rows(cases(*(r for r in self.counting if settled(r.state)))),
             metrics=self.book.header.metrics,
             now=self._now(),
             runs=sum(status.counts for status in runs),
             hours=sum(status.run.duration_s or 0.0 for status in runs) / 3600,
+            answers=self.answers,
+            go_on=lambda answer: go_on(self.book, answer),
         )
 
     @cached_property
@@ -107,16 +115,28 @@ class Findings:
 
     def _with_answer(self, summary: dict[str, Any]) -> Summary:
         """A summary whose result and confidence are those of the entry's comparison."""
-        from logbook_agent.findings.comparison.words import headline
+        from logbook_agent.findings.comparison.words import line_data
 
         answer = self.answer_of(summary["id"])
         if answer is None or not answer.findings:
             return summary
-        found = {**summary, "result": headline(answer, summary["id"])}
+        found = {**self._with_negatives(summary), **line_data(answer, summary["id"])}
         if summary["confidence_stated"]:
-            return found
+            compared = Compared(confidence=answer.confidence, reasons=answer.reasons)
+            trust = trust_of(self.entry(summary["id"]), summary["runs"], compared)
+            return {**found, "confidence_text": trust.text if trust is not None else None}
         text = f"{answer.confidence} (computed: {'; '.join(answer.reasons)})"
         return {**found, "confidence": answer.confidence, "confidence_text": text}
+
+    def _with_negatives(self, summary: dict[str, Any]) -> dict[str, Any]:
+        """A summary with the negative results of the entry's comparison; they stand with the latest of its entries."""
+        from logbook_agent.findings.comparison.words import negatives
+
+        answer = self.answer_of(summary["id"])
+        found = negatives(answer) if answer is not None and answer.entry == summary["id"] else []
+        more = [f"and {len(found) - _SHOWN_NEGATIVES} more"] if len(found) > _SHOWN_NEGATIVES else []
+        shown = [summary["negative"], *map(escape, found[:_SHOWN_NEGATIVES]), *more]
+        return {**summary, "negative": "; ".join(filter(None, shown)) or None}
 
     @property
     def unreadable(self) -> list[str]:
@@ -168,8 +188,11 @@ class Findings:
             return ()
         # Statistics are loaded for those that need them.
         from logbook_agent.findings.comparison.answers import answers
+        from logbook_agent.findings.where import placed
 
-        return answers(pairs, self.book.header.metrics, self.book.said.remember)
+        header = self.book.header
+        found = answers(pairs, header.metrics, self.book.said.remember)
+        return placed(found, [*self.tried_pairs, *pairs], header.case_keys)
 
     @cached_property
     def tried(self) -> list[dict[str, Any]]:
@@ -251,8 +274,12 @@ class Findings:
 
     @cached_property
     def listed(self) -> Thread:
-        """The decisions and negative results of the thread, from the files of the entries alone."""
-        return Thread(self.book.header, list(map(said_by, self._mentions.entries())))
+        """The decisions and negative results of the thread. Only comparisons need more than the files of entries."""
+        said = [(entry, said_by(entry)) for entry in self._mentions.entries()]
+        return Thread(
+            self.book.header,
+            [self._with_negatives(one) if entry.comparison is not None else one for entry, one in said],
+        )
 
     # -- one entry -------------------------------------------------------------------------------
 
@@ -287,12 +314,16 @@ class Findings:
             return []  # its damage is told where it is rendered
 
     def contrasts(self, entry: Entry) -> list[Contrasted]:
-        """The rows that an entry shows beside each other."""
+        """The rows that an entry shows beside each other, with the entries that do not count."""
         if not entry.contrasts:
             return []
         from logbook_agent.findings.contrasts.contrast import kept
 
-        return kept(self.book, entry)
+        lost = {e: self._uncounted(e) for c in entry.contrasts for e in c.entries if e != entry.id}
+        return [
+            dataclasses.replace(one, uncounted=tuple(f"{e} is {lost[e]}" for e in one.asked.entries if lost.get(e)))
+            for one in kept(self.book, entry)
+        ]
 
     def compared(self, entry: Entry) -> Compared:
         """What the comparison and the contrasts of an entry say, and how far its answer is borne out."""

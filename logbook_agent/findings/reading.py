@@ -6,32 +6,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from logbook_agent.findings.facts import executed, planned
-from logbook_agent.findings.measured import counted_rows, unit_of
-from logbook_agent.findings.predictions.told import headline as predicted_headline
+from logbook_agent.findings.lines import line_of
 from logbook_agent.findings.said import brief_run
-from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Header, Metric, metric_named
+from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import Measurement
-from logbook_agent.model.stats import median
-from logbook_agent.model.units import common, format_value, known
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.markdown import one_line
+from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.near import choice
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answers import Answer
     from logbook_agent.findings.read import Findings
+    from logbook_agent.model.entry import Entry
 
 STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.
 LINE = ("id", "opened", "kind", "state", "confidence", "confidence_text", "title", "runs", "result")
 _SNIPPET = 80
-_VERDICTS_CHARS = 200
 
 
 def listed(
@@ -50,62 +45,6 @@ def listed(
         raise UsageError(f"--last {last} is not a number of entries", cause="it is below 1", hint="--last 10")
     found = [e for e in entries if state in (None, e["state"]) and kind in (None, e["kind"])]
     return [{key: e[key] for key in LINE} for e in (found[-last:] if last else found)]
-
-
-def line_of(record: Record, header: Header, compared: Compared = NOT_COMPARED) -> dict[str, Any]:
-    """An entry in one line: what it is, how it stands, what came out."""
-    trust = trust_of(record.entry, len(record.runs), compared)
-    return {
-        "id": record.id,
-        "opened": record.entry.opened,
-        "kind": record.entry.kind,
-        "state": record.state,
-        "confidence": trust.word if trust is not None else None,
-        "confidence_text": trust.text if trust is not None else None,
-        "title": record.entry.title,
-        "runs": len(record.runs),
-        "result": headline(record, header),
-    }
-
-
-def headline(record: Record, header: Header) -> str | None:
-    """The result in a few words: range of the first metric over the rows, or how it failed."""
-    rows = counted_rows(record)
-    for name in dict.fromkeys([*(m.name for m in header.metrics), *(n for r in rows for n in r.metrics)]):
-        # What a row that failed says of itself is no result.
-        good = [m for r in rows if r.failed is None and (m := r.metrics.get(name)) is not None and m.samples]
-        if good:
-            span = _span(good, metric_named(name, header.metrics))
-            return f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}"
-    if (predicted := predicted_headline(record)) is not None:
-        return _cut(predicted, _VERDICTS_CHARS)
-    if record.runs:
-        last = record.runs[-1]
-        if last.state == "finished" and not last.counts:
-            return "only warm-ups"
-        if last.state == "finished":
-            return f"{len(rows)} row{'s' * (len(rows) > 1)} without a metric" if rows else "finished, no result lines"
-        reasons = dict.fromkeys(row.failed.reason for row in last.run.rows if row.failed is not None)
-        if reasons:
-            return f"{last.state}: {' / '.join(reasons)}"
-        said = last.run.output.last_words if last.run.output is not None else ""
-        return f"{last.state}" + (f": {_cut(said, 120)}" if said else "")
-    return _cut(record.entry.text("Result") or "", 120) or None
-
-
-def _span(good: Sequence[Measurement], metric: Metric) -> str:
-    """`0.4 .. 0.6 s`; of values in several units those in the declared one, and without one those of each unit."""
-    of: dict[str | None, list[float]] = {}
-    kept = common({m.unit for m in good}, unit_of(metric))
-    unit = next((m.unit for m in good if m.unit in kept and m.unit is not None), None)
-    for m in good:
-        if m.unit in kept or not kept:
-            of.setdefault(unit if kept else m.unit, []).append(median(m.samples))
-    spans = []
-    for name, values in of.items():
-        low, high = (format_value(v, decimals=known(metric.name).decimals) for v in (min(values), max(values)))
-        spans.append((low if low == high else f"{low} .. {high}") + (f" {name}" if name else ""))
-    return " and ".join(spans)
 
 
 def shown(
@@ -127,6 +66,7 @@ def shown(
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "comparison": encode(entry.comparison) if entry.comparison is not None else None,
         "answer": _answer(answer, entry.id),
+        "contrasts": _contrasts(found, entry),
         "noise": _noise(record, book.header),
         "level_changes": _level_changes(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
@@ -142,13 +82,21 @@ def _answer(answer: Answer | None, entry_id: str) -> dict[str, Any] | None:
     return {**data(answer), "continued_in": answer.continued_in(entry_id)}
 
 
+def _contrasts(found: Findings, entry: Entry) -> list[dict[str, Any]]:
+    if not entry.contrasts:
+        return []
+    from logbook_agent.findings.contrasts.words import data
+
+    return [data(one) for one in found.contrasts(entry)]
+
+
 def _noise(record: Record, header: Header) -> list[dict[str, Any]]:
     """What the runs of a measurement of noise say of experiments to come."""
     if not record.entry.noise:
         return []
-    from logbook_agent.findings.evidence.forecast import forecasts
+    from logbook_agent.findings.noise import noise_of
 
-    return [encode(f) for f in forecasts(record, header.metrics)]
+    return [encode(n) for n in noise_of(record, header.metrics)]
 
 
 def _level_changes(record: Record) -> list[dict[str, Any]]:
@@ -237,9 +185,4 @@ def _snippet(content: str, at: int) -> str:
         start = space + 1 if space >= 0 else start
     end = content.find("\n", at)
     line = content[start : end if end >= 0 else len(content)]
-    return ("…" if start > begin else "") + _cut(line, at - start + _SNIPPET)
-
-
-def _cut(text: str, limit: int) -> str:
-    text = one_line(text)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return ("…" if start > begin else "") + cut_line(line, at - start + _SNIPPET)

@@ -1,5 +1,5 @@
 """What two entries may differ in, beside their results: config, code, environment. Facts as one reads them, each under
-its name; that two entries agree in them is no verdict (`compare` gives those)."""
+its name."""
 
 from __future__ import annotations
 

@@ -7,11 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from logbook_agent.findings.best import CaseBest, MetricBest, bests
-from logbook_agent.findings.comparison.answers import Answer, Finding
-from logbook_agent.findings.comparison.words import sentence, settled, unsettled
+from logbook_agent.findings.best import Best, bests
 from logbook_agent.findings.going import GoingRun, going, going_series
-from logbook_agent.findings.measured import baseline_cases
+from logbook_agent.findings.opening import Line, opening
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.errors import StoreError
@@ -22,6 +20,8 @@ from logbook_agent.text.markdown import one_line
 from logbook_agent.text.words import assignments
 
 LIMIT_BYTES = 8000
+# What was asked, a sentence about a comparison, and a command that is to be typed are not cut below this.
+_ASKED_CHARS, _SENTENCE_CHARS, _COMMAND_CHARS = 300, 200, 600
 # Room for the envelope of the answer: schema, warnings.
 _RESERVED_BYTES = 800
 _WARNING_CHARACTERS = 150
@@ -32,8 +32,8 @@ _STEPS = ((600, 12), (300, 10), (200, 8), (140, 6), (90, 4), (60, 3), (40, 2), (
 
 
 def status(workspace: Workspace, book: Book, found: Findings | None = None) -> dict[str, Any]:
-    """Scope, baseline, best row, last entries, what is open, next actions, criteria; within the limit. `found`: the
-    logbook as it was just read."""
+    """What was asked and found, next actions, scope, baseline, best row, criteria, last entries; within the limit.
+    `found`: the logbook as it was just read."""
     found = read(workspace, book) if found is None else found
     workspace.warnings += [_unreadable(workspace, message) for message in found.unreadable[:3]]
     # Those of the criteria stand with these.
@@ -96,22 +96,25 @@ class _Cutter:
 
 
 def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutter) -> dict[str, Any]:
-    header, entries, thread = found.header, found.summaries, found.thread
+    header, entries, thread, first = found.header, found.summaries, found.thread, opening(found)
     counts = Counter(entry["state"] for entry in entries)
     answer: dict[str, Any] = {
         "logbook": {"topic": header.topic, "title": cut.text(header.title), "prefix": header.prefix},
-        "settled": cut.first("settled", [_finding(a, f, cut) for a, f in settled(found.answers)]),
-        "open_questions": cut.first("open_questions", [_open_finding(a, f, cut) for a, f in unsettled(found.answers)]),
+        "asked": cut.text(first.asked, at_least=_ASKED_CHARS),
+        "not_settled": first.not_settled or None,
+        "command": cut.text(first.command, at_least=_COMMAND_CHARS) or None,
+        "settled": cut.first("settled", [_line(line, cut) for line in first.settled]),
+        "open_questions": cut.first("open_questions", [_line(line, cut) for line in first.open]),
+        "next_actions": cut.last("next_actions", [_next(e, cut) for e in thread.next_actions]),
         "summary": cut.text(header.summary),
         "closed": _closed(header, cut),
         "view": str(found.book.view_path),
         "scope": {
-            "goal": cut.text(header.goal),
             "metrics": cut.first("metrics", [cut.text(_metric(m.name, m.direction, m.unit)) for m in header.metrics]),
             "constraints": cut.first("constraints", [cut.text(c) for c in header.constraints]),
         },
         "baseline": _baseline(header, cut),
-        "best": _best(thread, cut),
+        "best": cut.first("best", [_best(best, cut) for best in bests(thread, found.answers)]),
         "decisions": cut.last("decisions", [_told(thread, e, e["decision"], cut) for e in thread.decisions]),
         "negative_results": cut.last(
             "negative_results", [_told(thread, e, e["negative"], cut) for e in thread.negative]
@@ -124,7 +127,6 @@ def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutte
         "running": cut.first("running", [_going(one, cut) for one in going(found.book)]),
         "detached_series": cut.first("detached_series", going_series(found.book)),
         "last": [_last(e, cut) for e in cut.last("last", list(entries[-5:]))],
-        "next_actions": cut.last("next_actions", [_next(e, cut) for e in thread.next_actions]),
         "criteria": cut.first("criteria", [_criterion(c, cut) for c in header.stop_criteria]),
         "issue": header.issue.url if header.issue is not None else None,
         "links": cut.first("links", [_link(link, cut) for link in header.links]),
@@ -193,50 +195,45 @@ def _link(link: Link, cut: _Cutter) -> str:
     return f"{cut.text(link.label)}: {cut.text(link.url, at_least=120)}"
 
 
-def _best(thread: Thread, cut: _Cutter) -> list[dict[str, Any]]:
-    """The best case for each primary metric whose direction is known: where the baseline's case was measured the best
-    of that, and where one of another case is better, that too."""
-    found = []
-    another = {"another_case": True} if baseline_cases(thread.header) else {}
-    for best in bests(thread):
-        found += [_case(best, case, cut) for case in best.of_baseline.values()]
-        found += [_case(best, best.other, cut) | another] if best.other is not None else []
-    return cut.first("best", found)
-
-
-def _case(of: MetricBest, best: CaseBest, cut: _Cutter) -> dict[str, Any]:
-    entries = list(best["entries"])
+def _best(best: Best, cut: _Cutter) -> dict[str, Any]:
+    """The best case of a problem."""
+    entries = list(best.entries)
+    told = {
+        "problem": cut.text(assignments(best.problem)),
+        "flags": cut.text(assignments(best.flags)),
+        "apart": cut.text(assignments(best.apart)),
+        "against": cut.text(best.against),
+    }
     return {
-        "metric": of.metric.name,
-        "value": best["value"],
-        **({"low": best["low"], "high": best["high"]} if best["runs"] > 1 else {}),
-        "unit": cut.text(best["unit"]),
-        # The median of several runs, or of several entries, is not the number of one of them.
-        **({"entry": best["entry"]} if len(best["entries"]) == 1 else {"entries": cut.first("best.entries", entries)}),
-        **({"run": best["run"]} if best["runs"] == 1 else {}),
-        "runs": best["runs"],
-        "in_sweep": best["in_sweep"],
-        **({"is_baseline": True} if best["is_baseline"] else {}),
-        "label": cut.text(best["label"]),
-        "config": cut.text(assignments(best["config"])),
-        **({"apart": cut.text(assignments(best["apart"]))} if best["apart"] else {}),
-        "among_cases": of.among,
-        **({"unranked_cases": of.unranked} if of.unranked else {}),
+        "metric": best.metric,
+        "value": best.value,
+        **({"low": best.low, "high": best.high} if best.runs > 1 else {"run": best.run}),
+        "unit": cut.text(best.unit),
+        **({"entry": entries[0]} if len(entries) == 1 else {"entries": cut.first("best.entries", entries)}),
+        "runs": best.runs,
+        "cases": best.cases,
+        "label": cut.text(best.label),
+        "config": cut.text(assignments(best.config)),
+        **({"is_baseline": True} if best.is_baseline else {}),
+        **{name: text for name, text in told.items() if text},
     }
 
 
-def _finding(answer: Answer, finding: Finding, cut: _Cutter) -> dict[str, Any]:
-    """A settled finding in one sentence, with the entry that has it."""
-    line = {"id": answer.entry, "found": cut.text(sentence(answer, finding), at_least=200), "how": answer.confidence}
-    return {k: v for k, v in line.items() if v != "exploratory"}
-
-
-def _open_finding(answer: Answer, finding: Finding, cut: _Cutter) -> dict[str, Any]:
-    return {
-        "id": answer.entry,
-        "found": cut.text(sentence(answer, finding), at_least=200),
-        "to_settle": cut.text(finding.to_settle),
+def _line(line: Line, cut: _Cutter) -> dict[str, Any]:
+    """A finding in one sentence, with the entry that has it, and how to settle an open one."""
+    found = {
+        "id": line.entry,
+        "title": cut.text(line.title),
+        "metric": cut.text(line.metric),
+        "side": cut.text(line.side),
+        "case": cut.text(line.case),
+        "outcome": line.outcome,
+        "found": cut.text(line.text, at_least=_SENTENCE_CHARS),
+        "confidence": line.confidence,
+        "to_settle": cut.text(line.to_settle, at_least=_SENTENCE_CHARS),
+        "command": cut.text(line.command, at_least=_COMMAND_CHARS),
     }
+    return {k: v for k, v in found.items() if v and v != "exploratory"}
 
 
 def _told(thread: Thread, entry: Summary, text: str | None, cut: _Cutter) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from typing import Any
 
 from logbook_agent.findings.comparison.pairs import tried
 from logbook_agent.findings.history import histories
+from logbook_agent.findings.lines import line_of
 from logbook_agent.findings.measured import measured, row_counts
 from logbook_agent.findings.predictions.checked import predicted_facts
-from logbook_agent.findings.reading import line_of
 from logbook_agent.findings.thread import said_by
 from logbook_agent.findings.tried.keys import finished, items_of, keys_of
 from logbook_agent.model.entry import settled
@@ -19,7 +19,7 @@ from logbook_agent.text.markdown import lead, one_line
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
 # Of what is stored: a new number whenever `summary_of` says something else of the same entry.
-FORM = 27
+FORM = 28
 
 
 def summary_of(record: Record, header: Header) -> dict[str, Any]:
@@ -39,6 +39,7 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "confidence_stated": entry.confidence is not None,
         "mark": digest(entry.opened)[:4],
         "comparison": tried(record),
+        "contrasts": len(entry.contrasts),
         "tried": items_of(record),
         "finished": finished(record),
         "keys": keys_of(record),

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import dataclasses
+from collections.abc import Iterable, Sequence, Set
 
 from logbook_agent.findings.cases import cases, without_mended
-from logbook_agent.findings.read import read
+from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Case, Table, TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+
+_SHOWN_FINDINGS = 12
 
 
 def table(workspace: Workspace, entry_ids: Sequence[str], spec: TableSpec) -> tuple[Book, list[Case], Table]:
@@ -35,7 +38,22 @@ def table(workspace: Workspace, entry_ids: Sequence[str], spec: TableSpec) -> tu
             cause="none of its runs printed a RESULT, METRIC or RESULT_JSON line",
             hint=f"logbook show {entry_ids[0]}",
         )
-    return book, found, tabulate(found, spec, declared=book.header.metrics)
+    made = tabulate(found, spec, declared=book.header.metrics)
+    if not (spec.delta or spec.ratio):
+        return book, found, made
+    notes = answered(whole, {case.entry for case in found}, spec.pivot)
+    return book, found, dataclasses.replace(made, notes=(*made.notes, *notes))
+
+
+def answered(whole: Findings, entries: Set[str], axis: str | None) -> list[str]:
+    """What comparisons of these entries found, over this axis if it is named: the changes of a table are plain
+    numbers."""
+    from logbook_agent.findings.comparison.words import sentence
+
+    answers = [a for a in whole.answers if entries & {*a.entries} and axis in (None, a.question.axis)]
+    found = [f"{a.entry}: {sentence(a, f)}" for a in answers for f in a.goals]
+    more = len(found) - _SHOWN_FINDINGS
+    return found[:_SHOWN_FINDINGS] + ([f"and {more} more findings: logbook compare ID"] if more > 0 else [])
 
 
 def parse_axes(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:

@@ -181,7 +181,7 @@ class Thread:
 # A file without any of these says nothing of other entries, and nothing for the lists below a view.
 # (Whoever edits it by hand may put a key in quotes.)
 _RELATIONS = tuple(f"\n{quote}{name}{quote}:" for name in INVERSE for quote in ("", "'", '"'))
-_KEEPS = "\ncontrasts:"
+_KEEPS, _COMPARES = "\ncontrasts:", "\ncomparison:"
 _LISTED = (DECISION.casefold(), NEGATIVE_RESULT.casefold())
 
 
@@ -211,7 +211,7 @@ class Mentions:
         return [e.id for e in found if e is not None and any(entry.id in c.entries for c in e.contrasts)]
 
     def entries(self) -> list[Entry]:
-        """Every entry that says something of others, or for the lists below a view."""
+        """Every entry that says something of others, or for the lists below a view, or states a comparison."""
         self._read_back_to(0)
         found = (self._parsed(i) for i in self._order if i in self._texts)
         return [entry for entry in found if entry is not None]
@@ -226,7 +226,7 @@ class Mentions:
             except StoreError:
                 continue
             folded = text.casefold()
-            if not any(key in folded for key in (*_RELATIONS, _KEEPS, *_LISTED)):
+            if not any(key in folded for key in (*_RELATIONS, _KEEPS, _COMPARES, *_LISTED)):
                 continue
             self._texts[entry_id] = text
             entry = self._parsed(entry_id) if any(key in text for key in _RELATIONS) else None

@@ -1,4 +1,4 @@
-"""What `logbook watch` says of the records of a logbook: newest results, best so far, criteria. Plain data."""
+"""What `logbook watch` says of the records of a logbook: answers, newest results, best so far, criteria. Plain data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from logbook_agent.live.follower import LiveBook
 from logbook_agent.store.workspace import Workspace
 
 # Of what `status` says.
-_PARTS = ("logbook", "closed", "entries", "best", "criteria", "last", "next_actions")
+_PARTS = (
+    *("logbook", "asked", "settled", "not_settled", "open_questions"),
+    *("closed", "entries", "best", "criteria", "last", "next_actions"),
+)
 
 
 def standing(workspace: Workspace, followed: LiveBook) -> dict[str, Any]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
-from logbook_agent.model.entry import is_up_to, parse_plot
+from logbook_agent.model.entry import parse_plot
 from logbook_agent.model.units import Direction, known
 from logbook_agent.model.values import Scalar
 
@@ -75,21 +74,6 @@ class BaselineMove:
     before: Baseline | None = None
     last_entry: str | None = None
 
-    def follows(self, entry_id: str, opened: str) -> bool:
-        """Whether an entry was there before the move. Times are whole seconds: within one, the number tells."""
-        moved, then = _moment(self.at), _moment(opened)
-        if moved is None or then is None or moved == then:
-            return is_up_to(entry_id, self.last_entry)
-        return then < moved
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionJudgement:
@@ -107,7 +91,8 @@ _SHOWN_EVIDENCE = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computed:
-    """What a predicate came to: `state` is met, unmet or not computable; `evidence` names runs, `MOE-I8-003/2`."""
+    """What a predicate came to: `state` is met, unmet or not computable; `evidence` names entries, or runs of them:
+    `MOE-I8-003/2`."""
 
     state: str
     reason: str
@@ -121,7 +106,7 @@ class Computed:
             return ", ".join(self.evidence)
         of: dict[str, list[str]] = {}
         for run in dict.fromkeys(self.evidence):
-            of.setdefault(run.rpartition("/")[0], []).append(run)
+            of.setdefault(run.partition("/")[0], []).append(run)
         shown = [runs[0] if len(runs) == 1 else f"{entry} ({len(runs)} runs)" for entry, runs in of.items()]
         more = len(shown) - _SHOWN_EVIDENCE
         return ", ".join(shown[:_SHOWN_EVIDENCE]) + (
@@ -252,11 +237,6 @@ class Header:
     def axes(self) -> tuple[str, ...]:
         """The config keys that the experiment matrix varies."""
         return tuple(a.axis for a in self.matrix)
-
-    def as_of(self, entry_id: str, opened: str) -> Header:
-        """The header with the baseline that there was when an entry was opened: its deltas stay what they are."""
-        move = next((m for m in self.baseline_moves if m.follows(entry_id, opened)), None)
-        return self if move is None else dataclasses.replace(self, baseline=move.before)
 
     @property
     def case_keys(self) -> tuple[str, ...]:

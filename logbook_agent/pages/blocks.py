@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from logbook_agent.findings.opening import NO_ANSWERS, Opening
 from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.said import Said, said_in_parts, said_of, with_rest
 from logbook_agent.findings.thread import Summary, Thread
@@ -14,6 +15,7 @@ from logbook_agent.model.header import Baseline, BaselineMove, Computed, Criteri
 from logbook_agent.model.record import Record
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.entry_text import heading_title
+from logbook_agent.pages.openings import opening_values
 from logbook_agent.pages.sections import LATER, NO_LATER, Section, sections
 from logbook_agent.pages.templating.templates import Templates, templates_of
 from logbook_agent.store.book import Book
@@ -33,9 +35,11 @@ class Blocks:
         self._templates = templates
         self._header = header
 
-    def header(self, plots: Sequence[str] = ()) -> str:
-        """`plots`: the pictures of the thread that it names."""
-        return self._templates.render("logbook.md.j2", {"logbook": {**header_values(self._header), "plots": [*plots]}})
+    def header(self, plots: Sequence[str] = (), answers: Opening = NO_ANSWERS) -> str:
+        """`plots`: the pictures of the thread that it names; `answers`: what its comparisons found."""
+        shown = opening_values(answers) if answers != NO_ANSWERS else None
+        values = {**header_values(self._header), "plots": [*plots], "opening": shown}
+        return self._templates.render("logbook.md.j2", {"logbook": values})
 
     def entry(
         self,

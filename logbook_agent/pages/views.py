@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from logbook_agent.findings.opening import answers_of
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
 from logbook_agent.findings.tried.keys import remember
@@ -85,11 +86,13 @@ def _refreshed(
             continue
         seen.append(one)
         texts[entry_id] = _entry_block(found, blocks, one)
-        footer_changed |= is_listed(one.record.entry) or f"{entry_id} " in footer
+        is_named = is_listed(one.record.entry) or one.record.entry.comparison is not None
+        footer_changed |= is_named or f"{entry_id} " in footer
     # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
     follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
-    if HEADER not in present or header_changed or follows or found.book.header.plots:
-        texts[HEADER] = blocks.header(plots_of_thread(found))
+    compares = any(_compares(found, one) for one in changed)
+    if HEADER not in present or header_changed or follows or compares or found.book.header.plots:
+        texts[HEADER] = blocks.header(plots_of_thread(found), answers_of(found))
     if footer_changed:
         texts[FOOTER] = blocks.footer(found.listed) or None
     _write(workspace, book, text, present, texts, found.order)
@@ -183,7 +186,7 @@ def all_blocks(
             return None, _brief(error)
         return _entry_block(found, blocks, seen), ""
 
-    made = [(HEADER, blocks.header(plots_of_thread(found)))]
+    made = [(HEADER, blocks.header(plots_of_thread(found), answers_of(found)))]
     for entry_id, (block, why) in zip(order, on_all_cores(order, rendered), strict=True):
         if block is None:
             workspace.warnings.append(f"not rendered: {why}")

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from logbook_agent.findings.opening import opening
 from logbook_agent.findings.read import Findings
 from logbook_agent.pages.templating.html import render_html
 from logbook_agent.report.document import around
 from logbook_agent.report.page import ASSETS, PageSection, page_file
-from logbook_agent.report.thread import claim_values, counts, foot
+from logbook_agent.report.thread import counts, foot
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import as_html, visible
 from logbook_agent.text.markdown import one_line
 
-_SHOWN_CLAIMS = 2
+_SHOWN_LINES = 2
 
 
 def index_document(
@@ -47,8 +48,8 @@ def head(found: Sequence[Findings], damaged: Sequence[str]) -> PageSection:
 
 
 def card(findings: Findings) -> PageSection:
-    """What a logbook comes to."""
-    header = findings.header
+    """The card of a logbook: what was asked and found."""
+    header, first = findings.header, opening(findings)
     return _part(
         f"book-{header.topic}",
         "index_card",
@@ -56,7 +57,8 @@ def card(findings: Findings) -> PageSection:
         address=page_file(header.topic),
         title=one_line(header.title),
         goal=Markup(as_html(header.goal)) if header.goal else None,  # noqa: S704 - escaped there
-        claims=[claim_values(claim) for claim in findings.settled[:_SHOWN_CLAIMS]],
+        lines=[*first.settled, *first.open][:_SHOWN_LINES],
+        not_settled=first.not_settled,
         counts=counts(header, findings.summaries, len(findings.unreadable)),
         closed=header.closing is not None,
     )

@@ -10,10 +10,12 @@ from typing import Any
 from markupsafe import Markup
 
 from logbook_agent import __version__
-from logbook_agent.findings.best import CaseBest, MetricBest, bests
+from logbook_agent.findings.best import SHOWN as SHOWN_BEST
+from logbook_agent.findings.best import Best, bests
 from logbook_agent.findings.cases import cases, without_mended
-from logbook_agent.findings.claims import Claim
-from logbook_agent.findings.measured import baseline_cases
+from logbook_agent.findings.comparison.answers import Answer
+from logbook_agent.findings.comparison.words import about, method, sentence
+from logbook_agent.findings.opening import SHOWN, opening
 from logbook_agent.findings.plots.choose import of_thread
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import TableSpec
@@ -28,17 +30,16 @@ from logbook_agent.text.markdown import escape, one_line
 from logbook_agent.text.times import minute, stamp
 from logbook_agent.text.words import assignments
 
-_SHOWN_CLAIMS = 12
 _SHOWN_ROWS = 500
 _SHOWN_WARNINGS = 10
-_MINUS = "\u2212"
 
 
 def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The sections of the thread by name, in the order of the page. `damaged` says what could not be read."""
     yield "summary", _summary(around, damaged)
     yield "criteria", {"criteria": [_criterion(around, c) for c in around.findings.header.stop_criteria]}
-    yield "best", {"best": list(_best(around))}
+    best = bests(around.findings.thread, around.findings.answers)
+    yield "best", {"best": [*map(_best, best[:SHOWN_BEST])]}
     yield "plots", _plots(around)
     yield "open", {"groups": list(_open(around))}
     yield "timeline", {"days": _days(around)}
@@ -67,19 +68,23 @@ def foot(header: Header, now: datetime) -> str:
 
 def _summary(around: Around, damaged: Sequence[str]) -> dict[str, Any]:
     findings, header = around.findings, around.findings.header
-    claims = findings.settled
+    first, cards = opening(findings), _answers(around)
     doubts = [*findings.doubts, *(f"cannot be read: {message}" for message in damaged[:_SHOWN_WARNINGS])]
     if len(damaged) > _SHOWN_WARNINGS:
         doubts.append(f"{len(damaged) - _SHOWN_WARNINGS:,} more cannot be read: logbook doctor names them")
     return {
         "title": one_line(header.title),
-        "goal": around.html(header.goal) if header.goal else None,
+        "asked": around.html(first.asked) if header.goal else None,
+        "not_settled": first.not_settled,
+        "command": first.command,
+        "cards": cards[:SHOWN],
+        "more_cards": max(0, len(cards) - SHOWN),
+        "next_of": first.next_of,
+        "next": around.line(first.next),
         "counts": counts(header, findings.summaries, len(damaged)),
         "words": around.html(header.summary) if header.summary else None,
         "closed": _closed(around),
         "warnings": doubts,
-        "claims": [claim_values(claim) for claim in claims[:_SHOWN_CLAIMS]],
-        "more_claims": max(0, len(claims) - _SHOWN_CLAIMS),
         "scope": _scope(around),
         "links": links(header),
     }
@@ -102,21 +107,35 @@ def counts(header: Header, summaries: Sequence[Summary], unreadable: int) -> lis
     return found
 
 
-def claim_values(claim: Claim) -> dict[str, Any]:
-    """A settled claim as a card shows it."""
-    low, high = claim["low"], claim["high"]
-    base, other = claim["runs"]
+def card_values(answer: Answer, title: str) -> dict[str, Any]:
+    """The card of a comparison: a row for each finding, and how it was found."""
+    rows = [
+        {
+            "outcome": finding.outcome.value,
+            "text": sentence(answer, finding),
+            "notes": [*finding.left_out, *finding.notes],
+            "to_settle": "" if finding.to_settle in sentence(answer, finding) else f"needs {finding.to_settle}",
+        }
+        for finding in answer.findings[:SHOWN]
+    ]
     return {
-        **{name: claim[name] for name in ("entry", "verdict", "marks", "metric", "base", "other")},
-        "change": _percent(claim["ratio"]),
-        "span": f"{_percent(low)} to {_percent(high)}" if low is not None else "",
-        "case": assignments(claim["case"]),
-        "runs": f"{base} runs each" if base == other else f"{base} and {other} runs",
+        "entry": answer.entry,
+        "title": one_line(title),
+        "rows": rows,
+        "more": max(0, len(answer.findings) - SHOWN),
+        "about": [*about(answer), *method(answer)],
     }
 
 
-def _percent(ratio: float) -> str:
-    return f"{ratio - 1:+.2%}".replace("-", _MINUS)
+def _answers(around: Around) -> list[dict[str, Any]]:
+    """A card for each comparison that has findings: the settled ones first, of these the latest."""
+    findings = around.findings
+    commands = {line.entry: line.command for line in opening(findings).open if line.command}
+    found = [a for a in reversed(findings.answers) if a.findings]
+    return [
+        card_values(answer, findings.thread.by_id[answer.entry]["title"]) | {"command": commands.get(answer.entry)}
+        for answer in sorted(found, key=lambda a: not any(f.is_settled for f in a.findings))
+    ]
 
 
 def _closed(around: Around) -> dict[str, Any] | None:
@@ -172,31 +191,23 @@ def _criterion(around: Around, criterion: Criterion) -> dict[str, Any]:
     return {"word": word, "text": around.html(criterion.text), "why": why}
 
 
-def _best(around: Around) -> Iterator[dict[str, Any]]:
-    has_baseline = bool(baseline_cases(around.findings.header))
-    for best in bests(around.findings.thread):
-        of_all = "the only case" if best.among == 1 else f"best of {best.among} cases"
-        is_best = best.other is None and len(best.of_baseline) == 1
-        for case in best.of_baseline.values():
-            yield _case(best, case, ["the baseline's case", *([of_all] if is_best else [])])
-        if best.other is not None:
-            yield _case(best, best.other, [*(["not the baseline's case"] if has_baseline else []), of_all])
-
-
-def _case(best: MetricBest, case: CaseBest, notes: Sequence[str]) -> dict[str, Any]:
+def _best(best: Best) -> dict[str, Any]:
     def told(value: float) -> str:
-        return format_value(value, decimals=known(best.metric.name).decimals)
+        return format_value(value, decimals=known(best.metric).decimals)
 
-    config = {**case["config"], **case["apart"]}
+    config = {**best.problem, **best.flags, **best.config, **best.apart}
     return {
-        "metric": best.metric.name,
-        "value": told(case["value"]),
-        "unit": case["unit"],
-        "range": f"{told(case['low'])} to {told(case['high'])}" if case["runs"] > 1 else "",
-        "runs": case["runs"],
-        "entries": case["entries"],
-        "notes": [*(["the baseline"] if case["is_baseline"] else []), *notes],
-        "case": " ".join(t for t in (case["label"], assignments(config)) if t),
+        "metric": best.metric,
+        "value": told(best.value),
+        "unit": best.unit,
+        "range": f"{told(best.low)} to {told(best.high)}" if best.runs > 1 else "",
+        "runs": best.runs,
+        "entries": best.entries,
+        "notes": [
+            *(["the baseline"] if best.is_baseline else [best.against] if best.against else []),
+            *([f"best of {best.cases} cases"] if best.cases > 1 else ["the only case"]),
+        ],
+        "case": " ".join(t for t in (best.label, assignments(config)) if t),
     }
 
 
@@ -207,7 +218,7 @@ def _open(around: Around) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         ("Unfinished", [_line(around, s, None, state=s["state"]) for s in findings.thread.open]),
         ("Next actions", [_line(around, s, s["next"]) for s in findings.thread.next_actions]),
         ("Decisions", [_line(around, s, s["decision"]) for s in findings.thread.decisions]),
-        ("Negative results", [_line(around, s, s["negative"]) for s in findings.told.negative]),
+        ("Negative results", [_line(around, s, s["negative"]) for s in findings.thread.negative]),
     )
     return ((label, lines) for label, lines in groups if lines)
 

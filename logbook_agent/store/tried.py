@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # Of what is kept: a new number whenever an entry has other keys.
-FORM = "2"
+FORM = "3"
 # A key, and whether the entry says that it did not work out (1) or not (0).
 Key = Sequence[object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hint:
-    """An entry that holds a key; `compared`: some entry keeps a comparison with its rows."""
+    """An entry that holds a key; `compared`: it has a comparison."""
 
     id: str
     failed: bool
@@ -110,7 +110,7 @@ class TriedIndex:
 
     def found(self, key: str, *, compared: str = "") -> list[Hint]:
         """The entries that have a key, the newest first and at most 100 of them. With `compared` in front, an ID is the
-        key of the entries that keep a comparison with it."""
+        key of an entry with a comparison."""
         if not self._path.exists():
             return []
 

@@ -83,7 +83,7 @@ def assert_joined(book: Book, new_id: str = "MOE-003") -> None:
     ]
     assert book.entry(new_id).aliases == ("MOE-001",)
     assert book.entry("MOE-002").continues == new_id
-    assert [c.references for c in book.entry(new_id).comparisons] == [(f"{new_id}/1", f"{new_id}:B")]
+    assert [c.references for c in book.entry(new_id).contrasts] == [(f"{new_id}/1", f"{new_id}:B")]
     for entry_id, values in {"MOE-001": [2.0], new_id: [3.0, 5.0]}.items():
         runs = book.runs(entry_id)
         assert [(r.entry, r.run) for r in runs] == [(entry_id, n) for n in range(1, len(values) + 1)]

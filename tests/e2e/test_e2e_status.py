@@ -111,6 +111,41 @@ def test_status_of_a_small_logbook_cuts_nothing(started: Cli) -> None:
     assert data["best"][0]["value"] == 2
 
 
+SIX = "echo METRIC tflops=10${MODE:-0}.$LOGBOOK_RUN; echo METRIC loss=2.$LOGBOOK_RUN"
+AB = ("ab", "--axis", "env:MODE=,6", "--seed", "1", "--title", "Six")
+
+
+@pytest.mark.slow
+def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
+    assert cli("start", "moe", "--prefix", "MOE", "--goal", "Does six help?", "--metric", "tflops:max:TF/s").code == 0
+    assert cli("status").out.splitlines()[:4] == [
+        "moe (moe, MOE)", "asked: Does six help?", "Nothing was measured yet.",
+        "  to settle it: logbook ab --axis NAME=A,B -- COMMAND",
+    ]  # fmt: skip
+    cli("run", "--next", "compare them", "--", "echo", "RESULT tflops=2")
+    first = cli("status").out.splitlines()[:5]
+    assert first[2] == "No comparison was made: the runs here are numbers, and no design drew their order."
+    assert first[3] == "  to settle it: logbook ab --axis NAME=A,B -- COMMAND"
+    assert first[4] == "next, from MOE-000: compare them"
+    assert cli(*AB, "--repeat", "4", "--", "sh", "-c", SIX).code == 0
+    lines = cli("status").out.splitlines()[:5]
+    assert lines[2] == "No comparison is settled yet."
+    assert lines[3].startswith("- MODE=6 against (empty) is open in tflops, +")
+    assert lines[3].endswith("; needs at least 4 more pairs) [MOE-001 Six]")
+    assert lines[4] == f"  to go on: logbook ab --id MOE-001 --max-pairs 4 --axis env:MODE=,6 -- sh -c '{SIX}'"
+    assert cli(*AB, "--repeat", "8", "--", "sh", "-c", SIX).code == 0
+    lines = cli("status").out.splitlines()[:4]
+    assert lines[2].startswith("- MODE=6 has ")
+    assert lines[2].endswith(" [MOE-002 Six]")
+    assert lines[3] == "next, from MOE-000: compare them"
+    data = cli("status", "--json").data
+    assert list(data)[:3] == ["logbook", "asked", "not_settled"]
+    assert (data["not_settled"], data["open_questions"]) == (None, [])
+    [line] = data["settled"]
+    assert (line["id"], line["metric"], line["side"], line["outcome"]) == ("MOE-002", "tflops", "6", "better")
+    assert lines[2] == f"- {line['found']} [MOE-002 Six]"
+
+
 def test_status_names_ids_whose_command_died(started: Cli, folder: Path) -> None:
     started("note", "--title", "x")
     owner = {"host": os.uname().nodename, "pid": 2**22 + 1, "root": str(folder / "logbooks"), "at": "x"}

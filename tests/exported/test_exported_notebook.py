@@ -63,12 +63,14 @@ def test_cells_hold_text_alone(logbook: Logbook) -> None:
 def test_every_text_of_the_answers_is_escaped() -> None:
     status = {
         "logbook": dict.fromkeys(("title", "topic", "prefix"), NASTY),
-        "scope": {"goal": NASTY},
+        "asked": NASTY,
+        "not_settled": NASTY,
         "closed": {"conclusion": NASTY},
         "summary": NASTY,
         "entries": {"total": 1, NASTY: 1},
         "best": [{"metric": NASTY, "value": 1.0, "unit": NASTY, "entry": NASTY, "label": NASTY, "config": NASTY}],
-        "settled": [{"entry": NASTY, "claim": NASTY}],
+        "settled": [dict.fromkeys(("id", "title", "found"), NASTY)],
+        "open_questions": [dict.fromkeys(("id", "title", "found"), NASTY)],
         "criteria": [{"met": False, "text": NASTY}],
         "next_actions": [{"id": NASTY, "next": NASTY}],
         "last": [dict.fromkeys(("id", "state", "title", "result"), NASTY)],

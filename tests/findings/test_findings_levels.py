@@ -37,18 +37,6 @@ def test_view_show_and_table(stepped: Cli, folder: Path) -> None:
     assert stepped("list", "--json").data[0]["result"].startswith("11 rows, tflops 92.000 .. 100.500")
 
 
-@pytest.mark.slow
-def test_compare(stepped: Cli) -> None:
-    stepped("run", "--repeat", "3", "--", "sh", "bench.sh")
-    said = SAID.replace("run 6", "run 6 of MOE-000")
-    assert f"- MOE-000: {said}\n" in stepped("compare", "MOE-000", "MOE-001").out
-    [m] = stepped("compare", "MOE-000", "MOE-001", "--json").data["comparisons"][0]["pairs"][0]["metrics"]
-    assert m["base"]["level_change"] == {
-        "metric": "tflops", "entry": "MOE-000", "run": 6, "before": 100.3, "after": 92.1
-    }  # fmt: skip
-    assert m["other"]["level_change"] is None
-
-
 def test_warm_ups_are_no_level(started: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text(STEPPED)
     started("run", "--repeat", "5", "--discard", "6", "--", "sh", "bench.sh")

@@ -80,7 +80,7 @@ def read_back(record: Record, later: Mapping[str, Sequence[str]] = NO_LATER) -> 
 def test_what_was_rendered_reads_back(record: Record, later: dict[str, list[str]]) -> None:
     found = read_back(record, later)
     assert found.title == one_line(record.entry.title)
-    trust = trust_of(record, HEADER.metrics)
+    trust = trust_of(record.entry, len(record.runs))
     assert found.confidence == (trust.word if trust is not None else None)
     assert found.kind == (record.entry.kind if record.entry.kind in NAMED_KINDS else None)
     assert (found.opened, found.id) == ("2026-02-10 10:43", "X-000")

@@ -71,7 +71,7 @@ def fill(seeded: Seeded) -> None:
         "--axis",
         "parallel_mode=none,ep",
         "--repeat",
-        "6",
+        "12",
         "--",
         *python,
         "modes",
@@ -80,7 +80,7 @@ def fill(seeded: Seeded) -> None:
         "--parallel-mode",
         "{axis}",
     )
-    seeded.ok(*ab, "--axis", "quant_mode=none,int8", "--repeat", "6", "--", *python, "int8", "--quant-mode", "{axis}")
+    seeded.ok(*ab, "--axis", "quant_mode=none,int8", "--repeat", "8", "--", *python, "int8", "--quant-mode", "{axis}")
     seeded.run("--title", "One case", "--repeat", "10", "--", "one")
     seeded.run("--title", "It fails", "--", "one", "--fail", code=3)
     seeded.run("--title", "Sweep", "--repeat", "3", "--", "modes", "none")

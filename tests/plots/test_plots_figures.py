@@ -100,19 +100,17 @@ def test_controls_and_the_crossover(seeded: Seeded) -> None:
     for name, side in (("none (control)", "none"), ("ep", "ep")):
         assert told(series(figure, name).points) == [of_runs(float(k), values[side, k]) for k in (1, 2, 4, 8)]
     assert [s.beside for s in figure.series] == [True, False]
-    assert figure.note.startswith("Medians over 6 runs on each side; bars: lowest to highest run. topk=1: -62.")
+    assert figure.note.startswith("Medians over 12 runs on each side; bars: lowest to highest run. topk=1: -62.")
 
     figure = found["ep-000-crossover-tflops"]
+    answer = seeded.ok("compare", "EP-000", "--metric", "tflops", "--json").data["answer"]
     effect = series(figure, "ep")
-    for point, k in zip(effect.points, (1, 2, 4, 8), strict=True):
-        ratio = median(values["ep", k]) / median(values["none", k])
-        assert (point.x, point.n) == (k, 6)
-        assert point.y == pytest.approx(100 * (ratio - 1), abs=0.7), "by pairs, near that of the medians"
-        assert point.low is not None
-        assert point.high is not None
-        assert point.low < point.y < point.high
+    for point, f in zip(effect.points, answer["findings"], strict=True):
+        assert (point.x, point.n) == (float(f["case"]["topk"]), 12)
+        assert [point.y, point.low, point.high] == [100 * value for value in (f["change"], *f["interval"])]
+        assert point.said == f"EP-000 {f['sentence']}"
     assert "ep turns from a loss to a gain between topk=2 and 4" in figure.note
-    assert "6 pairs per case; bars: 95% interval of the change." in figure.note
+    assert "12 pairs per case; bars: 95% interval of the change." in figure.note
     assert figure.y.label == "change of tflops (%)"
 
 
@@ -120,26 +118,21 @@ def test_pairs_and_ratios_in_order_of_time(seeded: Seeded) -> None:
     found, sides = seeded.figures(), order(seeded, "EP-001")
     figure = found["ep-001-pairs-tflops"]
     for side, runs in sides.items():
-        assert told(series(figure, side).points) == [
-            (run, measured.int8(side, run)[0][1], None, None, 1) for run in runs
-        ]
+        values_of = [measured.int8(side, run)[0][1] for run in runs]
+        assert told(series(figure, side).points) == [(n, v, None, None, 1) for n, v in enumerate(values_of, 1)]
     assert series(figure, "none").beside
     assert not series(figure, "int8").beside
-    assert figure.note.startswith("12 runs; each mark is the median")
+    assert figure.note.startswith("8 pairs; each mark is the median")
 
     figure = found["ep-001-ratios-tflops"]
     values = {side: [measured.int8(side, run)[0][1] for run in runs] for side, runs in sides.items()}
     changes = [100 * (b / a - 1) for a, b in zip(values["none"], values["int8"], strict=True)]
     assert [p.y for p in series(figure, "pairs").points] == [pytest.approx(c) for c in changes]
-    assert [p.x for p in series(figure, "pairs").points] == [1, 2, 3, 4, 5, 6]
-    [answer] = seeded.ok("compare", "EP-001", "--axis", "quant_mode", "--json").data["comparisons"]
-    text = str(answer)
+    assert [p.x for p in series(figure, "pairs").points] == [1, 2, 3, 4, 5, 6, 7, 8]
+    [f] = seeded.ok("compare", "EP-001", "--metric", "tflops", "--json").data["answer"]["findings"]
     band = series(figure, "95% interval of the change").points[0]
-    assert band.n == 6
-    assert band.low is not None
-    assert band.high is not None
-    assert f"95% interval {band.low:+.2f}% to {band.high:+.2f}%" in text, "that of the verdict"
-    assert figure.title == "EP-001: tflops pair by pair, none → int8: +5.90%, beneficial"
+    assert (band.n, band.low, band.high) == (8, *(100 * end for end in f["interval"])), "that of the answer"
+    assert figure.title == f"EP-001: tflops pair by pair, none → int8: {100 * f['change']:+.3g}%, better"
 
 
 def test_noise_of_an_entry_and_of_the_thread(seeded: Seeded) -> None:
@@ -157,8 +150,8 @@ def test_noise_of_an_entry_and_of_the_thread(seeded: Seeded) -> None:
     floors = found["thread-noise-tflops"]
     points = series(floors, "one configuration").points
     assert [str(p.x) for p in points][:4] == [f"EP-000 parallel_mode=ep topk={k}" for k in (1, 2, 4, 8)]
-    assert {p.entry: p.n for p in points} == {"EP-000": 6, "EP-001": 6, "EP-002": 10, "EP-004": 3}
-    assert floors.note.startswith("15 cases with 3 to 10 runs each")
+    assert {p.entry: p.n for p in points} == {"EP-000": 12, "EP-001": 8, "EP-002": 10, "EP-004": 3}
+    assert floors.note.startswith("15 cases with 3 to 12 runs each")
 
 
 def test_the_best_so_far_without_what_was_taken_back(seeded: Seeded) -> None:
@@ -172,7 +165,7 @@ def test_the_best_so_far_without_what_was_taken_back(seeded: Seeded) -> None:
     assert max(p.y for p in series(after, "best so far").points) < top
     assert all("EP-000" not in key for key in (f.key.upper() for f in seeded.figures().values()))
     assert "EP-000" not in str([f.entries for f in seeded.figures().values()])
-    assert sorted(seeded.figures("EP-000")) == KEYS[:4], "asked for by its ID it has its own"
+    assert sorted(seeded.figures("EP-000")) == ["ep-000-sweep-tflops"], "its rows, and no answer"
 
 
 def test_predictions_and_the_roofline(seeded: Seeded) -> None:

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.findings.best import bests
+from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.summaries import summary_of
+from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.told.document import IssueDocuments
 from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
@@ -160,13 +163,15 @@ def documents(
     header: Header = HEADER,
     links: Links = LINKS,
     templates: Path | None = None,
+    first: Opening | None = None,
     **changed: Any,
 ) -> IssueDocuments:
     header = dataclasses.replace(header, **changed)
     summaries = [summary_of(r, header) for r in (records() if found is None else found)]
-    return IssueDocuments(
-        templates=Templates(templates), values=IssueValues(header=header, links=links, summaries=summaries)
-    )
+    first = Opening(asked=header.goal or header.title) if first is None else first
+    best = bests(Thread(header, summaries), ())
+    values = IssueValues(header=header, links=links, summaries=summaries, first=first, best_cases=best)
+    return IssueDocuments(templates=Templates(templates), values=values)
 
 
 def visible(text: str) -> str:

@@ -243,7 +243,6 @@ def test_what_the_builtin_templates_include_is_known() -> None:
     found = {}
     for name in NAMES:
         text = (REPOSITORY / "templates" / name).read_text(encoding="utf-8")
-        for other in NAMES:
-            if f'"{other}"' in text:
-                found[name] = other
+        if others := tuple(other for other in NAMES if f'"{other}"' in text):
+            found[name] = others
     assert found == INCLUDED

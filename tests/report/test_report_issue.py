@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from logbook_agent.findings.opening import Line, Opening
 from logbook_agent.findings.reading import STATES
+from logbook_agent.findings.summaries import summary_of
 from logbook_agent.model.entry import Field, settled
-from logbook_agent.model.header import Baseline, BaselineNumbers, Header, Metric
+from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Exit
 from logbook_agent.store.book import Book
 from logbook_agent.text.links import Links
@@ -89,14 +90,61 @@ def test_a_logbook_without_anything() -> None:
     bare = Header(topic="t", title="T", prefix="T", opened="2026-02-10T10:40:00+00:00")
     text = documents([], header=bare, links=Links(why="no commit")).block(ROOM)
     assert text == (
-        "## TL;DR\n\nNo experiments yet.\n\n"
+        "## TL;DR\n\nAsked: T\n\n"
         "## Status\n\n- **Open** since 2026-02-10 10:40 (times are UTC)\n- Entries: 0\n\n"
         "## Links\n\n- Logbook: no commit"
     )
 
 
-def test_the_summary_of_the_header_is_the_tldr() -> None:
-    assert section(documents(summary="int8 **pays**, says @ada.").block(ROOM), "TL;DR") == "int8 **pays**, says @·ada."
+def line(text: str, outcome: str, **more: Any) -> Line:
+    return Line(entry="MOE-I8-002", title="First A/B", text=text, outcome=outcome, **more)
+
+
+ANSWERED = Opening(
+    asked="is int8 faster?",
+    settled=(
+        line("int8 has 5.2% more tflops than none (95%: 4.1 to 6.3%; 12 pairs)", "better", confidence="replicated"),
+        line("int8 and none show no difference in loss (95%: -0.1 to +0.1%; 12 pairs)", "no difference", is_goal=False),
+    ),
+    open=(
+        line("int8 against none is open in time_s, -1% so far (12 pairs; needs about 8 more pairs)", "open",
+             to_settle="about 8 more pairs", command="logbook ab --id MOE-I8-002 --max-pairs 8 -- bench"),
+        line("fp8 against none is open in time_s, -1% so far (12 pairs)", "open", to_settle="more than is practical"),
+    ),
+    next_of="MOE-I8-002",
+    next="repeat int8.",
+)  # fmt: skip
+
+
+def test_the_first_lines_are_the_answers_and_what_a_person_says_follows() -> None:
+    text = section(documents(first=ANSWERED, summary="int8 **pays**, says @ada.").block(ROOM), "TL;DR")
+    where = "([MOE-I8-002](VIEW#L30) First A/B"
+    assert text.split("\n") == [
+        "Asked: is int8 faster?",
+        "",
+        f"- **int8 has 5.2% more tflops than none (95%: 4.1 to 6.3%; 12 pairs)** {where}; replicated)",
+        f"- int8 and none show no difference in loss (95%: -0.1 to +0.1%; 12 pairs) {where})",
+        "- int8 against none is open in time_s, -1% so far (12 pairs; needs about 8 more pairs)"
+        f" {where}). To go on: `logbook ab --id MOE-I8-002 --max-pairs 8 -- bench`",
+        f"- fp8 against none is open in time_s, -1% so far (12 pairs) {where}; needs more than is practical)",
+        "- Next, from [MOE-I8-002](VIEW#L30): repeat int8.",
+        "",
+        "int8 **pays**, says @·ada.",
+    ]
+
+
+def test_the_final_summary_begins_with_the_answers_and_many_are_counted() -> None:
+    many = dataclasses.replace(ANSWERED, settled=ANSWERED.settled * 10, open=())
+    text = visible(documents(first=many, closing=CLOSING).final(ROOM))
+    assert text.startswith("## Final summary\n\nAsked: is int8 faster?\n\n- **int8 has 5.2% more")
+    assert "\n- 8 more settled findings [in the logbook](VIEW)\n- Next, from" in text
+    assert text.index("more settled findings") < text.index("int8 is **beneficial** here")
+
+
+def test_where_nothing_was_compared_the_first_lines_say_so_with_the_command() -> None:
+    first = Opening(asked="is int8 faster?", not_settled="No comparison was made.", command="logbook ab -- `x`")
+    text = section(documents(first=first).block(ROOM), "TL;DR")
+    assert "\n\n- No comparison was made. To settle it: `` logbook ab -- `x` ``\n" in text
 
 
 def test_a_closed_thread() -> None:
@@ -124,8 +172,7 @@ def test_not_pushed() -> None:
 def test_a_superseded_entry_holds_no_best_result() -> None:
     text = documents([*records(), correction()]).block(ROOM)
     assert section(text, "Best so far").startswith(
-        "- `tflops` at the baseline's case: **236.000 TF/s**, **-1.32%** against 239.150 TF/s (higher is better) "
-        "in MOE-I8-005; exploratory, a single run, no noise estimate\n\n"
+        "- `tflops`: 236.000 TF/s in MOE-I8-005 (higher is better; not compared with the baseline; a single run): `"
     )
     assert "260" not in section(text, "Best so far")
     assert "| finished, superseded by MOE-I8-005 |" in section(text, "Results")
@@ -134,7 +181,7 @@ def test_a_superseded_entry_holds_no_best_result() -> None:
 def test_a_failed_run_shows_as_such_and_keeps_its_rows() -> None:
     failed = record(5, "Half a sweep", run("MOE-I8-005", 1, row(300.0, quant_mode="int8"), exit=Exit(code=1)))
     text = documents([failed]).block(ROOM)
-    line = "| Half a sweep | failed | exploratory | 300.000 TF/s (failed, not ranked) | — |"
+    line = "| Half a sweep | failed | exploratory | 300.000 TF/s (failed, not counted) | — |"
     assert line in section(text, "Results")
     assert "300" not in text.replace(line, "")
 
@@ -152,85 +199,38 @@ def test_what_is_settled() -> None:
     assert {state for state in STATES if not settled(state)} == open_ones
 
 
-# -- best against the baseline -----------------------------------------------------------------------
-
-
-def best(*values: tuple[float, dict[str, Any]], **changed: Any) -> str:
-    unit = changed.pop("unit", "TF/s")
-    rows = [row(value, unit=unit, **config) for value, config in values]
-    entry = record(5, "Measured", run("MOE-I8-005", 1, *rows))
-    return section(documents([entry], **changed).block(ROOM), "Best so far").split("\n\n")[0]
-
-
-def test_numbers_are_one_however_they_are_spelt() -> None:
-    # The baseline says 0.1 and 2, the rows say "0.10" and 2.0.
-    assert best((240.0, {"quant_mode": "none", "topk": 2.0})).startswith(
-        "- `tflops` at the baseline's case: **240.000 TF/s**, **+0.36%** against 239.150 TF/s"
-    )
-
-
-def test_another_case_is_never_compared() -> None:
-    assert best((999.0, {"quant_mode": "int8"})) == (
-        "- `tflops` overall: **999.000 TF/s** (higher is better) in MOE-I8-005; not the baseline's case "
-        "(`quant_mode=int8`), so not compared; exploratory, a single run, no noise estimate: "
-        "`quant_mode=int8 tokens=32768 topk=2 lr=0.10`"
-    )
-
-
-def test_a_row_that_lacks_a_key_of_the_baseline_is_of_another_case() -> None:
-    assert "(`quant_mode=?`), so not compared" in best((999.0, {}))
-
-
-def test_a_number_in_another_unit_has_no_change() -> None:
-    text = best((240.0, {"quant_mode": "none"}), unit="GF/s")
-    assert "**240.000 GF/s** (not compared: the baseline's number is in TF/s)" in text
-    assert "%" not in text
-
-
-def test_a_baseline_without_a_case_compares_with_nothing() -> None:
-    baseline = Baseline(numbers=(BaselineNumbers(metrics={"tflops": 100.0}),))
-    text = best((240.0, {"quant_mode": "none"}), baseline=baseline)
-    assert "the baseline names no case, so this is not compared" in text
-    assert "%" not in text
-
-
-def test_the_entry_that_is_the_baseline_is_not_compared_with_itself() -> None:
-    own = dataclasses.replace(HEADER.baseline, entry="MOE-I8-005")
-    assert best((240.0, {"quant_mode": "none"}), baseline=own) == ""
-
-
-def test_each_case_of_the_baseline_has_its_best() -> None:
-    baseline = Baseline(
-        config={"tokens": 32768},
-        numbers=tuple(BaselineNumbers(config={"topk": k}, metrics={"tflops": v}) for k, v in ((1, 100.0), (2, 200.0))),
-    )
-    text = best((90.0, {"topk": 1}), (210.0, {"topk": 2}), (300.0, {"topk": 4}), baseline=baseline)
-    assert re.findall(r"\*\*([\d.]+ TF/s)\*\*(?:, \*\*(\S+)\*\*)?", text) == [
-        ("90.000 TF/s", "-10.00%"),
-        ("210.000 TF/s", "+5.00%"),
-        ("300.000 TF/s", ""),
-    ]
-
-
-def test_lower_is_better_where_the_header_says_so() -> None:
-    metrics = (Metric(name="tflops", direction="min", unit="TF/s"),)
-    text = best((240.0, {"quant_mode": "none"}), (220.0, {"quant_mode": "none", "impl": "b"}), metrics=metrics)
-    assert text.startswith("- `tflops` at the baseline's case: **220.000 TF/s**, **-8.01%** against")
-    assert "(lower is better)" in text
+# -- best --------------------------------------------------------------------------------------------
 
 
 def test_many_tries_of_one_case_count_as_their_median() -> None:
     tries = [run("MOE-I8-005", n, row(v, quant_mode="none")) for n, v in enumerate((230.0, 260.0, 240.0), 1)]
     text = section(documents([record(5, "Repeats", *tries)]).block(ROOM), "Best so far")
-    assert "**240 TF/s**" in text
+    assert text.startswith("- `tflops`: 240 TF/s in MOE-I8-005 (higher is better; ")
     assert "median of 3 runs [230, 260]" in text
+
+
+def test_nothing_that_no_comparison_settled_is_bold() -> None:
+    assert "**" not in documents([*records(), correction()]).block(ROOM).replace("**Open**", "")
+
+
+def test_the_row_of_a_comparison_names_its_candidate() -> None:
+    one = {"metric": "tflops", "side": "int8", "value": 252.0, "unit": "TF/s", "change": "+5.2%", "outcome": "better"}
+    several = [{**one, "metric": "tokens_per_s", "outcome": outcome} for outcome in ("open", "open", "worse")]
+    summary = summary_of(records()[2], HEADER) | {
+        "asked": "quant_mode: int8 against none",
+        "candidates": [{**one, "is_bold": True}, *({**other, "is_bold": False} for other in several)],
+    }
+    made = documents([])
+    made.values = dataclasses.replace(made.values, summaries=[summary])
+    row = "| int8: 252.000 TF/s (**+5.2%, better**) | 2 open, 1 worse | `quant_mode: int8 against none` |"
+    assert row in section(made.block(ROOM), "Results")
 
 
 def test_a_metric_without_a_direction_has_no_best() -> None:
     metrics = (Metric(name="tflops", unit="TF/s"),)
     text = documents(metrics=metrics).block(ROOM)
     assert section(text, "Best so far") == ""
-    assert "| 241.000 TF/s .. 260.000 TF/s |" in section(text, "Results")
+    assert "| 241.000 .. 260.000 TF/s (2 cases) |" in section(text, "Results")
 
 
 # -- the index ---------------------------------------------------------------------------------------

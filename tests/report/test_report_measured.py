@@ -14,9 +14,8 @@ from logbook_agent.findings import facts
 from logbook_agent.findings.measured import measured
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Thread
-from logbook_agent.issue.told import entries as issue_entries
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.header import Baseline, BaselineNumbers, Metric
+from logbook_agent.model.header import Baseline, BaselineNumbers
 from logbook_agent.model.run import Code, Device, Env, Exit, Row
 from logbook_agent.store.book import Book
 from logbook_agent.text.markdown import lead
@@ -49,12 +48,6 @@ def best(text: str) -> str:
     return found[1] if found else ""
 
 
-def told(found: Any, **changed: Any) -> str:
-    """The line of the update about the baseline."""
-    text = visible(documents([found], **changed).update([found], {}, ROOM))
-    return "\n".join(line for line in text.split("\n") if "against the baseline" in line)
-
-
 # -- cases -------------------------------------------------------------------------------------------
 
 
@@ -82,7 +75,10 @@ def test_the_issue_and_a_table_take_the_same_for_a_case(name: str) -> None:
     # The second run failed, or all rows count.
     values = [r[column] for r in table.values if name != "state" or r[column] == 1.0]
     of = measured(found, HEADER)["tflops"]
-    assert (of["cases"], of["best"]["value"]) == (len(values), max(values))
+    assert of["cases"] == len(of["trials"]) == len(values)
+    assert sorted(v for t in of["trials"] for v in t["values"]) == (
+        [1.0, 3.0] if len(values) > 1 or name in ALIKE else [1.0]
+    )
 
 
 def test_a_label_names_rows_of_a_table_and_makes_no_other_case() -> None:
@@ -90,8 +86,8 @@ def test_a_label_names_rows_of_a_table_and_makes_no_other_case() -> None:
     table = facts.table_of(found, HEADER.metrics)
     assert table is not None
     assert [c.name for c in table.columns] == ["label", "tflops"]
-    of = measured(found, HEADER)["tflops"]
-    assert (of["cases"], of["best"]["value"], of["best"]["runs"], of["best"]["label"]) == (1, 2.0, 2, None)
+    [trial] = measured(found, HEADER)["tflops"]["trials"]
+    assert (trial["values"], trial["runs"], trial["label"]) == ([1.0, 3.0], [1, 2], None)
 
 
 def test_runs_with_other_variables_are_no_repeats(started: Cli, folder: Path) -> None:
@@ -104,9 +100,12 @@ def test_runs_with_other_variables_are_no_repeats(started: Cli, folder: Path) ->
     found = book.record("MOE-000")
     text = documents([found], header=header).block(ROOM)
     assert "median" not in text
-    assert "**3.000 TF/s** (the baseline states no number) in MOE-000; exploratory, a single run" in best(text)
-    assert best(text).endswith(": `env:XLA_FLAGS=b`")
-    assert "3.000 TF/s (best of 2 cases)" in text
+    assert (
+        "- `tflops`: 3.000 TF/s in MOE-000 (higher is better; not compared with the baseline; a single run; of 2 cases)"
+        in best(text)
+    )
+    assert best(text).endswith(": `quant=none env:XLA_FLAGS=b`")
+    assert "1.000 .. 3.000 TF/s (2 cases)" in text
     assert [r[-1] for r in started("table", "MOE-000", "--json").data["values"]] == [1.0, 3.0]
 
 
@@ -116,11 +115,10 @@ def test_runs_with_other_variables_are_no_repeats(started: Cli, folder: Path) ->
 def test_a_failed_run_is_not_pooled_with_its_retry() -> None:
     found = repeated(50.0, 5.0, n1=FAILED)
     text = documents([found]).block(ROOM)
-    assert "**5.000 TF/s**" in best(text)
+    assert "5.000 TF/s in MOE-I8-005 (" in best(text)
     assert "a single run" in best(text)
     assert "50.000" not in text
     assert "27.5" not in text
-    assert "(5.000 TF/s against 239.150 TF/s" in told(found)
     # Both are in the table of the update, each for itself.
     update = visible(documents([found]).update([found], {}, ROOM))
     assert "| failed | 50.000 |\n  | finished | 5.000 |" in update
@@ -138,15 +136,15 @@ def test_a_failed_run_is_not_pooled_with_its_retry() -> None:
 def test_what_only_unfinished_runs_measured_is_shown_and_not_ranked(ended: Exit, state: str) -> None:
     found = repeated(999.0, n1={"exit": ended})
     text = documents([found]).block(ROOM)
-    assert best(text) == told(found) == ""
+    assert best(text) == ""
     assert "Best" not in text
-    assert f"| {state} | exploratory | 999.000 TF/s ({state}, not ranked) |" in text
+    assert f"| {state} | exploratory | 999.000 TF/s ({state}, not counted) |" in text
 
 
-def test_the_headline_says_that_the_entry_failed() -> None:
+def test_the_best_says_that_the_entry_failed() -> None:
     runs = [run(ENTRY, 1, row(240.0, quant_mode="none")), run(ENTRY, 2, argv=("other",), **FAILED)]
     text = documents([record(5, "Half", *runs)]).block(ROOM)
-    assert "Best `tflops` at the baseline's case: 240.000 TF/s in MOE-I8-005, failed, +0.36%" in text
+    assert "- `tflops`: 240.000 TF/s in MOE-I8-005 (failed; higher is better; " in best(text)
 
 
 # -- units and numbers -------------------------------------------------------------------------------
@@ -155,7 +153,7 @@ def test_the_headline_says_that_the_entry_failed() -> None:
 def test_another_unit_does_not_take_the_place_of_the_declared_one() -> None:
     other = run("MOE-I8-006", 1, row(99_000.0, unit="GF/s", quant_mode="none"))
     text = documents([repeated(240.0), record(6, "Other unit", other)]).block(ROOM)
-    assert "**240.000 TF/s**, **+0.36%**" in best(text)
+    assert "- `tflops`: 240.000 TF/s in" in best(text)
     assert "99,000 GF/s" not in best(text)
 
 
@@ -193,19 +191,6 @@ def test_a_stated_unit_reaches_the_issue(cli: Cli, folder: Path) -> None:
     assert "%" not in text
 
 
-@pytest.mark.parametrize("stated", [0.0, -2.0])
-def test_of_a_baseline_of_nothing_there_is_no_percentage(stated: float) -> None:
-    metrics = (Metric(name="tflops", direction="max", unit="TF/s"),)
-    baseline = Baseline(numbers=(BaselineNumbers(config={"quant_mode": "none"}, metrics={"tflops": stated}),))
-    text = documents([repeated(3.0)], baseline=baseline, metrics=metrics).block(ROOM)
-    why = f"the baseline is {stated:.3f} TF/s, so there is no percentage"
-    assert f"**3.000 TF/s** ({why}) in" in best(text)
-    assert f"3.000 TF/s in MOE-I8-005 ({why}; a single run" in text.partition("## Status")[0]
-    line = told(repeated(3.0), baseline=baseline, metrics=metrics)
-    assert line.startswith(f"- `tflops` against the baseline's case: 3.000 TF/s ({why}; a single run")
-    assert not re.search(r"\d%(?!2F)", text + line)
-
-
 def test_a_key_that_the_baseline_names_is_config_wherever_it_is_printed(cli: Cli, folder: Path) -> None:
     words = ["--metric", "tflops:max:TF/s", "--baseline", "quant=none", "--baseline", "tflops=2"]
     assert cli("start", "moe", "--prefix", "MOE", *words).code == 0
@@ -214,7 +199,9 @@ def test_a_key_that_the_baseline_names_is_config_wherever_it_is_printed(cli: Cli
     book = Book(folder / "logbooks", "moe")
     assert book.record("MOE-000").runs[0].run.rows[0].config == {"quant": "none"}
     text = documents([book.record("MOE-000")], header=book.header).block(ROOM)
-    assert "at the baseline's case: **3.000 TF/s**, **+50.00%**" in best(text)
+    assert "- `tflops`: 3.000 TF/s in MOE-000 (higher is better; not compared with the baseline; a single run)" in best(
+        text
+    )
     assert "| `quant=none` |" in text
 
 
@@ -229,7 +216,7 @@ def sweep(number: int, rows: int) -> Any:
 
 def test_an_entry_is_worked_out_once_however_often_it_is_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [*records()[:3], sweep(5, 20)]
-    made, counts = documents(found), {"table_of": 0, "measured": 0}
+    made, counts = documents(found), {"table_of": 0}
 
     def counting(home: Any, name: str) -> None:
         real = getattr(home, name)
@@ -241,9 +228,8 @@ def test_an_entry_is_worked_out_once_however_often_it_is_rendered(monkeypatch: p
         monkeypatch.setattr(home, name, call)
 
     counting(facts, "table_of")
-    counting(issue_entries, "measured")
     assert len(made.update(found, {}, 1500).encode()) <= 1500
-    assert counts == {"table_of": 3, "measured": 4}  # the note was not executed
+    assert counts == {"table_of": 3}  # the note was not executed
 
 
 # -- templates that go wrong -------------------------------------------------------------------------

@@ -29,7 +29,7 @@ def test_a_project_has_templates_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "issue_body.md.j2").write_text("{{ issue.facts | join(' ') }} @mallory\n")
     made = documents(templates=tmp_path)
     assert made.title() == "[MOE-I8] MoE EP Int8"
-    assert visible(made.block(ROOM)).endswith(" 1 of 3 stop criteria met. 1 next action to be taken up. @·mallory")
+    assert visible(made.block(ROOM)).endswith(" 1 of 3 stop criteria met. @·mallory")
 
 
 def test_a_template_that_does_not_fit_is_named(tmp_path: Path) -> None:

@@ -286,7 +286,7 @@ def test_the_conclusion_from_a_file_and_a_secret_in_it(told: Bench, monkeypatch:
 
 def test_the_final_summary_follows_a_correction(told: Bench, clock: FixedClock) -> None:
     told.ok("criteria", "--add", "Fast", "--predicate", "target: {metric: tflops, at_least: 100}")
-    told.ok("run", "--repeat", "5", "--", "echo", "RESULT tflops=100 topk=2")
+    told.ok("run", "--repeat", "8", "--", "echo", "RESULT tflops=100 topk=2")
     close(told, *END)
     assert "- [x] Fast" in finals(told)[0]
     clock.tick()

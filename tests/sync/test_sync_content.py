@@ -118,15 +118,34 @@ def test_a_comment_follows_where_the_compared_entries_stand(bench: Bench) -> Non
     bench.ok("compare", "MOE-000", "MOE-001", "--axis", "q", "--save", "MOE-001")
     bench.sync()
     kept = next(i for i, c in enumerate(bench.comments) if "### MOE-001" in c["body"])
-    assert "settles nothing" not in bench.comments[kept]["body"]
-    bench.note("The clock was wrong", "--supersedes", "MOE-000")
+    assert "MOE-000 is void" not in bench.comments[kept]["body"]
+    bench.ok("edit", "MOE-000", "--state", "void")
     bench.sync()
-    assert "superseded by MOE-002" in bench.comments[kept]["body"]
-    assert "settles nothing" in bench.comments[kept]["body"]
+    assert "MOE-000 is void" in bench.comments[kept]["body"]
     assert bench.sync()["steps"] == []
-    bench.ok("edit", "MOE-002", "--state", "void")
+
+
+@pytest.mark.slow
+def test_the_issue_begins_with_the_answers_and_follows_a_comparison_that_goes_on(bench: Bench) -> None:
+    script = "echo METRIC tflops=10${MODE:-0}.$LOGBOOK_RUN"
+    ab = ("--axis", "env:MODE=,6", "--seed", "1", "--repeat", "8", "--", "sh", "-c", script)
+    bench.ok("ab", "--title", "Six", *ab)
+    bench.sync("--create")
+    lines = bench.block.splitlines()
+    assert lines[lines.index("## TL;DR") + 2].startswith("Asked: ")
+    answer = lines[lines.index("## TL;DR") + 4]
+    assert answer.startswith("- **MODE=6 has ")
+    assert answer.endswith(" pairs)** (MOE-000 Six)")
+    assert answer.count("**") == 2
+    assert "| MODE=6: " not in bench.block  # a cell names the side as it was given
+    assert "| 6: 106" in bench.block
+    bench.ok("ab", "--title", "Six again", *ab)
     bench.sync()
-    assert "settles nothing" not in bench.comments[kept]["body"]
+    assert "(MOE-001 Six again" in bench.block
+    assert "(MOE-000 Six)" not in bench.block
+    kept = next(c["body"] for c in bench.comments if "### MOE-000" in c["body"])
+    assert "Continued in MOE-001, which has the answer." in kept
+    assert bench.sync()["steps"] == []
 
 
 def test_commands_can_be_copied(bench: Bench) -> None:

@@ -133,21 +133,7 @@ def test_what_is_no_move(measured: Cli, folder: Path) -> None:
     assert header.read_text() == before
 
 
-def test_an_entry_of_the_same_second_is_told_by_its_number() -> None:
-    old, new = Baseline(config={"mode": "none"}), Baseline(config={"mode": "int8"})
-    moment = "2026-02-10T10:45:00+00:00"
-    header = Header(
-        topic="moe",
-        title="moe",
-        prefix="MOE",
-        opened=moment,
-        baseline=new,
-        baseline_moves=(BaselineMove(at=moment, reason="x", before=old, last_entry="MOE-004"),),
-    )
-    assert header.as_of("MOE-004", moment).baseline == old
-    assert header.as_of("MOE-005", moment).baseline == new
-    # Another zone, another clone with a higher number: the time tells.
-    assert header.as_of("MOE-009", "2026-02-10T11:44:59+01:00").baseline == old
-    assert header.as_of("MOE-002", "2026-02-10T10:45:01+00:00").baseline == new
-    # Config stays config.
+def test_the_config_of_an_earlier_baseline_stays_config() -> None:
+    moved = BaselineMove(at="2026-02-10T10:45:00+00:00", reason="x", before=Baseline(config={"mode": "none"}))
+    header = Header(topic="moe", title="moe", prefix="MOE", opened="2026-02-10T10:45:00+00:00", baseline_moves=(moved,))
     assert header.case_keys == ("mode",)

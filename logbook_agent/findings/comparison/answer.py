@@ -70,11 +70,12 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The answer for one metric of a side and a case. `change`, `low` and `high` are fractions (other / base - 1), the
-    interval that decided at `level` over all looks. `pairs` count those that have a ratio, of which the first `judged`
-    were judged; `left_out` says why others do not count. `notes` stand beside the answer; `to_settle` is what would
-    settle it, empty when it is settled. `is_replicated`: a second sitting settled it the same way; None: there was
-    none that settled it."""
+    """The answer for one metric of a side and a case: `case` is what tells it from the others, `config` all that its
+    rows report but the axis, `device` the kinds of its devices. `change`, `low` and `high` are fractions (other / base
+    - 1), the interval that decided at `level` over all looks. `pairs` count those that have a ratio, of which the first
+    `judged` were judged; `left_out` says why others do not count. `notes` stand beside the answer; `to_settle` is what
+    would settle it, empty when it is settled. `is_replicated`: a second sitting settled it the same way; None: there
+    was none that settled it."""
 
     metric: str
     unit: str | None
@@ -82,6 +83,8 @@ class Finding:
     is_guard: bool
     side: str
     case: Mapping[str, str]
+    config: Mapping[str, str]
+    device: str
     base: Side
     other: Side
     outcome: Outcome
@@ -101,6 +104,11 @@ class Finding:
     @property
     def is_settled(self) -> bool:
         return self.outcome is not Outcome.OPEN
+
+    @property
+    def setting(self) -> tuple[object, ...]:
+        """The case as a key: findings of one case in several comparisons share it."""
+        return self.device, *sorted(self.config.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

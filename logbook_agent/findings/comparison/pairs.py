@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from logbook_agent.model.codec import encode
-from logbook_agent.model.comparison import CODE_AXIS, Comparison, Part, Question
+from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison, Part, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.record import Record, digest
 from logbook_agent.model.run import Row, Run
@@ -27,13 +27,14 @@ from logbook_agent.text.words import listed
 # and metric, in the order of their first runs:
 #   key       pairs of other entries with the same key belong to the same question
 #   asks      the same without code, machine and packages: an earlier try of the question
-#   side, case (its name), config (of the rows, without the axis), metric, unit, direction (as the rows say), differs
-#             (what else differs between the sides)
+#   side, case (its name), config (of the rows, without the axis), device (its kinds), metric, unit, direction (as the
+#             rows say), differs (what else differs between the sides)
 #   pairs     [started, ended, sign, base, other] of each; sign +1: the side ran second; None: no value
 #   left_out  how many pairs do not count, by reason
 Tried: TypeAlias = dict[str, Any]
 
 _OTHER_CODE = "the code changed between the two runs"
+_MADE_AGAIN = "a run was made again after its partner, so chance did not draw their order"
 _TOOL = "logbook-agent"
 _ENV = "env:"
 _SHOWN = 3
@@ -45,12 +46,12 @@ def tried(record: Record) -> Tried | None:
     if stated is None:
         return None
     pairs = list(_pairs(record, stated.question))
-    asked = _asked(stated.question, [base for base, _, _ in pairs])
+    asked = _asked(stated.question, [base for base, *_ in pairs])
     series: dict[tuple[str, ...], dict[str, Any]] = {}
-    for base, other, part in pairs:
+    for base, other, part, why in pairs:
         key = (_code(stated.question, base, other), part.side, part.case)
-        if stated.question.axis != CODE_AXIS and _identity(base) != _identity(other):
-            _count(_series(series, (*key, "", ""), asked, base, {}), _OTHER_CODE)
+        if why:
+            _count(_series(series, (*key, "", ""), asked, base, {}), why)
             continue
         sides = {
             name: [r for r in run.rows if r.failed is None]
@@ -80,18 +81,32 @@ def tried(record: Record) -> Tried | None:
     }
 
 
-def _pairs(record: Record, question: Question) -> Iterator[tuple[Run, Run, Part]]:
-    """Every side's run with the base's run of the same pair and case, in the order of their starts. Of a run that was
-    made again the last one counts."""
-    good = {
-        (s.run.part.pair, s.run.part.case, s.run.part.side): s.run
-        for s in record.runs
-        if s.run.part is not None and s.state == "finished" and s.counts
-    }
+def _pairs(record: Record, question: Question) -> Iterator[tuple[Run, Run, Part, str]]:
+    """Every side's run with the base's run of the same pair and case, in the order of their starts; and why the pair
+    does not count, or an empty text. Of a run that was made again the last one counts, where the order of the pair is
+    still the one that was drawn."""
+    made = [s for s in record.runs if s.run.part is not None and s.counts]
+    first = {_place(s.run): s.run for s in reversed(made)}
+    good = {_place(s.run): s.run for s in made if s.state == "finished"}
     for (pair, case, side), run in sorted(good.items(), key=lambda item: (item[1].started, item[1].run)):
         base = good.get((pair, case, question.base))
         if side in question.sides and base is not None:
-            yield base, run, Part(pair=pair, side=side, case=case)
+            began = first[pair, case, question.base], first[pair, case, side]
+            why = _MADE_AGAIN if _sign(*began) != _sign(base, run) else ""
+            if question.axis != CODE_AXIS and _identity(base) != _identity(run):
+                why = _OTHER_CODE
+            yield base, run, Part(pair=pair, side=side, case=case), why
+
+
+def _place(run: Run) -> tuple[int, str, str]:
+    if run.part is None:
+        raise AssertionError(f"{run.entry}/{run.run} has no part")
+    return run.part.pair, run.part.case, run.part.side
+
+
+def _sign(base: Run, other: Run) -> int:
+    """+1 where the other side ran second."""
+    return 1 if (other.started, other.run) > (base.started, base.run) else -1
 
 
 # -- what the pairs of one question share --------------------------------------------------------------
@@ -124,10 +139,16 @@ def _facts(run: Run, axis: str) -> dict[str, Any]:
     return {"launcher": run.through or run.executor, "devices": rows, **variables, **software, **files}
 
 
-def _labels(stated: Comparison, pairs: Sequence[tuple[Run, Run, Part]]) -> dict[str, str]:
+def _device(run: Run) -> str:
+    """The kinds of devices of a run: `TPU v5p`."""
+    devices = [d for row in run.rows[:1] for d in row.devices] or run.own_devices
+    return ", ".join(dict.fromkeys(d.kind or d.platform for d in devices))
+
+
+def _labels(stated: Comparison, pairs: Sequence[tuple[Run, Run, Part, str]]) -> dict[str, str]:
     """The code of each side, as the latest pair of it ran it: `3357f54a5`, with `+` where it was changed."""
     found: dict[str, str] = {}
-    for base, other, part in pairs:
+    for base, other, part, _ in pairs:
         for side, run in ((stated.question.base, base), (part.side, other)):
             if run.code is not None and run.code.commit is not None:
                 found[side] = run.code.commit[:9] + ("+" if run.code.dirty else "")
@@ -233,6 +254,7 @@ def _series(
             "side": side,
             "case": " ".join(filter(None, (case, place))),
             "config": dict(config),
+            "device": _device(base),
             "metric": metric,
             "unit": None,
             "direction": None,
@@ -259,12 +281,13 @@ def _add(one: dict[str, Any], base: tuple[Run, Row], other: tuple[Run, Row], axi
     if len(units) > 1:
         _count(one, f"two units: {' and '.join(sorted(units))}")
         return
-    config = [{k: canonical(v) for k, v in row.config.items() if k != axis} for _, row in (base, other)]
+    rows = () if axis == CASE_AXIS else (base, other)
+    config = [{k: canonical(v) for k, v in row.config.items() if k != axis} for _, row in rows] or [{}, {}]
     facts = [_facts(run, axis) for run, _ in (base, other)]
     for mine, theirs in (config, facts):
         names = [n for n in dict.fromkeys((*mine, *theirs)) if mine.get(n) != theirs.get(n)]
         one["differs"] += [n for n in names if n not in one["differs"] and (n in mine) == (n in theirs)]
-    sign = 1 if (other[0].started, other[0].run) > (base[0].started, base[0].run) else -1
+    sign = _sign(base[0], other[0])
     started = min(run.started for run in (base[0], other[0]))
     ended = max(run.ended or run.started for run in (base[0], other[0]))
     one["pairs"].append([started, ended, sign, _value(base[1], name), _value(other[1], name)])

@@ -1,1 +1,1 @@
-"""What numbers allow one to say: verdicts, winners, confidence."""
+"""Measured rows beside each other, like for like, without a verdict."""

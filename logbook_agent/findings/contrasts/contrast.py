@@ -1,185 +1,188 @@
-"""`logbook compare`: measured rows against each other, like for like, and the questions that entries keep."""
+"""Measured rows beside each other, like for like, without a verdict: `logbook compare` of rows that no design drew, and
+the contrasts that entries keep."""
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
-from logbook_agent.findings.contrasts.answers import Answer, answer_stated
-from logbook_agent.findings.contrasts.asked import answers_of, ask_of, is_planned, rows_of
+from logbook_agent.findings.cases import cases, counting
 from logbook_agent.findings.contrasts.likeness import Terms
-from logbook_agent.findings.contrasts.matching import unlike
-from logbook_agent.findings.measured import baseline_cases, is_case
-from logbook_agent.findings.tables.spec import Case
-from logbook_agent.findings.trust import Answered
-from logbook_agent.model.entry import Comparison, Entry, entry_of
+from logbook_agent.findings.contrasts.matching import Ground, Pairing, compare_sides, compare_values
+from logbook_agent.findings.contrasts.settle import settled_by
+from logbook_agent.findings.tables.build import matching
+from logbook_agent.findings.tables.frame import frame_of, listed, show, varies
+from logbook_agent.findings.tables.metrics import choose
+from logbook_agent.findings.tables.spec import Case, TableSpec
+from logbook_agent.model.comparison import Contrast
+from logbook_agent.model.entry import Entry, entry_of
 from logbook_agent.model.errors import LogbookError, UsageError
-from logbook_agent.model.header import Header
+from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.store.book import Book
 
-_EXAMPLE = "logbook compare A B, logbook compare A --baseline, or logbook compare ID --axis NAME"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareResult:
-    """The answers to `question`, which has the IDs that the entries have now.
+class Contrasted:
+    """The rows of a contrast in pairs of cases, for each other side one `Pairing`, and the `metrics` to show of them.
+    `settle` says what would settle it. `answered`: the entry whose comparison is about these sides, or empty.
+    `uncounted`: `MOE-I8-002 is void`. `error`: why there are no pairs."""
 
-    `not_kept`: why no entry can keep the question; None when one can.
-    """
-
-    question: Comparison
-    answers: tuple[Answer, ...]
-    not_kept: str | None = None
-
-
-def compare(book: Book, asked: Comparison, *, baseline: bool = False) -> CompareResult:
-    """The answers from the records as they stand; `baseline` puts the logbook's baseline before the references.
-
-    Raises UsageError for what is no comparison, and for names or values that the rows do not have.
-    """
-    _check(asked, baseline=baseline)
-    asked = _resolved(book, asked)
-    if not baseline:
-        return CompareResult(question=asked, answers=_answers(book, asked, _rows(book, asked)))
-    entry = _baseline_entry(book.header)
-    if entry is None:
-        stated = "the baseline states its numbers and names no entry that measured them"
-        return CompareResult(question=asked, answers=(_with_stated(book, asked),), not_kept=stated)
-    asked = dataclasses.replace(asked, references=(book.resolve(entry), *asked.references))
-    base, *others = _rows(book, asked)
-    cases = baseline_cases(book.header)
-    of_baseline = [t for t in base if not cases or any(is_case(t.row.config, c) for c in cases)]
-    if not of_baseline:
-        raise UsageError(
-            f"no row of {entry} matches the baseline's case",
-            cause="the header names the entry, and a config that none of its rows has",
-            hint=f"name the rows themselves: logbook compare {asked.references[0]}/1 {asked.references[1]}",
-        )
-    why = None if len(of_baseline) == len(base) else f"only some rows of {entry} match the baseline's case"
-    return CompareResult(question=asked, answers=_answers(book, asked, [of_baseline, *others]), not_kept=why)
+    asked: Contrast
+    sides: tuple[Pairing, ...] = ()
+    metrics: tuple[str, ...] = ()
+    settle: str = ""
+    answered: str = ""
+    uncounted: tuple[str, ...] = ()
+    error: LogbookError | None = None
 
 
-def kept(book: Book, entry: Entry, why: Callable[[Entry], str]) -> list[Answered]:
-    """The questions that an entry keeps, answered from the records as they stand. `why` says of an entry why
-    nothing is settled by it, and nothing where it is."""
-    found = []
-    for asked in entry.comparisons:
-        try:
-            others = [e for e in map(book.entry, asked.entries) if e.id != entry.id]
-            uncounted = tuple(f"{e.id}, which is {reason}" for e in others if (reason := why(e)))
-            found.append(Answered(asked=asked, answers=compare(book, asked).answers, uncounted=uncounted))
-        except LogbookError as error:
-            found.append(Answered(asked=asked, error=error))
-    return found
+def contrast(book: Book, asked: Contrast) -> Contrasted:
+    """The rows from the records as they are. Raises UsageError for names or values that the rows do not have."""
+    records = {entry_id: book.record(entry_id) for entry_id in asked.entries}
+    found = beside(asked, rows_of(asked, records), book.header.metrics)
+    answered = next((record.id for record in records.values() if _answers(record, found)), "")
+    if not answered:
+        return found
+    return replace(found, answered=answered, settle=f"{answered} answers this: logbook compare {answered}")
 
 
-def _rows(book: Book, asked: Comparison) -> list[list[Case]]:
-    return rows_of(asked, {entry_id: book.record(entry_id) for entry_id in asked.entries})
-
-
-def _answers(book: Book, asked: Comparison, rows: Sequence[list[Case]]) -> tuple[Answer, ...]:
-    is_stated = any(is_planned(asked, book.entry(entry)) for entry in asked.entries)
-    whole = None if is_stated else functools.partial(_rows, book)
-    return answers_of(asked, rows, book.header.metrics, whole)
-
-
-def _check(asked: Comparison, *, baseline: bool) -> None:
-    """Raises UsageError for a question that says too little or contradicts itself."""
+def checked(book: Book, asked: Contrast, *, baseline: bool) -> Contrast:
+    """With the present IDs of the entries. Raises UsageError for what names too little or too much, and NotFound."""
+    count = len(asked.references)
     if asked.axis is None and asked.base_value is not None:
         raise UsageError(
             f"--base {asked.base_value} without --axis",
             cause="--base names the value of an axis that the others are compared with",
             hint=f"--axis NAME --base {asked.base_value}",
         )
-    if not 0 <= asked.minimum_effect < 1:
+    if count > 1 if baseline else asked.axis is None and count > 2:
         raise UsageError(
-            f"a minimum effect of {asked.minimum_effect:.4g} is out of range",
-            cause="expected a fraction from 0 up to 1, or a percentage",
-            hint="--min-effect 1%",
-        )
-    count = len(asked.references)
-    if count != 1 if baseline else count < 1 if asked.axis is not None else count != 2:
-        given = f"{count} reference{'s' * (count != 1)}{' and --baseline' * baseline}{' and --axis' * bool(asked.axis)}"
-        raise UsageError(
-            f"cannot compare {given}",
+            f"cannot compare {count} references" + " and --baseline" * baseline,
             cause="give two references, one with --baseline, or any number with --axis",
-            hint=_EXAMPLE,
+            hint="logbook compare A B, logbook compare A --baseline, or logbook compare ID --axis NAME",
         )
-
-
-def _resolved(book: Book, asked: Comparison) -> Comparison:
-    """With the present IDs of the entries. Raises NotFound."""
     found = (book.resolve(entry_of(r)) + r[len(entry_of(r)) :] for r in asked.references)
-    return dataclasses.replace(asked, references=tuple(found))
+    return replace(asked, references=tuple(found))
 
 
-# -- the baseline ------------------------------------------------------------------------------------
-
-
-def _baseline_entry(header: Header) -> str | None:
-    """The entry that measured the baseline; None when only its numbers are stated. Raises UsageError when there is
-    neither."""
-    baseline = header.baseline
-    if baseline is None or (baseline.entry is None and not baseline.numbers):
-        raise UsageError(
-            f"{header.topic} has no baseline to compare with",
-            cause="its header names no entry that measured one, and states no numbers",
-            hint="name both sides: logbook compare A B",
-        )
-    return baseline.entry
-
-
-def _with_stated(book: Book, asked: Comparison) -> Answer:
-    header = book.header
-    [side] = _rows(book, asked)
-    answer = answer_stated(header, side, asked.references[0], ask_of(asked, header.metrics))
-    if not answer.lines:
-        shown = "; ".join(" ".join(f"{k}={v}" for k, v in case.items()) for case in baseline_cases(header))
-        raise UsageError(
-            f"no row of {asked.references[0]} matches the baseline's case",
-            cause=f"the baseline states numbers of {shown or 'a case without config'}",
-            hint=f"see what it has: logbook table {entry_of(asked.references[0])}",
-        )
-    return answer
-
-
-# Runs of the baseline that are looked at: how it was measured is told by the first ones.
-_LOOKED_AT = 20
-
-
-class BaselineLikeness:
-    """In what a run differs from those that measured the baseline, beyond what a verdict allows."""
-
-    def __init__(self, book: Book) -> None:
-        self._book = book
-        self._header = book.header
-        self._bases: dict[str, Record | None] = {}
-
-    def __call__(self, entry_id: str, run: int, opened: str | None) -> str:
-        """`env:XLA_FLAGS, commit`; empty where they differ in nothing, and where there are no rows to compare with.
-        `opened`: from the baseline that there was when the entry was opened, then; None: from that of now."""
-        header = self._header if opened is None else self._header.as_of(entry_id, opened)
-        told = repr(header.baseline)
-        if told not in self._bases:
-            self._bases[told] = self._base(header)
-        base = self._bases[told]
-        if base is None or base.id == entry_id or not base.runs:
-            return ""
-        record = self._book.record(entry_id)
-        other = dataclasses.replace(record, runs=tuple(s for s in record.runs if s.run.run == run))
-        return ", ".join(dict.fromkeys(d.name for p in unlike(base, other, Terms()) for d in p.likeness.withheld_by))
-
-    def _base(self, header: Header) -> Record | None:
-        """The baseline's entry with the runs of its case alone."""
-        baseline, cases = header.baseline, baseline_cases(header)
-        if baseline is None or baseline.entry is None:
-            return None
+def kept(book: Book, entry: Entry) -> list[Contrasted]:
+    """The contrasts that an entry keeps."""
+    found = []
+    for asked in entry.contrasts:
         try:
-            record = self._book.record(baseline.entry)
-        except LogbookError:
-            return None  # its damage is told where entries are read
-        own = [s for s in record.runs if not cases or any(is_case(r.config, c) for r in s.run.rows for c in cases)]
-        return dataclasses.replace(record, runs=tuple(own[:_LOOKED_AT]))
+            found.append(contrast(book, asked))
+        except LogbookError as error:
+            found.append(Contrasted(asked=asked, error=error))
+    return found
+
+
+def _one_reference(reference: str, rows: Sequence[Case]) -> UsageError:
+    frame = frame_of(rows)
+    varied = [name for name in frame.config if varies(frame.items, name)]
+    return UsageError(
+        f"{reference} states no comparison, and one reference does not name two sides",
+        cause=f"its rows differ in {listed(varied)}" if varied else "its rows differ in no config key",
+        hint=f"logbook compare {reference} --axis {varied[0]}" if varied else f"logbook compare {reference} OTHER",
+    )
+
+
+def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[Metric]) -> Contrasted:
+    """The rows of each reference, side by side."""
+    if asked.axis is not None:
+        # A row that two references hold is one row.
+        ground = Ground(list({id(c): c for side in rows for c in side}.values()), Terms(axis=asked.axis))
+        sides = compare_values(ground, asked.base_value)
+    elif len(rows) < 2:
+        raise _one_reference(asked.references[0], rows[0])
+    else:
+        base, other = asked.references
+        if {id(c) for c in rows[0]} & {id(c) for c in rows[1]}:
+            raise UsageError(
+                f"{base} and {other} hold the same rows",
+                cause="a row cannot be compared with itself",
+                hint="name different runs, by number or label: logbook compare ID/1 ID/2",
+            )
+        ground = Ground([*rows[0], *rows[1]], Terms())
+        sides = [compare_sides(ground, len(rows[0]), (base, other))]
+    expected = [m for m in declared if m.primary or asked.metrics]
+    columns, _ = choose(ground.frame, TableSpec(metrics=asked.metrics), expected)
+    metrics = tuple(column.name for column in columns)
+    return Contrasted(asked=asked, sides=tuple(sides), metrics=metrics, settle=_settle(asked, sides))
+
+
+def _settle(asked: Contrast, sides: Sequence[Pairing]) -> str:
+    """What would settle it; empty where the sides have no case in common."""
+    pairs = [pair for side in sides for pair in side.pairs]
+    if not pairs:
+        return ""
+    items = [pairs[0].base.items[0], *(side.pairs[0].other.items[0] for side in sides if side.pairs)]
+    axis, values = asked.axis, [sides[0].base, *(side.other for side in sides)]
+    if axis is None:
+        found = {d.name for pair in pairs for d in pair.likeness.withheld_by}
+        if not found:
+            return "the sides differ in nothing that is recorded"
+        axis = next(iter(found)) if len(found) == 1 else None
+        values = [show(item.place.get(axis or "")) for item in items]
+    return f"no design drew the order of these runs; to settle it: {settled_by(axis, values, items)}"
+
+
+def _answers(record: Record, found: Contrasted) -> bool:
+    """Whether the comparison of an entry is about the sides of a contrast."""
+    stated = record.entry.comparison
+    if stated is None or found.asked.axis != stated.question.axis:
+        return False
+    return all({side.base, side.other} <= {*stated.question.values} for side in found.sides)
+
+
+# -- rows --------------------------------------------------------------------------------------------
+
+
+def rows_of(asked: Contrast, records: Mapping[str, Record]) -> list[list[Case]]:
+    """The rows of each reference, with the values asked for, out of `records` by ID. Raises UsageError for one that
+    has none."""
+    # Together, so that one code has one name on all sides.
+    found = counting(cases(*(records[entry] for entry in asked.entries)))
+    sides = [[case for case in found if is_of(reference, case)] for reference in asked.references]
+    for reference, side in zip(asked.references, sides, strict=True):
+        if not side:
+            raise _no_rows(reference, records[entry_of(reference)])
+    if not asked.where:
+        return sides
+    wanted = {k: show(v) for k, v in asked.where.items()}
+    kept = {id(case) for case in matching([c for side in sides for c in side], wanted)}
+    sides = [[c for c in side if id(c) in kept] for side in sides]
+    for reference, side in zip(asked.references, sides, strict=True):
+        if not side and asked.axis is None:
+            raise UsageError(
+                f"no row of {reference} has {' '.join(f'{k}={v}' for k, v in wanted.items())}",
+                cause="the other side has such rows, this side does not",
+                hint=f"see what it has: logbook table {entry_of(reference)}",
+            )
+    return sides
+
+
+def is_of(reference: str, case: Case) -> bool:
+    """Whether a row is one of `ID`, `ID/RUN` or `ID:LABEL`."""
+    entry = entry_of(reference)
+    rest = reference[len(entry) :]
+    if case.entry != entry or not rest:
+        return case.entry == entry
+    return rest[1:] == (str(case.run) if rest.startswith("/") else case.label)
+
+
+def _no_rows(reference: str, record: Record) -> UsageError:
+    entry = record.id
+    with_rows = [s.run for s in record.runs if s.run.rows and s.counts]
+    if not with_rows or reference == entry:
+        is_warm_up = not with_rows and any(s.run.rows for s in record.runs)
+        return UsageError(
+            f"{entry} has only rows of warm-ups" if is_warm_up else f"{entry} has no rows",
+            cause="its runs were made with --discard" if is_warm_up else "none of its runs printed a RESULT line",
+            hint=f"logbook run --id {entry} -- COMMAND",
+        )
+    names = [name for run in with_rows for name in (f"{entry}/{run.run}", run.label and f"{entry}:{run.label}") if name]
+    there = list(dict.fromkeys(names))
+    near = (get_close_matches(reference, there, n=1) or there)[0]
+    return UsageError(f"no rows in {reference}", cause=f"rows are in {listed(there)}", hint=f"{near!r} names some")

@@ -1,46 +1,41 @@
-"""Like for like: in what two sets of measured cases differ, and what each difference means for a verdict.
+"""Like for like: in what two sets of measured cases differ, and what each difference means.
 
-Two cases may be compared when they differ in nothing but the tested axis. A difference that the axis implies is
-declared by name, and so is one that the caller allows; some are worth noting and change nothing that is measured.
-Every other one withholds the verdict, and so does a fact that only one side tells: unknown is no equality. What
-neither side tells is said, and does not withhold: nothing speaks for a difference, and where it cannot be known
-(code outside a repository) no verdict would ever be given.
-`tests/evidence/like_for_like.yaml` goes through the situations with the reason for each outcome.
+Two cases are alike when they differ in nothing but the axis. A difference that the axis implies, or that the caller
+allows, is declared by name; some are worth noting and change nothing that is measured. Every other one makes them
+unlike, and so does a fact that only one side tells. A fact that neither side tells is reported as not known.
+`tests/contrasts/like_for_like.yaml` goes through the situations with the reason for each outcome.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from logbook_agent.findings.tables.commands import results, switches
 from logbook_agent.findings.tables.frame import ABSENT, Frame, Item, key_of, listed, on_accelerator, show
+from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.text.commands.flags import differences as command_differences
 from logbook_agent.text.commands.flags import normal_name, parts
 
-ARGV, CWD, UNIT, ORDER, LOAD = "argv", "cwd", "unit", "order", "load"
+ARGV, CWD, LOAD = "argv", "cwd", "load"
 _COMMIT, _HOST, _LAUNCHER = "commit", "host", "launcher"
+# What the tool sets for each side when the code is the axis.
+_OF_CODE = (_COMMIT, ARGV, CWD, "env:PYTHONPATH")
 # Facts that are not told where they are missing. Without a variable or a launcher, there was none.
 _PARTLY_KNOWN = (_COMMIT, _HOST, "package:", "file:")
 # The number of samples that one process takes; they count as one run, however many there are.
 _SAMPLE_COUNTS = ("iters", "iterations")
 _WARMUP = "warmup"
-_SHOWN_CHARACTERS = 60
-# The label by which a benchmark names the code that computed a case. It follows from config and platform: that it
-# differs is told, so that nobody takes the effect of other code for that of the axis.
-_RAN = "ran"
-# The label by which a benchmark says what its figures cannot tell.
-_CAUTION = "caution"
-
-
-# By so much the parts of two sides that were made on a busy machine differ before it is told.
+# Labels by which a benchmark names the code that computed a case, and says what its figures cannot tell.
+_RAN, _CAUTION = "ran", "caution"
+# By so much the parts of two sides that were made on a busy machine differ before it is reported.
 _BUSIER = 0.5
+_SHOWN_CHARACTERS = 60
 
 
 class DifferenceStanding(StrEnum):
-    """What a difference means. `differs` and `unknown` (only one side tells) withhold the verdict."""
+    """What a difference means. `differs` and `unknown` (only one side tells) make two cases unlike."""
 
     TESTED = "tested"
     IMPLIED = "implied"
@@ -50,24 +45,16 @@ class DifferenceStanding(StrEnum):
     UNKNOWN = "unknown"
 
 
-_WITHHOLD = (DifferenceStanding.DIFFERS, DifferenceStanding.UNKNOWN)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A name with the values of both sides as one reads them; None: that side does not tell. `why` stands instead of
-    values for what lies between the sides: the order of their runs."""
+    """A name with the values of both sides as one reads them; None: that side does not tell. `why`: words instead of
+    values."""
 
     name: str
     base: str | None
     other: str | None
     standing: DifferenceStanding
     why: str | None = None
-
-    @property
-    def is_order(self) -> bool:
-        """Whether it is the order of the runs, and no config key by that name."""
-        return self.name == ORDER and self.why is not None
 
 
 def differences_text(differences: Sequence[Difference]) -> str:
@@ -79,23 +66,11 @@ def _sides(base: str | None, other: str | None) -> str:
     """Both values, each cut to a length that still shows where they part."""
     start = 0
     if base is not None and other is not None and max(len(base), len(other)) > _SHOWN_CHARACTERS:
-        shared = _shared(base, other)
-        if shared > _SHOWN_CHARACTERS // 2:
-            # From the start of a word, unless that is far away.
-            start = max(base.rfind(" ", 0, shared) + 1, shared - _SHOWN_CHARACTERS // 3)
-    return f"{_cut(base, start)} | {_cut(other, start)}"
-
-
-def _shared(base: str, other: str) -> int:
-    """With how many equal characters two texts begin."""
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(base, other, strict=False)))
-
-
-def _cut(text: str | None, start: int) -> str:
-    if text is None:
-        return "not known"
-    told = f"…{text[start:]}" if start else text
-    return told if len(told) <= _SHOWN_CHARACTERS else told[: _SHOWN_CHARACTERS - 1] + "…"
+        ends = min(len(base), len(other))
+        shared = next((at for at in range(ends) if base[at] != other[at]), ends)
+        start = shared - _SHOWN_CHARACTERS // 3 if shared > _SHOWN_CHARACTERS // 2 else 0
+    told = ["not known" if text is None else f"…{text[start:]}" if start else text for text in (base, other)]
+    return " | ".join(t if len(t) <= _SHOWN_CHARACTERS else t[: _SHOWN_CHARACTERS - 1] + "…" for t in told)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +82,9 @@ class Likeness:
 
     @property
     def withheld_by(self) -> tuple[Difference, ...]:
-        return tuple(d for d in self.differences if d.standing in _WITHHOLD)
+        """The differences that make the sides unlike."""
+        unlike = (DifferenceStanding.DIFFERS, DifferenceStanding.UNKNOWN)
+        return tuple(d for d in self.differences if d.standing in unlike)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,15 +97,12 @@ class Terms:
 
     def declared(self, name: str) -> DifferenceStanding | None:
         """How the caller takes a difference in `name`; None when it was not named."""
+        names = {name, name.partition(":")[0]} if ":" in name else {name}
         if name == self.axis:
             return DifferenceStanding.TESTED
-        if _named(name, self.implied):
+        if names & {*self.implied, *(_OF_CODE if self.axis == CODE_AXIS else ())}:
             return DifferenceStanding.IMPLIED
-        return DifferenceStanding.ALLOWED if _named(name, self.allowed) else None
-
-
-def _named(name: str, names: Collection[str]) -> bool:
-    return name in names or (":" in name and name.partition(":")[0] in names)
+        return DifferenceStanding.ALLOWED if names & {*self.allowed} else None
 
 
 def compared_names(frame: Frame) -> list[str]:
@@ -141,19 +115,11 @@ def compared_names(frame: Frame) -> list[str]:
 def likeness(frame: Frame, names: Iterable[str], base: Sequence[Item], other: Sequence[Item], terms: Terms) -> Likeness:
     """How two groups of cases compare, each of which is of one kind but for what `terms` name."""
     sides = _Sides(frame, base, other, terms)
-    found: list[Difference] = []
-    for name in names:
-        values = sides.values(name)
-        if values[0].keys() != values[1].keys() or len(values[0]) > 1:
-            found.append(sides.difference(name, *values))
-    found += sides.states()
-    found += sides.load()
-    found += sides.cautions()
+    found = [*sides.values(names), *sides.states(), *sides.load(), *sides.cautions()]
     found += sides.commands({normal_name(d.name) for d in found})
-    axes = {_COMMIT: None, "devices": frame.pseudo["devices"]}
-    axes |= {fact: axis for axis, fact in frame.facts.items() if fact == _COMMIT}
-    told = {fact for fact, axis in axes.items() if axis is not None and any(i.key(axis) for i in (*base, *other))}
-    not_known = tuple(fact for fact in axes if fact not in told and terms.declared(fact) is None)
+    axes = {fact: axis for axis, fact in frame.facts.items() if fact == _COMMIT} | {"devices": frame.pseudo["devices"]}
+    told = {fact for fact, axis in axes.items() if any(item.key(axis) for item in sides.items)}
+    not_known = tuple(f for f in (_COMMIT, "devices") if f not in told and terms.declared(f) is None)
     return Likeness(differences=tuple(found), not_known=not_known)
 
 
@@ -161,12 +127,17 @@ class _Sides:
     """Two groups of cases in a frame."""
 
     def __init__(self, frame: Frame, base: Sequence[Item], other: Sequence[Item], terms: Terms) -> None:
-        self.frame = frame
-        self.base, self.other = base, other
-        self.terms = terms
+        self.frame, self.terms = frame, terms
+        self.both, self.items = (base, other), (*base, *other)
 
-    def values(self, name: str) -> tuple[dict[str | None, str], dict[str | None, str]]:
-        return dict(self._of(self.base, name)), dict(self._of(self.other, name))
+    def values(self, names: Iterable[str]) -> Iterator[Difference]:
+        """The axes on which the sides have other values, or one of them several."""
+        for name in names:
+            base, other = (dict(self._of(items, name)) for items in self.both)
+            if base.keys() != other.keys() or len(base) > 1:
+                standing = self.terms.declared(name) or self._standing(name, base, other)
+                texts = [listed(list(side.values())) if side else None for side in (base, other)]
+                yield Difference(name=name, base=texts[0], other=texts[1], standing=standing)
 
     def _of(self, items: Iterable[Item], name: str) -> Iterator[tuple[str | None, str]]:
         """Each value on an axis under its key; nothing for cases that do not tell it."""
@@ -181,105 +152,91 @@ class _Sides:
             elif name != self.frame.pseudo["devices"] and item.row.failed is None:
                 yield None, "not reported"
 
-    def difference(self, name: str, base: dict[str | None, str], other: dict[str | None, str]) -> Difference:
-        return Difference(
-            name=name,
-            base=listed(list(base.values())) if base else None,
-            other=listed(list(other.values())) if other else None,
-            standing=self.terms.declared(name) or self._standing(name, base, other),
-        )
-
-    def _standing(self, name: str, base: dict[str | None, str], other: dict[str | None, str]) -> DifferenceStanding:
+    def _standing(
+        self, name: str, base: Mapping[str | None, str], other: Mapping[str | None, str]
+    ) -> DifferenceStanding:
         fact = self.frame.facts.get(name)
         if fact is None:
-            if (name == _RAN and self._is_label(name)) or (name in _SAMPLE_COUNTS and self._warm()):
-                return DifferenceStanding.NOTED
-        elif fact == _HOST and all(on_accelerator(i.case) for i in (*self.base, *self.other)):
-            return DifferenceStanding.NOTED
-        elif fact == _LAUNCHER and self._devices_known():
-            # It only carries the command; what it leads to is told by devices, host and packages.
-            return DifferenceStanding.NOTED
-        elif fact.startswith("file:") and not (base and other):
-            # Only one command names it, and the words of commands are compared by themselves.
-            return DifferenceStanding.NOTED
+            is_label = name == _RAN and not any(name in item.row.config for item in self.items)
+            # Unless both sides warmed up alike, the first, cold call weighs more among fewer samples.
+            warmups = {item.key(_WARMUP) for item in self.items}
+            is_warm = len(warmups) == 1 and not warmups & {None, "0"}
+            is_noted = is_label or (name in _SAMPLE_COUNTS and is_warm)
         elif fact.startswith("env:") and self._sets_axis(fact.removeprefix("env:"), base, other):
             return DifferenceStanding.IMPLIED
+        else:
+            # A launcher only carries the command: devices, host and packages tell where it leads. A file that only one
+            # command names is compared with the words of the commands.
+            is_noted = (
+                (fact == _HOST and all(on_accelerator(item.case) for item in self.items))
+                or (fact == _LAUNCHER and all(item.row.devices for item in self.items))
+                or (fact.startswith("file:") and not (base and other))
+            )
+        if is_noted:
+            return DifferenceStanding.NOTED
         return DifferenceStanding.DIFFERS if base and other else DifferenceStanding.UNKNOWN
 
-    def _is_label(self, name: str) -> bool:
-        """Whether it is a word of the rows on both sides, and nobody's config key."""
-        return not any(name in item.row.config for item in (*self.base, *self.other))
-
-    def _warm(self) -> bool:
-        """Whether both sides warmed up alike: else the first, cold call weighs more among fewer samples."""
-        warmups = {item.key(_WARMUP) for item in (*self.base, *self.other)}
-        return len(warmups) == 1 and not warmups & {None, "0"}
-
-    def _devices_known(self) -> bool:
-        return all(item.row.devices for item in (*self.base, *self.other))
-
-    def _sets_axis(self, variable: str, base: dict[str | None, str], other: dict[str | None, str]) -> bool:
+    def _sets_axis(self, variable: str, *found: Mapping[str | None, str]) -> bool:
         """Whether a variable is how the axis is set: it is named after it and holds its value on both sides."""
         axis = self.terms.axis
         if axis is None or not f"_{variable.lower()}".endswith(f"_{normal_name(axis).lower()}"):
             return False
-        sides = ((self.base, base), (self.other, other))
-        return all({i.key(axis) for i in items} == {key_of(v) for v in found.values()} for items, found in sides)
+        pairs = zip(self.both, found, strict=True)
+        return all({i.key(axis) for i in items} == {key_of(v) for v in texts.values()} for items, texts in pairs)
 
-    def states(self) -> list[Difference]:
+    def states(self) -> Iterator[Difference]:
         """That runs did not finish: whether their rows are whole nobody knows, also where both sides failed."""
-        base, other = ({str(i.case.state): None for i in side if i.case.state} for side in (self.base, self.other))
-        if all(state == "finished" for state in (*base, *other)):
-            return []
-        return [self._declared(self.frame.pseudo["state"], listed(list(base)), listed(list(other)))]
+        base, other = (list(dict.fromkeys(str(i.case.state) for i in side if i.case.state)) for side in self.both)
+        if {*base, *other} - {"finished"}:
+            yield self._declared(self.frame.pseudo["state"], listed(base), listed(other))
 
-    def load(self) -> list[Difference]:
-        """That the machine was busy while one side was measured, and quiet while the other was. What drifts with it
-        drifts, so it is told; the verdict rests on the order of the runs, so it is not withheld."""
-        told = [{i.run: i.case.busy for i in side if i.case.busy is not None} for side in (self.base, self.other)]
-        if not all(told):
-            return []
-        base, other = (sum(side.values()) / len(side) for side in told)
-        if abs(base - other) < _BUSIER:
-            return []
-        name = f"@{LOAD}" if LOAD in self.frame.config else LOAD
-        texts = [_busy_text(sum(side.values()), len(side)) for side in told]
-        return [Difference(name=name, base=texts[0], other=texts[1], standing=DifferenceStanding.NOTED)]
+    def load(self) -> Iterator[Difference]:
+        """That the machine was busy while one side was measured, and quiet while the other was."""
+        told = [{i.run: i.case.busy for i in side if i.case.busy is not None} for side in self.both]
+        busy = [(sum(side.values()), len(side)) for side in told if side]
+        if len(busy) == 2 and abs(busy[0][0] / busy[0][1] - busy[1][0] / busy[1][1]) >= _BUSIER:
+            base, other = (
+                "quiet" if not n else "busy" if n == runs else f"busy in {n} of {runs} runs" for n, runs in busy
+            )
+            name = f"@{LOAD}" if LOAD in self.frame.config else LOAD
+            yield Difference(name=name, base=base, other=other, standing=DifferenceStanding.NOTED)
 
-    def cautions(self) -> list[Difference]:
-        """What the benchmark itself says that these figures cannot tell. No difference, but it is told beside them."""
-        items = (*self.base, *self.other)
-        told = dict.fromkeys(i.row.labels[_CAUTION] for i in items if _CAUTION in i.row.labels)
-        standing = DifferenceStanding.NOTED
-        return [Difference(name=_CAUTION, base=None, other=None, standing=standing, why=why) for why in told]
+    def cautions(self) -> Iterator[Difference]:
+        """What the benchmark itself says that these figures cannot tell."""
+        for why in dict.fromkeys(i.row.labels[_CAUTION] for i in self.items if _CAUTION in i.row.labels):
+            yield Difference(name=_CAUTION, base=None, other=None, standing=DifferenceStanding.NOTED, why=why)
 
-    def commands(self, named: Collection[str]) -> list[Difference]:
+    def commands(self, named: Collection[str]) -> Iterator[Difference]:
         """In what the commands differ beyond what config and the terms explain; `named` are differences by now."""
-        base, other = sides = self.base[0].case, self.other[0].case
-        found: list[Difference] = []
+        base, other = sides = [side[0].case for side in self.both]
         if base.command != other.command:
-            config = {**base.row.config, **other.row.config}
-            keys = frozenset(explained(config, self.terms)) | set(named)
+            keys = frozenset(explained({**base.row.config, **other.row.config}, self.terms)) | set(named)
             reported = results(base) | results(other)
             mine, theirs = (parts(case.command, keys, switches(case), reported) for case in sides)
-            differing = command_differences(mine, theirs, self._same_word)
-            found += [self._declared(d.name, d.base or ABSENT, d.other or ABSENT) for d in differing]
+            for d in command_differences(mine, theirs, self._same_word):
+                yield self._declared(d.name, d.base or ABSENT, d.other or ABSENT)
         if base.cwd != other.cwd:
-            found.append(self._declared(CWD, base.cwd or ABSENT, other.cwd or ABSENT))
-        return found
+            yield self._declared(CWD, base.cwd or ABSENT, other.cwd or ABSENT)
 
     def _declared(self, name: str, base: str, other: str) -> Difference:
         standing = self.terms.declared(name) or DifferenceStanding.DIFFERS
         return Difference(name=name, base=base, other=other, standing=standing)
 
     def _same_word(self, base: str, other: str) -> bool:
-        """Whether two words are the values that one key of config has on either side: `bench.sh int8`."""
-        first, last, a, b = self.base[0], self.other[0], key_of(base), key_of(other)
-        return any(first.key(k) == a and last.key(k) == b for k in first.row.config)
+        """Whether two words are the values that one key of config has on either side (`bench.sh int8`), or hold the
+        values of the axis in the same place (`--src wt/int8`)."""
+        first, last = (side[0] for side in self.both)
+        if any(first.key(k) == key_of(base) and last.key(k) == key_of(other) for k in first.row.config):
+            return True
+        axes = [self.terms.axis] if self.terms.axis is not None else first.row.config
+        return any(_without(base, first, k) == _without(other, last, k) is not None for k in axes)
 
 
-def _busy_text(busy: int, runs: int) -> str:
-    return "quiet" if not busy else "busy" if busy == runs else f"busy in {busy} of {runs} runs"
+def _without(word: str, item: Item, axis: str) -> str | None:
+    """A word with the value of an axis taken out of it; None where it does not hold it."""
+    value = item.place.get(axis)
+    text = show(value) if value is not None else ""
+    return word.replace(text, "\0") if text and text in word else None
 
 
 def explained(config: Iterable[str], terms: Terms) -> Iterator[str]:

@@ -1,141 +1,84 @@
-"""Predicates over the rows themselves: enough cases, a target, a plateau."""
+"""Predicates over the rows themselves: enough cases, a target."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
-from operator import itemgetter
+from itertools import count
 
 from logbook_agent.findings.case import keys_of
 from logbook_agent.findings.contrasts.matching import Group
+from logbook_agent.findings.contrasts.numbers import numbers
+from logbook_agent.findings.criteria.facts import Facts, combinations, words
 from logbook_agent.findings.criteria.outcome import met, not_computable, unmet
-from logbook_agent.findings.criteria.predicate import Measured, Plateau, Target
-from logbook_agent.findings.criteria.select import Rows, combinations, reference, words
-from logbook_agent.findings.evidence.compared import numbers
-from logbook_agent.findings.evidence.reached import bears_out, runs_needed
-from logbook_agent.findings.measured import unit_of
+from logbook_agent.findings.criteria.predicate import Measured, Target
 from logbook_agent.findings.tables.frame import Item, frame_of
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.model.header import Computed, Metric, metric_named
-from logbook_agent.model.units import Direction, common
+from logbook_agent.model.header import Computed, metric_named
+from logbook_agent.model.stats.summary import median_low
 
-_BETTER = {"max": max, "min": min}
+# How many times as likely the runs have to be if most reach the number: chance gets there in at most one of 20 cases.
+ENOUGH = 20.0
 
 
-def measured(predicate: Measured, cases: Sequence[Case]) -> Computed:
+def measured(asked: Measured, facts: Facts) -> Computed:
     """Enough cases with enough runs each, for every combination."""
-    rows = Rows(cases)
-    if (missing := rows.missing([*predicate.where, *predicate.for_each])) is not None:
+    rows = facts.rows
+    if (missing := rows.missing([*asked.where, *asked.for_each])) is not None:
         return missing
-    evidence: list[str] = []
-    for combination in combinations(predicate.for_each):
-        chosen = rows.choose({**predicate.where, **combination}, predicate.device)
-        groups = [g for g in _groups(chosen) if g.runs >= predicate.runs]
-        if len(groups) < predicate.cases:
-            found = f"{len(groups)} of {predicate.cases} cases with {predicate.runs} runs"
-            return unmet(f"{words(combination)}: {found}".removeprefix(": "), map(reference, chosen))
-        evidence += [reference(i.case) for g in groups for i in g.items]
-    return met(f"{predicate.cases} or more cases with {predicate.runs} runs each", evidence)
+    evidence: list[Case] = []
+    for combination in combinations(asked.for_each):
+        chosen = rows.choose({**asked.where, **combination}, asked.device)
+        groups = [g for g in _groups(chosen) if g.runs >= asked.runs]
+        if len(groups) < asked.cases:
+            found = f"{len(groups)} of {asked.cases} cases with {asked.runs} runs"
+            return unmet(f"{words(combination)}: {found}".removeprefix(": "), chosen)
+        evidence += [i.case for g in groups for i in g.items]
+    return met(f"{asked.cases} or more cases with {asked.runs} runs each", evidence)
 
 
-def target(predicate: Target, cases: Sequence[Case], metrics: Sequence[Metric]) -> Computed:
-    """The best of the cases, each by the median over its runs, against the number. One lucky run reaches nothing: the
-    runs have to settle it, those of the best of many cases more clearly than fresh ones of that case."""
-    rows = Rows(cases)
-    if (missing := rows.missing(predicate.where)) is not None:
+def target(asked: Target, facts: Facts) -> Computed:
+    """Met when so many runs of some case, of all its runs, reach the number that chance seldom does."""
+    rows, metric = facts.rows, metric_named(asked.metric, facts.metrics)
+    if (missing := rows.missing(asked.where)) is not None:
         return missing
-    direction: Direction = "max" if predicate.at_least is not None else "min"
-    wanted = predicate.at_least if predicate.at_least is not None else predicate.at_most
+    chosen = [(c, m.unit) for c in rows.choose(asked.where, asked.device) if (m := c.row.metrics.get(metric.name))]
+    units = {unit for _, unit in chosen if unit is not None}
+    if metric.unit is None and len(units) > 1:
+        return not_computable(f"{metric.name} is in {' and '.join(sorted(units))}, and no unit is declared")
+    groups = _groups([case for case, unit in chosen if metric.unit is None or unit in (None, metric.unit)])
+    sign, wanted = (1, asked.at_least) if asked.at_least is not None else (-1, asked.at_most)
     assert wanted is not None  # noqa: S101  one of the two is there
-    chosen = _on_scale(rows.choose(predicate.where, predicate.device), metric_named(predicate.metric, metrics))
-    if isinstance(chosen, Computed):
-        return chosen
-    groups = _groups(chosen)
-    found = [
-        (median, group)
-        for group, runs in _speaking(groups, predicate.metric)
-        if (median := numbers(group, predicate.metric).median) is not None and runs >= predicate.runs
-    ]
-    if not found:
-        return unmet(f"no case has {predicate.metric} from {predicate.runs} or more runs")
-    value, group = _BETTER[direction](found, key=itemgetter(0))
-    reached = value >= wanted if direction == "max" else value <= wanted
-    sign = "at least" if direction == "max" else "at most"
-    reason = f"best {predicate.metric} {value:.6g}, wanted {sign} {wanted:g}"
-    evidence = [reference(i.case) for i in group.items]
-    if not reached:
-        return unmet(reason, evidence)
-    values = numbers(group, predicate.metric).values
-    reaching = sum(v >= wanted if direction == "max" else v <= wanted for v in values)
-    # Fresh runs of the case that had come out best are of one case, and were not chosen.
-    is_fresh = _is_confirmed(group, predicate.metric)
-    chosen_from = 1 if is_fresh else len(groups)
-    if not bears_out(reaching, len(values), chosen_from):
-        many = f" (the best of {chosen_from} cases)" if chosen_from > 1 else ""
-        runs_text = f"{reaching} of {len(values)} {'fresh ' * is_fresh}run{'s' * (len(values) != 1)}"
-        more = runs_needed(reaching, len(values), chosen_from)
-        return unmet(f"{reason}: {runs_text}{many} reached it; {more} more would settle it", evidence)
-    return met(reason, evidence)
+    found = [(numbers(group, metric.name).values, group) for group in groups]
+    of = [(sum(sign * v >= sign * wanted for v in values), values, group) for values, group in found if values]
+    if not of:
+        return unmet(f"no case has {metric.name}" + (f" in {metric.unit}" if metric.unit else ""))
+    reaching, values, group = max(of, key=lambda one: (odds(one[0], len(one[1])), sign * median_low(one[1])))
+    runs = len(values)
+    wanted_text = f"{'at least' if sign > 0 else 'at most'} {wanted:g}"
+    reason = f"{metric.name} is {wanted_text} in {reaching} of {runs} run{'s' * (runs != 1)} of a case"
+    reason += f", median {median_low(values):.6g}"
+    evidence = [item.case for item in group.items]
+    if odds(reaching, runs) >= ENOUGH and runs >= asked.runs:
+        return met(reason, evidence)
+    if 2 * reaching > runs:
+        settle = (n for n in count(1) if odds(reaching + n, runs + n) >= ENOUGH and runs + n >= asked.runs)
+        more = next(settle)
+        reason += f"; {more} more that reach{'es' * (more == 1)} it would settle it"
+    return unmet(reason, evidence)
 
 
-def _is_confirmed(group: Group, metric: str) -> bool:
-    """Whether its runs were made because the case had come out best."""
-    return all(item.case.confirms in ("", metric) for item in group.items)
+def odds(reaching: int, runs: int) -> float:
+    """How many times as likely the runs are if any part of more than half reaches the number as if half does.
 
-
-def plateau(predicate: Plateau, cases: Sequence[Case], metrics: Sequence[Metric]) -> Computed:
-    """The best of the last entries against the best of those before, each by the medians of its cases."""
-    rows = Rows(cases)
-    if (missing := rows.missing(predicate.where)) is not None:
-        return missing
-    direction = metric_named(predicate.metric, metrics).direction
-    if direction is None:
-        return not_computable(f"{predicate.metric} has no direction: which way is better is not stated")
-    chosen = _on_scale(rows.choose(predicate.where, None), metric_named(predicate.metric, metrics))
-    if isinstance(chosen, Computed):
-        return chosen
-    entries = _best_of_entries(chosen, predicate.metric, direction)
-    if len(entries) <= predicate.entries:
-        return unmet(f"{len(entries)} entries have {predicate.metric}; more than {predicate.entries} are needed")
-    before, last = entries[: -predicate.entries], entries[-predicate.entries :]
-    old, new = (_BETTER[direction](value for value, _ in part) for part in (before, last))
-    gain = new / old - 1 if direction == "max" else old / new - 1
-    which = "the last entry" if predicate.entries == 1 else f"the last {predicate.entries} entries"
-    reason = f"{which}: {gain:+.2%} against the previous best"
-    return (met if gain <= predicate.within else unmet)(reason, [ref for _, runs in last for ref in runs])
-
-
-def _best_of_entries(cases: Sequence[Case], metric: str, direction: Direction) -> list[tuple[float, list[str]]]:
-    """The best case of each entry, by the median over its runs, with these runs; in the order in which the entries
-    were first run. A case without a positive number counts for nothing."""
-    of: dict[str, list[Case]] = {}
-    for case in sorted(cases, key=lambda c: c.started):
-        of.setdefault(case.entry, []).append(case)
-    found = []
-    for own in of.values():
-        values = [(numbers(group, metric).median or math.nan, group) for group, _ in _speaking(_groups(own), metric)]
-        values = [(value, group) for value, group in values if math.isfinite(value) and value > 0]
-        if values:
-            value, group = _BETTER[direction](values, key=itemgetter(0))
-            found.append((value, [reference(i.case) for i in group.items]))
-    return found
-
-
-def _on_scale(cases: Sequence[Case], metric: Metric) -> list[Case] | Computed:
-    """The cases without those whose value of a metric is in another unit than the declared one."""
-    units = [m.unit if (m := case.row.metrics.get(metric.name)) is not None else None for case in cases]
-    there = {unit for case, unit in zip(cases, units, strict=True) if metric.name in case.row.metrics}
-    wanted = unit_of(metric)
-    kept = common(there, wanted)
-    if there and not kept:
-        named = sorted(unit for unit in there if unit is not None)
-        return not_computable(
-            f"{metric.name} is in {' and '.join(named)}, and the logbook does not declare which counts"
-        )
-    if metric.unit is not None:
-        kept &= {None, metric.unit}
-    return [case for case, unit in zip(cases, units, strict=True) if unit in kept]
+    The likelihood is averaged over all such parts, so looking again after each run costs nothing: if half the runs
+    reach the number, it ever comes to 20 in at most one of 20 cases. A run that reaches the number always raises it.
+    Equal to sum(comb(runs + 1, i) for i <= reaching) / ((runs + 1) * comb(runs, reaching)).
+    """
+    term = total = 1 / (runs + 1 - reaching)
+    for i in range(reaching, 0, -1):
+        term *= i / (runs + 2 - i)
+        total += term
+    return total
 
 
 def _groups(cases: Sequence[Case]) -> list[Group]:
@@ -144,21 +87,3 @@ def _groups(cases: Sequence[Case]) -> list[Group]:
     for item, key in zip(frame_of(cases).items, keys_of(cases), strict=True):
         found.setdefault(key, []).append(item)
     return [Group(items=tuple(items)) for items in found.values()]
-
-
-def _speaking(groups: Sequence[Group], metric: str) -> list[tuple[Group, int]]:
-    """Each case with the runs that say how good it is, and how many have a number of it in all.
-
-    Of a sweep that confirmed its best case only the fresh runs speak: every other number may be luck.
-    """
-
-    def is_fresh(item: Item) -> bool:
-        return item.case.confirms in ("", metric) and bool(numbers(Group(items=(item,)), metric).runs)
-
-    confirmed = {i.case.entry for group in groups for i in group.items if is_fresh(i)}
-    found = []
-    for group in groups:
-        own = tuple(i for i in group.items if is_fresh(i) or i.case.entry not in confirmed)
-        if own:
-            found.append((replace(group, items=own), numbers(group, metric).runs))
-    return found

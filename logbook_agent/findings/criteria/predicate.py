@@ -2,13 +2,13 @@
 
 A predicate is a mapping with one key, its kind:
 
-    compared      named values of an axis were compared like for like, in enough cases
-    verdict       the same, and a verdict can be stated
+    compared      named values of an axis were measured like for like, in enough cases
+    verdict       comparisons settled which of these values is better
     sweep         every named value of an axis was measured, with identical controls when there are any
     measured      enough cases have enough runs
     target        a metric has reached a number
     budget        runs or hours are spent
-    plateau       the best number has not improved for some entries
+    plateau       the last comparisons found nothing better
     date          a day has come
     judgement     a person has to say
     all, any      of several predicates
@@ -16,17 +16,20 @@ A predicate is a mapping with one key, its kind:
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date
-from typing import Any
+from typing import Any, TypeAlias
 
+from logbook_agent.findings.comparison.answer import SETTLED
 from logbook_agent.model.codec import CodecError, decode
+from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import Scalar
+from logbook_agent.text.near import nearest
 
-VERDICTS = ("beneficial", "neutral", "regressive")
+Values: TypeAlias = tuple[Scalar, ...]
 
 
 class PredicateError(ValueError):
@@ -34,57 +37,62 @@ class PredicateError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairsCompared:
-    """`values` of `axis`, the first being the base, in `cases` pairs that may be compared; for each combination of
-    `for_each` when it is given. `where` and `device` (a part of the device's kind) choose the rows."""
+class Chosen:
+    """The rows with the values of `where`, on a device whose kind holds `device`, in each combination of `for_each`."""
 
-    axis: str
-    values: tuple[Scalar, ...]
-    cases: int = 1
-    metric: str | None = None
     where: dict[str, Scalar] = field(default_factory=dict)
     device: str | None = None
-    for_each: dict[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    for_each: dict[str, Values] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Against(Chosen):
+    """Each of `values` of `axis` but the first against the first, its base, in `cases` cases."""
+
+    axis: str
+    values: Values
+    cases: int = 1
+    metric: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairsCompared(Against):
+    """There are pairs of rows that may be compared, but for what is `implied` by the axis or allowed."""
+
     implied: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictStated(PairsCompared):
-    """As `PairsCompared`, and each of these pairs has a verdict among `verdicts`, from `min_effect` (a fraction) on."""
+class VerdictStated(Against):
+    """A comparison settled it, with an outcome among `verdicts`. An effect below `min_effect`, a fraction, is none."""
 
-    verdicts: tuple[str, ...] = VERDICTS
-    min_effect: float = 0.01
+    verdicts: tuple[str, ...] = SETTLED
+    min_effect: float = MINIMUM_EFFECT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
+class Sweep(Chosen):
     """Every one of `values` of `axis` was measured; with `controls`, beside a case that differs in these alone."""
 
     axis: str
-    values: tuple[Scalar, ...]
+    values: Values
     controls: dict[str, Scalar] = field(default_factory=dict)
-    where: dict[str, Scalar] = field(default_factory=dict)
-    device: str | None = None
-    for_each: dict[str, tuple[Scalar, ...]] = field(default_factory=dict)
     implied: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class Measured(Chosen):
     """At least `cases` cases with at least `runs` runs each."""
 
     cases: int = 1
     runs: int = 1
-    where: dict[str, Scalar] = field(default_factory=dict)
-    device: str | None = None
-    for_each: dict[str, tuple[Scalar, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The median over at least `runs` runs of some case has reached the number, in the metric's declared unit."""
+    """Some case has reached the number, in the metric's declared unit, with `runs` runs or more."""
 
     metric: str
     at_least: float | None = None
@@ -96,7 +104,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Met when it is spent: so many runs, or so many hours of runs."""
+    """So many runs, or so many hours of runs, are spent."""
 
     runs: int | None = None
     hours: float | None = None
@@ -104,11 +112,11 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plateau:
-    """The last `entries` entries that measured the metric did not beat the best before by more than `within`."""
+    """The last `entries` comparisons that settled the metric found nothing better by more than `within`, a fraction."""
 
     metric: str
     entries: int
-    within: float = 0.01
+    within: float = MINIMUM_EFFECT
     where: dict[str, Scalar] = field(default_factory=dict)
 
 
@@ -132,7 +140,7 @@ class Several:
     every: bool
 
 
-Predicate = PairsCompared | Sweep | Measured | Target | Budget | Plateau | Day | Judged | Several
+Predicate = PairsCompared | VerdictStated | Sweep | Measured | Target | Budget | Plateau | Day | Judged | Several
 
 _KINDS: Mapping[str, Any] = {
     "compared": PairsCompared,
@@ -142,8 +150,9 @@ _KINDS: Mapping[str, Any] = {
     "target": Target,
     "budget": Budget,
     "plateau": Plateau,
+    "judgement": Judged,
 }
-_WORDS = (*_KINDS, "date", "judgement", "all", "any")
+_WORDS = (*_KINDS, "date", "all", "any")
 
 
 def parse(data: object) -> Predicate:
@@ -151,117 +160,70 @@ def parse(data: object) -> Predicate:
     if not isinstance(data, Mapping) or len(data) != 1:
         raise PredicateError(f"a predicate has one key, its kind: {', '.join(_WORDS)}")
     ((kind, value),) = data.items()
-    if (place := _nan(value)) is not None:
-        raise PredicateError(f"{kind}{place}: not a number (NaN) equals nothing and is never reached")
+    try:
+        json.dumps(value, allow_nan=False, default=str)
+    except ValueError:
+        raise PredicateError(f"{kind}: .nan and .inf are never reached") from None
     if kind in ("all", "any"):
-        return _several(str(kind), value)
+        if not isinstance(value, list | tuple) or not value:
+            raise PredicateError(f"{kind}: expected a list of predicates")
+        return Several(parts=tuple(map(parse, value)), every=kind == "all")
     if kind == "date":
-        return Day(day=_day(value))
-    if kind == "judgement":
-        if value not in ({}, None):
-            raise PredicateError(f"judgement: takes no value, got {value!r}; write judgement: {{}}")
-        return Judged()
+        try:
+            return Day(day=date.fromisoformat(str(value)))
+        except ValueError:
+            raise PredicateError(f"date: {value!r} is not a date; write it as 2026-12-31") from None
     if kind not in _KINDS:
         raise PredicateError(f"unknown predicate {kind!r}{_close(str(kind), _WORDS)}")
     try:
-        found: Predicate = decode(_KINDS[kind], value, str(kind))
+        found: Predicate = decode(_KINDS[kind], value or {}, str(kind))
     except CodecError as error:
-        raise PredicateError(_said(error, _KINDS[kind])) from None
-    _check(str(kind), found)
+        names = tuple(f.name for f in fields(_KINDS[kind]))
+        is_key = error.message == "unknown key"
+        raise PredicateError(f"{error}{_close(error.path[-1][1:], names) if is_key else ''}") from None
+    if (wrong := next(_wrong(found), None)) is not None:
+        raise PredicateError(f"{kind}: {wrong}")
     return found
 
 
-def _nan(value: object, place: str = "") -> str | None:
-    """Where in a predicate a NaN stands."""
-    if isinstance(value, float) and math.isnan(value):
-        return place
-    parts: Iterable[tuple[str, object]] = ()
-    if isinstance(value, Mapping):
-        parts = ((f".{key}", part) for key, part in value.items())
-    elif isinstance(value, list | tuple):
-        parts = ((f"[{at}]", part) for at, part in enumerate(value))
-    return next((found for name, part in parts if (found := _nan(part, place + name)) is not None), None)
+def _close(word: str, words: tuple[str, ...]) -> str:
+    near = nearest(word, words)
+    return f"; did you mean {near}?" if near else f"; available: {', '.join(words) or 'none'}"
 
 
-def _several(kind: str, value: object) -> Several:
-    if not isinstance(value, list | tuple) or not value:
-        raise PredicateError(f"{kind}: expected a list of predicates")
-    return Several(parts=tuple(parse(part) for part in value), every=kind == "all")
-
-
-def _day(value: object) -> date:
-    if isinstance(value, date):
-        return value
-    try:
-        return date.fromisoformat(str(value))
-    except ValueError:
-        raise PredicateError(f"date: {value!r} is not a date; write it as 2026-12-31") from None
-
-
-def _said(error: CodecError, cls: Any) -> str:
-    if error.message != "unknown key":
-        return str(error)
-    return str(error) + _close(error.path[-1].removeprefix("."), [f.name for f in fields(cls)])
-
-
-def _close(word: str, words: Sequence[str]) -> str:
-    from difflib import get_close_matches  # costs more than the rest; only errors need it
-
-    close = get_close_matches(word, list(words), n=1)
-    return f"; did you mean {close[0]}?" if close else f"; available: {', '.join(words)}"
-
-
-def _check(kind: str, found: Predicate) -> None:
+def _wrong(found: Predicate) -> Iterator[str]:
     """What no type says."""
-    trouble = None
     match found:
-        case PairsCompared(values=values) if len(values) < 2:
-            trouble = "values: at least two are needed, the first is the base"
+        case Against(values=values) if len(values) < 2:
+            yield "values: at least two are needed, the first is the base"
         case Sweep(values=()):
-            trouble = "values: none are named"
+            yield "values: none are named"
         case Target(at_least=low, at_most=high) if (low is None) == (high is None):
-            trouble = "say either at_least or at_most"
+            yield "say either at_least or at_most"
         case Budget(runs=None, hours=None):
-            trouble = "say runs, hours, or both"
-        case Budget(runs=int(n)) if n < 1:
-            trouble = f"runs: at least 1 is needed, not {n}"
-        case Budget(hours=float(n)) if n <= 0:
-            trouble = f"hours: a time above zero is needed, not {n:g}"
-        case VerdictStated(verdicts=words) if not words or not set(words) <= set(VERDICTS):
-            trouble = f"verdicts: of {', '.join(VERDICTS)}"
-        case VerdictStated(min_effect=part) | Plateau(within=part) if not 0 <= part < 1:
-            trouble = "a fraction from 0 up to 1 is needed: 0.01 for 1%"
-        case PairsCompared(cases=n) | Measured(cases=n) | Plateau(entries=n) if n < 1:
-            trouble = "at least 1 is needed"
-        case Measured(runs=n) | Target(runs=n) if n < 1:
-            trouble = "runs: at least 1 is needed"
-    empty = next((name for name, values in getattr(found, "for_each", {}).items() if not values), None)
-    if empty is not None:
-        trouble = f"for_each.{empty}: no values, so it would hold for nothing"
-    if trouble is not None:
-        raise PredicateError(f"{kind}: {trouble}")
+            yield "say runs, hours, or both"
+        case VerdictStated(verdicts=words) if not words or not {*words} <= {*SETTLED}:
+            yield f"verdicts: of {', '.join(SETTLED)}"
+    for name in ("cases", "runs", "entries", "hours"):
+        if (number := getattr(found, name, None)) is not None and number <= 0:
+            yield f"{name}: expected a number above 0, got {number:g}"
+    for name in ("min_effect", "within"):
+        if not 0 <= getattr(found, name, 0) < 1:
+            yield f"{name}: expected a fraction from 0 up to 1, such as 0.01"
+    for name, values in getattr(found, "for_each", {}).items():
+        if not values:
+            yield f"for_each.{name}: no values, so it would hold for nothing"
 
 
 def checked_predicate(data: object) -> dict[str, Any]:
     """A predicate as a header keeps it: plain data, dates as text. Raises UsageError for what is none."""
-    plain = _plain(data)
     try:
+        plain: dict[str, Any] = json.loads(json.dumps(data, default=str))
         parse(plain)
-    except PredicateError as error:
+    except (PredicateError, TypeError) as error:
         raise UsageError(
             f"the predicate is not valid: {error}",
             cause=f"a stop criterion is checked by one of: {', '.join(_WORDS)}",
             hint="write it in this form: {compared: {axis: quant_mode, values: [none, int8]}}",
         ) from None
-    assert isinstance(plain, dict)  # noqa: S101  else it would not have been read
     return plain
-
-
-def _plain(data: object) -> object:
-    if isinstance(data, date):
-        return data.isoformat()
-    if isinstance(data, dict):
-        return {str(key): _plain(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_plain(value) for value in data]
-    return data

@@ -5,19 +5,22 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from logbook_agent.findings.plots.compared import compared_figures
+from logbook_agent.findings.plots.by_pair import pairs, ratios
 from logbook_agent.findings.plots.figure import Figure, FigureKind
+from logbook_agent.findings.plots.over_cases import controls, crossover
 from logbook_agent.findings.plots.predicted import predicted, roofline
 from logbook_agent.findings.plots.sweep import metrics_of, noise, rows_of, sweep
 from logbook_agent.findings.plots.thread import thread_figures
 from logbook_agent.findings.plots.undrawn import attempted, failure, undrawn
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import Entry, parse_plot
-from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
+
+if TYPE_CHECKING:
+    from logbook_agent.findings.comparison.answers import Answer
 
 
 def figures(findings: Findings, *, entry: str | None = None, metric: str | None = None) -> tuple[Figure, ...]:
@@ -31,11 +34,11 @@ def figures(findings: Findings, *, entry: str | None = None, metric: str | None 
 
 def of_thread(findings: Findings, metric: str | None = None) -> tuple[Figure, ...]:
     """Those of the whole thread alone."""
-    return _told_apart(thread_figures(findings.thread, metric))
+    return _told_apart(thread_figures(findings.thread, findings.answers, metric))
 
 
 def _all(findings: Findings, metric: str | None) -> Iterator[Figure]:
-    yield from thread_figures(findings.thread, metric)
+    yield from thread_figures(findings.thread, findings.answers, metric)
     for record in findings.counting:
         yield from of_entry(findings, record, metric)
 
@@ -50,19 +53,37 @@ def of_entry(findings: Findings, record: Record, metric: str | None = None) -> I
 
 def _of_entry(findings: Findings, record: Record, metric: str | None) -> Iterator[Figure]:
     header, owner = findings.header, record.id
-    try:
-        found = list(compared_figures(owner, findings.kept(record.entry), header.metrics, metric))
-    except StoreError as error:  # a record of another entry that it is compared with
-        found = [undrawn(FigureKind.CONTROLS, error.message, entry=owner, metric=metric)]
+    stated = record.entry.comparison
+    answer = findings.answer_of(owner) if stated is not None else None
+    # An earlier entry of a question leaves its figures to the one that goes on with it.
+    found = list(_compared(answer, header.metrics, metric)) if answer is not None and answer.entry == owner else []
     # A comparison over an axis shows the curve already.
     shown = {figure.y.name for figure in found if figure.kind is FigureKind.CONTROLS and not figure.missing}
-    asked = {one.axis for one in record.entry.comparisons if one.axis is not None}
+    asked = {stated.question.axis} if stated is not None else set()
     for kind, name, make in (*_of_rows(record, header.metrics, metric, shown, asked), *_foretold(findings, record)):
         if kind in (FigureKind.PREDICTED, FigureKind.ROOFLINE) and metric not in (None, name):
             continue
         if (figure := attempted(make, kind, entry=owner, metric=name)) is not None:
             yield figure
     yield from found
+
+
+_COMPARED = {
+    FigureKind.CONTROLS: controls,
+    FigureKind.CROSSOVER: crossover,
+    FigureKind.PAIRS: pairs,
+    FigureKind.RATIOS: ratios,
+}
+
+
+def _compared(answer: Answer, declared: Sequence[Metric], metric: str | None) -> Iterator[Figure]:
+    """The plots of each metric of an answer, or of the one that is asked for."""
+    for name in dict.fromkeys(f.metric for f in answer.findings if metric in (None, f.metric)):
+        found = [f for f in answer.findings if f.metric == name and f.pairs]
+        for kind, make in _COMPARED.items():
+            attempt = functools.partial(make, answer, found, declared)
+            if (figure := attempted(attempt, kind, entry=answer.entry, metric=name)) is not None:
+                yield figure
 
 
 _Made: TypeAlias = tuple[FigureKind, str, Callable[[], Figure | None]]
@@ -108,7 +129,10 @@ def named_of_thread(findings: Findings) -> tuple[Figure, ...]:
     wanted = [parse_plot(name) for name in findings.book.header.plots]
     if not wanted:
         return ()
-    found = {metric: tuple(thread_figures(findings.thread, metric)) for metric in {metric for _, metric in wanted}}
+    found = {
+        metric: tuple(thread_figures(findings.thread, findings.answers, metric))
+        for metric in {metric for _, metric in wanted}
+    }
     return _once(figure for kind, metric in wanted for figure in found[metric] if figure.kind == kind)
 
 

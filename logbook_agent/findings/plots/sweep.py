@@ -40,7 +40,7 @@ _FINISHED = ("finished", None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryRows:
-    """The rows of an entry that were measured: those of runs that finished, without confirmations of a best case.
+    """The rows of an entry that were measured: those of runs that finished.
     `left_out` are the others, warm-ups apart."""
 
     entry: str
@@ -56,13 +56,12 @@ class EntryRows:
 def rows_of(record: Record) -> EntryRows | None:
     """The measured rows of an entry; None where it has none."""
     every = counting(cases(without_mended(record)))
-    good = [c for c in every if c.state in _FINISHED and c.row.failed is None and c.confirms is None]
+    good = [c for c in every if c.state in _FINISHED and c.row.failed is None]
     if not good:
         return None
     frame = frame_of(good)
     axes = lay_out(frame, TableSpec(), by_origin=False).axes
-    confirmed = sum(c.confirms is not None for c in every)
-    return EntryRows(entry=record.id, frame=frame, axes=axes, left_out=len(every) - len(good) - confirmed)
+    return EntryRows(entry=record.id, frame=frame, axes=axes, left_out=len(every) - len(good))
 
 
 def metrics_of(rows: EntryRows, declared: Sequence[Metric], metric: str | None) -> list[tuple[str, str | None]]:

@@ -7,7 +7,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from logbook_agent.findings.best import CaseBest, course
+from logbook_agent.findings.best import Best, course
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.plots.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
 from logbook_agent.findings.plots.sweep import SPREAD
 from logbook_agent.findings.plots.undrawn import attempted
@@ -22,56 +23,59 @@ _NUMBERS = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)")
 _WORD = {"max": "highest", "min": "lowest"}
 
 
-def thread_figures(thread: Thread, metric: str | None) -> Iterator[Figure]:
+def thread_figures(thread: Thread, answers: Sequence[Answer], metric: str | None) -> Iterator[Figure]:
     """Those of each primary metric, or of the one asked for."""
     declared = thread.header.metrics
     for one in (m for m in declared if m.primary or m.name == metric):
         if metric in (None, one.name):
-            for kind, make in ((FigureKind.BEST, best), (FigureKind.NOISE, noise_floors)):
-                made = attempted(functools.partial(make, thread, one), kind, entry=None, metric=one.name)
-                if made is not None:
+            own = {
+                FigureKind.BEST: functools.partial(best, thread, answers, one),
+                FigureKind.NOISE: functools.partial(noise_floors, thread, one),
+            }
+            for kind, make in own.items():
+                if (made := attempted(make, kind, entry=None, metric=one.name)) is not None:
                     yield made
 
 
-def best(thread: Thread, metric: Metric) -> Figure | None:
-    """The best case of every entry, and of all up to it; None of fewer than two entries."""
-    steps = course(thread, metric)
-    if len(steps) < 2 or metric.direction is None:
+def best(thread: Thread, answers: Sequence[Answer], metric: Metric) -> Figure | None:
+    """The best case of every entry, and of all up to it, of the problem that most entries measured; None of fewer than
+    two entries."""
+    steps = course(thread, answers, metric) if metric.direction is not None else []
+    if len(steps) < 2:
         return None
-    values = [case["value"] for step in steps for case in (step.own, step.so_far)]
-    y = metric_axis(metric.name, thread.header.metrics, steps[0].own["unit"], values)
-    names = tuple(step.own["entry"] for step in steps)
-    own = [_point(name, step.own, metric, y.unit) for name, step in zip(names, steps, strict=True)]
-    so_far = [_point(name, step.so_far, metric, y.unit) for name, step in zip(names, steps, strict=True)]
+    values = [case.value for step in steps for case in (step.own, step.so_far)]
+    y = metric_axis(metric.name, thread.header.metrics, steps[0].own.unit, values)
+    names = tuple(step.own.entries[0] for step in steps)
+    own = [_point(name, step.own, y.unit) for name, step in zip(names, steps, strict=True)]
+    so_far = [_point(name, step.so_far, y.unit) for name, step in zip(names, steps, strict=True)]
     # The interval of the best stands with the entry that measured it.
     so_far = [
-        PlotPoint(x=p.x, y=p.y, n=p.n, said=f"best so far, {p.said}", entry=step.so_far["entry"])
+        PlotPoint(x=p.x, y=p.y, n=p.n, said=f"best so far, {p.said}", entry=step.so_far.entries[0])
         for p, step in zip(so_far, steps, strict=True)
     ]
+    problem = f" at {name_of(steps[0].own.problem)}" if steps[0].own.problem else ""
     spread = f"; {SPREAD}" if any(point.low is not None for point in own) else ""
     return Figure(
         key=key("thread", "best", metric.name),
         kind=FigureKind.BEST,
-        title=f"Best {metric.name} so far",
+        title=f"Best {metric.name} so far{problem}",
         x=PlotAxis(name="entry", names=names),
         y=y,
         series=(
             PlotSeries(name="best of the entry", shape="points", points=tuple(own)),
             PlotSeries(name="best so far", shape="steps", points=tuple(so_far)),
         ),
-        note=f"{len(names):,} entries that count; the {_WORD[metric.direction]} median over runs{spread}. A case "
-        "that was measured again counts with all its runs, so the best can get worse.",
+        note=f"{len(names):,} entries that count; the {_WORD[str(metric.direction)]} median run{spread}. A case counts "
+        "with all its runs, and one that lost a comparison is no longer the best.",
         entries=names,
     )
 
 
-def _point(name: str, case: CaseBest, metric: Metric, unit: str) -> PlotPoint:
-    low, high = (case["low"], case["high"]) if case["runs"] > 1 else (None, None)
-    what = case["label"] or name_of(case["config"])
-    said = f"{case['entry']} {what}: {shown(case['value'], metric.name, unit, low, high)}, n={case['runs']}"
-    return PlotPoint(
-        x=name, y=case["value"], low=low, high=high, n=case["runs"], said=cut_line(said, 240), entry=case["entry"]
-    )
+def _point(name: str, case: Best, unit: str) -> PlotPoint:
+    low, high = (case.low, case.high) if case.runs > 1 else (None, None)
+    what, entry = case.label or name_of(case.flags or case.config), case.entries[0]
+    said = f"{entry} {what}: {shown(case.value, case.metric, unit, low, high)}, n={case.runs}"
+    return PlotPoint(x=name, y=case.value, low=low, high=high, n=case.runs, said=cut_line(said, 240), entry=entry)
 
 
 def noise_floors(thread: Thread, metric: Metric) -> Figure | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from logbook_agent.model.comparison import Part
 from logbook_agent.model.run import Row, Scalar
 
 
@@ -18,9 +19,8 @@ class Case:
     `state` is how its run ended, or `warm-up`; None: not told. Cases of several states are no repeats of each other.
     `command` measured it (without a launcher's prefix), in the folder `cwd`, and `code` identifies the code,
     whatever its name; `contended`: others held an accelerator
-    when it started, as far as that was seen; `busy`: the machine was, by `model.load` (None: not told). `confirms`: it
-    is a fresh run of the case that came out best of a sweep by this metric (empty: not known which; None: it is none).
-    `repeat` is the round it was made in.
+    when it started, as far as that was seen; `busy`: the machine was, by `model.load` (None: not told). `part` is the
+    one that its run has in a comparison, `repeat` the round it was made in.
     """
 
     entry: str
@@ -37,7 +37,7 @@ class Case:
     contended: bool = False
     busy: bool | None = None
     code: str | None = None
-    confirms: str | None = None
+    part: Part | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from logbook_agent.text.words import planned_words
 Item: TypeAlias = dict[str, Any]
 
 VERDICT, FAILURE, MARKED = "verdict", "failure", "marked"
-# In front of an ID: the key of the entries that keep a comparison with its rows.
+# In front of an ID: the key of an entry with a comparison.
 COMPARED = "of "
 _FAILED = ("failed", "timeout")
 _REASON_CHARACTERS = 200
@@ -53,13 +53,14 @@ def _counting(record: Record) -> list[Run]:
 
 
 def keys_of(record: Record) -> list[tuple[str, int]]:
-    """The keys under which an entry is looked up, of its commands, of the entries that it is compared with, and that it
-    predicts; each with 1 when the last run of the command failed or the entry was marked, else 0."""
+    """The keys under which an entry is looked up: of its commands, that it has a comparison, and that it predicts; each
+    with 1 when the last run of the command failed or the entry was marked, else 0."""
     marked = mark_of(record) is not None
     found = {command_key(c): 1 for c in planned_commands(record)} if marked else {}
     for run in _counting(record):
         found[command_key(run.command)] = int(marked or (is_made(run) and has_failed(run)))
-    found.update({COMPARED + i: 0 for c in record.entry.contrasts for i in c.entries})
+    if record.entry.comparison is not None:
+        found[COMPARED + record.id] = 0
     if any(status.run.predictions for status in record.runs):
         found[PREDICTS] = 0
     return list(found.items())

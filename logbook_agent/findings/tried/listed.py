@@ -1,5 +1,5 @@
-"""What was tried and did not work out: failures, marked entries, and verdicts of the comparisons that entries keep; and
-all of it in words, for the list, for the view and the issue, and when it is tried again."""
+"""What was tried and did not work out: failures, marked entries, and findings of comparisons without a gain; and all of
+it in words, for the list, for the view and the issue, and when it is tried again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def without_gain(answers: Sequence[Answer]) -> list[Item]:
             "runs": [],
             "at": answer.last,
             "command": [],
+            "case": dict(f.case),
             "config": {**f.case, answer.question.axis: f.side},
+            "env": {},
+            "commit": None,
             "outcome": f.outcome.value,
             "reason": sentence(answer, f),
             "metric": f.metric,
@@ -119,7 +122,7 @@ _SHOWN_CHARACTERS = 100
 
 
 def outcome_text(item: Item) -> str:
-    """`out_of_memory`, `failed: exit code 1: ...`, `regressive: tflops -4.98% (...) against none`."""
+    """`out_of_memory`, `failed: exit code 1: ...`, `worse: int8 has 4.98% less tflops than none (...)`."""
     why = f": {item['reason']}" if item["reason"] else ""
     return f"{item['outcome']}{why}"
 

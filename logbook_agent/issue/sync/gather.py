@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.findings.comparisons.compare import BaselineLikeness
-from logbook_agent.findings.measured import measured
+from logbook_agent.findings.best import Best, bests
+from logbook_agent.findings.opening import Opening, opening
 from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.said import Said, is_long
@@ -18,7 +17,6 @@ from logbook_agent.issue.planning.markers import book_key
 from logbook_agent.issue.planning.values import EntryWanted, Wanted
 from logbook_agent.issue.sync.place import links_of
 from logbook_agent.issue.told.document import IssueDocuments
-from logbook_agent.issue.told.entries import KnownRuns
 from logbook_agent.issue.told.pictures import all_pictured
 from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.codec import decode, encode
@@ -60,7 +58,14 @@ def gather(
     wanted = Wanted(
         book=book_key(recorded),
         entries=tuple(
-            _entry(e, later, links, rests_on, found.predictions.beside(e["id"]), plots.get(e["id"], ()))
+            _entry(
+                e,
+                later,
+                links,
+                _rests_on(found, e, rests_on),
+                found.predictions.beside(e["id"]),
+                plots.get(e["id"], ()),
+            )
             for e in found.summaries
         ),
         chosen=_chosen(found, chosen),
@@ -76,9 +81,9 @@ def gather(
     values = IssueValues(
         header=header,
         links=links,
-        summaries=[workspace.redacted(e) for e in found.told.summaries],
-        unlike=functools.cache(BaselineLikeness(book)),
-        settled=workspace.redacted(found.settled),
+        summaries=[workspace.redacted(e) for e in found.summaries],
+        first=decode(Opening, workspace.redacted(encode(opening(found)))),
+        best_cases=[decode(Best, workspace.redacted(encode(best))) for best in bests(found.thread, found.answers)],
         plots=named_plots(found, None),
     )
     return BookDocuments(
@@ -97,17 +102,15 @@ def _entry(
     summary: Mapping[str, Any],
     later: Later,
     links: Links,
-    rests_on: Mapping[str, object],
+    compared: Mapping[str, object],
     beside: Beside,
     plots: Sequence[NamedPlot],
 ) -> EntryWanted:
     entry_id = summary["id"]
     refers = [later[entry_id]] if entry_id in later else []
-    # What it says of a comparison follows from the records of the other entries, too, and from where these stand.
-    compared = [{i: rests_on.get(i) for i in summary["compared_with"]}] if summary["compared_with"] else []
     # What its predictions came to follows from the measurements of others, and the other way round.
     predicted = [[*beside.checked, *beside.before]] if beside != NOTHING else []
-    others = [*refers, *compared, *predicted]
+    others = [*refers, *([compared] if compared else []), *predicted]
     return EntryWanted(
         id=entry_id,
         mark=summary["mark"],
@@ -119,6 +122,14 @@ def _entry(
         pictured=all_pictured(links, plots),
         supersedes=summary["supersedes"],
     )
+
+
+def _rests_on(found: Findings, summary: Summary, told: Mapping[str, object]) -> dict[str, object]:
+    """What is told of the other entries from whose runs follows what an entry says of its comparison and contrasts."""
+    names = found.sharing(summary["id"]) if summary["comparison"] is not None else set()
+    if summary["contrasts"]:
+        names |= {name for one in found.entry(summary["id"]).contrasts for name in one.entries}
+    return {name: told.get(name) for name in sorted(names - {summary["id"]})}
 
 
 def _told_of(found: Findings, summary: Summary) -> object:
@@ -161,18 +172,18 @@ class BookDocuments(IssueDocuments):
     plots: Mapping[str, Sequence[NamedPlot]]
 
     def update_of(self, entry_ids: Sequence[str], room: int) -> str:
-        known: dict[str, KnownRuns] = {}
+        said: dict[str, Said] = {}
         records = []
         for entry_id in entry_ids:
             seen = look(self.workspace, self.book, entry_id)
             record = seen.record
             if not seen.is_whole or is_long(len(record.runs)):
-                known[entry_id] = self._known(seen)
+                said[entry_id] = self._said(seen)
                 record = dataclasses.replace(record, runs=())
             records.append(self._without_secrets(record))
         compared = {record.id: self.findings.compared(record.entry) for record in records}
         beside = {record.id: self.findings.predictions.beside(record.id) for record in records}
-        return self.update(records, self.later, room, compared, known, beside, self.plots)
+        return self.update(records, self.later, room, compared, said, beside, self.plots)
 
     def snapshot_of(self, name: str, room: int) -> str:
         header = self.values.header
@@ -180,21 +191,15 @@ class BookDocuments(IssueDocuments):
         covered = self.findings.thread.covered(snapshot)
         return self.snapshot(snapshot, [self._without_secrets(self.book.record(i)) for i in covered], room)
 
-    def _known(self, seen: Look) -> KnownRuns:
+    def _said(self, seen: Look) -> Said:
         """What the runs of a long entry say, without secrets: of so many, not each is read again."""
-        workspace, record = self.workspace, seen.record
+        workspace = self.workspace
         said = said_in(self.book, blocks_of(workspace, self.book), seen)
         commands = tuple(
             dataclasses.replace(c, argv=workspace.redactor.argv(c.argv), env=workspace.redactor.mapping(c.env))
             for c in said.commands
         )
-        said = decode(Said, workspace.redacted(encode(dataclasses.replace(said, commands=commands))))
-        header = self.values.header.as_of(record.id, record.entry.opened)
-        if header.baseline == self.values.header.baseline:
-            found = self.findings.thread.by_id[record.id]["measured"]
-        else:
-            found = measured(self.book.record(record.id), header)
-        return KnownRuns(said=said, measured=workspace.redacted(found))
+        return decode(Said, workspace.redacted(encode(dataclasses.replace(said, commands=commands))))
 
     def _without_secrets(self, record: Record) -> Record:
         """A record without secrets: what people wrote into a file by hand was seen by nobody yet."""

@@ -12,8 +12,9 @@ from functools import cached_property, partial
 from typing import Any
 
 from logbook_agent.findings.predictions.told import NOTHING, Beside
+from logbook_agent.findings.said import Said, said_of
 from logbook_agent.findings.trust import NOT_COMPARED, Compared
-from logbook_agent.issue.told.entries import KnownRuns, commit_url, entry_values, known_runs, snapshot_values
+from logbook_agent.issue.told.entries import commit_url, entry_values, snapshot_values
 from logbook_agent.issue.told.texts import escape, is_address, share, shown, title_start
 from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.header import Header, Snapshot
@@ -69,20 +70,21 @@ class IssueDocuments:
         later: Mapping[str, Mapping[str, Sequence[str]]],
         room: int,
         compared: Mapping[str, Compared] = _NOTHING,
-        known: Mapping[str, KnownRuns] = _NOTHING,
+        said: Mapping[str, Said] = _NOTHING,
         beside: Mapping[str, Beside] = _NOTHING,
         plots: Mapping[str, Sequence[NamedPlot]] = _NOTHING,
     ) -> str:
         """One comment about some entries; `later` has, by ID, what later entries say of each, `compared` what its
-        comparisons come to, `known` what is known of the runs of those whose records need not have them, `beside` how
+        comparison says, `said` what is known of the runs of those whose records need not have them, `beside` how
         predictions came true, and `plots` those that it names."""
+        render = partial(table_text, self.templates)
         entries = [
             entry_values(
                 self.values,
                 record,
                 later.get(record.id, NO_LATER),
                 compared.get(record.id, NOT_COMPARED),
-                known.get(record.id) or known_runs(record, self.values.header, partial(table_text, self.templates)),
+                said.get(record.id) or said_of(record, self.values.header.metrics, render),
                 beside.get(record.id, NOTHING),
                 plots.get(record.id, ()),
             )
@@ -106,6 +108,7 @@ class IssueDocuments:
             raise ValueError("the thread is not closed")
         said = {
             **closing,
+            "opening": values.opening(),
             "best": values.best,
             "criteria": values.criteria(),
             "snapshots": values.snapshots(),

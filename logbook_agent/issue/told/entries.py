@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.findings import facts
-from logbook_agent.findings.measured import measured
 from logbook_agent.findings.predictions.told import NOTHING, Beside
-from logbook_agent.findings.said import Said, said_of
+from logbook_agent.findings.said import Said
 from logbook_agent.findings.trust import Compared, trust_of
-from logbook_agent.issue.told.best import deltas
 from logbook_agent.issue.told.pictures import pictures
 from logbook_agent.issue.told.results import results
 from logbook_agent.issue.told.texts import Piece, code, escape, line, link, one_line, prose, shortened, words
 from logbook_agent.issue.told.values import IssueValues
 from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT, Field
-from logbook_agent.model.header import Header, Snapshot
+from logbook_agent.model.header import Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
 from logbook_agent.pages.plotted import NamedPlot
@@ -36,33 +33,18 @@ _OPEN_COMMANDS = 1
 _OPEN_LINES = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownRuns:
-    """What the runs of an entry say; `measured` as of `findings.measured`. Of a long entry it is known without reading
-    them."""
-
-    said: Said
-    measured: Mapping[str, Any]
-
-
-def known_runs(record: Record, header: Header, render: facts.RenderTable) -> KnownRuns:
-    """As read from a record. `header` is that of now."""
-    at_opening = header.as_of(record.id, record.entry.opened)
-    return KnownRuns(said=said_of(record, header.metrics, render), measured=measured(record, at_opening))
-
-
 def entry_values(
     thread: IssueValues,
     record: Record,
     later: Mapping[str, Sequence[str]],
     compared: Compared,
-    known: KnownRuns,
+    said: Said,
     beside: Beside = NOTHING,
     plots: Sequence[NamedPlot] = (),
 ) -> dict[str, Any]:
-    """One entry of an update. `later`: what later entries say of it; `compared`: what its comparisons come to;
-    `beside`: how predictions came true; `plots`: those that it names."""
-    entry, said = record.entry, known.said
+    """One entry of an update. `later`: what later entries say of it; `compared`: what its comparison and contrasts
+    say; `said`: what its runs say; `beside`: how predictions came true; `plots`: those that it names."""
+    entry = record.entry
     trust = trust_of(entry, said.runs, compared)
     fields = [f for f in entry.fields if f.text.strip()]
     commands = _commands(record, said.commands, said.more_commands, said.pending)
@@ -90,9 +72,6 @@ def entry_values(
         "result": _take(fields, RESULT),
         "measured": shortened(said.result, _TABLE_WEIGHT),
         "compared": shortened(md.items(list(compared.lines))),
-        "deltas": deltas(
-            thread.header.as_of(record.id, entry.opened), entry.id, known.measured, thread.unlike_at(entry.opened)
-        ),
         "plots": pictures(thread.links, plots),
         "interpretation": _take(fields, INTERPRETATION),
         "next": _take(fields, NEXT_ACTION, _NEXT_STEP),

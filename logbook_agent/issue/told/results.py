@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from logbook_agent.findings.thread import Summary, Thread
-from logbook_agent.issue.told.best import case_text
 from logbook_agent.issue.told.texts import Piece, cell, counted, entry_link, left_out, newest, number, words
+from logbook_agent.model.stats.summary import median_low
 from logbook_agent.text import markdown as md
 from logbook_agent.text.links import Links
 from logbook_agent.text.words import assignments
@@ -47,51 +48,65 @@ def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collect
         state += f", {summary['failed_rows']:,} of {counted(summary['rows'], 'case')} failed"
     if later := thread.superseded_by(summary["id"]):
         state += f", superseded by {', '.join(later)}"
-    cells = [_cell(summary["measured"].get(name), name) for name in metrics]
+    if "candidates" in summary:
+        cells = [_candidates(summary["candidates"], name) for name in metrics]
+    else:
+        cells = [_cell(summary["measured"].get(name), name) for name in metrics]
     return {
         "title": cell(words(summary["title"], _TITLE_BYTES)),
         "state": state,
         "confidence": summary["confidence"] or "",
         "cells": cells or [cell(words(summary["result"] or "", _TITLE_BYTES))],
-        "case": _cases(summary["measured"], same),
+        "case": _code_cell(summary["asked"]) if "asked" in summary else _cases(summary["measured"], same),
     }
 
 
 def _same(summaries: Sequence[Summary]) -> dict[str, str]:
     """The config that the cases of several entries share."""
-    found = [[m["best"]["config"] for m in s["measured"].values() if "best" in m] for s in summaries]
+    found = [[t["config"] for m in s["measured"].values() for t in m.get("trials", ())] for s in summaries]
     configs = [config for one in found for config in one]
     if sum(map(bool, found)) < 2:
         return {}
     return {k: v for k, v in configs[0].items() if all(c.get(k) == v for c in configs)}
 
 
+def _candidates(found: Sequence[Mapping[str, Any]], name: str) -> str:
+    """The candidate of a comparison with its change against the base; of several, how many came out how."""
+    own = [one for one in found if one["metric"] == name]
+    if not own:
+        return "—"
+    if len(own) > 1:
+        outcomes = Counter(one["outcome"] for one in own)
+        return ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+    [one] = own
+    value = "?" if one["value"] is None else _no_pipe(number(name, one["value"], one["unit"]))
+    said = f"{one['change']}, {one['outcome']}"
+    return f"{cell(words(one['side'], _CASE_BYTES))}: {value} ({f'**{said}**' if one['is_bold'] else said})"
+
+
 def _cell(found: Mapping[str, Any] | None, name: str) -> str:
-    """The best value of an entry; the span of its values where nothing says what is better, or no run finished."""
+    """The median run of an entry's case; of several cases, and where no run finished, the span of the values."""
     if found is None or "low" not in found:
         return "—"
-    best = found.get("best")
-    if best is None:
-        low, high = (number(name, found[key], found["unit"]) for key in ("low", "high"))
-        ended = f" ({', '.join(found['states'])}, not ranked)" if "states" in found else ""
-        return _no_pipe(low if low == high else f"{low} .. {high}") + ended
-    about = [f"best of {found['cases']:,} cases"] if found["cases"] > 1 else []
-    run = "run" if best["in_sweep"] is None else "fresh run"
-    if best["runs"] > 1:
-        about.append(f"median of {best['runs']:,} {run}s")
-    elif best["in_sweep"] is not None:
-        about.append(f"a {run}")
-    return _no_pipe(number(name, best["value"], best["unit"])) + (f" ({', '.join(about)})" if about else "")
+    trials = found.get("trials", ())
+    if len(trials) == 1:
+        [values] = [trial["values"] for trial in trials]
+        text = _no_pipe(number(name, median_low(values), found["unit"]))
+        return text + (f" (median of {len(values):,} runs)" if len(values) > 1 else "")
+    low, high = (number(name, found[key], None) for key in ("low", "high"))
+    unit = f" {cell(found['unit'])}" if found["unit"] else ""
+    about = f"{', '.join(found['states'])}, not counted" if "states" in found else f"{found['cases']:,} cases"
+    return f"{low if low == high else f'{low} .. {high}'}{unit} ({about})"
 
 
 def _cases(measured: Mapping[str, Any], same: Collection[str]) -> str:
-    """The case of the best values, without what all share; by metric where they are of several cases."""
-    found = {
-        name: words(case_text(m["best"], without=same), _CASE_BYTES) for name, m in measured.items() if "best" in m
-    }
-    if len(set(found.values())) > 1:
-        return "; ".join(f"{cell(name)}: {_code_cell(text)}" for name, text in found.items())
-    return _code_cell(next(iter(found.values()), ""))
+    """The case of an entry, without what all share; nothing of several cases."""
+    trials = [trial for found in measured.values() for trial in found.get("trials", ())]
+    if len({trial["key"] for trial in trials}) != 1:
+        return ""
+    config = {**trials[0]["config"], **trials[0]["apart"]}
+    text = assignments({name: value for name, value in config.items() if name not in same})
+    return _code_cell(words(", ".join(filter(None, [trials[0]["label"], text])), _CASE_BYTES))
 
 
 def _code_cell(text: str) -> str:

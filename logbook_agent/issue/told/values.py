@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from logbook_agent.findings.claims import Claim, claim_text
+from logbook_agent.findings.best import Best
+from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.predictions.checked import checks_of
 from logbook_agent.findings.predictions.told import tally_lines
 from logbook_agent.findings.thread import Summary, Thread
-from logbook_agent.issue.told.best import Unlike, best_lines, headline
+from logbook_agent.issue.told.best import best_lines
 from logbook_agent.issue.told.pictures import pictures
 from logbook_agent.issue.told.results import results
 from logbook_agent.issue.told.texts import (
@@ -31,6 +32,7 @@ from logbook_agent.issue.told.texts import (
 )
 from logbook_agent.model.header import Computed, Criterion, Header
 from logbook_agent.pages.blocks import computed_text, header_values
+from logbook_agent.pages.openings import opening_values
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size
@@ -40,23 +42,20 @@ from logbook_agent.text.times import minute
 _TITLE_BYTES = 200
 _CASE_BYTES = 300
 _TEXT_BYTES = 4096
-# Of the settled ones in the first lines.
-_MOST_CLAIMS = 3
 # Of the lines of the tally of predictions.
 _MOST_TALLY = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class IssueValues:
-    """A logbook as an issue shows it. `summaries` are in order, the newest last; `unlike` says in what a run differs
-    from the baseline beyond its case; `settled` are the claims of the thread, the strongest first; `plots` are those
-    that the header names."""
+    """A logbook as an issue shows it. `summaries` are in order, the newest last; `first` are the first lines of the
+    thread, `best_cases` those of its problems; `plots` are those that the header names."""
 
     header: Header
     links: Links
     summaries: Sequence[Summary]
-    unlike: Callable[[str, int, str | None], str] = lambda _entry, _run, _opened: ""
-    settled: Sequence[Claim] = ()
+    first: Opening
+    best_cases: Sequence[Best] = ()
     plots: Sequence[NamedPlot] = ()
 
     @cached_property
@@ -157,14 +156,20 @@ class IssueValues:
     def snapshots(self) -> list[dict[str, Any]]:
         return [{"name": link(s.name, s.url), "commit": s.commit, "at": self.date(s.at)} for s in self.header.snapshots]
 
-    def unlike_at(self, opened: str | None) -> Unlike:
-        """In what runs differ from the baseline that there was at a moment when entries were opened; None: now."""
-        return lambda entry_id, run: self.unlike(entry_id, run, opened)
-
     @cached_property
     def best(self) -> list[dict[str, Any]]:
-        """The best results so far, by metric."""
-        return best_lines(self.thread, self.links, self.unlike_at(None))
+        """The best results so far."""
+        return best_lines(self.best_cases, self.thread, self.links)
+
+    def opening(self) -> dict[str, Any]:
+        """The first lines: what was asked, what was found, what is open, and the next action."""
+        return opening_values(
+            self.first,
+            plain=escape,
+            prose=lambda text: line(text, _TEXT_BYTES),
+            link=self.id_link,
+            more=lambda count, noun: left_out(self.links, count, f"more of the {noun}", f"more {noun}"),
+        ) | {"asked": prose(self.first.asked)}
 
     # -- the body ----------------------------------------------------------------------------------
 
@@ -172,6 +177,7 @@ class IssueValues:
         """All values of the body; what there is nothing to say of is none, or an empty list."""
         own = self.header.issue.url if self.header.issue is not None else None
         return {
+            "opening": self.opening(),
             "summary": prose(self.header.summary),
             "facts": self._facts(),
             "status": self._status(),
@@ -212,18 +218,12 @@ class IssueValues:
         experiments = self.thread.experiments
         predicted = self._predicted()
         if not experiments:
-            return ["No experiments yet.", *predicted]
-        found = [f"Settled: {escape(claim_text(c))} ({self.id_link(c['entry'])})." for c in self.settled[:_MOST_CLAIMS]]
-        if (more := len(self.settled) - _MOST_CLAIMS) > 0:
-            found.append(f"{left_out(self.links, more, 'further verdict', 'further verdicts')}.")
-        found.append(f"{counted(len(experiments), 'experiment')}: {', '.join(_states(experiments))}.")
-        found += headline(self.best)
+            return predicted
+        found = [f"{counted(len(experiments), 'experiment')}: {', '.join(_states(experiments))}."]
         found += predicted
         if criteria := self.header.stop_criteria:
             whole = counted(len(criteria), "stop criterion", "stop criteria")
             found.append(f"{sum(c.met for c in criteria):,} of {whole} met.")
-        if actions := self.thread.next_actions:
-            found.append(f"{counted(len(actions), 'next action')} to be taken up.")
         return found
 
     def _predicted(self) -> list[str]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.model.stats.ranks import doubled_ranks
 from logbook_agent.model.stats.summary import median
 
 # Of series without a change it speaks of at most one in a hundred.
@@ -42,13 +42,19 @@ def level_change(values: Sequence[float]) -> LevelChange | None:
     if size < FEWEST_RUNS:
         return None
     # Ties share the mean of their ranks, which makes every split less clear.
-    sums = itertools.accumulate(doubled_ranks(values))
+    sums = itertools.accumulate(_doubled_ranks(values))
     distances = [abs(total - count * (size + 1)) for count, total in enumerate(sums, start=1)]
     furthest = max(distances)
     if furthest < _least(size):
         return None
     count = distances.index(furthest) + 1
     return LevelChange(count=count, before=median(values[:count]), after=median(values[count:]))
+
+
+def _doubled_ranks(values: Sequence[float]) -> list[int]:
+    """Twice the rank of each value from 1 on, so that the mean rank of ties is a whole number too."""
+    ordered = sorted(values)
+    return [bisect_left(ordered, value) + bisect_right(ordered, value) + 1 for value in values]
 
 
 def _least(size: int) -> float:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from logbook_agent.model.stats.distributions import t_quantile_above
 from logbook_agent.model.stats.summary import median, standard_deviation
 
 
@@ -38,21 +37,3 @@ def pooled_floor(floors: Sequence[tuple[float, int]]) -> Floor | None:
         return None
     freedom = sum(free for _, free in counted)
     return Floor(math.sqrt(math.fsum(f * f * free for f, free in counted) / freedom), freedom)
-
-
-def within_noise(ratio: float, floor: Floor, base_runs: int, other_runs: int, alpha: float = 0.05) -> bool:
-    """Whether two sides of one configuration come out so far apart in more than `alpha` of all comparisons.
-
-    The medians of n and m runs of normal noise scatter by sqrt(pi / 2) * sqrt(1/n + 1/m) floors; of one or two runs a
-    median is a mean, and the first root falls away. How many floors that is Student's t says, because the floor is an
-    estimate, too. Such a mark is a hint for reading a table, not a test.
-    """
-    if ratio <= 0:
-        return False
-    reach = t_quantile_above(alpha / 2, floor.freedom) * floor.part
-    return abs(math.log(ratio)) <= reach * math.sqrt(_of(base_runs) + _of(other_runs))
-
-
-def _of(runs: int) -> float:
-    """The variance of the median of so many runs whose own is 1 (asymptotic from three on)."""
-    return 1 / runs if runs <= 2 else math.pi / 2 / runs

@@ -20,6 +20,13 @@ def median(samples: Sequence[float]) -> float:
     return middle_of(sorted(samples))
 
 
+def median_low(samples: Sequence[float]) -> float:
+    """The middle sample, of two middle ones the lower: a number that was measured. No samples is a ValueError."""
+    if not samples:
+        raise ValueError("no samples: the median of nothing is unknown")
+    return math.nan if any(map(math.isnan, samples)) else sorted(samples)[(len(samples) - 1) // 2]
+
+
 def middle_of(ordered: Sequence[float]) -> float:
     """The median of numbers that are sorted."""
     middle = len(ordered) // 2
@@ -28,26 +35,6 @@ def middle_of(ordered: Sequence[float]) -> float:
     low, high = ordered[middle - 1], ordered[middle]
     # Of two very large numbers there is no sum.
     return (low + high) / 2 if math.isfinite(low + high) or not math.isfinite(low - high) else low / 2 + high / 2
-
-
-def quantile(samples: Sequence[float], part: float) -> float:
-    """The value below which `part` (0 to 1) of the samples lie; NaN when one is NaN.
-
-    Linear between the order statistics: definition 7 of Hyndman and Fan, "Sample quantiles in statistical
-    packages", The American Statistician 50 (1996), which is the default of NumPy and R.
-    """
-    if not samples:
-        raise ValueError("no samples: a quantile of nothing is unknown")
-    if not 0 <= part <= 1:
-        raise ValueError(f"a quantile is asked for a part from 0 to 1, not {part}")
-    if any(math.isnan(x) for x in samples):
-        return math.nan
-    ordered = sorted(samples)
-    place = part * (len(ordered) - 1)
-    below = math.floor(place)
-    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
-    # Equal neighbours first: between two infinities there is nothing to interpolate.
-    return low if low == high or place == below else low + (place - below) * (high - low)
 
 
 def mean(samples: Sequence[float]) -> float:
@@ -64,13 +51,3 @@ def standard_deviation(samples: Sequence[float]) -> float:
         raise ValueError(f"{len(samples)} samples: a standard deviation needs two")
     middle = mean(samples)
     return math.hypot(*(x - middle for x in samples)) / math.sqrt(len(samples) - 1)
-
-
-def mad(samples: Sequence[float]) -> float:
-    """The median absolute deviation from the median, in the unit of the samples and not scaled.
-
-    Times 1.4826 it estimates the standard deviation of normal noise: Rousseeuw and Croux, "Alternatives
-    to the median absolute deviation", JASA 88 (1993).
-    """
-    middle = median(samples)
-    return median([abs(x - middle) for x in samples])

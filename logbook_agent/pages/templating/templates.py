@@ -36,6 +36,7 @@ NAMES = (
     "entry.md.j2",
     "table.md.j2",
     "footer.md.j2",
+    "opening.md.j2",
     "issue_title.j2",
     "issue_body.md.j2",
     "issue_results.md.j2",
@@ -45,7 +46,12 @@ NAMES = (
     "issue_link.md.j2",
 )
 # What built-in templates include.
-INCLUDED = {"issue_body.md.j2": "issue_results.md.j2", "issue_snapshot.md.j2": "issue_results.md.j2"}
+INCLUDED = {
+    "logbook.md.j2": ("opening.md.j2",),
+    "issue_body.md.j2": ("opening.md.j2", "issue_results.md.j2"),
+    "issue_snapshot.md.j2": ("issue_results.md.j2",),
+    "issue_final.md.j2": ("opening.md.j2",),
+}
 
 
 class Templates:
@@ -71,9 +77,7 @@ class Templates:
         return self.redact(self._rendered(name, values))
 
     def _rendered(self, name: str, values: Mapping[str, Any]) -> str:
-        if self._folder is not None and (
-            has_file(self._folder, name) or has_file(self._folder, INCLUDED.get(name, name))
-        ):
+        if self._folder is not None and any(has_file(self._folder, n) for n in (name, *INCLUDED.get(name, ()))):
             return self._render_own(name, values)
         try:
             return _builtin(builtin_folder("templates")).get_template(name).render(values)

@@ -140,12 +140,16 @@ def differences(base: Parts, other: Parts, same: SameWord) -> list[WordsDiffer]:
     found = [
         WordsDiffer(name=f"argv:{flag}", base=_text(first, flag), other=_text(last, flag))
         for flag in dict.fromkeys((*first, *last))
-        if first.get(flag) != last.get(flag)
+        if not _agree(first.get(flag, ()), last.get(flag, ()), same)
     ]
     mine, theirs = _rest(base.words, other.words, same)
     if mine or theirs:
         found.append(WordsDiffer(name="argv", base=_joined(mine), other=_joined(theirs)))
     return found
+
+
+def _agree(base: Sequence[str], other: Sequence[str], same: SameWord) -> bool:
+    return len(base) == len(other) and all(a == b or same(a, b) for a, b in zip(base, other, strict=True))
 
 
 def _rest(base: Sequence[str], other: Sequence[str], same: SameWord) -> tuple[Sequence[str], Sequence[str]]:

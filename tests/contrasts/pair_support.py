@@ -1,0 +1,49 @@
+"""Rows of runs made by hand, and what sets them side by side on the axis `mode`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from logbook_agent.findings.contrasts.contrast import Contrasted, beside
+from logbook_agent.findings.contrasts.numbers import MetricChange, compared
+from logbook_agent.findings.tables.spec import Case
+from logbook_agent.model.comparison import Contrast
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Device, Failure, Measurement, Row
+
+DECLARED = (Metric(name="t", direction="max"),)
+
+
+def trial(run: int, config: dict[str, Any], value: float | None = 1.0, **more: Any) -> Case:
+    """A row of a run; `value` None: it failed. `more`: entry, state, facts, labels, started, command, busy."""
+    row = Row(
+        config=config,
+        metrics={} if value is None else {"t": Measurement(samples=(value,))},
+        labels=more.get("labels", {}),
+        devices=(Device(platform="tpu", kind="TPU v5p", count=4, used=4),),
+        failed=Failure(reason="RESOURCE_EXHAUSTED") if value is None else None,
+    )
+    facts = {"commit": "aaa", **more.get("facts", {})}
+    return Case(
+        entry=more.get("entry", "T-000"),
+        run=run,
+        state=more.get("state", "finished"),
+        row=row,
+        facts=facts,
+        command=more.get("command", ("bench",)),
+        started=more.get("started", f"{run:03d}"),
+        busy=more.get("busy"),
+    )
+
+
+def on_axis(trials: list[Case], axis: str = "mode", base: str | None = None) -> Contrasted:
+    asked = Contrast(references=("T-000",), axis=axis, base_value=base)
+    return beside(asked, [trials], DECLARED)
+
+
+def only(found: Contrasted) -> MetricChange:
+    """The one metric of the one case."""
+    [side] = found.sides
+    [pair] = side.pairs
+    [metric] = found.metrics
+    return compared(pair, metric)

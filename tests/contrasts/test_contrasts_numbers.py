@@ -1,0 +1,130 @@
+"""The numbers of rows that no design drew, and what would settle them: never an interval, a p-value or a verdict."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from logbook_agent.findings.contrasts.contrast import Contrasted, beside
+from logbook_agent.findings.contrasts.words import data, text
+from logbook_agent.findings.tables.spec import Case
+from logbook_agent.model.comparison import Contrast
+from logbook_agent.model.run import Measurement
+from tests.contrasts.pair_support import DECLARED, on_axis, only, trial
+
+
+def notes(found: Contrasted) -> list[str]:
+    return [line.removeprefix("- ") for line in text(found).splitlines() if line.startswith("- ")]
+
+
+def with_unit(found: Case, unit: str) -> Case:
+    [measured] = found.row.metrics.values()
+    more = Measurement(samples=measured.samples, unit=unit)
+    return replace(found, row=replace(found.row, metrics={"t": more}))
+
+
+def test_medians_over_runs_and_their_change() -> None:
+    values = [3.1, 4.7, 1.2, 9.9]
+    m = only(on_axis([*(trial(i, {"mode": "a"}, v) for i, v in enumerate(values)), trial(9, {"mode": "b"}, 2.0)]))
+    assert (m.base.median, m.base.low, m.base.high, m.base.runs) == (pytest.approx(3.9), 1.2, 9.9, 4)
+    assert (m.other.median, m.other.runs) == (2.0, 1)
+    assert m.change == pytest.approx(2.0 / 3.9 - 1)
+
+
+def test_there_is_no_trace_of_a_verdict() -> None:
+    """Clear as it looks, nobody drew the order of these runs."""
+    found = on_axis([trial(i, {"mode": m}, (1 if m == "a" else 2) + i / 1e4) for i, m in enumerate("abba" * 5)])
+    said = json.dumps(data(found)) + text(found)
+    for word in ("interval", "p_value", "verdict", "better", "beneficial", "~", "noise", "95%"):
+        assert word not in said
+    assert "no design drew the order of these runs; to settle it: logbook ab --axis mode=a,b -- " in said
+
+
+def test_numbers_in_two_units_have_no_change() -> None:
+    a, b = trial(1, {"mode": "a"}, 2.0), trial(2, {"mode": "b"}, 3.0)
+    found = on_axis([with_unit(a, "s"), with_unit(b, "ms")])
+    assert only(found).change is None
+    assert "t is in two units: s and ms" in notes(found)
+    # One that is not stated is no other unit.
+    assert only(on_axis([with_unit(a, "s"), b])).change == 0.5
+    # Several within a side: there is no median of them.
+    found = on_axis([with_unit(a, "s"), with_unit(trial(3, {"mode": "a"}, 2.0), "ms"), b])
+    assert (only(found).base.median, only(found).change) == (None, None)
+    assert "a has no t: its unit is s and ms" in notes(found)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, float("inf")])
+def test_a_value_that_has_no_ratio_has_no_change(value: float) -> None:
+    assert only(on_axis([trial(1, {"mode": "a"}, value), trial(2, {"mode": "b"}, 3.0)])).change is None
+    assert only(on_axis([trial(1, {"mode": "a"}, 3.0), trial(2, {"mode": "b"}, value)])).change is None
+
+
+def test_failures_and_runs_beside_others_are_counted() -> None:
+    found = on_axis([trial(1, {"mode": "a"}), trial(2, {"mode": "b"}, None)])
+    assert only(found).change is None
+    assert "b has no t: failed: RESOURCE_EXHAUSTED" in notes(found)
+    found = on_axis([trial(1, {"mode": "a"}), trial(2, {"mode": "a"}, None), trial(3, {"mode": "b"})])
+    assert notes(found)[-1] == "1 failed row left out: RESOURCE_EXHAUSTED"
+    found = on_axis([trial(1, {"mode": "a"}), replace(trial(2, {"mode": "b"}), contended=True)])
+    assert notes(found)[-1] == "1 of 2 runs started while others held an accelerator"
+
+
+def test_every_difference_is_named() -> None:
+    old, new = {"commit": "old", "env:X": "1"}, {"commit": "new"}
+    found = on_axis([trial(1, {"mode": "a"}, facts=old), trial(2, {"mode": "b", "seed": 1}, facts=new)])
+    assert "differs in seed (not reported | 1), commit (old | new), env:X (1 | not set)" in notes(found)
+
+
+BENCH = ("python", "bench.py")
+
+
+@pytest.mark.parametrize(
+    ("axis", "base", "other", "command"),
+    [
+        ("mode", {"mode": "a"}, {"mode": "b"}, "logbook ab --axis mode=a,b -- python bench.py --mode a"),
+        ("mode", {"mode": None}, {"mode": "b"}, "logbook ab --axis mode=null,b -- python bench.py --mode b"),
+        ("word", {"word": "a"}, {"word": "b"}, "logbook ab --axis word=a,b -- python bench.py '{axis}'"),
+        # What is no flag cannot be left out.
+        ("word", {"word": None}, {"word": "b"}, "logbook ab --axis word=A,B -- python bench.py '{axis}'"),
+        ("other", {"other": None}, {"other": 1}, "logbook ab --axis other=A,B -- COMMAND"),
+        ("commit", "3357f54a5", "99ab03c1d", "logbook ab --code 3357f54a5 99ab03c1d -- python bench.py"),
+        ("commit", None, "99ab03c1d", "logbook ab --code BASE 99ab03c1d -- python bench.py"),
+        ("commit", "3357f54a5+a1b2c3d", "99ab03c1d", "logbook ab --code BASE 99ab03c1d -- python bench.py"),
+        ("env:X", "1", None, "logbook ab --axis env:X=1, -- python bench.py"),
+        (
+            "package:jax",
+            "0.7",
+            "0.8",
+            "logbook ab --axis NAME=A,B -- COMMAND, with NAME what sets package:jax",
+        ),
+    ],
+)
+def test_what_settles_it_is_a_command_to_type(axis: str, base: object, other: object, command: str) -> None:
+    rows = []
+    for run, side in enumerate((base, other)):
+        if isinstance(side, dict):
+            [(name, value)] = side.items()
+            words = ("--mode", value) if name == "mode" and value else (value,) if name == "word" and value else ()
+            rows.append(trial(run, {k: v for k, v in side.items() if v is not None}, command=(*BENCH, *words)))
+        else:
+            case = trial(run, {}, command=BENCH)
+            facts = {k: v for k, v in {**case.facts, axis: side}.items() if v is not None}
+            rows.append(replace(case, facts=facts))
+    # Code that is not known is no value of an axis: only two references set it beside the other.
+    asked = Contrast(references=("A-000", "A-001"))
+    unknown = axis == "commit" and base is None
+    found = beside(asked, [rows[:1], rows[1:]], DECLARED) if unknown else on_axis(rows, axis)
+    assert found.settle == f"no design drew the order of these runs; to settle it: {command}"
+
+
+def test_without_an_axis_the_one_difference_is_what_to_settle() -> None:
+    one, two = (trial(i, {"mode": m}, command=(*BENCH, "--mode", m)) for i, m in enumerate("ab"))
+    asked = Contrast(references=("A-000", "A-001"))
+    found = beside(asked, [[one], [two]], DECLARED)
+    assert found.settle.endswith("to settle it: logbook ab --axis mode=a,b -- python bench.py --mode a")
+    found = beside(asked, [[one], [trial(3, {"mode": "b", "k": 1})]], DECLARED)
+    assert found.settle.endswith("to settle it: logbook ab --axis NAME=A,B -- COMMAND")
+    found = beside(asked, [[one], [replace(one, run=2)]], DECLARED)
+    assert found.settle == "the sides differ in nothing that is recorded"

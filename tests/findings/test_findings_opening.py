@@ -1,0 +1,104 @@
+"""The first lines of a thread, and what stands in lists because comparisons found it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+
+HEADER = """
+title: Six and seven
+prefix: MOE
+goal: Do they help?
+metrics:
+- {name: time_ms, direction: min, unit: ms}
+- {name: tflops, direction: max, unit: TF/s}
+- {name: loss, direction: min, primary: false}
+"""
+# Six is faster, seven is not; the loss stays what it is. A little noise, by the number of the run.
+SCRIPT = """
+n=$((LOGBOOK_RUN % 7))
+case $MODE in 6) time=90 speed=110;; *) time=100 speed=100;; esac
+echo METRIC time_ms=$time.0$n ms
+echo METRIC tflops=$speed.0$n
+echo METRIC loss=2.000$n
+"""
+
+
+@pytest.fixture
+def thread(cli: Cli, folder: Path) -> Cli:
+    (folder / "thread.yaml").write_text(HEADER)
+    (folder / "bench.sh").write_text(SCRIPT)
+    assert cli("start", "moe", "--from", "thread.yaml").code == 0
+    return cli
+
+
+def ab(cli: Cli, axis: str, title: str, *more: str) -> None:
+    words = ("ab", "--axis", axis, "--seed", "1", "--title", title, *more, "--", "sh", "bench.sh")
+    answer = cli(*words)
+    assert answer.code == 0, answer.err
+
+
+@pytest.mark.slow
+def test_findings_are_in_the_order_of_the_header_and_a_guard_is_no_negative_result(thread: Cli, folder: Path) -> None:
+    ab(thread, "env:MODE=5,6", "Six", "--repeat", "12")
+    ab(thread, "env:MODE=5,7", "Seven", "--repeat", "12", "--next", "eight")
+    data = thread("status", "--json").data
+    found = [(line["id"], line["metric"], line["outcome"]) for line in data["settled"]]
+    assert found == [
+        ("MOE-001", "time_ms", "no difference"),
+        ("MOE-000", "time_ms", "better"),
+        ("MOE-001", "tflops", "no difference"),
+        ("MOE-000", "tflops", "better"),
+        ("MOE-001", "loss", "no difference"),
+        ("MOE-000", "loss", "no difference"),
+    ]
+    [negative] = data["negative_results"]
+    assert negative["id"] == "MOE-001"
+    assert negative["text"].startswith("MODE=7 and 5 show no difference in time_ms (95%: ")
+    assert "tflops" in negative["text"]
+    assert "loss" not in negative["text"]
+    view = (folder / "logbooks/moe.md").read_text()
+    top = view.partition("## Scope")[0].splitlines()
+    assert top[3] == "## Answers"
+    assert top[4].startswith("- **MODE=7 and 5 show no difference in time_ms (95%: ")
+    assert top[4].endswith(" pairs)** (MOE-001 Seven)")
+    # A guard is not bold.
+    assert top[9].startswith("- MODE=6 and 5 show no difference in loss (95%: ")
+    assert "- MOE-001 Seven: MODE=7 and 5 show no difference" in view.partition("## Negative Results Index")[2]
+    # What each command spliced is what is rendered from the records.
+    assert thread("render").code == 0
+    assert (folder / "logbooks/moe.md").read_text() == view
+    assert thread("doctor").code == 0
+
+
+@pytest.mark.slow
+def test_a_void_comparison_leaves_the_first_lines_and_the_view(thread: Cli, folder: Path) -> None:
+    ab(thread, "env:MODE=5,6", "Six", "--repeat", "12")
+    assert "## Answers" in (folder / "logbooks/moe.md").read_text()
+    assert thread("void", "MOE-000", "--reason", "the wrong code").code == 0
+    assert thread("status").out.splitlines()[2] == "Nothing was measured yet."
+    view = (folder / "logbooks/moe.md").read_text()
+    assert "## Answers" not in view
+    assert thread("render").code == 0
+    assert (folder / "logbooks/moe.md").read_text() == view
+
+
+@pytest.mark.slow
+def test_what_settles_rows_without_a_design_is_a_command_that_can_be_typed(thread: Cli) -> None:
+    for mode in ("none", "int8"):
+        more = ("--id", "MOE-000") if mode == "int8" else ()
+        assert thread("run", *more, "--", "echo", "RESULT", "--mode", mode, f"mode={mode}", "time_ms=1").code == 0
+    lines = thread("status").out.splitlines()
+    assert lines[3] == "  to settle it: logbook ab --axis mode=none,int8 -- echo RESULT --mode none mode=none time_ms=1"
+
+
+@pytest.mark.slow
+def test_an_ab_without_a_whole_pair_says_so(thread: Cli) -> None:
+    words = ("ab", "--axis", "env:MODE=5,6", "--seed", "1", "--", "sh", "-c", "exit 3")
+    assert thread(*words).code == 3
+    lines = thread("status").out.splitlines()
+    assert lines[2] == "No comparison is settled yet: MOE-000 has no pair that counts."
+    assert lines[3].startswith("  to settle it: logbook ab --id MOE-000 ")
