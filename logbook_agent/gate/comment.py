@@ -31,7 +31,7 @@ _SIGNS = {
 }
 _ORDER = (*_SIGNS,)
 # Half of the claims that chance makes say that the head is worse.
-_CHANCE = f"{(1 - LEVEL) / 2:.1%} of such measurements, over all cases and looks"
+_CHANCE = f"{(1 - LEVEL) / 2:.1%} of such measurements, over all cases, metrics and looks"
 _TITLES = {
     GateOutcome.WORSE: "worse",
     GateOutcome.HEAD_FAILED: "the head fails",
@@ -99,7 +99,7 @@ def _row(f: Finding, *, has_cases: bool) -> str:
     interval = words.interval(f)
     cells = [
         *([assignments(f.case)] if has_cases else []),
-        f"{f.metric}{unit}{better}{', guard' if f.is_guard else ''}",
+        f"{f.metric}{unit}{better}",
         _number(f, f.base),
         _number(f, f.other),
         words.change_text(f) + (f" ({interval})" if interval else ""),
@@ -163,10 +163,9 @@ def _details(finding: GateFinding, actions: Actions | None) -> str:
     if made is not None and chances:
         ended = f"; ended: {md.escape(made.why)}" if made.why else ""
         least = f"{100 * finding.minimum_effect:.3g}%"
-        guards = ", and of the guards in as many" if any(f.is_guard for f in finding.findings) else ""
         lines += [
             f"- {made.pairs} pairs of runs in random order{ended}; effects below {least} do not matter",
-            f"- if nothing changed, noise says *worse* in at most {_CHANCE}{guards}",
+            f"- if nothing changed, noise says *worse* in at most {_CHANCE}",
             f"- at the noise of these pairs, {made.power_pairs} pairs find {_seen(finding)} in at least"
             f" {_tenths(min(chances))} measurements",
         ]

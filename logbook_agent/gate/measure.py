@@ -240,14 +240,13 @@ class Measuring:
         self._unmeasured.append(_unmeasured(case.name if case is not None else "", side, "", run))
 
     def _entry(self) -> Entry:
-        """A new entry that states the comparison. The primary metrics of the job are goals, its others guards."""
-        space, metrics = self._space, self._job.metrics
+        """A new entry that states the comparison."""
+        space = self._space
         question = Question(
             axis=CODE_AXIS,
             base=BASE,
             sides=(HEAD,),
-            metrics=tuple(m.name for m in metrics if m.primary),
-            guards=tuple(m.name for m in metrics if not m.primary),
+            metrics=tuple(metric.name for metric in self._job.metrics),
             minimum_effect=self._terms.minimum_effect,
         )
         pairs = self._terms.max_pairs

@@ -89,21 +89,19 @@ def comparison_of(
     axis: str,
     values: Sequence[str],
     metrics: Sequence[str] | None,
-    guards: Sequence[str] = (),
     minimum_effect: float | None,
     budget_pairs: int,
     seed: int | None,
 ) -> Comparison:
     """A comparison of these values, the first of which is the base. Metrics that are not named are the primary ones of
-    the logbook; its other metrics are guards, beside those named."""
+    the logbook; its other metrics are guards."""
     goals = tuple(m.name for m in header.metrics if m.primary) if metrics is None else tuple(metrics)
-    others = [m.name for m in header.metrics if not m.primary]
     question = Question(
         axis=axis,
         base=workspace.redacted(values[0]),
         sides=tuple(map(workspace.redacted, values[1:])),
         metrics=goals,
-        guards=tuple(name for name in dict.fromkeys((*guards, *others)) if name not in goals),
+        guards=tuple(m.name for m in header.metrics if not m.primary and m.name not in goals),
         minimum_effect=MINIMUM_EFFECT if minimum_effect is None else minimum_effect,
     )
     seed = any_seed(workspace.moment(), budget_pairs, len(values)) if seed is None else seed

@@ -15,7 +15,6 @@ from logbook_agent.sweeps.ab_prepare import comparison_of
 from logbook_agent.sweeps.chosen import Chosen
 from logbook_agent.sweeps.prepare import LEFT_OUT, SweepRequest, deciding
 from logbook_agent.sweeps.recipes.expand import PlannedCase, SweepPlan, case_key, describe
-from logbook_agent.sweeps.recipes.recipe import Recipe
 
 
 def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: Chosen) -> Entry:
@@ -62,8 +61,7 @@ def _stated(workspace: Workspace, book: Book, chosen: Chosen) -> Comparison | No
         book.header,
         axis=plan.recipe.compare.axis,
         values=plan.values,
-        metrics=_names(plan.recipe, primary=True) or None,
-        guards=_names(plan.recipe, primary=False),
+        metrics=tuple(metric.name for metric in plan.recipe.metrics) or None,
         minimum_effect=None,
         budget_pairs=plan.recipe.repeats,
         seed=plan.seed,
@@ -103,8 +101,7 @@ def state_comparison(workspace: Workspace, book: Book, entry: Entry, chosen: Cho
         book.header,
         axis=sides.axis,
         values=sides.values,
-        metrics=_names(recipe, primary=True) or None,
-        guards=_names(recipe, primary=False),
+        metrics=tuple(metric.name for metric in recipe.metrics) or None,
         minimum_effect=None,
         budget_pairs=recipe.confirm,
         seed=None,
@@ -119,7 +116,3 @@ def state_comparison(workspace: Workspace, book: Book, entry: Entry, chosen: Cho
         if changed != now:
             book.write_entry(workspace.redacted_entry(changed))
     return changed
-
-
-def _names(recipe: Recipe, *, primary: bool) -> tuple[str, ...]:
-    return tuple(metric.name for metric in recipe.metrics if metric.primary is primary)

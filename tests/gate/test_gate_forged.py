@@ -87,7 +87,7 @@ def test_what_a_side_builds_and_leaves_in_its_own_tree_is_no_change(
     commit(git, folder, "speed.txt", "100")
     git("checkout", "-q", "-b", "pr")
     commit(git, folder, "speed.txt", "80")
-    answer = ci(cli, tmp_path, "--max-pairs", "20", "--setup", "touch extra.py; mkdir build", *BENCH_WORDS)
+    answer = ci(cli, tmp_path, "--setup", "touch extra.py; mkdir build", *BENCH_WORDS)
     assert (answer.code, answer.data["outcome"], answer.data["changed"]) == (0, "better", None), answer.err
 
 
@@ -123,7 +123,7 @@ def with_recipe(git: Git, folder: Path) -> Path:
 def test_the_recipe_of_the_base_says_what_is_better(cli: Cli, git: Git, folder: Path, tmp_path: Path) -> None:
     recipe = with_recipe(git, folder)
     commit(git, folder, "recipes/speed.yaml", recipe.read_text().replace("direction: min", "direction: max"))
-    answer = ci(cli, tmp_path, "--max-pairs", "20", "speed")
+    answer = ci(cli, tmp_path, "speed")
     assert (answer.code, answer.data["outcome"]) == (1, "worse")
     assert "the head changes the recipe speed; the recipe of the base is used" in answer.data["comment"]["text"]
 
@@ -148,7 +148,7 @@ def test_what_the_head_prints_does_not_say_what_is_better(
     git("checkout", "-q", "-b", "pr")
     (folder / "bench.py").write_text((STATED % VALUE).replace('"min"', '"max"'))
     commit(git, folder, "speed.txt", "110")
-    answer = ci(cli, tmp_path, "--max-pairs", "20", "--", "python3", "bench.py")
+    answer = ci(cli, tmp_path, "--", "python3", "bench.py")
     assert (answer.code, answer.data["outcome"]) == (code, outcome)
 
 
@@ -156,7 +156,7 @@ def test_settings_and_rules_are_those_of_the_base(cli: Cli, git: Git, folder: Pa
     with_speeds(git, folder, "100", "110")
     rule = '[[secret_rules]]\nid = "gone"\nregex = "step_ms=11[0-9.]+"\n'
     commit(git, folder, "logbook.toml", f'secrets = ["step_ms"]\n{rule}')
-    answer = ci(cli, tmp_path, "--max-pairs", "20", *BENCH_WORDS)
+    answer = ci(cli, tmp_path, *BENCH_WORDS)
     assert (answer.code, answer.data["outcome"]) == (1, "worse"), answer.data
     text = answer.data["comment"]["text"]
     assert "redacted" not in text
@@ -166,7 +166,7 @@ def test_settings_and_rules_are_those_of_the_base(cli: Cli, git: Git, folder: Pa
 def test_settings_of_the_head_that_cannot_be_read_end_nothing(cli: Cli, git: Git, folder: Path, tmp_path: Path) -> None:
     with_speeds(git, folder, "100", "110")
     commit(git, folder, "logbook.toml", "unknown = 1")
-    answer = ci(cli, tmp_path, "--max-pairs", "20", *BENCH_WORDS)
+    answer = ci(cli, tmp_path, *BENCH_WORDS)
     assert answer.code == 1, answer.out
     assert "the settings of the head cannot be read" in answer.data["differences"][0]
 

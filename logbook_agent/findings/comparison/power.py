@@ -74,17 +74,13 @@ def pairs_needed(series: Series, *, bound: float) -> int | None:
 def chances(
     findings: Sequence[Finding], *, minimum_effect: float, effect: float, pairs: int
 ) -> tuple[float | None, ...]:
-    """How often the rule would find a difference in each finding if every change were `effect`, a fraction: with so
-    many new pairs, which scatter as those measured do; None where none was. Goals and guards are judged apart, each
-    together."""
-    found: list[float | None] = [None] * len(findings)
-    for is_guard in (False, True):
-        family = {at: f.series for at, f in enumerate(findings) if f.is_guard is is_guard and f.pairs}
-        trials = [_repeated(tuple(family.values()), math.log1p(effect), pairs, seed) for seed in range(_TRIALS)]
-        judged = [judge(trial, bound=math.log1p(minimum_effect), seed=0) for trial in trials]
-        for place, at in enumerate(family):
-            found[at] = sum(of[place].outcome == "more" for of in judged) / _TRIALS
-    return tuple(found)
+    """How often the rule would find a difference in each finding of one family if every change were `effect`, a
+    fraction: with so many new pairs, which scatter as those measured do; None where none was."""
+    family = [f.series for f in findings if f.pairs]
+    trials = [_repeated(family, math.log1p(effect), pairs, seed) for seed in range(_TRIALS)]
+    judged = [judge(trial, bound=math.log1p(minimum_effect), seed=0) for trial in trials]
+    found = iter([sum(one.outcome == "more" for one in of) / _TRIALS for of in zip(*judged, strict=True)])
+    return tuple(next(found) if f.pairs else None for f in findings)
 
 
 def settled_part(series: Series, *, effect: float, pairs: int, bound: float) -> float:

@@ -96,12 +96,11 @@ def _metric(part: Placed) -> Metric:
     """A name, or a mapping; what is left out comes from the table of known metrics."""
     if isinstance(part.value, str):
         part = Placed({"name": part.value}, part.place)
-    name = part.only(("name", "direction", "unit", "primary")).get("name").text()
+    name = part.only(("name", "direction", "unit")).get("name").text()
     direction = part.get("direction", known(name).direction)
     if direction.value is not None and direction.value not in DIRECTIONS:
         raise unknown("direction", direction.value, DIRECTIONS, place=direction.place)
-    primary, unit = part.get("primary", default=True).flag(), part.get("unit", known(name).unit).value
-    return Metric(name=name, direction=direction.value, unit=unit, primary=primary)
+    return Metric(name=name, direction=direction.value, unit=part.get("unit", known(name).unit).value)
 
 
 def _control(part: Placed) -> Control:

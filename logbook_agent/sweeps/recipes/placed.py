@@ -86,11 +86,6 @@ class Placed:
             raise part.wrong(f"a whole number, {least} or more", f"write: {key}: {default}")
         return part.value
 
-    def flag(self) -> bool:
-        if not isinstance(self.value, bool):
-            raise self.wrong("true or false", "true")
-        return self.value
-
     def number(self) -> float:
         """A number above zero."""
         if isinstance(self.value, bool) or not isinstance(self.value, int | float) or not 0 < self.value <= MOST:
