@@ -36,7 +36,7 @@ _TURNED = {Outcome.BETTER: Outcome.WORSE, Outcome.WORSE: Outcome.BETTER}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Best:
+class BestCase:
     """The best case of a problem by a metric: `value` is its median run, a number that was measured, between `low` and
     `high`. `problem` holds the keys in which problems differ, `flags` those in which the `cases` of this one do;
     `apart` tells the case from others beyond config. `against` says what comparisons found of it and the baseline."""
@@ -65,11 +65,11 @@ class Best:
 class Step:
     """The best case of an entry, and of all entries up to it."""
 
-    own: Best
-    so_far: Best
+    own: BestCase
+    so_far: BestCase
 
 
-def bests(thread: Thread, answers: Sequence[Answer]) -> list[Best]:
+def bests(thread: Thread, answers: Sequence[Answer]) -> list[BestCase]:
     """The best of each problem by each primary metric with a direction: that of the baseline first, then the problem
     that was measured last."""
     metrics = [m for m in thread.header.metrics if m.primary and m.direction is not None]
@@ -117,7 +117,7 @@ class _Ranking:
         between = _differing(self._config(problem.keys[0]) for problem in self._problems)
         self._between = [name for name in between if name in self._names]
 
-    def bests(self) -> list[Best]:
+    def bests(self) -> list[BestCase]:
         lost, found = self._lost(), []
         for problem in self._problems:
             if standing := [key for key in problem.keys if key not in lost]:
@@ -135,7 +135,7 @@ class _Ranking:
         for key in problem.keys:
             for summary, case in self._cases[key]:
                 of.setdefault(summary["id"], {})[key] = summary, case
-        lost, known, steps, top, done = self._lost(), dict[str, None](), list[Step](), "", dict[str, Best]()
+        lost, known, steps, top, done = self._lost(), dict[str, None](), list[Step](), "", dict[str, BestCase]()
         for entry in sorted(of, key=self._places.__getitem__):
             known.update(dict.fromkeys(of[entry]))
             is_lost = not top or lost.get(top, math.inf) <= self._places[entry]
@@ -194,12 +194,12 @@ class _Ranking:
         config: Mapping[str, str] = self._told[key]["config"]
         return config
 
-    def _best(self, key: str, problem: _Problem, own: Sequence[Tried]) -> Best:
+    def _best(self, key: str, problem: _Problem, own: Sequence[Tried]) -> BestCase:
         """A case among those of its problem, with these of its runs."""
         told = self._told[key]
         values = [value for _, case in own for value in case["values"]]
         labels = {case["label"] for _, case in own}
-        return Best(
+        return BestCase(
             metric=self._metric.name,
             direction=str(self._metric.direction),
             unit=next((case["unit"] for _, case in own if case["unit"] is not None), None),
