@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.coarse import printed_step, step_of
+from logbook_agent.findings.coarse import step_of
 from logbook_agent.findings.comparison.answer import Finding, Judged, Outcome, Series, Side
 from logbook_agent.findings.comparison.pairs import Tried
 from logbook_agent.findings.comparison.sittings import sittings
@@ -28,7 +28,7 @@ _SLOW = 1.5
 # The logarithm of the largest ratio that is a number, about.
 _LARGEST_LOG = 700.0
 # A new number whenever the rule gives something else of the same pairs.
-_FORM = 2
+_FORM = 3
 
 # One series of one entry, with what the entry states.
 Own: TypeAlias = tuple[Tried, dict[str, Any]]
@@ -90,11 +90,8 @@ def _pooled(place: tuple[str, str, str], of: Sequence[Own], declared: Sequence[M
     for _, s in of:
         unit, direction = unit or s["unit"], direction or s["direction"]
     pairs = sorted(((n, p) for n, (_, s) in enumerate(of) for p in s["pairs"]), key=lambda x: x[1][:2])
-    values = [v for _, pair in pairs for v in pair[3:] if v is not None]
-    step = step_of(values) if values else 0.0
-    # A time or a rate that is always the same may be one tick of a clock, of any length. Anything else is known to its
-    # last digit.
-    step = printed_step(values) if step == math.inf and not is_timed(unit) else step
+    base, other = ([pair[at] for _, pair in pairs if pair[at] is not None] for at in (3, 4))
+    step = step_of(base, other, is_timed=is_timed(unit))
     return _Pooled(
         side=side, case=case, metric=name, unit=unit, direction=direction, pairs=tuple(pairs), step=step, of=of
     )
