@@ -173,3 +173,22 @@ def test_a_guard_has_no_best(cli: Cli) -> None:
     assert cli("start", "--from", "t.yaml").code == 0
     assert cli("run", "--config", "mode=a", "--", "echo", "RESULT tflops=1 loss=0.5").code == 0
     assert [one["metric"] for one in best(cli)] == ["tflops"]
+
+
+def test_the_best_of_a_sweep_follows_the_comparison_that_it_makes(started: Cli, folder: Path) -> None:
+    """A sweep that explores, then compares the best case with its base."""
+    (folder / "recipes").mkdir()
+    (folder / "recipes/modes.yaml").write_text(
+        "name: modes\nquestion: Which mode?\ncommand: [sh, bench.sh, '{mode}']\n"
+        "axes: {mode: [base, old, new, worse]}\ncompare: {axis: mode, base: base}\nmetrics: [tflops]\n"
+    )
+    (folder / "bench.sh").write_text(SCRIPT.replace("$0", "$1"))
+    ask(started, "verdict: {axis: mode, values: [base, new], verdicts: [better]}")
+    assert started("sweep", "modes").code == 0
+    assert [state for state, _ in computed(started)] == ["met"]
+    [found] = best(started)
+    assert (found["flags"], found["cases"]) == ("mode=new", 4)
+    # Lucky runs of the base come too late: it lost in pairs.
+    (folder / "lucky").touch()
+    assert started("run", "--config", "mode=base", "--repeat", "20", "--", "sh", "bench.sh", "base").code == 0
+    assert [one["flags"] for one in best(started)] == ["mode=new"]
