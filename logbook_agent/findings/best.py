@@ -1,8 +1,9 @@
 """The best case of each problem by a metric, over all its runs that count, in whatever entries they were made.
 
-A problem is what is computed: the config keys that the header names (matrix, baseline), else all config; without the
-keys in which the sides of a comparison or a contrast differ. Cases of two problems are never ranked against each other.
-A case that lost a comparison, was found equal to its base, or was marked as a negative result is not the best.
+A problem is what is computed: all config, or where the header has a matrix its axes and the keys of the baseline;
+without the keys in which the sides of a comparison or a contrast differ. Cases of two problems are never ranked against
+each other. A case that lost a comparison, was found equal to its base, or was marked as a negative result is not the
+best.
 """
 
 from __future__ import annotations
@@ -108,7 +109,8 @@ class _Ranking:
         for base, side, *_ in self._compared:
             self._axes |= {name for a in base.values() for b in side.values() for name in _differing((a, b))}
         names = {name for key in self._told for name in self._config(key)} - self._axes
-        self._names = [name for name in thread.header.case_keys if name in names] or sorted(names)
+        declared = thread.header.case_keys if thread.header.matrix else ()
+        self._names = [name for name in declared if name in names] or sorted(names)
         problems: dict[tuple[object, ...], list[str]] = {}
         for key, told in self._told.items():
             named = tuple((n, canonical(told["config"][n])) for n in self._names if n in told["config"])
