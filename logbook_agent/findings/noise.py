@@ -20,6 +20,7 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
 from logbook_agent.model.stats.noise import noise_floor
 from logbook_agent.model.units import format_value, known
+from logbook_agent.text.times import duration
 
 # Fewer pairs do not tell how far they scatter.
 FEWEST_PAIRS = 3
@@ -43,7 +44,7 @@ class Settles:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
     """Of a metric of a case: `scatter` is the standard deviation of the logs of the runs (0.01: about 1%; None: not
-    known)."""
+    known), `run_s` the median time that a run took."""
 
     metric: str
     unit: str | None
@@ -51,21 +52,25 @@ class Noise:
     runs: int
     median: float
     scatter: float | None
+    run_s: float | None
     settles: tuple[Settles, ...]
 
 
-def noise_of(record: Record, declared: Sequence[Metric]) -> list[Noise]:
-    """What the finished runs of an entry say of each primary metric of each case."""
+def noise_of(record: Record, declared: Sequence[Metric], *, forecasts: int = 0) -> list[Noise]:
+    """What the finished runs of an entry say of each primary metric of each case. The first `forecasts` say what an
+    A/B would settle, which takes most of a second each."""
     found = [case for case in cases(record) if case.state == "finished"]
     if not found:
         return []
     primary = [m for m in declared if m.primary]
     names = dict.fromkeys(name for case in found for name in case.row.metrics)
     metrics = primary or [metric_named(name, declared) for name in names]
-    found_of = [
-        (group, metric, _values(group, metric.name)) for group in repeats(counting(found)) for metric in metrics
-    ]
-    return [_noise(group, metric, values) for group, metric, values in found_of if values]
+    durations = [s.run.duration_s for s in record.runs if s.counts and s.run.duration_s is not None]
+    run_s = median(durations) if durations else None
+    groups = repeats(counting(found))
+    measured = [(group, metric, _values(group, metric.name)) for group in groups for metric in metrics]
+    there = [one for one in measured if one[2]]
+    return [_noise(*one, run_s, is_forecast=at < forecasts) for at, one in enumerate(there)]
 
 
 def _values(group: Repeats, metric: str) -> list[float]:
@@ -74,11 +79,11 @@ def _values(group: Repeats, metric: str) -> list[float]:
     return [median(measured.samples) for measured in there if measured.samples]
 
 
-def _noise(group: Repeats, metric: Metric, values: Sequence[float]) -> Noise:
+def _noise(group: Repeats, metric: Metric, values: Sequence[float], run_s: float | None, *, is_forecast: bool) -> Noise:
     scatter = noise_floor([[value] for value in values])
     pairs = list(zip(values[::2], values[1::2], strict=False)) if scatter is not None else []
     settles: tuple[Settles, ...] = ()
-    if len(pairs) >= FEWEST_PAIRS:
+    if is_forecast and len(pairs) >= FEWEST_PAIRS:
         # The rule is loaded for those who have runs to judge.
         from logbook_agent.findings.comparison.power import settled_part
 
@@ -100,6 +105,7 @@ def _noise(group: Repeats, metric: Metric, values: Sequence[float]) -> Noise:
         runs=len(values),
         median=median(values),
         scatter=scatter,
+        run_s=run_s,
         settles=settles,
     )
 
@@ -107,7 +113,7 @@ def _noise(group: Repeats, metric: Metric, values: Sequence[float]) -> Noise:
 def noise_lines(found: Sequence[Noise]) -> list[str]:
     """A line for each metric and case, at most 20."""
     more = len(found) - _SHOWN
-    return [_line(one) for one in found[:_SHOWN]] + ([f"and {more} more"] if more > 0 else [])
+    return [_line(one) for one in found[:_SHOWN]] + ([f"and {more} more: logbook show ID --json"] if more > 0 else [])
 
 
 def _line(n: Noise) -> str:
@@ -118,7 +124,8 @@ def _line(n: Noise) -> str:
         return f"{text}; {'values that are not above zero have no ratio' if n.runs > 1 else 'one run does not scatter'}"
     text = f"{text}, which scatter by {100 * n.scatter:.2g}%"
     if not n.settles:
-        return f"{text}; {2 * FEWEST_PAIRS} runs tell what an A/B would settle"
+        return text
     none, *others = n.settles
     found = ", ".join(f"{one.effect:.0%} in {one.tenths}" for one in others)
-    return f"{text}; logbook ab ({BUDGET_PAIRS} pairs) would settle {found}, and no difference in {none.tenths}"
+    took = f", {duration(2 * BUDGET_PAIRS * n.run_s)}" if n.run_s is not None else ""
+    return f"{text}; logbook ab ({BUDGET_PAIRS} pairs{took}) would settle {found}, and no difference in {none.tenths}"

@@ -84,15 +84,12 @@ class AbResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbCase:
     """What is run for each side: `commands` in the order of the sides, and the config beside the axis. A run is ended
-    after `timeout_s` (None: never)."""
+    after `timeout_s` (None: never). `name` tells it from other cases; empty: its config does."""
 
     commands: tuple[Command, ...]
     config: Mapping[str, Scalar] = field(default_factory=dict)
     timeout_s: float | None = None
-
-    @property
-    def name(self) -> str:
-        return assignments(self.config)
+    name: str = ""
 
 
 def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
@@ -131,7 +128,7 @@ class Rounds:
         self._series, self._book = made, made.book
         self._request, self._axis = request, axis
         # A single case needs no name: its command says what it is.
-        self._cases = {case.name if len(cases) > 1 else "": case for case in cases}
+        self._cases = {case.name or (assignments(case.config) if len(cases) > 1 else ""): case for case in cases}
         self._pairs = self._whole_pairs()
         budget = self._pairs + request.pairs
         if request.run.entry_id is not None and request.repeat is None and request.max_pairs is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.model.comparison import CASE_AXIS, Comparison
@@ -13,7 +14,7 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_prepare import comparison_of
 from logbook_agent.sweeps.chosen import Chosen
 from logbook_agent.sweeps.prepare import LEFT_OUT, SweepRequest, deciding
-from logbook_agent.sweeps.recipes.expand import PlannedCase, SweepPlan, describe
+from logbook_agent.sweeps.recipes.expand import PlannedCase, SweepPlan, case_key, describe
 
 
 def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: Chosen) -> Entry:
@@ -67,28 +68,39 @@ def _stated(workspace: Workspace, book: Book, chosen: Chosen) -> Comparison | No
     )
 
 
-def sides_of(plan: SweepPlan, base: PlannedCase, other: PlannedCase) -> tuple[str, tuple[str, str]]:
-    """The axis on which two cases are compared, and their names on it: the compared key where nothing else varies in
-    the plan, else the cases as a whole."""
-    compare = plan.recipe.compare
-    if compare is not None and not {*plan.varied} - {compare.axis, *plan.recipe.implied}:
-        values = [canonical(plan.config(case)[compare.axis]) for case in (base, other)]
-        return compare.axis, (values[0], values[1])
-    return CASE_AXIS, (describe(plan, base), describe(plan, other))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """Two cases of a plan as sides of a comparison: `values`, the base first, of `axis`; `case` is what they share."""
+
+    axis: str
+    values: tuple[str, str]
+    case: str
 
 
-def state_comparison(
-    workspace: Workspace, book: Book, entry: Entry, chosen: Chosen, base: PlannedCase, other: PlannedCase
-) -> Entry:
+def sides_of(plan: SweepPlan, base: PlannedCase, other: PlannedCase) -> Sides:
+    """Two cases by the key in which they differ, beside those that the compared key implies; as a whole where they
+    differ in several."""
+    configs = [plan.config(case) for case in (base, other)]
+    differs = [key for key in plan.varied if canonical(configs[0].get(key)) != canonical(configs[1].get(key))]
+    keys = [key for key in differs if key not in plan.recipe.implied]
+    if len(keys) != 1:
+        return Sides(axis=CASE_AXIS, values=(describe(plan, base), describe(plan, other)), case="")
+    [axis] = keys
+    values = [canonical(config.get(axis)) for config in configs]
+    shared = [key for key in plan.varied if key not in differs]
+    case = case_key(other.values, shared, plan.recipe.fixed) if shared else ""
+    return Sides(axis=axis, values=(values[0], values[1]), case=case)
+
+
+def state_comparison(workspace: Workspace, book: Book, entry: Entry, chosen: Chosen, sides: Sides) -> Entry:
     """The entry, written with the comparison of its best case with the base, unless it states that already. More pairs
     than it states are added to its budget."""
     recipe = chosen.recipe
-    axis, values = sides_of(chosen.plan, base, other)
     stated = comparison_of(
         workspace,
         book.header,
-        axis=axis,
-        values=values,
+        axis=sides.axis,
+        values=sides.values,
         metrics=tuple(metric.name for metric in recipe.metrics) or None,
         minimum_effect=None,
         budget_pairs=recipe.confirm,

@@ -15,6 +15,8 @@ from logbook_agent.running.execution import Display
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_prepare import with_bench
 
+_FORECASTS = 3
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseResult:
@@ -41,7 +43,9 @@ def noise(workspace: Workspace, request: RunRequest, display: Display) -> NoiseR
         )
     request = dataclasses.replace(with_bench(request, "noise"), noise=True)
     made = run(workspace, request, display, tell=display.progress)
-    return NoiseResult(made=made, found=tuple(noise_of(book.record(made.entry.id), book.header.metrics)))
+    return NoiseResult(
+        made=made, found=tuple(noise_of(book.record(made.entry.id), book.header.metrics, forecasts=_FORECASTS))
+    )
 
 
 def _check_kind(entry: Entry) -> None:

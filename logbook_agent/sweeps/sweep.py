@@ -25,7 +25,7 @@ from logbook_agent.running.execution import Display, RunPlan
 from logbook_agent.running.prepare import executor_named_by, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.ab import AbCase, Rounds
+from logbook_agent.sweeps.ab import AbCase, Rounds, Stop
 from logbook_agent.sweeps.ab_axis import CaseAxis
 from logbook_agent.sweeps.ab_prepare import AbRequest
 from logbook_agent.sweeps.chosen import Chosen
@@ -93,6 +93,7 @@ class _Sweep:
         self._on, self._retry, self._parallel = request.on, request.retry_failed, request.parallel
         # Why the comparison of the best case made no further pair.
         self._stopped = ""
+        self._failed: list[str] = []
 
     def carry_out(self) -> SweepResult:
         """Setup, every run that is missing, the comparison of the best case, teardown; then rows are held against the
@@ -143,26 +144,31 @@ class _Sweep:
             return
         other, base = contenders
         before = self._entry.comparison
-        entry = state_comparison(self._workspace, self._book, self._entry, self._chosen, base, other)
+        sides = sides_of(self._plan, base, other)
+        entry = state_comparison(self._workspace, self._book, self._entry, self._chosen, sides)
         self._entry = self._series.entry = entry
         planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]
-        axis, values = sides_of(self._plan, base, other)
-        self._series.display.progress(f"comparing {values[1]} with {values[0]}")
+        self._series.display.progress(" ".join(["comparing", sides.values[1], "with", sides.values[0], sides.case]))
         case = AbCase(
             commands=tuple(prepared_run(self._workspace, self._chosen, one, self._on, COMPARISON) for one in planned),
             timeout_s=self._recipe.timeout_s,
+            name=sides.case,
         )
         # A larger budget than before asks for the pairs, whatever they say.
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
         request = AbRequest(
-            axis=axis,
+            axis=sides.axis,
             run=RunRequest(entry_id=entry.id),
             repeat=progress.to_compare // 2 if asked else None,
             sweep=f"logbook sweep --resume {entry.id}",
         )
-        configs = {value: one.config for value, one in zip(values, planned, strict=True)}
-        sides = CaseAxis(name=axis, values=values, configs=configs)
-        self._stopped = Rounds(self._series, request, sides, [case]).carry_out().why
+        configs = {value: one.config for value, one in zip(sides.values, planned, strict=True)}
+        axis = CaseAxis(name=sides.axis, values=sides.values, configs=configs)
+        made = Rounds(self._series, request, axis, [case]).carry_out()
+        if made.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):
+            self._failed = [f"the comparison stopped: {made.why}"]
+        else:
+            self._stopped = made.why
 
     def _runs(self, todo: Sequence[PlannedRun]) -> Iterator[tuple[PlannedRun, Run]]:
         """The runs that are missing, as they end; one that was cut off is the last."""
@@ -248,7 +254,7 @@ class _Sweep:
             stopped=self._stopped,
             csv=write_csv(self._book, self._entry.id, made),
             log=write_log(self._book, self._entry.id, self._plan.varied),
-            problems=(*problems, *wrong),
+            problems=(*problems, *wrong, *self._failed),
         )
 
     @property

@@ -106,7 +106,7 @@ def test_inputs_become_words(folder: Path, tmp_path: Path) -> None:
         "metrics": "\nstep_ms:min:ms\n\ntflops\n",
         "name": HOSTILE,
         "max-pairs": "--root=/",
-        "options": "--set=a=1 2\n--no-confirm",
+        "options": "--set=a=1 2\n--dry-run",
         "base": "main",
         "fetch": "false",
     }
@@ -124,7 +124,7 @@ def test_inputs_become_words(folder: Path, tmp_path: Path) -> None:
             "--metric=step_ms:min:ms",
             "--metric=tflops",
             "--set=a=1 2",
-            "--no-confirm",
+            "--dry-run",
             "--",
             "bash",
             "-c",

@@ -1,12 +1,12 @@
-"""What base and head measure: regressions that are settled, noise that is none, and what cannot be measured."""
+"""What base and head measure: differences, none, what stays open, and what cannot be measured."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.conftest import Answer, Cli
 from tests.gate.gate_support import BENCH, BENCH_WORDS, Git, commit, with_speeds
@@ -25,34 +25,37 @@ def ci(cli: Cli, record: Path, *args: str, base: str = "main") -> Answer:
     return cli("ci", "--base", base, "--root", str(record), *args)
 
 
-def row(answer: Answer, at: int = 0) -> dict[str, object]:
-    found: dict[str, object] = answer.data["cases"][at]
-    return found
+def found(answer: Answer) -> list[tuple[dict[str, str], str, str]]:
+    """Case, metric and outcome of each finding."""
+    return [(f["case"], f["metric"], f["outcome"]) for f in answer.data["answer"]["findings"]]
 
 
-def test_ten_percent_are_found(cli: Cli, git: Git, folder: Path, record: Path) -> None:
-    with_speeds(git, folder, "100", "110")
-    answer = ci(cli, record, "--json", "--no-confirm", "--max-pairs", "6", *BENCH_WORDS)
-    assert answer.code == 1, answer.err
-    assert (row(answer)["verdict"], row(answer)["second"]) == ("regressed", None)
-    assert "🔴 regressed | 6 |" in answer.data["comment"]["text"]
+@pytest.mark.parametrize(
+    ("head", "code", "outcome"), [("110", 1, "worse"), ("90", 0, "better"), ("100.0", 0, "no-difference")]
+)
+def test_a_difference_and_none(
+    cli: Cli, git: Git, folder: Path, record: Path, head: str, code: int, outcome: str
+) -> None:
+    with_speeds(git, folder, "100", head)
+    answer = ci(cli, record, "--json", *BENCH_WORDS)
+    assert (answer.code, answer.data["outcome"]) == (code, outcome), answer.err
+    assert found(answer) == [({}, "step_ms", outcome.replace("-", " "))]
 
 
-@pytest.mark.wide
-def test_ten_percent_are_a_regression(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+def test_ten_percent_more_are_worse(cli: Cli, git: Git, folder: Path, record: Path) -> None:
     with_speeds(git, folder, "100", "110")
     answer = ci(cli, record, "--json", "--max-pairs", "8", *BENCH_WORDS)
     assert answer.code == 1, answer.err
-    found = row(answer)
-    assert (found["verdict"], found["pairs"], found["direction"]) == ("regressed", 8, "min")
-    assert isinstance(found["ratio"], float)
-    assert 1.09 < found["ratio"] < 1.11
-    assert "8 pairs, p = 0.0078 by signed ranks" in str(found["second"])
-    assert answer.data["entries"] == ["CI-000", "CI-001"]
+    [one] = answer.data["answer"]["findings"]
+    assert (one["outcome"], one["pairs"], one["direction"], one["level"]) == ("worse", 8, "min", 0.95)
+    assert 0.09 < one["change"] < 0.11
+    assert answer.data["answer"]["id"] == answer.data["entry"] == "CI-000"
     text = answer.data["comment"]["text"]
-    assert text.startswith("### Benchmark of command: performance regressed\n\n**1 regressed**; base `")
+    assert text.startswith("### Benchmark of command: worse\n\n**1 worse**; base `")
     assert "| step_ms (ms) ↓ | 1" in text
-    assert "🔴 regressed | 8 |" in text
+    assert "🔴 worse | 8 |" in text
+    assert f"- {one['sentence']}\n" in text
+    assert "noise says *worse* in at most 2.5% of such measurements" in text
     assert (record / "comment.md").read_text() == text
     assert git("rev-parse", "HEAD") in text
     assert "--max-pairs 8 -- python3 bench.py" in text
@@ -61,18 +64,49 @@ def test_ten_percent_are_a_regression(cli: Cli, git: Git, folder: Path, record: 
     assert git("status", "--short") == ""
 
 
+def test_the_entry_states_the_comparison(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    with_speeds(git, folder, "100", "110")
+    ci(cli, record, "--min-effect", "2%", "--max-pairs", "1", *BENCH_WORDS)
+    stated = yaml.safe_load((record / "ci/entries/CI-000.yaml").read_text())["comparison"]
+    assert stated["question"] == {
+        "axis": "code",
+        "base": "base",
+        "sides": ["head"],
+        "metrics": ["step_ms"],
+        "minimum_effect": 0.02,
+    }
+    assert stated["design"]["budget_pairs"] == 1
+
+
+def test_what_the_noise_hides_is_open_with_the_power_to_see_it(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    with_speeds(git, folder, "100", "103")
+    commit(git, folder, "bench.py", (folder / "bench.py").read_text().replace("0.01 * noise", "0.3 * noise"))
+    git("branch", "-f", "noisy")
+    commit(git, folder, "speed.txt", "100.5")
+    answer = ci(cli, record, "--json", *BENCH_WORDS, base="noisy")
+    assert (answer.code, answer.data["outcome"]) == (0, "open"), answer.err
+    power = answer.data["power"]
+    assert (power["effect"], power["pairs"]) == (0.03, 20)
+    assert power["chances"][0] < 0.5
+    tenths = f"{round(10 * power['chances'][0])} of 10"
+    text = answer.data["comment"]["text"]
+    assert "🔴" not in text
+    assert f"; a change of 3% is found in about {tenths} such measurements\n" in text
+    assert f"- at the noise of these pairs, 20 pairs find a change of 3% in at least {tenths} measurements\n" in text
+
+
 @pytest.mark.wide
 @pytest.mark.parametrize("seed", ["a", "b", "c", "d"])
-def test_noise_is_no_regression(cli: Cli, git: Git, folder: Path, record: Path, seed: str) -> None:
+def test_noise_is_no_difference(cli: Cli, git: Git, folder: Path, record: Path, seed: str) -> None:
     with_speeds(git, folder, "100", "100.0", seed=seed)
-    answer = ci(cli, record, "--json", "--max-pairs", "12", *BENCH_WORDS)
+    answer = ci(cli, record, "--json", *BENCH_WORDS)
     assert answer.code == 0, answer.err
-    assert row(answer)["verdict"] in ("unchanged", "unsettled", "unconfirmed")
+    assert answer.data["outcome"] in ("no-difference", "open")
 
 
-@pytest.mark.wide
-def test_a_gain_in_one_case_and_a_loss_in_another(cli: Cli, git: Git, folder: Path, record: Path) -> None:
-    bench = BENCH.replace("step_ms={float(open('speed.txt').read())", "size={S} step_ms={V[S]").replace(
+def with_sizes(git: Git, folder: Path, metrics: str, base: str, head: str) -> None:
+    """A recipe of two sizes; `speed.txt` holds what each takes."""
+    bench = BENCH.replace("step_ms={float(open('speed.txt').read())", "size={S} loss=2 step_ms={V[S]").replace(
         "import pathlib", "import json, sys; S = sys.argv[1]; V = json.load(open('speed.txt'))\nimport pathlib"
     )
     (folder / "bench.py").write_text(bench)
@@ -80,48 +114,84 @@ def test_a_gain_in_one_case_and_a_loss_in_another(cli: Cli, git: Git, folder: Pa
     recipe = (
         "name: sizes\nquestion: What do sizes take?\ncommand: [python3, bench.py, '{size}']\naxes: {size: [1, 2]}\n"
     )
-    (folder / "recipes/sizes.yaml").write_text(f"{recipe}metrics: [{{name: step_ms, direction: min, unit: ms}}]\n")
-    commit(git, folder, "speed.txt", '{"1": 100, "2": 100}')
+    (folder / "recipes/sizes.yaml").write_text(f"{recipe}metrics: {metrics}\n")
+    commit(git, folder, "speed.txt", base)
     git("checkout", "-q", "-b", "pr")
-    commit(git, folder, "speed.txt", '{"1": 80, "2": 120}')
+    commit(git, folder, "speed.txt", head)
+
+
+def test_one_case_is_better_and_another_worse(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    metrics = "[{name: step_ms, direction: min, unit: ms}]"
+    with_sizes(git, folder, metrics, '{"1": 100, "2": 100}', '{"1": 80, "2": 120}')
     answer = ci(cli, record, "--json", "--max-pairs", "10", "sizes")
     assert answer.code == 1, answer.err
-    assert [(row(answer, at)["case"], row(answer, at)["verdict"]) for at in (0, 1)] == [
-        ("size=1", "improved"),
-        ("size=2", "regressed"),
-    ]
-    # Only what got worse is measured a second time.
-    again = json.loads(cli("show", "CI-001", "--root", str(record), "--json").out)["data"]
-    assert {row["config"]["size"] for run in again["runs"] for row in run["rows"]} == {2}
+    assert found(answer) == [({"size": "1"}, "step_ms", "better"), ({"size": "2"}, "step_ms", "worse")]
     text = answer.data["comment"]["text"]
     assert text.index("| size=2 | step") < text.index("| size=1 | step")
 
 
-def test_rows_of_one_run_are_confirmed_each_by_its_own(cli: Cli, git: Git, folder: Path, record: Path) -> None:
-    """And what the head prints no more is named."""
+def test_a_guard_that_gets_worse_fails_too(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    """A metric of the recipe that is not primary is a guard."""
+    metrics = "[{name: loss, direction: min}, {name: step_ms, direction: min, unit: ms, primary: false}]"
+    with_sizes(git, folder, metrics, '{"1": 100, "2": 100}', '{"1": 120, "2": 120}')
+    answer = ci(cli, record, "--json", "sizes")
+    assert (answer.code, answer.data["outcome"]) == (1, "worse"), answer.err
+    guards = [f for f in answer.data["answer"]["findings"] if f["guard"]]
+    assert {(f["metric"], f["outcome"]) for f in guards} == {("step_ms", "worse")}
+    text = answer.data["comment"]["text"]
+    assert "| step_ms (ms) ↓, guard |" in text
+    assert "in at most 2.5% of such measurements, over all cases and looks, and of the guards in as many" in text
+
+
+def rows_program(git: Git, folder: Path, base: str, head: str) -> None:
+    """A program that prints a row for each kernel in `speed.txt`."""
     print_all = BENCH.replace(
         'print(f"RESULT step', 'for k, v in json.load(open("speed.txt")).items(): print(f"RESULT kernel={k} step'
     ).replace("float(open('speed.txt').read())", "v")
     (folder / "bench.py").write_text(print_all.replace("import pathlib", "import json, pathlib"))
-    commit(git, folder, "speed.txt", '{"a": 100, "b": 200, "c": 300}')
+    commit(git, folder, "speed.txt", base)
     git("checkout", "-q", "-b", "pr")
-    commit(git, folder, "speed.txt", '{"a": 110, "b": 200}')
-    answer = ci(cli, record, "--json", "--max-pairs", "8", *BENCH_WORDS)
-    assert [(r["case"], r["verdict"]) for r in answer.data["cases"]] == [
-        ("kernel=a", "regressed"),
-        ("kernel=b", "unchanged"),
-    ]
+    commit(git, folder, "speed.txt", head)
+
+
+def test_rows_of_one_run_are_matched_by_the_words_that_name_them(
+    cli: Cli, git: Git, folder: Path, record: Path
+) -> None:
+    """In whatever order they come."""
+    rows_program(git, folder, '{"a": 100, "b": 200}', '{"b": 200, "a": 110}')
+    answer = ci(cli, record, "--json", *BENCH_WORDS)
+    assert found(answer) == [({"kernel": "a"}, "step_ms", "worse"), ({"kernel": "b"}, "step_ms", "no difference")]
     assert answer.code == 1
-    why = "no case on the other side agrees in kernel"
-    assert answer.data["one_sided"] == [{"case": "kernel=c", "side": "base", "why": why}]
-    assert f"- `kernel=c`: only base measured it: {why}\n" in answer.data["comment"]["text"]
+
+
+def test_a_case_that_the_head_no_longer_prints_is_named(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    """And what is left of the comparison does not say "no difference"."""
+    rows_program(git, folder, '{"a": 100, "b": 200, "c": 300}', '{"a": 100.0, "b": 200}')
+    answer = ci(cli, record, "--json", *BENCH_WORDS)
+    assert {outcome for *_, outcome in found(answer)} == {"no difference"}
+    assert (answer.code, answer.data["outcome"]) == (0, "open")
+    [left_out] = answer.data["answer"]["left_out"]
+    assert left_out.endswith(" pairs: 3 rows a run against 2; only base has kernel=c")
+    assert f"\n- {left_out}\n" in answer.data["comment"]["text"]
+
+
+def test_a_metric_that_the_head_no_longer_prints_is_open(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    with_speeds(git, folder, "100", "100.0")
+    git("checkout", "-q", "main")
+    commit(git, folder, "bench.py", f"{(folder / 'bench.py').read_text()}print('METRIC mem=5')\n")
+    git("checkout", "-q", "pr")
+    answer = ci(cli, record, "--json", "--metric", "mem:min", *BENCH_WORDS)
+    assert (answer.code, answer.data["outcome"]) == (0, "open"), answer.err
+    assert found(answer) == [({}, "mem", "open"), ({}, "step_ms", "no difference")]
+    assert answer.data["power"]["chances"][0] is None
+    assert "head against base is open in mem (0 pairs); " in answer.data["comment"]["text"]
 
 
 @pytest.mark.parametrize(
     ("base", "head", "why"),
     [
-        ("1 2", "2", "different numbers of such rows"),
-        ("1 2", "2 1", "such rows in different orders of size"),
+        ("1 2", "2", "2 rows a run against 1"),
+        ("1 2", "2 1", "rows that only their order tells apart come in another order"),
     ],
 )
 def test_rows_that_only_their_order_tells_apart(
@@ -132,9 +202,18 @@ def test_rows_that_only_their_order_tells_apart(
     commit(git, folder, "speed.txt", base)
     git("checkout", "-q", "-b", "pr")
     commit(git, folder, "speed.txt", head)
-    answer = ci(cli, record, "--json", "--no-confirm", "--max-pairs", "6", *BENCH_WORDS)
-    assert (answer.code, answer.data["outcome"]) == (0, "unsettled")
-    assert all(why in str(r["why"]) for r in answer.data["cases"])
+    answer = ci(cli, record, "--json", *BENCH_WORDS)
+    assert (answer.code, answer.data["outcome"]) == (6, "not-measured")
+    assert answer.data["stopped"]["by"] == "not-comparable"
+    assert f"\n- 1 pair: {why}\n" in answer.data["comment"]["text"]
+
+
+def test_the_same_record_goes_on_with_the_question(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    with_speeds(git, folder, "100", "110")
+    for number in (1, 2):
+        answer = ci(cli, record, "--json", "--max-pairs", "4", *BENCH_WORDS)
+        assert answer.data["answer"]["pairs"] == 4 * number
+    assert (answer.code, answer.data["answer"]["entries"]) == (1, ["CI-000", "CI-001"])
 
 
 def test_a_new_benchmark_has_no_base(cli: Cli, git: Git, folder: Path, record: Path) -> None:
@@ -187,8 +266,8 @@ def test_setup_is_run_on_each_side_and_its_environment_comes_first(
     assert answer.code == 0, answer.err
     assert "setup on base" in answer.err
     assert "setup on head" in answer.err
-    assert row(answer)["pairs"] == 1
-    assert "differs in" not in answer.data["comment"]["text"]
+    [one] = answer.data["answer"]["findings"]
+    assert (one["pairs"], one["notes"]) == (1, [])
 
 
 def test_setup_that_fails_on_the_head(cli: Cli, git: Git, folder: Path, record: Path) -> None:
@@ -202,7 +281,7 @@ def test_setup_that_fails_on_the_head(cli: Cli, git: Git, folder: Path, record: 
 def test_time_is_up_before_anything_is_settled(cli: Cli, git: Git, folder: Path, record: Path) -> None:
     with_speeds(git, folder, "100", "110")
     answer = ci(cli, record, "--json", "--max-time", "0.01s", *BENCH_WORDS)
-    assert (answer.code, answer.data["outcome"]) == (0, "unsettled")
+    assert (answer.code, answer.data["outcome"]) == (0, "open")
     assert answer.data["stopped"]["by"] == "time"
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 
+from logbook_agent.model.comparison import Part
 from logbook_agent.model.errors import UsageError
 from logbook_agent.sweeps.recipes.expand import SweepPlan, describe, estimate, expand
 from logbook_agent.sweeps.recipes.parse import parse_recipe
@@ -147,25 +147,32 @@ def test_rounds_are_drawn_one_by_one_and_the_seed_draws_others() -> None:
     assert len({one for rounds in orders.values() for one in rounds}) == 6, "every order of three comes up"
 
 
-def test_a_sweep_states_how_its_order_was_drawn() -> None:
-    axes = {"quant_mode": ["a", "b"]}
+def test_a_plan_with_eight_drawn_pairs_is_a_comparison() -> None:
+    axes, compare = {"quant_mode": ["a", "b", "c"], "topk": [1, 2]}, {"axis": "quant_mode", "base": "b"}
 
-    def design(**changes: Any) -> tuple[int, int, bool, int, int] | None:
-        found = plan_of(axes=axes, **changes).design
-        return found and (found.seed, found.since, found.shuffled, found.rounds, found.looks)
+    def made(**changes: Any) -> SweepPlan:
+        return plan_of(**{"axes": axes, "compare": compare, "repeats": 8, "order": "interleaved"} | changes)
 
-    assert design(repeats=6, order="interleaved", seed=3) == (3, 1, False, 6, 1)
-    assert design(repeats=6, order="shuffled", seed=3) == (3, 1, True, 6, 1)
-    assert design(repeats=6) is None
-    assert design(repeats=1, order="interleaved") is None, "nothing is judged of one run"
+    plan = made()
+    assert (plan.is_comparison, plan.values) == (True, ("b", "a", "c"))
+    parts = [plan.part(run.case, run.repeat) for run in plan]
+    assert {(p.pair, p.side, p.case) for p in parts if p is not None} == {
+        (pair, side, f"topk={topk}") for pair in range(1, 9) for side in "abc" for topk in (1, 2)
+    }
+    assert made(order="shuffled").is_comparison
+    for explores in (made(repeats=7), made(order="as-listed"), made(compare=None)):
+        assert not explores.is_comparison
+        assert {explores.part(run.case, run.repeat) for run in explores} == {None}
+    alone = made(axes={"quant_mode": ["a", "b"]})
+    assert alone.part(alone.cases[0], 3) == Part(pair=3, side="a", case="")
 
 
-def test_a_sweep_from_before_there_were_designs_goes_on_in_its_turns() -> None:
-    compare = {"axis": "quant_mode", "base": "a"}
-    plan = plan_of(axes={"quant_mode": ["a", "b"]}, repeats=3, order="interleaved", compare=compare)
-    older = dataclasses.replace(plan, in_turns=True)
-    assert order(older) == ["a 1", "b 1", "b 2", "a 2", "a 3", "b 3"]
-    assert (older.design, older.digest == plan.digest) == (None, True)
+def test_what_the_axis_implies_tells_no_cases_apart() -> None:
+    axes = {"how": [{"name": "A", "quant_mode": "none", "topk": 1}, {"name": "B", "quant_mode": "int8", "topk": 4}]}
+    plan = plan_of(
+        axes=axes, compare={"axis": "quant_mode", "base": "none"}, repeats=8, order="shuffled", implied=["topk"]
+    )
+    assert {(p.side, p.case) for run in plan if (p := plan.part(run.case, run.repeat))} == {("none", ""), ("int8", "")}
 
 
 def test_first_and_last_runs() -> None:
@@ -329,8 +336,9 @@ def test_unknown_scale_and_axis_of_a_scale() -> None:
 
 def test_what_a_plan_costs() -> None:
     plan = plan_of(axes=AXES, repeats=3, cost={"seconds_per_run": 10, "source": "a guess"}, confirm=1)
-    assert (estimate(plan).seconds, estimate(plan).basis) == (70.0, "the recipe: a guess")
-    assert estimate(plan, [1.0, 3.0, 2.0]).seconds == 14.0
+    # Six runs of the plan, and a pair of the best case.
+    assert (estimate(plan).seconds, estimate(plan).basis) == (80.0, "the recipe: a guess")
+    assert estimate(plan, [1.0, 3.0, 2.0]).seconds == 16.0
     assert estimate(plan_of()).seconds is None
     with pytest.raises(RecipeProblem, match=r"would take 2\.8 h, over its limit of 2 h"):
         estimate(plan_of(axes=AXES, cost={"seconds_per_run": 5000}, limits={"hours": 2}, confirm=0))

@@ -131,11 +131,11 @@ def test_the_list_names_it(cli: Cli, folder: Path) -> None:
         (
             {"demo": DEMO + "criteria: [{text: x, predicate: {date: soon}}]"},
             (),
-            "stage 2 of story, demo: demo.yaml, line 15: the predicate is not valid",
+            "stage 2 of story, demo: demo.yaml, line 16: the predicate is not valid",
             "",
         ),
         ({}, ("--set", "sise=3"), "unknown key 'sise'", "did you mean --set size=3?"),
-        ({"demo": DEMO + "limits: {cases: 1}\n"}, (), "stage 2 of story, demo: demo.yaml, line 15: demo has 2", "V,V"),
+        ({"demo": DEMO + "limits: {cases: 1}\n"}, (), "stage 2 of story, demo: demo.yaml, line 16: demo has 2", "V,V"),
         ({"demo": DEMO.replace("bash,", "bashh,")}, (), "stage 2 of story, demo: command not found: bashh", "bash"),
         ({"demo": DEMO + "limits: {hours: 0.001}\n"}, (), "stage 2 of story, demo: demo would take", "hours"),
     ],

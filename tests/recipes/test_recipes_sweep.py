@@ -1,4 +1,4 @@
-"""`logbook sweep`: the list, the plan, and a sweep with its setup, failures, resumption and confirmation."""
+"""`logbook sweep`: the list, the plan, and a sweep with its setup, failures, resumption and comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import locked
 from tests.conftest import Cli, confirm
-from tests.recipes.sweep_support import BENCH, RECIPE, REST, runs_of, write_recipe
+from tests.recipes.sweep_support import BENCH, COMPARED, RECIPE, REST, runs_of, write_recipe
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ def test_the_projects_recipes_come_first(cli: Cli, folder: Path) -> None:
     assert ("int8-topk", False) in names
     # A stage of int8 is another recipe here, and has no case that its baseline names.
     assert [w.split(":")[0] for w in data["warnings"]] == ["broken", "int8"]
-    assert "int8.yaml, line 20: unknown key 'quant_mode'" in data["warnings"][1]
+    assert "int8.yaml, line 19: unknown key 'quant_mode'" in data["warnings"][1]
     assert "demo               8 cases    How does it change with size?" in cli("sweep").out
 
 
@@ -39,7 +39,7 @@ def test_a_dry_run_writes_nothing_and_needs_no_logbook(cli: Cli, folder: Path) -
         answer.out
         == """\
 demo: How does it change with size?
-  4 cases, 2 of them controls; 1 fresh run of the best; order as-listed
+  4 cases, 2 of them controls; order as-listed
   cost: unknown, the recipe does not say how long a run takes
   first command: bash bench.sh 7 old
 runs:
@@ -85,9 +85,9 @@ def test_what_does_not_fit_runs_nothing(
     ("scale", "message"),
     [
         ("", "unknown scale 'tinny'"),
-        ("scale: {tiny: {}}", "line 11: unknown scale 'tinny'"),
-        ("scale: [tinny]", "line 11: scale must be a mapping of names to values"),
-        ("scale: 5", "line 11: scale must be a mapping of names to values"),
+        ("scale: {tiny: {}}", "line 12: unknown scale 'tinny'"),
+        ("scale: [tinny]", "line 12: scale must be a mapping of names to values"),
+        ("scale: 5", "line 12: scale must be a mapping of names to values"),
     ],
 )
 def test_a_scale_that_is_not_there(started: Cli, folder: Path, scale: str, message: str) -> None:
@@ -99,7 +99,7 @@ def test_a_scale_that_is_not_there(started: Cli, folder: Path, scale: str, messa
 
 @pytest.mark.slow
 def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
-    text = RECIPE + "repeats: 2\norder: interleaved\n"
+    text = COMPARED + "repeats: 2\norder: interleaved\n"
     text += "setup: [{label: Allocate, argv: [touch, device]}]\nteardown: [{shell: 'rm device'}]\n"
     # Size 2 fails after its row, size 3 before; a device must be there.
     bench = 'test -e device || exit 9\n[ "$1" = 3 ] && { echo boom >&2; exit 4; }\n'
@@ -109,10 +109,9 @@ def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
     assert answer.code == 1, "a case failed"
     assert answer.out.splitlines()[:2] == [
         "MOE-000: 16 of 16 rows, 4 failed",
-        "best: size=4 mode=new: tflops 40 TF/s in a fresh run, 40 TF/s in the sweep",
+        "best while exploring: size=4 mode=new: tflops 40 TF/s, the median of 2 runs",
     ]
-    warned, *lines = answer.err.splitlines()
-    assert warned.startswith("warning: can-answer: 2 pairs cannot settle a verdict of 4 comparisons: 8 can ")
+    lines = answer.err.splitlines()
     assert lines[0] == "setup: Allocate"
     assert lines[1].startswith(
         "[1/16] size=1 mode=new repeat 1: tflops 10 TF/s; best so far 10 (size=1 mode=new); about "
@@ -122,11 +121,12 @@ def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
     )
     assert lines[16:19] == [
         "[16/16] size=4 mode=old repeat 2: tflops 40 TF/s; best so far 40 (size=4 mode=new)",
-        "confirmation size=4 mode=new: tflops 40 TF/s",
-        "teardown",
+        "comparing new with old size=4",
+        "pair 1 of at most 20: new: tflops size=4 0%",
     ]
+    assert lines[-1] == "teardown"
     runs = runs_of(folder)
-    assert [run.label for run in runs] == ["setup: Allocate", *[None] * 16, "confirmation", "teardown"]
+    assert [run.label for run in runs] == ["setup: Allocate", *[None] * 16, *["comparison"] * 16, "teardown"]
     # Drawn for each round of a size.
     assert [dict(run.config)["mode"] for run in runs[1:5]] == ["new", "old", "new", "old"]
     failed = [row for run in runs for row in run.rows if row.failed is not None]
@@ -156,12 +156,11 @@ def test_an_interrupted_sweep_goes_on_by_the_same_command(started: Cli, folder: 
     second = started("sweep", "demo", "--json")
     assert second.code == 0, second.out
     assert second.data["id"] == "MOE-000"
-    assert (second.data["planned"], second.data["rows"], second.data["ran"]) == (8, 8, 6)
+    assert (second.data["planned"], second.data["rows"], second.data["ran"]) == (8, 8, 5)
     assert second.err.splitlines()[0] == "MOE-000: 3 of 8 runs are already done"
     # Complete: named, it is only looked at; not named, it begins anew.
     again = started("sweep", "--resume", "MOE-000", "--json")
     assert (again.code, again.data["rows"], again.data["ran"]) == (0, 8, 0)
-    assert again.data["best"]["confirmed"] == 4.0
     assert started("sweep", "demo", "--set", "size=1", "--json").data["id"] == "MOE-001"
     path.write_text(path.read_text().replace("[1, 2, 3, 4]", "[1, 2]"))
     changed = started("sweep", "--resume", "MOE-000")
@@ -215,12 +214,16 @@ def test_a_sweep_stays_with_its_launcher(started: Cli, folder: Path) -> None:
     assert started("sweep", "demo", "--set", "size=1,2", "--dry-run").out.count("resumes") == 0
 
 
-def test_the_entry_asks_what_the_recipe_compares(started: Cli, folder: Path) -> None:
-    write_recipe(folder)
+def test_the_entry_states_the_comparison_before_the_first_run(started: Cli, folder: Path) -> None:
+    write_recipe(folder, RECIPE + "repeats: 8\norder: interleaved\n", bench="exit 3\n")
+    assert started("sweep", "demo", "--set", "size=1,2").code == 1
+    stated = Book(folder / "logbooks", "moe").entry("MOE-000").comparison
+    assert stated is not None
+    assert (stated.question.axis, stated.question.base, stated.question.sides) == ("mode", "old", ("new",))
+    assert (stated.question.metrics, stated.design.budget_pairs) == (("tflops",), 8)
+    write_recipe(folder, RECIPE)
     assert started("sweep", "demo", "--set", "size=1").code == 0
-    [asked] = Book(folder / "logbooks", "moe").entry("MOE-000").comparisons
-    assert (asked.references, asked.axis, asked.base_value) == (("MOE-000",), "mode", "old")
-    assert "old → new" in (folder / "logbooks/moe.md").read_text()
+    assert Book(folder / "logbooks", "moe").entry("MOE-001").comparison is None
 
 
 def test_a_failed_setup_measures_nothing(started: Cli, folder: Path) -> None:
@@ -243,7 +246,8 @@ def test_a_broken_rule_is_refused_and_a_habit_is_told(started: Cli, folder: Path
     warned = started("sweep", "demo", "--set", "size=1,2", "--json")
     assert warned.code == 0
     few, warning = json.loads(warned.out)["warnings"]
-    assert few.startswith("can-answer: 1 pair cannot settle a verdict of 2 comparisons: 7 can (--set repeats=7); ")
+    assert few.startswith("can-answer: 1 pair in the order as-listed cannot settle any of 2 comparisons: ")
+    assert "--set repeats=10 --set order=interleaved can" in few
     assert "demo should run after first, but this logbook has no finished sweep of that" in warning
 
 
@@ -262,8 +266,7 @@ def test_a_recipe_of_this_repository_runs_on_a_cpu(started: Cli, monkeypatch: py
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
     answer = started("sweep", "mlp-width-qwen-a", "--scale", "tiny", "--json")
     assert answer.code == 0, answer.err
-    assert (answer.data["planned"], answer.data["rows"], answer.data["ran"]) == (2, 2, 3)
-    assert answer.data["best"]["confirmed"] > 0
+    assert (answer.data["planned"], answer.data["rows"], answer.data["ran"]) == (2, 2, 2)
 
 
 @pytest.mark.parametrize("order", ["interleaved", "shuffled"])
@@ -283,8 +286,9 @@ def test_a_sweep_that_is_made_again_has_another_order(started: Cli, folder: Path
     assert started("sweep", "--resume", "MOE-001").code == 0
     orders = []
     for number in range(3):
-        shown = started("show", f"MOE-00{number}", "--json").data
-        assert shown["design"]["seed"] == number
+        use = Book(folder / "logbooks", "moe").entry(f"MOE-00{number}").recipe
+        assert use is not None
+        assert use.seed == number
         made = sorted(runs_of(folder, f"MOE-00{number}"), key=lambda run: run.started)
         made = [run for run in made if run.repeat and run.exit is not None and run.exit.code == 0]
         orders.append([(run.config["mode"], run.repeat) for run in made])

@@ -31,7 +31,7 @@ def test_what_was_typed_is_not_blamed_on_the_file(cli: Cli, folder: Path, text: 
 def test_what_stands_in_the_file_is_blamed_on_it(cli: Cli, folder: Path) -> None:
     write_recipe(folder, RECIPE + "repeats: x\n")
     error = cli("sweep", "demo", "--set", "size=1", "--dry-run", "--json").error
-    assert error["message"].startswith("demo.yaml, line 11: repeats must be")
+    assert error["message"].startswith("demo.yaml, line 12: repeats must be")
 
 
 def test_files_that_are_no_recipes(cli: Cli, folder: Path) -> None:

@@ -109,10 +109,14 @@ def _rank(finding: Finding, question: Question) -> int:
 
 
 def _named_cases(pooled: Sequence[_Pooled]) -> dict[tuple[str, str], dict[str, str]]:
-    """What tells each case from the others: the config in which they differ, else its name."""
+    """What tells each case from the others: the config in which they differ, else its name. A case that is alone is
+    what its name says, `size=3`."""
     configs = {(p.side, p.case): p.of[0][1]["config"] for p in pooled}
     if len({case for _, case in configs}) < 2:
-        return {at: {} for at in configs}
+        return {
+            (side, case): {n: canonical(v) for n, v in config.items() if f" {n}={canonical(v)} " in f" {case} "}
+            for (side, case), config in configs.items()
+        }
     names = dict.fromkeys(name for config in configs.values() for name in config)
     varied = [n for n in names if len({canonical(c.get(n)) for c in configs.values()}) > 1]
     told = {at: {n: canonical(c[n]) for n in varied if n in c} for at, c in configs.items()}
