@@ -1,8 +1,9 @@
 """The best case of each problem by a metric, over all its runs that count, in whatever entries they were made.
 
-A problem is what is computed: the config keys that the header names (matrix, baseline), else all config; without the
-keys in which the sides of a comparison differ. Cases of two problems are never ranked against each other. A case that
-lost a comparison, was found equal to its base, or was marked as a negative result is not the best.
+A problem is what is computed: all config, or where the header has a matrix its axes and the keys of the baseline;
+without the keys in which the sides of a comparison or a contrast differ. Cases of two problems are never ranked against
+each other. A case that lost a comparison, was found equal to its base, or was marked as a negative result is not the
+best.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _TURNED = {Outcome.BETTER: Outcome.WORSE, Outcome.WORSE: Outcome.BETTER}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Best:
+class BestCase:
     """The best case of a problem by a metric: `value` is its median run, a number that was measured, between `low` and
     `high`. `problem` holds the keys in which problems differ, `flags` those in which the `cases` of this one do;
     `apart` tells the case from others beyond config. `against` says what comparisons found of it and the baseline."""
@@ -65,11 +66,11 @@ class Best:
 class Step:
     """The best case of an entry, and of all entries up to it."""
 
-    own: Best
-    so_far: Best
+    own: BestCase
+    so_far: BestCase
 
 
-def bests(thread: Thread, answers: Sequence[Answer]) -> list[Best]:
+def bests(thread: Thread, answers: Sequence[Answer]) -> list[BestCase]:
     """The best of each problem by each primary metric with a direction: that of the baseline first, then the problem
     that was measured last."""
     metrics = [m for m in thread.header.metrics if m.primary and m.direction is not None]
@@ -103,11 +104,13 @@ class _Ranking:
         self._cases = self._counted()
         # Of many cases of an entry only the first ones say what they are.
         self._told = {k: next((c for _, c in of if c["config"]), of[0][1]) for k, of in self._cases.items()}
-        self._axes = {a.question.axis for a in answers}
+        self._rank = {key: self._ranked(of) for key, of in self._cases.items()}
+        self._axes = {a.question.axis for a in answers} | {axis for s in thread.counted for axis in s["contrasts"]}
         for base, side, *_ in self._compared:
             self._axes |= {name for a in base.values() for b in side.values() for name in _differing((a, b))}
         names = {name for key in self._told for name in self._config(key)} - self._axes
-        self._names = [name for name in thread.header.case_keys if name in names] or sorted(names)
+        declared = thread.header.case_keys if thread.header.matrix else ()
+        self._names = [name for name in declared if name in names] or sorted(names)
         problems: dict[tuple[object, ...], list[str]] = {}
         for key, told in self._told.items():
             named = tuple((n, canonical(told["config"][n])) for n in self._names if n in told["config"])
@@ -116,12 +119,15 @@ class _Ranking:
         between = _differing(self._config(problem.keys[0]) for problem in self._problems)
         self._between = [name for name in between if name in self._names]
 
-    def bests(self) -> list[Best]:
+    def bests(self) -> list[BestCase]:
         lost, found = self._lost(), []
         for problem in self._problems:
             if standing := [key for key in problem.keys if key not in lost]:
-                found.append(self._best(max(standing, key=self._rank), problem))
-        return sorted(found, key=lambda best: (best.against == _ELSEWHERE, -self._places[best.entries[-1]]))
+                top = max(standing, key=self._rank.__getitem__)
+                found.append(self._best(top, problem, self._cases[top]))
+        # A problem of a single case has nothing to choose from.
+        last = {id(best): self._places[best.entries[-1]] for best in found}
+        return sorted(found, key=lambda best: (best.against == _ELSEWHERE, best.cases == 1, -last[id(best)]))
 
     def course(self) -> list[Step]:
         if not self._problems:
@@ -131,15 +137,16 @@ class _Ranking:
         for key in problem.keys:
             for summary, case in self._cases[key]:
                 of.setdefault(summary["id"], {})[key] = summary, case
-        lost, known, steps, top = self._lost(), dict[str, None](), list[Step](), ""
+        lost, known, steps, top, done = self._lost(), dict[str, None](), list[Step](), "", dict[str, BestCase]()
         for entry in sorted(of, key=self._places.__getitem__):
             known.update(dict.fromkeys(of[entry]))
             is_lost = not top or lost.get(top, math.inf) <= self._places[entry]
             pool = known if is_lost else [top, *of[entry]]
             standing = [key for key in pool if lost.get(key, math.inf) > self._places[entry]]
-            top = max(standing or pool, key=self._rank)
-            own = max(of[entry], key=lambda key: self._rank(key, [of[entry][key]]))
-            steps.append(Step(own=self._best(own, problem, [of[entry][own]]), so_far=self._best(top, problem)))
+            top = max(standing or pool, key=self._rank.__getitem__)
+            done[top] = done.get(top) or self._best(top, problem, self._cases[top])
+            own = max(of[entry], key=lambda key: self._ranked([of[entry][key]]))
+            steps.append(Step(own=self._best(own, problem, [of[entry][own]]), so_far=done[top]))
         return steps
 
     # -- cases -----------------------------------------------------------------------------------------
@@ -179,8 +186,8 @@ class _Ranking:
                 lost.setdefault(key, self._places.get(answer.entry, 0))
         return lost
 
-    def _rank(self, key: str, tried: Sequence[Tried] = ()) -> float:
-        value = median_low([v for _, case in tried or self._cases[key] for v in case["values"]])
+    def _ranked(self, tried: Sequence[Tried]) -> float:
+        value = median_low([v for _, case in tried for v in case["values"]])
         return -value if self._metric.direction == "min" else value
 
     # -- what is said of one ---------------------------------------------------------------------------
@@ -189,12 +196,12 @@ class _Ranking:
         config: Mapping[str, str] = self._told[key]["config"]
         return config
 
-    def _best(self, key: str, problem: _Problem, tried: Sequence[Tried] = ()) -> Best:
-        """A case among those of its problem, with all its runs, or those of `tried`."""
-        own, told = tried or self._cases[key], self._told[key]
+    def _best(self, key: str, problem: _Problem, own: Sequence[Tried]) -> BestCase:
+        """A case among those of its problem, with these of its runs."""
+        told = self._told[key]
         values = [value for _, case in own for value in case["values"]]
         labels = {case["label"] for _, case in own}
-        return Best(
+        return BestCase(
             metric=self._metric.name,
             direction=str(self._metric.direction),
             unit=next((case["unit"] for _, case in own if case["unit"] is not None), None),
@@ -209,7 +216,7 @@ class _Ranking:
             config_left_out=told["config_left_out"],
             apart=dict(told["apart"]),
             problem={name: told["config"][name] for name in self._between if name in told["config"]},
-            flags={name: told["config"].get(name, "—") for name in problem.flags},
+            flags={name: told["config"][name] for name in problem.flags if name in told["config"]},
             cases=len(problem.keys),
             is_baseline=self._is_baseline(key),
             against=self._against(key),

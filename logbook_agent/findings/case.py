@@ -1,6 +1,6 @@
 """When two rows are repeats of one case, wherever in the thread they were measured. All readers go by this: the best,
-criteria, results, deltas, confidence, the baseline. A comparison (`evidence.pairs`) keeps the same apart, but for rows
-of one run that only a number tells apart which nothing declares: that may be what is compared.
+criteria, results, the baseline. A contrast keeps the same apart, but for rows of one run that only a number tells apart
+which nothing declares: that may be what is compared.
 
 They agree in config, in the facts of their runs (environment, code, packages, launcher; the host where it is the
 device), in the devices, in what their commands say beyond config, and in what tells them from other rows of their run.

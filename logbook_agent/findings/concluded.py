@@ -1,7 +1,8 @@
 """What a command itself concludes from its rows, beside what it measured: ratios to another row, and crossovers.
 
 `bench-core overlap` says of each path how many times as fast as the base it is, and where their order changes. The
-calls that it compares were made in turn in one process, so its ratio says more than two medians in a table.
+calls that it compares were made in turn in one process, so its ratio says more than two medians in a table. Its
+interval has a level of 95%.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ _SHOWN = 20
 
 
 def conclusions(record: Record) -> list[str]:
-    """`fused_ep topk=2: 0.641 times as fast as ref_dp (0.462 to 0.825)`, then `crossover: ...`, in Markdown. Where
-    several runs conclude something, each line names its run."""
+    """`fused_ep topk=2: 0.641 times as fast as ref_dp (95% in one process: 0.462 to 0.825)`, then `crossover: ...`, in
+    Markdown. Where several runs conclude something, each line names its run."""
     found = [(status.run.run, row) for status in record.runs if status.counts for row in status.run.rows]
     told = [(run, line) for lines in (_ratios(found), _crossovers(found)) for run, line in lines]
     apart = len({run for run, _ in told}) > 1
@@ -42,7 +43,11 @@ def _ratios(found: Sequence[tuple[int, Row]]) -> Iterator[tuple[int, str]]:
             continue
         case = assignments({key: spelt(row.config[key]) for key in varied if key in row.config})
         subject = " ".join(part for part in (_path(row), case) if part)
-        ends = f" ({low:.3g} to {high:.3g})" if low is not None and high is not None else ", without an interval"
+        ends = (
+            f" (95% in one process: {low:.3g} to {high:.3g})"
+            if low is not None and high is not None
+            else ", without an interval"
+        )
         yield run, f"{subject}: {ratio:.3g} times as fast as {name.removeprefix(_RATIO)}{ends}".removeprefix(": ")
 
 

@@ -125,20 +125,26 @@ def _trials(finished: Sequence[_Taken], unit: str | None) -> list[Trial]:
     found: list[Trial] = []
     for (key, runs), first in zip(of.items(), firsts, strict=True):
         is_described = len(found) < _DESCRIBED
-        config = _bounded(first.row.config, CONFIG_CHARS) if is_described else {}
-        more = _bounded(apart[id(first)], _APART_CHARS) if is_described else {}
+        beyond = apart[id(first)] if is_described else {}
+        # A number or a word of the row that tells it from the others of its run is config that nobody declared.
+        said = {name: value for name, value in beyond.items() if name in {**first.row.observations, **first.row.labels}}
+        whole = {**first.row.config, **said}
+        config = _bounded(whole, CONFIG_CHARS) if is_described else {}
+        more = _bounded({name: value for name, value in beyond.items() if name not in said}, _APART_CHARS)
         labels = {taken.case.label for own in runs.values() for taken in own}
+        # A sweep measures a case before it is compared.
+        part = next((t.case.part for own in runs.values() for t in own if t.case.part is not None), None)
         found.append(
             {
                 "key": key,
                 "unit": unit,
                 "values": [median_low([t.value for t in own]) for own in runs.values()],
                 "runs": list(runs),
-                "side": first.part.side if first.part is not None else None,
-                "case": first.part.case if first.part is not None else "",
+                "side": part.side if part is not None else None,
+                "case": part.case if part is not None else "",
                 "label": first.label if is_described and len(labels) == 1 else None,
                 "config": config,
-                "config_left_out": len(first.row.config) - len(config),
+                "config_left_out": len(whole) - len(config),
                 "apart": more,
             }
         )

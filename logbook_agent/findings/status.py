@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from logbook_agent.findings.best import Best, bests
+from logbook_agent.findings.best import BestCase, bests
 from logbook_agent.findings.going import GoingRun, going, going_series
 from logbook_agent.findings.opening import Line, opening
 from logbook_agent.findings.read import Findings, read
@@ -195,7 +195,7 @@ def _link(link: Link, cut: _Cutter) -> str:
     return f"{cut.text(link.label)}: {cut.text(link.url, at_least=120)}"
 
 
-def _best(best: Best, cut: _Cutter) -> dict[str, Any]:
+def _best(best: BestCase, cut: _Cutter) -> dict[str, Any]:
     """The best case of a problem."""
     entries = list(best.entries)
     told = {

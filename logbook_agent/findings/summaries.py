@@ -19,7 +19,7 @@ from logbook_agent.text.markdown import lead, one_line
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
 # Of what is stored: a new number whenever `summary_of` says something else of the same entry.
-FORM = 28
+FORM = 31
 
 
 def summary_of(record: Record, header: Header) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "confidence_stated": entry.confidence is not None,
         "mark": digest(entry.opened)[:4],
         "comparison": tried(record),
-        "contrasts": len(entry.contrasts),
+        "contrasts": [contrast.axis for contrast in entry.contrasts],
         "tried": items_of(record),
         "finished": finished(record),
         "keys": keys_of(record),

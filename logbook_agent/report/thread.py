@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from logbook_agent import __version__
 from logbook_agent.findings.best import SHOWN as SHOWN_BEST
-from logbook_agent.findings.best import Best, bests
+from logbook_agent.findings.best import BestCase, bests
 from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.comparison.answers import Answer
 from logbook_agent.findings.comparison.words import about, method, sentence
@@ -191,7 +191,7 @@ def _criterion(around: Around, criterion: Criterion) -> dict[str, Any]:
     return {"word": word, "text": around.html(criterion.text), "why": why}
 
 
-def _best(best: Best) -> dict[str, Any]:
+def _best(best: BestCase) -> dict[str, Any]:
     def told(value: float) -> str:
         return format_value(value, decimals=known(best.metric).decimals)
 

@@ -99,7 +99,7 @@ def test_an_open_comparison_names_the_command_that_goes_on(started: Cli) -> None
     [(state, reason)] = computed(started)
     assert (state, reason[:38]) == ("unmet", "MOE-000: new against base is open in t")
     assert "; needs at least 6 more pairs): logbook ab --id MOE-000 --max-pairs 6 --axis mode=base,new -- sh " in reason
-    ab(started, "base,new", "--id", "MOE-000", "--max-pairs", "6")
+    ab(started, "base,new", "--id", "MOE-000", "--max-pairs", "20")
     assert computed(started)[0][0] == "met"
 
 
@@ -121,7 +121,7 @@ def test_the_best_is_of_one_problem_and_what_the_comparisons_leave(started: Cli,
     (folder / "lucky").touch()
     run(started, "worse", "--repeat", "20", "--config", "size=8")
     assert started("run", "--config", "mode=base", "--config", "size=1", "--", "echo", "RESULT tflops=9000").code == 0
-    small, large = best(started)
+    large, small = best(started)
     assert (small["problem"], small["value"], small["cases"]) == ("size=1", 9000, 1)
     assert (large["problem"], large["flags"], large["runs"]) == ("size=8", "mode=base", pairs)
     assert started("sync", "--offline", "out").code == 0
@@ -160,7 +160,7 @@ def test_better_than_the_baseline_needs_a_comparison(cli: Cli, folder: Path) -> 
     assert (found["flags"], found["against"]) == ("mode=new", "not compared with the baseline")
     ab(cli, "base,new", "--repeat", "2")
     assert best(cli)[0]["against"] == "open against the baseline (MOE-002)"
-    ab(cli, "base,new", "--id", "MOE-002", "--max-pairs", "10")
+    ab(cli, "base,new", "--id", "MOE-002", "--max-pairs", "20")
     assert best(cli)[0]["against"] == "better than the baseline (MOE-002)"
     assert cli("sync", "--offline", "out").code == 0
     assert "; better than the baseline (MOE-002); " in (folder / "out/issue.md").read_text()
@@ -173,3 +173,22 @@ def test_a_guard_has_no_best(cli: Cli) -> None:
     assert cli("start", "--from", "t.yaml").code == 0
     assert cli("run", "--config", "mode=a", "--", "echo", "RESULT tflops=1 loss=0.5").code == 0
     assert [one["metric"] for one in best(cli)] == ["tflops"]
+
+
+def test_the_best_of_a_sweep_follows_the_comparison_that_it_makes(started: Cli, folder: Path) -> None:
+    """A sweep that explores, then compares the best case with its base."""
+    (folder / "recipes").mkdir()
+    (folder / "recipes/modes.yaml").write_text(
+        "name: modes\nquestion: Which mode?\ncommand: [sh, bench.sh, '{mode}']\n"
+        "axes: {mode: [base, old, new, worse]}\ncompare: {axis: mode, base: base}\nmetrics: [tflops]\n"
+    )
+    (folder / "bench.sh").write_text(SCRIPT.replace("$0", "$1"))
+    ask(started, "verdict: {axis: mode, values: [base, new], verdicts: [better]}")
+    assert started("sweep", "modes").code == 0
+    assert [state for state, _ in computed(started)] == ["met"]
+    [found] = best(started)
+    assert (found["flags"], found["cases"]) == ("mode=new", 4)
+    # Lucky runs of the base come too late: it lost in pairs.
+    (folder / "lucky").touch()
+    assert started("run", "--config", "mode=base", "--repeat", "20", "--", "sh", "bench.sh", "base").code == 0
+    assert [one["flags"] for one in best(started)] == ["mode=new"]

@@ -73,10 +73,11 @@ def test_another_shape_is_not_the_best_of_the_thread(cli: Cli, folder: Path) -> 
     assert text.index("42.000 TF/s") < text.index("not compared with the baseline") < text.index("900.000 TF/s")
 
 
-def test_the_keys_that_the_header_names_make_the_problem(cli: Cli, folder: Path) -> None:
+def test_the_axes_of_the_matrix_make_the_problem(cli: Cli, folder: Path) -> None:
     """Flags that it does not name are ranked against each other, and those in which cases differ are shown."""
-    words = ("--baseline", "topk=2", "--baseline", "tflops=40", "--baseline-source", "a table")
-    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s", *words).code == 0
+    head = "topic: moe\nprefix: MOE\nmetrics: ['tflops:max:TF/s']\nmatrix: [{axis: topk, values: [2, 4]}]\n"
+    (folder / "moe.yaml").write_text(head)
+    assert cli("start", "--from", "moe.yaml").code == 0
     for unroll in (1, 2, 4):
         measure(cli, 40 + unroll, "--config", f"unroll={unroll}", "--config", "seed=0")
     [found] = cli("status", "--json").data["best"]
@@ -163,8 +164,9 @@ def test_the_course_of_the_best_ends_with_what_bests_says() -> None:
              "side": None, "case": ""}
             for key in draw.sample("abcdefgh", draw.randint(1, 3))
         ]  # fmt: skip
-        plain = {**dict.fromkeys(RELATIONS), "state": "finished", "settled": True, "aliases": [], "comparison": None}
-        entries.append({**plain, "id": f"B-{number:03d}", "measured": {"t": {"trials": trials}}, "tried": []})
+        plain = {**dict.fromkeys(RELATIONS), "state": "finished", "settled": True, "comparison": None}
+        lists = dict.fromkeys(("aliases", "contrasts", "tried"), ())
+        entries.append({**plain, **lists, "id": f"B-{number:03d}", "measured": {"t": {"trials": trials}}})
     header = Header(topic="b", title="B", prefix="B", opened="2026-02-10T10:00:00+00:00", metrics=(metric,))
     thread = Thread(header, entries)
     steps = course(thread, (), metric)

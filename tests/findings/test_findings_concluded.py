@@ -22,7 +22,7 @@ def test_ratios_and_crossovers_are_results(started: Cli, folder: Path) -> None:
     assert started("run", "--title", "t", "--", "sh", "rows.sh").code == 0
     page = (folder / "logbooks/moe.md").read_text()
     assert (
-        "  - fused_ep topk=2: 0.641 times as fast as ref_dp (0.462 to 0.825)\n"
+        "  - fused_ep topk=2: 0.641 times as fast as ref_dp (95% in one process: 0.462 to 0.825)\n"
         "  - fused_ep topk=4: 0.641 times as fast as ref_dp, without an interval\n"
         "  - crossover: fused_ep: \\*undecided\\* at topk 4\n"
     ) in page

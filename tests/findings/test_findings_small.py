@@ -95,7 +95,7 @@ def test_a_run_in_a_closed_thread_says_that_it_is_closed(started: Cli) -> None:
 
 
 def test_a_number_that_nothing_declares_tells_rows_apart(started: Cli) -> None:
-    """A shell loop that prints its size: rows are told by it, and so is the best."""
+    """A shell loop that prints its size: rows are told by it, and so are the problems."""
     loop = "for s in 10 100 1000; do echo RESULT size=$s tflops=$s.5; done"
     assert started("run", "--shell", "--", loop).code == 0
     table = started("table").out.split("\n")
@@ -104,8 +104,12 @@ def test_a_number_that_nothing_declares_tells_rows_apart(started: Cli) -> None:
         "- size: not declared, but these rows differ in it; --config size=VALUE, a flag of the command or"
         " an axis of the matrix makes it part of the case"
     )
-    [best] = started("status", "--json").data["best"]
-    assert (best["value"], best["config"], best["apart"]) == (1000.5, "", "size=1000")
+    best = started("status", "--json").data["best"]
+    assert [(one["value"], one["problem"]) for one in best] == [
+        (10.5, "size=10"),
+        (100.5, "size=100"),
+        (1000.5, "size=1000"),
+    ]
 
 
 def test_of_several_whole_numbers_none_is_taken_for_what_tells_rows_apart(started: Cli) -> None:

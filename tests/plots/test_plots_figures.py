@@ -155,14 +155,16 @@ def test_noise_of_an_entry_and_of_the_thread(seeded: Seeded) -> None:
 
 
 def test_the_best_so_far_without_what_was_taken_back(seeded: Seeded) -> None:
+    """Of one problem, the one that most entries measured: other sizes are never drawn as progress."""
     figure = seeded.figures()["thread-best-tflops"]
-    assert figure.x.names == ("EP-000", "EP-001", "EP-002", "EP-004", "EP-006")
-    top = median(by_topk("ep", run)[8] for run in order(seeded, "EP-000")["ep"])
-    assert [p.y for p in series(figure, "best so far").points] == [pytest.approx(top)] * 5
+    assert (figure.title, figure.x.names) == ("Best tflops so far at topk=1", ("EP-000", "EP-004"))
+    values = sorted(by_topk("none", run)[1] for run in order(seeded, "EP-000")["none"])
+    first, second = (p.y for p in series(figure, "best so far").points)
+    assert first == pytest.approx(values[5]), "the lower of the two middle runs"
+    assert second >= first
     seeded.ok("edit", "EP-000", "--state", "void")
     after = seeded.figures()["thread-best-tflops"]
-    assert after.x.names == ("EP-001", "EP-002", "EP-004", "EP-006")
-    assert max(p.y for p in series(after, "best so far").points) < top
+    assert after.x.names == ("EP-001", "EP-002")
     assert all("EP-000" not in key for key in (f.key.upper() for f in seeded.figures().values()))
     assert "EP-000" not in str([f.entries for f in seeded.figures().values()])
     assert sorted(seeded.figures("EP-000")) == ["ep-000-sweep-tflops"], "its rows, and no answer"

@@ -83,8 +83,6 @@ class Finding:
     is_guard: bool
     side: str
     case: Mapping[str, str]
-    config: Mapping[str, str]
-    device: str
     base: Side
     other: Side
     outcome: Outcome
@@ -98,6 +96,8 @@ class Finding:
     notes: tuple[str, ...] = ()
     to_settle: str = ""
     is_replicated: bool | None = None
+    config: Mapping[str, str] = field(default_factory=dict)
+    device: str = ""
     # The log ratio (later run over earlier) and the order of each pair, for the power of further pairs.
     series: Series = field(repr=False, compare=False)
 

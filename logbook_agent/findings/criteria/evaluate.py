@@ -47,7 +47,7 @@ def evaluate(predicate: of.Predicate, facts: Facts) -> Computed:
             return (met if is_spent else unmet)(f"{' and '.join(said)} spent")
         case of.Day(day=day):
             return met(f"{day} has come") if facts.now.date() >= day else unmet(f"{day} has not come yet")
-        case of.Judged():
+        case of.ByPerson():
             return unmet("nobody has judged it yet")
         case of.Several(parts=several, every=is_all):
             return (every if is_all else some)(evaluate(part, facts) for part in several)

@@ -37,7 +37,7 @@ class PredicateError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class Scope:
     """The rows with the values of `where`, on a device whose kind holds `device`, in each combination of `for_each`."""
 
     where: dict[str, Scalar] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Against(Chosen):
+class Against(Scope):
     """Each of `values` of `axis` but the first against the first, its base, in `cases` cases."""
 
     axis: str
@@ -72,7 +72,7 @@ class VerdictStated(Against):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep(Chosen):
+class Sweep(Scope):
     """Every one of `values` of `axis` was measured; with `controls`, beside a case that differs in these alone."""
 
     axis: str
@@ -83,7 +83,7 @@ class Sweep(Chosen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured(Chosen):
+class Measured(Scope):
     """At least `cases` cases with at least `runs` runs each."""
 
     cases: int = 1
@@ -128,7 +128,7 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class ByPerson:
     """A person's word, signed with its evidence, and nothing else."""
 
 
@@ -140,7 +140,7 @@ class Several:
     every: bool
 
 
-Predicate = PairsCompared | VerdictStated | Sweep | Measured | Target | Budget | Plateau | Day | Judged | Several
+Predicate = PairsCompared | VerdictStated | Sweep | Measured | Target | Budget | Plateau | Day | ByPerson | Several
 
 _KINDS: Mapping[str, Any] = {
     "compared": PairsCompared,
@@ -150,7 +150,7 @@ _KINDS: Mapping[str, Any] = {
     "target": Target,
     "budget": Budget,
     "plateau": Plateau,
-    "judgement": Judged,
+    "judgement": ByPerson,
 }
 _WORDS = (*_KINDS, "date", "all", "any")
 

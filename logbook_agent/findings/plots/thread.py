@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from logbook_agent.findings.best import Best, course
+from logbook_agent.findings.best import BestCase, course
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.plots.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
 from logbook_agent.findings.plots.sweep import SPREAD
@@ -71,7 +71,7 @@ def best(thread: Thread, answers: Sequence[Answer], metric: Metric) -> Figure | 
     )
 
 
-def _point(name: str, case: Best, unit: str) -> PlotPoint:
+def _point(name: str, case: BestCase, unit: str) -> PlotPoint:
     low, high = (case.low, case.high) if case.runs > 1 else (None, None)
     what, entry = case.label or name_of(case.flags or case.config), case.entries[0]
     said = f"{entry} {what}: {shown(case.value, case.metric, unit, low, high)}, n={case.runs}"

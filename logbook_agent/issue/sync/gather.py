@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.findings.best import Best, bests
+from logbook_agent.findings.best import BestCase, bests
 from logbook_agent.findings.opening import Opening, opening
 from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.read import Findings, read
@@ -83,7 +83,7 @@ def gather(
         links=links,
         summaries=[workspace.redacted(e) for e in found.summaries],
         first=decode(Opening, workspace.redacted(encode(opening(found)))),
-        best_cases=[decode(Best, workspace.redacted(encode(best))) for best in bests(found.thread, found.answers)],
+        best_cases=[decode(BestCase, workspace.redacted(encode(best))) for best in bests(found.thread, found.answers)],
         plots=named_plots(found, None),
     )
     return BookDocuments(

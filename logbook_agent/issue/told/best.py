@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from logbook_agent.findings.best import SHOWN, Best
+from logbook_agent.findings.best import SHOWN, BestCase
 from logbook_agent.findings.measured import unit_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.told.texts import counted, entry_link, number, words
@@ -20,12 +20,12 @@ _MOST_ENTRIES = 4
 _BETTER = {"max": "higher is better", "min": "lower is better"}
 
 
-def best_lines(best: Sequence[Best], thread: Thread, links: Links) -> list[dict[str, Any]]:
+def best_lines(best: Sequence[BestCase], thread: Thread, links: Links) -> list[dict[str, Any]]:
     """One line for the best case of each problem."""
     return [_line(one, thread, links) for one in best[:SHOWN]]
 
 
-def _line(best: Best, thread: Thread, links: Links) -> dict[str, Any]:
+def _line(best: BestCase, thread: Thread, links: Links) -> dict[str, Any]:
     shown = [entry_link(links, entry) for entry in best.entries[:_MOST_ENTRIES]]
     more = [f"{len(best.entries) - len(shown)} more"] if len(best.entries) > len(shown) else []
     state = thread.by_id[best.entries[0]]["state"] if len(best.entries) == 1 else ""
@@ -47,7 +47,7 @@ def _line(best: Best, thread: Thread, links: Links) -> dict[str, Any]:
     }
 
 
-def case_text(best: Best) -> str:
+def case_text(best: BestCase) -> str:
     """Label, the keys of the problem and of the case in front of its other config, and whatever else tells it apart."""
     config: Mapping[str, str] = {**best.problem, **best.flags, **best.config, **best.apart}
     left = [f"and {counted(best.config_left_out, 'more key')}"] if best.config_left_out else []

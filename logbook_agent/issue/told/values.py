@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from logbook_agent.findings.best import Best
+from logbook_agent.findings.best import BestCase
 from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.predictions.checked import checks_of
 from logbook_agent.findings.predictions.told import tally_lines
@@ -55,7 +55,7 @@ class IssueValues:
     links: Links
     summaries: Sequence[Summary]
     first: Opening
-    best_cases: Sequence[Best] = ()
+    best_cases: Sequence[BestCase] = ()
     plots: Sequence[NamedPlot] = ()
 
     @cached_property
