@@ -34,7 +34,8 @@ def test_noise_says_what_an_ab_would_settle(ready: Cli, folder: Path) -> None:
     entry_says, would = said.split("; ")
     assert re.fullmatch(r"tflops: median 1,01\d\.\d+ TF/s of 12 runs, which scatter by 0\.\d+%", entry_says)
     assert re.fullmatch(
-        r"logbook ab \(20 pairs, .* s\) would settle 1% in \d+ of 10, 3% in 10 of 10, 10% in 10 of 10, and no difference in \d+ of 10",
+        r"logbook ab \(20 pairs, .* s\) would settle 1% in \d+ of 10, 3% in 10 of 10, 10% in 10 of 10, "
+        r"and no difference in \d+ of 10",
         would,
     )
     [entry] = [Book(folder / "logbooks", "moe").entry("MOE-000")]
