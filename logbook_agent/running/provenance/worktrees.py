@@ -49,7 +49,9 @@ class Checkout:
 
     def changed_files(self, folder: Path, commit: str) -> list[str]:
         """The tracked files of a working tree whose content, as git takes it, is not that of a commit."""
-        return _names(read_git(folder, [*DIFF, "--name-only", "-z", commit, "--"], self.environ), commit)
+        # Lists no file that differs in its times alone, as --name-only does while git may not refresh its index.
+        lines = _names(read_git(folder, [*DIFF, "--numstat", "--no-renames", "-z", commit, "--"], self.environ), commit)
+        return [line.split("\t", 2)[2] for line in lines]
 
     def parents_of(self, commit: str) -> tuple[str, ...]:
         """The parents that a commit names, also those that a shallow clone does not have."""
