@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.comparison.answer import LEVEL, Finding, Outcome, Side
+from logbook_agent.findings.comparison.answer import LEVEL, Finding, Outcome
 from logbook_agent.gate.actions import Actions
 from logbook_agent.gate.job import BASE, HEAD
 from logbook_agent.gate.measure import Unmeasured
 from logbook_agent.gate.outcome import GateFinding, GateOutcome
-from logbook_agent.model.units import format_value, known
 from logbook_agent.sweeps.trees import OUTSIDE
 from logbook_agent.text import markdown as md
 from logbook_agent.text import neutral
@@ -100,22 +99,13 @@ def _row(f: Finding, *, has_cases: bool) -> str:
     cells = [
         *([assignments(f.case)] if has_cases else []),
         f"{f.metric}{unit}{better}",
-        _number(f, f.base),
-        _number(f, f.other),
+        words.number(f, f.base),
+        words.number(f, f.other),
         words.change_text(f) + (f" ({interval})" if interval else ""),
         f"{_SIGNS[f.outcome]} {f.outcome.value}",
         str(f.pairs),
     ]
     return f"| {' | '.join(md.cell(cell) for cell in cells)} |"
-
-
-def _number(f: Finding, side: Side) -> str:
-    """The median with the lowest and highest run; `?` where nothing was measured."""
-    decimals, low, high = known(f.metric).decimals, side.low, side.high
-    if side.runs < 2 or low is None or high is None:
-        return format_value(side.median, decimals=decimals)
-    text, *ends = (format_value(v, decimals=decimals, spread=high - low) for v in (side.median, low, high))
-    return f"{text} [{', '.join(ends)}]"
 
 
 def _unmeasured(unmeasured: Sequence[Unmeasured]) -> list[str]:

@@ -75,16 +75,21 @@ def text_lines(answer: Answer) -> list[str]:
 
 
 def _numbers(answer: Answer, f: Finding) -> str:
-    """`none 100.25 [100.10, 100.70], int8 106.40 [106.12, 106.90] TF/s`: medians with the lowest and highest run."""
-    found = []
-    for name, side in ((answer.question.base, f.base), (f.side, f.other)):
-        if side.median is None or side.low is None or side.high is None:
-            return ""
-        decimals, spread = known(f.metric).decimals, side.high - side.low
-        ends = (side.median, side.low, side.high)
-        middle, low, high = (format_value(v, decimals=decimals, spread=spread) for v in ends)
-        found.append(f"{label(answer, name)} {middle} [{low}, {high}]")
-    return ", ".join(found) + (f" {f.unit}" if f.unit else "")
+    """`none 100.25 [100.10, 100.70], int8 106.40 [106.12, 106.90] TF/s`; empty where a side has no number."""
+    sides = ((answer.question.base, f.base), (f.side, f.other))
+    if any(side.median is None for _, side in sides):
+        return ""
+    text = ", ".join(f"{label(answer, name)} {number(f, side)}" for name, side in sides)
+    return text + (f" {f.unit}" if f.unit else "")
+
+
+def number(f: Finding, side: Side) -> str:
+    """`100.25 [100.10, 100.70]`: the median of a side with its lowest and highest run; `?` where nothing counts."""
+    decimals, low, high = known(f.metric).decimals, side.low, side.high
+    if low is None or high is None:
+        return format_value(side.median, decimals=decimals)
+    text, *ends = (format_value(v, decimals=decimals, spread=high - low) for v in (side.median, low, high))
+    return f"{text} [{', '.join(ends)}]"
 
 
 def headline(answer: Answer, entry_id: str) -> str:
