@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-planning bench-ray bench-follow calibrate aot aot-forms predict-seeds wheel
+.PHONY: help setup emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets fuzz format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -129,14 +129,15 @@ bench-follow: setup  ## measure what following runs over ssh and on Slurm costs 
 	@scripts/cluster_slurm install
 	@$(BIN)/python benchmarks/follow.py
 
-bench-planning: setup  ## measure how well the first pairs of an A/B predict the number of pairs it needs (ten minutes)
-	@$(BIN)/python benchmarks/planning.py
-
 bench-aa: setup  ## count the false claims of 60 real A/A comparisons on a busy machine (ten minutes)
 	@$(BIN)/python benchmarks/real_aa.py
 
-calibrate: setup  ## simulate how often a verdict is wrong, and write the table of docs/explanation/evidence.md (an hour)
-	@$(BIN)/python benchmarks/calibration.py --save benchmarks/calibration.json --document docs/explanation/evidence.md
+calibrate: setup  ## simulate how often a comparison errs, and write the tables of docs/explanation/evidence.md (three hours)
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py \
+		--save benchmarks/calibration.json --document docs/explanation/evidence.md
+
+calibrate-cli: setup  ## replay the worst of these simulations through `logbook ab` (ten minutes)
+	@$(BIN)/python benchmarks/calibration_cli.py
 
 aot: setup  ## compile the MoE benchmark for TPUs without having one: check table, published shapes, default backends (an hour)
 	@$(BIN)/bench-core check --aot v5e-4

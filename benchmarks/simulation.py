@@ -1,272 +1,248 @@
-"""Simulated experiments, as benchmarks/calibration.py describes and reports them: judged by logbook_agent itself."""
+"""Simulated comparisons for benchmarks/calibration.py: drawn, judged and given up by the rule of logbook_agent."""
 
 from __future__ import annotations
 
+import hashlib
 import math
-import random
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from machines import MODELS
+import numpy as np
+from clocks import CLOCKS
+from machines import MODELS, Logs, Sides
+from numpy.random import Generator
 
-from logbook_agent.findings.evidence.alike import Likeness
-from logbook_agent.findings.evidence.compared import Compared, Numbers
-from logbook_agent.findings.evidence.family import held_together
-from logbook_agent.findings.evidence.layout import Arrangement, PlacedRun, layout
-from logbook_agent.findings.evidence.pairs import Group, Pair
-from logbook_agent.findings.evidence.planning import is_look, looks_of
-from logbook_agent.findings.evidence.verdict import CLAIMS, Judgement, Verdict, judge
-from logbook_agent.findings.evidence.winner import winner
-from logbook_agent.model.draw import drawn, order_of_round
-from logbook_agent.model.entry import Design
+from logbook_agent.findings.comparison.answer import Judged, Series
+from logbook_agent.findings.comparison.answers import answers
+from logbook_agent.findings.comparison.power import is_hopeless
+from logbook_agent.findings.comparison.rule import judge, looks
+from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
+from logbook_agent.model.draw import order_of_round
+from logbook_agent.sweeps.ab_prepare import any_seed
 
-MINIMUM_EFFECT = 0.01
-MOST = 20
-# A run: its place in the order in which all are made, and what it measured.
-Made = list[tuple[PlacedRun, list[float]]]
-Rounded = Callable[[float], float]
-
-
-def exactly(value: float) -> float:
-    return value
-
-
-def to_cents(value: float) -> float:
-    """0.1043 is printed as 0.10."""
-    return round(value, 2)
-
-
-def to_ticks(value: float) -> float:
-    """A timer that ticks at a tenth of what it measures."""
-    return round(value * 96) / 96
+BOUND = math.log1p(MINIMUM_EFFECT)
+EXACT = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """One kind of experiment. Of `values` values the first is the base; the others are `effect` better, of an A/A 0.
-
-    order      drawn: `rounds` rounds, each value once in each, in an order that a seed draws; shuffled: the same runs
-    all            mixed; turns: the fixed order AB BA; blocked: value by value
-    looks      0: judged once, after all rounds. Else as `logbook ab` without --repeat: looked at after 8, 10, ...
-    pairs,            and ended by the first settled verdict; -1: asked after every run, as a stop criterion is
-    start      what a value is before noise, and `printed` how it is reported
-    """
+    """One kind of comparison, made as `logbook ab` makes it. The `sides` differ from the base by `effect`, up or down
+    by a coin for each trial. `budgets`: it is judged up to so many pairs, which the `entries` share equally.
+    `likeness`: the correlation of its `metrics`, of which -1 mirrors every second one. `clock`: how values are
+    reported. `searched`: the side is the best of so many cases, each run twice, of which one is better than the base;
+    `finalists`: so many of the best are run twice more first."""
 
     name: str
-    order: str = "drawn"
-    values: int = 2
-    rounds: int = MOST
-    looks: int = 0
     effect: float = 0.0
-    start: float = 1.0
-    printed: Rounded = field(default=exactly)
+    budgets: tuple[int, ...] = (BUDGET_PAIRS,)
+    entries: int = 1
+    sides: int = 1
+    cases: int = 1
+    metrics: int = 1
+    likeness: float = 0.0
+    gives_up: bool = False
+    clock: str = ""
+    searched: int = 0
+    finalists: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """An experiment on a machine. `asked` is what is counted: claimed, found, neutral, covered, named. `most` or
-    `least`: the part of experiments that it may or must be; None: stated, held to nothing."""
+    """An experiment on a machine, so many times."""
 
     experiment: Experiment
     model: str
-    asked: str
-    most: float | None = None
-    least: float | None = None
+    trials: int
+    seed: int
 
     @property
     def name(self) -> str:
-        return f"{self.experiment.name}/{self.model}/{self.asked}"
+        return f"{self.experiment.name} / {self.model}"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    cell: Cell
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What the trials of a cell came to. A key of `counts` ends with the budget in pairs."""
+
+    cell: str
     trials: int
-    hits: int
-    median_pairs: float
+    seed: int
+    counts: dict[str, int]
     wall_s: float
 
-    @property
-    def part(self) -> float:
-        return self.hits / self.trials
+    def part(self, what: str) -> float:
+        """The part of the trials, or the mean over them."""
+        return self.counts.get(what, 0) / self.trials
 
 
-def run_cell(task: tuple[Cell, int, int]) -> Outcome:
-    """So many trials of a cell, each with a generator of its own that the seed, the cell and its number make."""
-    cell, trials, seed = task
-    began = time.perf_counter()
-    hits, pairs = 0, []
-    for number in range(trials):
-        rng = random.Random(f"{seed}/{cell.experiment.name}/{cell.model}/{number}")
-        if cell.asked == "named":
-            hits += _names_a_winner(rng, cell)
-            continue
-        judged, made = _judged(rng, cell)
-        pairs.append(made)
-        hits += any(_counts(one, cell) for one in judged)
-    middle = sorted(pairs)[len(pairs) // 2] if pairs else 0
-    return Outcome(cell=cell, trials=trials, hits=hits, median_pairs=middle, wall_s=time.perf_counter() - began)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A family of series, with the seed by which it is judged and the true effect, a logarithm. With a clock the values
+    of base and side of each pair come along."""
+
+    family: tuple[Series, ...]
+    seed: int
+    effect: float
+    values: tuple[tuple[float, float], ...] = ()
+
+    def judged(self, pairs: int) -> tuple[Judged, ...]:
+        """The answer when so many pairs may be made."""
+        if not self.values:
+            return judge([_cut(s, pairs) for s in self.family], bound=BOUND, seed=self.seed)
+        found: tuple[Judged, ...] = ()
+        for n in looks(pairs):
+            found = (_answered(self, n),)
+            if found[0].outcome != "open":
+                break
+        return found
 
 
-def _counts(judgement: Judgement, cell: Cell) -> bool:
-    effect, true = judgement.effect, 1 + cell.experiment.effect
-    if cell.asked == "covered":
-        interval = effect.interval if effect is not None else None
-        return interval is not None and interval.low <= true * (1 + 1e-12) and interval.high >= true * (1 - 1e-12)
-    if cell.asked == "found":
-        return judgement.verdict is Verdict.BENEFICIAL
-    if cell.asked == "neutral":
-        return judgement.verdict is Verdict.NEUTRAL
-    return judgement.verdict in CLAIMS
+def run_cell(cell: Cell) -> Tally:
+    """All trials of a cell; each has a generator that the seed, the cell and its number make."""
+    began, counts = time.perf_counter(), Counter[str]()
+    for number in range(cell.trials):
+        key = f"{cell.seed}/{cell.name}/{number}"
+        rng = np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode()).digest()[:16]))
+        counts.update(_sweep(rng, cell, key) if cell.experiment.searched else _comparison(rng, cell, key))
+    wall_s = round(time.perf_counter() - began, 1)
+    return Tally(cell=cell.name, trials=cell.trials, seed=cell.seed, counts=dict(counts), wall_s=wall_s)
 
 
-def _order(rng: random.Random, e: Experiment) -> tuple[list[tuple[int, int]], Design | None]:
-    """Round (from 1) and value of every run in order, and the design that an entry would state."""
-    seed = rng.getrandbits(32)
-    rounds = range(1, e.rounds + 1)
-    if e.order == "blocked":
-        return [(r, value) for value in range(e.values) for r in rounds], None
-    if e.order == "turns":
-        return [(r, v) for r in rounds for v in (range(e.values) if r % 2 else reversed(range(e.values)))], None
-    looks = 1 if e.looks == 0 else looks_of(e.rounds)
-    if e.order == "shuffled":
-        listed = [(r, value) for r in rounds for value in range(e.values)]
-        design = Design(seed=seed, shuffled=True, rounds=e.rounds)
-        return sorted(listed, key=lambda place: drawn(f"{seed} {place}")), design
-    design = Design(seed=seed, rounds=e.rounds, looks=looks)
-    return [(r, value) for r in rounds for value in order_of_round(seed, r, e.values)], design
+def _comparison(rng: Generator, cell: Cell, key: str) -> Counter[str]:
+    """What is counted of one comparison."""
+    effect = math.log1p(cell.experiment.effect) * rng.choice((-1.0, 1.0))
+    measured = measure(rng, cell.experiment, cell.model, key, effect)
+    counts, found = Counter[str](), ()
+    for budget in cell.experiment.budgets:
+        if not found or any(j.outcome == "open" for j in found):
+            found = measured.judged(budget)
+        counts.update(_counted(found, effect, budget))
+    if cell.experiment.gives_up:
+        counts.update(_given_up(measured.family[0], found[0]))
+    return counts
 
 
-def _series(rng: random.Random, cell: Cell) -> dict[int, Made]:
-    """The runs of each value, in the order in which they were made."""
+def _counted(found: Sequence[Judged], effect: float, budget: int) -> dict[str, int]:
+    """`claimed`: a difference in any series; `right`: in the direction of the effect in all, `wrong`: against it in
+    any; `same`: none in any; `covered`: every interval holds the truth; `no width`: an interval that is one point."""
+    outcomes, right = [j.outcome for j in found], "more" if effect > 0 else "less"
+    claims = [o for o in outcomes if o in ("more", "less")]
+    bounded = [(j.low, j.high) for j in found if j.low is not None and j.high is not None]
+    is_settled = "open" not in outcomes
+    counted = {
+        "claimed": bool(claims),
+        "right": all(o == right for o in outcomes),
+        "wrong": bool(effect) and any(o != right for o in claims),
+        "same": "same" in outcomes,
+        "covered": all(low - EXACT <= effect <= high + EXACT for low, high in bounded),
+        "no width": any(high - low < EXACT for low, high in bounded),
+        "settled": is_settled,
+        "pairs": max(j.pairs for j in found) if is_settled else budget,
+    }
+    return {f"{name} {budget}": int(count) for name, count in counted.items()}
+
+
+def _given_up(series: Series, full: Judged) -> dict[str, int]:
+    """As `logbook ab` does after each look that leaves the question open: `lost` would have been settled later."""
+    last = full.pairs if full.outcome != "open" else BUDGET_PAIRS
+    for n in looks(last - 1):
+        if is_hopeless(_cut(series, n), bound=BOUND, budget=BUDGET_PAIRS):
+            return {"given up": 1, "lost": int(full.outcome != "open"), "pairs with giving up": n}
+    return {"pairs with giving up": last}
+
+
+def _sweep(rng: Generator, cell: Cell, key: str) -> dict[str, int]:
+    """A sweep of equal cases, of which case 0 is better; then fresh pairs of the one with the best median."""
     e = cell.experiment
-    order, design = _order(rng, e)
-    noise = MODELS[cell.model](rng, [value for _, value in order])
-    made: dict[int, Made] = {value: [] for value in range(e.values)}
-    for place, ((number, value), log) in enumerate(zip(order, noise, strict=True)):
-        measured = e.printed(e.start * math.exp(log) * (1 + e.effect * (value > 0)))
-        made[value].append((PlacedRun(("", "", place), repeat=number, design=design), [measured]))
-    return made
+    better = math.log1p(e.effect)
+
+    def run_twice(cases: Sides) -> Logs:
+        order = rng.permutation(np.repeat(cases, 2))
+        made = MODELS[cell.model](rng, order[:, None])[:, 0] + better * (order == 0)
+        return np.array([made[order == case] for case in cases])
+
+    cases = np.arange(e.searched)
+    values = run_twice(cases)
+    if e.finalists:
+        cases = np.argsort(-np.median(values, axis=1))[: e.finalists]
+        values = np.hstack([values[cases], run_twice(cases)])
+    best = int(cases[np.argmax(np.median(values, axis=1))])
+    runs = 2 * (e.searched + e.finalists)
+    [found] = measure(rng, e, cell.model, key, better if best == 0 else 0.0).judged(BUDGET_PAIRS)
+    runs += 2 * (found.pairs if found.outcome != "open" else BUDGET_PAIRS)
+    is_more = found.outcome == "more"
+    return {"chosen": int(best == 0), "right": int(best == 0 and is_more), "wrong": int(best != 0 and is_more)} | {
+        "runs": runs,
+        "too many runs": int(runs > 250),
+    }
 
 
-def _judged(rng: random.Random, cell: Cell) -> tuple[list[Judgement], int]:
-    """What is said of an experiment in the end, of each value against the base, and after how many pairs."""
-    e, made = cell.experiment, _series(rng, cell)
-    if e.looks == 0:
-        return _told(made, e.rounds), e.rounds
-    if e.looks < 0:
-        every = [_told(made, pairs) for pairs in range(6, e.rounds + 1)]
-        return [one for said in every for one in said], e.rounds
-    said: list[Judgement] = []
-    for pairs in range(6, e.rounds + 1):
-        if is_look(pairs, e.rounds):
-            said = _told(made, pairs)
-            if all(one.verdict is not Verdict.INCONCLUSIVE for one in said):
-                return said, pairs
-    return said, e.rounds
+# -- what is measured ----------------------------------------------------------------------------------
 
 
-def _told(made: dict[int, Made], rounds: int) -> list[Judgement]:
-    """The judgements after so many rounds, corrected together; inconclusive where the order of the runs settles
-    nothing."""
-    base = made[0][:rounds]
-    family = [_compared(base, made[value][:rounds]) for value in made if value]
-    return [m.judgement for m in held_together(family) if m.judgement is not None]
-
-
-_NOBODY = Numbers()
-_PAIR = Pair(case={}, base=Group(items=()), other=Group(items=()), likeness=Likeness())
-
-
-def _compared(base: Made, other: Made) -> Compared:
-    lay = layout([p for p, _ in base], [p for p, _ in other])
-    judgement = _judgement(base, other, lay)
-    return Compared(
-        metric="t", direction="max", base=_NOBODY, other=_NOBODY, judgement=judgement, withheld_by=(), layout=lay
-    )
-
-
-def _judgement(base: Made, other: Made, lay: Arrangement) -> Judgement:
-    if not lay.is_sound:
-        return Judgement(verdict=Verdict.INCONCLUSIVE, effect=None, reasons=(lay.lay,))
-    sides: Sequence[list[list[float]]] = [[samples for _, samples in side] for side in (base, other)]
-    if lay.is_paired:
-        sides = [[side[pair[at]] for pair in lay.pairs] for at, side in enumerate(sides)]
-    return judge(
-        *sides,
-        direction="max",
-        minimum_effect=MINIMUM_EFFECT,
-        other_first=lay.other_first if lay.is_paired else None,
-        looks=lay.looks,
-    )
-
-
-def _names_a_winner(rng: random.Random, cell: Cell) -> bool:
-    return winner(_series(rng, cell), direction="max", minimum_effect=MINIMUM_EFFECT).winner is not None
-
-
-# -- the cells ---------------------------------------------------------------------------------------
-
-# 5%, and three standard errors of 5,000 trials.
-AT_MOST = 0.059
-
-PAIRS_6 = Experiment(name="6 pairs", rounds=6)
-PAIRS_20 = Experiment(name="20 pairs")
-LOOKS_20 = Experiment(name="looks up to 20 pairs", looks=1)
-LOOKS_60 = Experiment(name="looks up to 60 pairs", looks=1, rounds=60)
-ALWAYS = Experiment(name="asked after every pair, up to 50", looks=-1, rounds=50)
-SHUFFLED = Experiment(name="10 runs a side, shuffled", order="shuffled", rounds=10)
-BLOCKED = Experiment(name="10 runs a side, blocked", order="blocked", rounds=10)
-TURNS = Experiment(name="10 pairs, AB BA", order="turns", rounds=10)
-FAMILY_10 = Experiment(name="10 values, 20 pairs", values=11)
-FAMILY_100 = Experiment(name="100 values, 14 pairs", values=101, rounds=14)
-# What the version before this one found in 20 pairs, by the same noise: effect and noise to the part found.
-BEFORE = {(0.01, 1): 0.42, (0.03, 1): 1.0, (0.1, 1): 1.0, (0.01, 5): 0.046, (0.03, 5): 0.26, (0.1, 5): 0.995}
-
-
-def false_claims() -> list[Cell]:
-    """A/A: every machine, every design. The fixed order of older entries is stated and held to nothing."""
-    held = (PAIRS_6, PAIRS_20, LOOKS_20, LOOKS_60, ALWAYS, SHUFFLED, BLOCKED, FAMILY_10, FAMILY_100)
-    found = [Cell(experiment=e, model=m, asked="claimed", most=AT_MOST) for e in held for m in MODELS]
-    return found + [Cell(experiment=TURNS, model=m, asked="claimed") for m in MODELS]
-
-
-def coverage() -> list[Cell]:
-    return [Cell(experiment=PAIRS_20, model=m, asked="covered", least=0.93) for m in MODELS]
-
-
-def power() -> list[Cell]:
-    found = []
-    for (effect, sigma), before in BEFORE.items():
-        for plan in (PAIRS_20, LOOKS_20):
-            e = Experiment(name=f"{effect:.0%}, {plan.name}", effect=effect, looks=plan.looks)
-            least = before - 0.02 if plan is PAIRS_20 else None
-            found.append(Cell(experiment=e, model=f"normal {sigma}%", asked="found", least=least))
-    found.append(Cell(experiment=PAIRS_20, model="normal 1%", asked="neutral"))
-    found.append(Cell(experiment=LOOKS_20, model="normal 1%", asked="neutral"))
-    return found
-
-
-def coarse() -> list[Cell]:
-    """A true effect that the values are too coarse for, called neutral."""
-    cents = Experiment(name="4%, printed as 0.10", rounds=6, effect=0.04, start=0.1, printed=to_cents)
-    ticks = Experiment(name="3%, timer ticks of 10%", effect=0.03, start=0.1, printed=to_ticks)
-    return [
-        Cell(experiment=e, model=m, asked="neutral", most=0.05)
-        for e in (cents, ticks)
-        for m in ("normal 1%", "normal 5%")
+def measure(rng: Generator, e: Experiment, model: str, key: str, effect: float) -> Measured:
+    """The pairs of a comparison, each entry in an order that a seed of its own draws."""
+    pairs, places = e.budgets[-1] // e.entries, e.sides * e.cases
+    y, signs, seeds = [], [], []
+    reported: list[tuple[float, float]] = []
+    start = rng.uniform(1, 2)
+    for entry in range(e.entries):
+        seeds.append(any_seed(f"{key} {entry}", pairs, 1 + e.sides))
+        sides = np.array([order_of_round(seeds[-1], 1 + at, 1 + e.sides) for at in range(pairs * e.cases)])
+        places_in_time = np.argsort(sides, axis=1)
+        base, others = places_in_time[:, :1], places_in_time[:, 1:]
+        signs.append(np.where(others > base, 1, -1).reshape(pairs, places))
+        for logs in _metrics(rng, e, model, sides):
+            found = logs + effect * (sides > 0)
+            if e.clock:
+                found = np.log(CLOCKS[e.clock](rng, start * np.exp(found)))
+            by_side = np.take_along_axis(found, places_in_time, axis=1)
+            y.append((by_side[:, 1:] - by_side[:, :1]).reshape(pairs, places) * signs[-1])
+            reported += np.exp(by_side).tolist() if e.clock else []
+    number = tuple(entry for entry in range(e.entries) for _ in range(pairs))
+    family = [
+        Series(
+            y=tuple(np.concatenate([one[:, place] for one in y[metric :: e.metrics]]).tolist()),
+            signs=tuple(np.concatenate([one[:, place] for one in signs]).tolist()),
+            entries=number,
+            draws=place,
+        )
+        for place in range(places)
+        for metric in range(e.metrics)
     ]
+    return Measured(family=tuple(family), seed=seeds[0], effect=effect, values=tuple(map(tuple, reported)))
 
 
-def winners() -> list[Cell]:
-    found = []
-    for values in (10, 100, 1000):
-        for order in ("drawn", "shuffled"):
-            e = Experiment(name=f"best of {values}, {order}", order=order, values=values, rounds=10)
-            found += [Cell(experiment=e, model=m, asked="named", most=AT_MOST) for m in MODELS]
-    return found
+def _metrics(rng: Generator, e: Experiment, model: str, sides: Sides) -> list[Logs]:
+    """What the runs measure in each metric, without the effect."""
+    noise = MODELS[model]
+    if e.likeness == -1:
+        return [(-1) ** at * noise for at, noise in enumerate([noise(rng, sides)] * e.metrics)]
+    if not e.likeness:
+        return [noise(rng, sides) for _ in range(e.metrics)]
+    shared, own = math.sqrt(e.likeness), math.sqrt(1 - e.likeness)
+    common = noise(rng, sides)
+    return [shared * common + own * noise(rng, sides) for _ in range(e.metrics)]
 
 
-def every_cell() -> list[Cell]:
-    return [*false_claims(), *coverage(), *power(), *coarse(), *winners()]
+def _cut(series: Series, pairs: int) -> Series:
+    return replace(series, y=series.y[:pairs], signs=series.signs[:pairs], entries=series.entries[:pairs])
+
+
+def _answered(measured: Measured, pairs: int) -> Judged:
+    """The answer to a question of reported values, from the pairs of an entry as the index keeps them."""
+    series = measured.family[0]
+    made = [["", "", sign, *v] for sign, v in zip(series.signs[:pairs], measured.values[:pairs], strict=True)]
+    one: dict[str, Any] = {"key": "k", "asks": "k", "side": "b", "case": "", "config": {}, "metric": "t", "unit": "s"}
+    one |= {"direction": "max", "differs": [], "left_out": {}, "pairs": made}
+    question = {"axis": "v", "base": "a", "sides": ["b"], "metrics": ["t"], "minimum_effect": MINIMUM_EFFECT}
+    entry = {"entry": "E-001", "question": question, "seed": measured.seed, "budget": pairs, "void": False, "code": {}}
+    [answer] = answers([entry | {"series": [one]}])
+    [f] = answer.findings
+    outcomes = {"better": "more", "worse": "less", "no difference": "same", "open": "open"}
+    low, high = (None if end is None else math.log1p(end) for end in (f.low, f.high))
+    estimate = None if f.change is None else math.log1p(f.change)
+    return Judged(outcome=outcomes[f.outcome.value], estimate=estimate, low=low, high=high, pairs=f.judged)

@@ -15,8 +15,8 @@ from logbook_agent.entries.stated import parse_metric
 from logbook_agent.gate.ci import CiRequest, CiResult, ci
 from logbook_agent.gate.job import JobRequest
 from logbook_agent.gate.measure import PairTerms
+from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.running.prepare import parse_duration, parse_env
-from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT, MOST_PAIRS
 
 
 def ci_command(
@@ -49,12 +49,11 @@ def ci_command(
     ] = None,
     max_pairs: Annotated[
         int,
-        Option("--max-pairs", metavar="N", help=f"At most N pairs of each case. [{MOST_PAIRS}]", show_default=False),
-    ] = MOST_PAIRS,
+        Option("--max-pairs", metavar="N", help=f"At most N pairs of each case. [{BUDGET_PAIRS}]", show_default=False),
+    ] = BUDGET_PAIRS,
     max_time: Annotated[
         Text, Option("--max-time", metavar="TIME", help="Start no pair that would end after this time: 30m, 2h.")
     ] = None,
-    no_confirm: Annotated[bool, Option("--no-confirm", help="Count a regression after one measurement.")] = False,
     name: Annotated[
         Text,
         Option("--name", metavar="NAME", help="Name of the comment, if a pull request has several. [the recipe's]"),
@@ -78,11 +77,12 @@ def ci_command(
 ) -> int:
     """Measure base and head of a pull request in pairs, and comment on it.
 
-    Exit codes: 1 for a settled regression; 5 if the head fails where the base does not; 6 if nothing could be measured;
+    Exit codes: 1 if the head is worse; 5 if the head fails where the base does not; 6 if nothing could be measured;
     otherwise 0. Example: logbook ci --base origin/main -- python bench.py
     """
     space = workspace(None, root)
     check_count("--max-pairs", max_pairs)
+    smallest = read_part(min_effect, "--min-effect")
     request = CiRequest(
         job=JobRequest(
             words=tuple(words or ()),
@@ -97,8 +97,7 @@ def ci_command(
         terms=PairTerms(
             max_pairs=max_pairs,
             max_time_s=parse_duration(max_time, "--max-time") if max_time is not None else None,
-            minimum_effect=read_part(min_effect, "--min-effect"),
-            confirms=not no_confirm,
+            minimum_effect=MINIMUM_EFFECT if smallest is None else smallest,
         ),
         base=base,
         head=head,
@@ -115,9 +114,9 @@ def ci_command(
 
 
 def _text(result: CiResult) -> str:
-    """The comment where it was not posted, else where it is; then the verdict in one line."""
+    """The comment where it was not posted, else where it is; then the outcome in one line."""
     finding = result.finding
-    counts = ", ".join(f"{number} {change.value}" for change, number in finding.counts.items() if number)
+    counts = ", ".join(f"{number} {outcome.value}" for outcome, number in finding.counts.items())
     lines = [result.text, ""] if result.written is None else [f"comment {result.written}: {result.url}"]
     lines += [f"{finding.outcome.value}{f': {counts}' if counts else ''}", f"record: {result.root}"]
     return "\n".join(lines)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Annotated
 
 from typer import Argument, Option
@@ -11,7 +10,7 @@ from typer import Argument, Option
 from logbook_agent.cli.options import Common, Text, Texts, Words
 from logbook_agent.cli.output import LiveDisplay, emit
 from logbook_agent.cli.run import How, OnOption, ShellOption
-from logbook_agent.findings.evidence.forecast import Forecast, bounded
+from logbook_agent.findings.noise import noise_lines
 from logbook_agent.sweeps.noise import NoiseResult, noise
 
 _REPEAT = 12
@@ -28,7 +27,7 @@ def noise_command(
     shell: ShellOption = False,
     common: Common,
 ) -> int:
-    """Run a command several times to learn how many pairs an A/B of it would take.
+    """Run a command several times to learn how far its runs scatter, and what an A/B of it would settle.
 
     `logbook show ID` prints the answer again. Example: logbook noise -- python bench.py --quant-mode none
     """
@@ -42,14 +41,7 @@ def noise_command(
     return result.made.exit_status
 
 
-def forecast_lines(found: Sequence[Forecast], entry_id: str) -> list[str]:
-    """Forecasts in words, as many as fit."""
-    parts, left_out = bounded(found)
-    lines = [line for first, *rest in parts for line in (first, *(f"  {line}" for line in rest))]
-    return [*lines, *([f"and {left_out} more: logbook show {entry_id} --json"] if left_out else [])]
-
-
 def _text(result: NoiseResult) -> str:
     entry, count = result.made.entry, len(result.made.runs)
-    lines = forecast_lines(result.found, entry.id) or ["nothing was measured: no finished run has a row with a metric"]
+    lines = noise_lines(result.found) or ["nothing was measured: no finished run has a row with a metric"]
     return "\n".join([f"{entry.id}: {count} run{'' if count == 1 else 's'}", *lines])

@@ -12,6 +12,7 @@ from logbook_agent.cli.options import Common, DetachOption, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
 from logbook_agent.cli.predict import CalibrationOption, PredictOption, check_calibration
 from logbook_agent.cli.sweep_plan import plan_data, plan_text, stages_plan_data, stages_plan_text
+from logbook_agent.findings.comparison.words import text_lines
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, naming
@@ -22,7 +23,6 @@ from logbook_agent.sweeps.result import SweepResult
 from logbook_agent.sweeps.stages import StagesResult, prepare_stages, sweep_stages
 from logbook_agent.sweeps.sweep import sweep
 from logbook_agent.sweeps.sweep_predict import predict_sweep
-from logbook_agent.sweeps.tally import Best
 
 
 def sweep_command(
@@ -208,9 +208,12 @@ def _result_lines(result: SweepResult) -> list[str]:
     best = result.best
     if best is not None:
         unit = f" {best.unit}" if best.unit else ""
-        fresh = f"{best.fresh:.6g}{unit} in a fresh run" if best.fresh is not None else "not confirmed"
-        lines.append(f"best: {best.label}: {best.metric.name} {fresh}, {best.value:.6g}{unit} in the sweep")
-        lines += _winner_lines(best)
+        what = "median" if best.runs > 1 else "value"
+        value = f"{best.metric.name} {best.value:.6g}{unit}, the {what} of {best.runs} run{'s' * (best.runs != 1)}"
+        lines.append(f"best while exploring: {best.label}: {value}")
+    if result.answer is not None:
+        lines += text_lines(result.answer)
+    lines += [f"stopped: {result.stopped}"] if result.stopped and result.stopped != "settled" else []
     lines += [f"problem: {text}" for text in result.problems[:_SHOWN_PROBLEMS]]
     if len(result.problems) > _SHOWN_PROBLEMS:
         lines.append(f"and {len(result.problems) - _SHOWN_PROBLEMS} more problems")
@@ -218,14 +221,6 @@ def _result_lines(result: SweepResult) -> list[str]:
     if result.failed:
         lines.append(f"to retry failed runs: logbook sweep --resume {result.series.entry.id} --retry-failed")
     return lines
-
-
-def _winner_lines(best: Best) -> list[str]:
-    """Whether the best case is a winner, and why; nothing where that was not asked."""
-    if best.is_winner is None:
-        return []
-    against = f"against {best.rival}: " if best.rival is not None else ""
-    return [f"{'winner' if best.is_winner else 'no winner'}: {against}{'; '.join(best.reasons)}"]
 
 
 def stages_result_text(result: StagesResult, named: Sequence[str]) -> str:

@@ -23,9 +23,10 @@ def plan_data(prepared: Prepared) -> dict[str, Any]:
         "cases": len(plan.cases),
         "controls": sum(case.is_control for case in plan.cases),
         "runs": len(plan),
-        "confirmations": plan.recipe.confirm,
+        "compares": plan.is_comparison,
+        "confirm": 0 if plan.is_comparison else plan.recipe.confirm,
         "order": plan.recipe.order.value,
-        "seed": plan.design.seed if plan.design is not None else None,
+        "seed": plan.seed if plan.is_drawn else None,
         "cost": {"seconds": cost.seconds, "seconds_per_run": cost.seconds_per_run, "basis": cost.basis},
         "setup": [list(c.argv) for c in plan.recipe.setup],
         "teardown": [list(c.argv) for c in plan.recipe.teardown],
@@ -56,10 +57,11 @@ def plan_text(prepared: Prepared) -> str:
     first, last = plan.ends(_SHOWN_RUNS)
     counts = f"{len(plan.cases)} cases" + (f", {controls} of them controls" if controls else "")
     counts += f", {recipe.repeats} runs each" if recipe.repeats > 1 else ""
-    counts += f"; {recipe.confirm} fresh run{'s' * (recipe.confirm > 1)} of the best" if recipe.confirm else ""
+    if recipe.confirm and not plan.is_comparison:
+        counts += f"; then up to {recipe.confirm} pairs of the best case and its base"
     lines = [
         f"{recipe.name}: {recipe.question}",
-        f"  {counts}; order {recipe.order}" + (f", by seed {plan.design.seed}" if plan.design is not None else ""),
+        f"  {counts}; order {recipe.order}" + (f", by seed {plan.seed}" if plan.is_drawn else ""),
         f"  cost: {_cost(prepared.cost)}",
     ]
     lines += [f"  setup: {shlex.join(c.argv)}" for c in recipe.setup]

@@ -100,26 +100,18 @@ class Series:
 
     def make_all(
         self,
-        wanted: Sequence[tuple[Command, Mapping[str, Scalar], int | None, str | None]],
+        wanted: Sequence[RunPlan],
+        pins: Sequence[str | None],
         *,
         at_most: int,
-        timeout_s: float | None = None,
     ) -> Iterator[tuple[int, Run]]:
-        """Have an executor make runs at once, each of a command with its config, repeat and pin; those that were made,
-        with their places, as they end."""
+        """Have an executor make runs at once, each with its pin; those that were made, with their places, as they
+        end."""
         from logbook_agent.running.executors.many import Pinned, make_all
 
-        plans = [
-            Pinned(
-                plan=RunPlan(
-                    command=command, entry_id=self.entry.id, repeat=repeat, timeout_s=timeout_s, config=dict(config)
-                ),
-                pin=pin,
-            )
-            for command, config, repeat, pin in wanted
-        ]
+        plans = [Pinned(plan=plan, pin=pin) for plan, pin in zip(wanted, pins, strict=True)]
         # Of an earlier process, all may be made but what follows them.
-        name = next(filter(None, (command.executor for command, *_ in wanted)), None)
+        name = next(filter(None, (plan.command.executor for plan in wanted)), None)
         for place, run in (
             ()
             if name is None

@@ -31,6 +31,7 @@ _AGAINST = {
     Outcome.NO_DIFFERENCE: "no difference from the baseline",
     Outcome.OPEN: "open against the baseline",
 }
+_ELSEWHERE = "not the baseline's problem"
 _TURNED = {Outcome.BETTER: Outcome.WORSE, Outcome.WORSE: Outcome.BETTER}
 
 
@@ -69,7 +70,8 @@ class Step:
 
 
 def bests(thread: Thread, answers: Sequence[Answer]) -> list[Best]:
-    """The best of each problem by each primary metric with a direction, the problem that was measured last first."""
+    """The best of each problem by each primary metric with a direction: that of the baseline first, then the problem
+    that was measured last."""
     metrics = [m for m in thread.header.metrics if m.primary and m.direction is not None]
     return [best for metric in metrics for best in _Ranking(thread, answers, metric).bests()]
 
@@ -119,7 +121,7 @@ class _Ranking:
         for problem in self._problems:
             if standing := [key for key in problem.keys if key not in lost]:
                 found.append(self._best(max(standing, key=self._rank), problem))
-        return sorted(found, key=lambda best: -self._places[best.entries[-1]])
+        return sorted(found, key=lambda best: (best.against == _ELSEWHERE, -self._places[best.entries[-1]]))
 
     def course(self) -> list[Step]:
         if not self._problems:
@@ -238,7 +240,7 @@ class _Ranking:
                     return f"{_AGAINST[outcome]} ({answer.entry})"
         sizes = [{k: v for k, v in place.items() if k not in self._axes} for place in places]
         is_same = not places or any(_is_of(config, size) for size in sizes)
-        return "not compared with the baseline" if is_same else "not the baseline's problem"
+        return "not compared with the baseline" if is_same else _ELSEWHERE
 
 
 def _is_of(config: Mapping[str, Scalar], case: Mapping[str, Scalar]) -> bool:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Contrast
 from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.record import COMPARISON
 from logbook_agent.model.values import canonical
 from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import sweep_command
 from logbook_agent.text.lists import axis_option
 
 if TYPE_CHECKING:
@@ -37,6 +39,13 @@ def go_on(book: Book, answer: Answer) -> str:
 
     needed = max((missing_pairs(f) for f in answer.goals if not f.is_settled), default=math.inf)
     pairs = int(needed) if math.isfinite(needed) else BUDGET_PAIRS
+    recipe = book.entry(answer.entry).recipe
+    if recipe is not None:
+        explored = any(run.label == COMPARISON for run in book.runs(answer.entry))
+        if explored:
+            return f"logbook sweep --resume {answer.entry} --set confirm={answer.pairs + pairs}"
+        sets = (*(text for text in recipe.sets if not text.startswith("repeats=")), f"repeats={pairs}")
+        return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=sets, on=recipe.on)
     return _again(book, answer).replace("logbook ab", f"logbook ab --id {answer.entry} --max-pairs {pairs}", 1)
 
 

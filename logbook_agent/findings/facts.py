@@ -152,8 +152,7 @@ def _order_lines(entry: Entry) -> list[str]:
     if entry.comparison is None:
         return []
     design = entry.comparison.design
-    drawn = "all runs mixed" if design.order == "shuffled" else "drawn for each pair"
-    return [f"order: {drawn} by seed {design.seed}; up to {design.budget_pairs} pairs"]
+    return [f"order: drawn for each pair by seed {design.seed}; up to {design.budget_pairs} pairs"]
 
 
 def _per_run(name: str, texts: list[str], runs: Sequence[Run], *, differs: bool = True) -> list[str]:
@@ -265,16 +264,14 @@ def _software_lines(runs: Sequence[Run]) -> list[str]:
     return ([f"{name}: {agreed}"] if agreed else []) + _per_run(name, rest, runs)
 
 
-def forecast_notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
-    """What the runs of a measurement of noise say of experiments to come; nothing of other entries."""
+def noise_notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
+    """What the runs of a measurement of noise say of an A/B to come; nothing of other entries."""
     if not record.entry.noise:
         return []
     # Imported where it is asked for, as tables are.
-    from logbook_agent.findings.evidence.forecast import bounded, forecasts
+    from logbook_agent.findings.noise import noise_lines, noise_of
 
-    parts, left_out = bounded(forecasts(record, metrics))
-    notes = [f"{md.escape(first)}\n{md.items(list(map(md.escape, rest)))}".strip() for first, *rest in parts]
-    return notes + _and_more(left_out, "forecasts", record.id)
+    return list(map(md.escape, noise_lines(noise_of(record, metrics))))
 
 
 def result_section(record: Record, table: Table | None, render_table: RenderTable, further: Sequence[str] = ()) -> str:

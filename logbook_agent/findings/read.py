@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.thread import Mentions, Standing, Summary, Thread, said_by, standings
-from logbook_agent.findings.trust import Compared
+from logbook_agent.findings.trust import Compared, trust_of
 from logbook_agent.model.entry import Entry, id_number, is_withdrawn, parse_id, settled
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Criterion, Header
@@ -122,7 +122,9 @@ class Findings:
             return summary
         found = {**self._with_negatives(summary), **line_data(answer, summary["id"])}
         if summary["confidence_stated"]:
-            return found
+            compared = Compared(confidence=answer.confidence, reasons=answer.reasons)
+            trust = trust_of(self.entry(summary["id"]), summary["runs"], compared)
+            return {**found, "confidence_text": trust.text if trust is not None else None}
         text = f"{answer.confidence} (computed: {'; '.join(answer.reasons)})"
         return {**found, "confidence": answer.confidence, "confidence_text": text}
 

@@ -94,9 +94,9 @@ def _noise(record: Record, header: Header) -> list[dict[str, Any]]:
     """What the runs of a measurement of noise say of experiments to come."""
     if not record.entry.noise:
         return []
-    from logbook_agent.findings.evidence.forecast import forecasts
+    from logbook_agent.findings.noise import noise_of
 
-    return [encode(f) for f in forecasts(record, header.metrics)]
+    return [encode(n) for n in noise_of(record, header.metrics)]
 
 
 def _level_changes(record: Record) -> list[dict[str, Any]]:

@@ -61,9 +61,7 @@ def said_of(record: Record, metrics: Sequence[Metric], render: facts.RenderTable
         command=facts.command_section(record.id, commands),
         config=facts.config_section(record, table) if record.runs else "",
         predicted=predicted_section(record) if any(s.run.predictions for s in record.runs) else "",
-        result=facts.result_section(record, table, render, facts.forecast_notes(record, metrics))
-        if record.runs
-        else "",
+        result=facts.result_section(record, table, render, facts.noise_notes(record, metrics)) if record.runs else "",
         commands=tuple(commands[: facts.SHOWN_COMMANDS]),
         more_commands=max(0, len(commands) - facts.SHOWN_COMMANDS),
         pending=record.pending,

@@ -196,26 +196,27 @@ def _link(link: Link, cut: _Cutter) -> str:
 
 
 def _best(best: Best, cut: _Cutter) -> dict[str, Any]:
-    """The best case of a problem, without what there is nothing to say of."""
+    """The best case of a problem."""
     entries = list(best.entries)
-    line = {
-        "metric": best.metric,
-        "value": best.value,
-        **({"low": best.low, "high": best.high} if best.runs > 1 else {}),
-        "unit": cut.text(best.unit),
-        **({"entry": entries[0]} if len(entries) == 1 else {"entries": cut.first("best.entries", entries)}),
-        **({"run": best.run} if best.runs == 1 else {}),
-        "runs": best.runs,
-        "label": cut.text(best.label),
+    told = {
         "problem": cut.text(assignments(best.problem)),
         "flags": cut.text(assignments(best.flags)),
-        "config": cut.text(assignments(best.config)),
         "apart": cut.text(assignments(best.apart)),
-        "cases": best.cases,
-        "is_baseline": best.is_baseline,
         "against": cut.text(best.against),
     }
-    return {name: value for name, value in line.items() if value is not None and value is not False and value != ""}
+    return {
+        "metric": best.metric,
+        "value": best.value,
+        **({"low": best.low, "high": best.high} if best.runs > 1 else {"run": best.run}),
+        "unit": cut.text(best.unit),
+        **({"entry": entries[0]} if len(entries) == 1 else {"entries": cut.first("best.entries", entries)}),
+        "runs": best.runs,
+        "cases": best.cases,
+        "label": cut.text(best.label),
+        "config": cut.text(assignments(best.config)),
+        **({"is_baseline": True} if best.is_baseline else {}),
+        **{name: text for name, text in told.items() if text},
+    }
 
 
 def _line(line: Line, cut: _Cutter) -> dict[str, Any]:

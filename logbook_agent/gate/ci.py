@@ -1,4 +1,4 @@
-"""`logbook ci`: the commits found, both measured, the comment written, and the job told."""
+"""`logbook ci`: finds the commits, measures both, and writes the comment and the outputs of the job."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.entries.start import StartRequest, start
+from logbook_agent.findings.comparison.answer import Outcome
 from logbook_agent.gate.actions import Actions, PullRequest, actions_of, with_host, without_keys
 from logbook_agent.gate.asked import AskedOfBoth, alike, asked_of
 from logbook_agent.gate.comment import comment_of
@@ -21,6 +22,7 @@ from logbook_agent.gate.measure import GateMeasured, Measuring, PairTerms
 from logbook_agent.gate.outcome import GateFinding
 from logbook_agent.gate.post import Placing, key_of
 from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, named_by
+from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.running.execution import Display
 from logbook_agent.running.provenance.checkouts import checkout_folder
@@ -28,7 +30,6 @@ from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import append_text, make_folder, write_text
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT
 from logbook_agent.sweeps.trees import Tree, WatchedTrees, side_by_side
 
 TOPIC, PREFIX = "ci", "CI"
@@ -126,8 +127,7 @@ def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions
             commits=commits,
             again=_again(gate, commits),
             measured=_measured(gate, trees) if trees else None,
-            minimum_effect=MINIMUM_EFFECT if request.terms.minimum_effect is None else request.terms.minimum_effect,
-            confirms=request.terms.confirms,
+            minimum_effect=request.terms.minimum_effect,
             artifact=request.artifact,
             differences=asked.differences,
         )
@@ -159,7 +159,7 @@ def _measured(gate: _Gate, trees: Sequence[Tree]) -> GateMeasured:
     """What both sides measured."""
     book = _book(gate)
     if gate.job.no_base is not None:
-        return GateMeasured(book=book, entries=(), unmeasured=(gate.job.no_base,))
+        return GateMeasured(book=book, entry=None, unmeasured=(gate.job.no_base,))
     watched = WatchedTrees(gate.checkout, trees)
     return Measuring(gate.inner, book, gate.job.job, trees, watched, gate.request.terms, gate.display).carry_out()
 
@@ -239,7 +239,7 @@ def _tell_job(gate: _Gate, result: CiResult) -> None:
     if actions.output is not None:
         values = {
             "outcome": result.finding.outcome.value,
-            "regressed": str(sum(row.change.value == "regressed" for row in result.finding.rows)),
+            "worse": str(result.finding.counts[Outcome.WORSE]),
             "base": result.finding.commits.base,
             "head": result.finding.commits.head,
             "comment-url": result.url or "",
@@ -259,7 +259,7 @@ def _again(gate: _Gate, commits: Commits) -> str:
     words += [word for text in job.sets for word in ("--set", text)]
     words += [word for k, v in job.env.items() for word in ("--env", f"{k}={v}")]
     words += [word for m in job.metrics for word in ("--metric", ":".join(filter(None, (m.name, m.direction, m.unit))))]
-    words += ["--min-effect", f"{terms.minimum_effect:g}"] if terms.minimum_effect is not None else []
+    words += ["--min-effect", f"{terms.minimum_effect:g}"] if terms.minimum_effect != MINIMUM_EFFECT else []
     words += ["--max-pairs", str(terms.max_pairs)]
     words += ["--", *job.words] if job.is_command else [*job.words]
     command = gate.inner.redactor.text(shlex.join(words))

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from logbook_agent.findings.evidence.verdict import percent
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import LEVEL, Finding, Outcome, Side
 from logbook_agent.gate.actions import Actions
 from logbook_agent.gate.job import BASE, HEAD
-from logbook_agent.gate.judged import CaseChange, JudgedRow, OneSided
 from logbook_agent.gate.measure import Unmeasured
 from logbook_agent.gate.outcome import GateFinding, GateOutcome
-from logbook_agent.model.stats.sequential import ALPHA
+from logbook_agent.model.units import format_value, known
 from logbook_agent.sweeps.trees import OUTSIDE
 from logbook_agent.text import markdown as md
 from logbook_agent.text import neutral
 from logbook_agent.text.as_html import visible
 from logbook_agent.text.fit import cut
+from logbook_agent.text.words import assignments
 
 # GitHub's limit is 65,536; the marker takes some.
 LIMIT_BYTES = 60_000
@@ -23,29 +24,21 @@ _SHOWN_ROWS = 60
 _SHOWN_UNMEASURED = 10
 _SAID_CHARS = 2_000
 _SIGNS = {
-    CaseChange.REGRESSED: "🔴",
-    CaseChange.UNCONFIRMED: "🟡",
-    CaseChange.IMPROVED: "🟢",
-    CaseChange.UNSETTLED: "⚪",
-    CaseChange.UNCHANGED: "✅",
+    Outcome.WORSE: "🔴",
+    Outcome.BETTER: "🟢",
+    Outcome.OPEN: "⚪",
+    Outcome.NO_DIFFERENCE: "✅",
 }
 _ORDER = (*_SIGNS,)
-# Half of the claims that chance makes are regressions, and a second measurement knows nothing of the first.
-_ONCE = ALPHA / 2
-_CHANCE = (
-    f"if nothing changed, noise shows a regression in at most {percent(_ONCE)} of such measurements, over all cases"
-)
-_CHANCE_TWICE = (
-    "a regression counts only if a second measurement shows it, too: if nothing changed, noise does so in at most"
-    f" {percent(_ONCE**2)} of such measurements, over all cases"
-)
+# Half of the claims that chance makes say that the head is worse.
+_CHANCE = f"{(1 - LEVEL) / 2:.1%} of such measurements, over all cases and looks"
 _TITLES = {
-    GateOutcome.REGRESSED: "performance regressed",
+    GateOutcome.WORSE: "worse",
     GateOutcome.HEAD_FAILED: "the head fails",
     GateOutcome.NOT_MEASURED: "could not be measured",
-    GateOutcome.IMPROVED: "performance improved",
-    GateOutcome.UNSETTLED: "no settled change",
-    GateOutcome.UNCHANGED: "no change",
+    GateOutcome.BETTER: "better",
+    GateOutcome.OPEN: "open",
+    GateOutcome.NO_DIFFERENCE: "no difference",
     GateOutcome.NO_BASE: "no base to compare with",
     GateOutcome.SAME_CODE: "base and head are the same code",
 }
@@ -60,11 +53,9 @@ def comment_of(finding: GateFinding, actions: Actions | None) -> str:
     parts = [f"### Benchmark{name}: {_TITLES[finding.outcome]}{early}", _summary(finding)]
     parts += [f"To mend this, {OUTSIDE}."] if changed else []
     parts += ["\n".join(f"- {md.escape(text)}" for text in finding.differences)]
-    if finding.rows:
-        parts.append(_table(finding.rows))
+    parts += _table(finding.findings)
     parts += _unmeasured(finding.unmeasured)
-    parts += _one_sided(finding.one_sided)
-    parts += _notes(finding)
+    parts += _sentences(finding)
     parts.append(_details(finding, actions))
     page = actions.page if actions is not None else None
     # The address of the job stays live, and nothing else.
@@ -75,9 +66,8 @@ def comment_of(finding: GateFinding, actions: Actions | None) -> str:
 
 def _summary(finding: GateFinding) -> str:
     counts = finding.counts
-    told = [f"**{counts[change]} {change.value}**" for change in _ORDER if counts[change]]
+    told = [f"**{counts[outcome]} {outcome.value}**" for outcome in _ORDER if counts[outcome]]
     told += [f"**{len(finding.unmeasured)} not measured**"] if finding.unmeasured else []
-    told += [f"**{len(finding.one_sided)} measured on one side only**"] if finding.one_sided else []
     sides = f"base {_commit(finding.commits.base)} → head {_commit(finding.commits.shown)}"
     return f"{', '.join(told)}; {sides}" if told else sides
 
@@ -86,35 +76,46 @@ def _commit(sha: str) -> str:
     return md.inline_code(sha[:12])
 
 
-def _table(rows: Sequence[JudgedRow]) -> str:
-    """Regressions first; beyond what is shown, a count."""
-    has_cases = any(row.case for row in rows)
-    ordered = sorted(rows, key=lambda row: _ORDER.index(row.change))
-    names = (*(["case"] if has_cases else []), "metric", "base", "head", "change (95% interval)", "verdict", "n")
-    numeric = {"base", "head", "n"}
+def _table(findings: Sequence[Finding]) -> list[str]:
+    """What is worse comes first; beyond what is shown, a count."""
+    if not findings:
+        return []
+    has_cases = any(f.case for f in findings)
+    ordered = sorted(findings, key=lambda f: _ORDER.index(f.outcome))
+    names = (*(["case"] if has_cases else []), "metric", "base", "head", "change", "answer", "pairs")
+    numeric = {"base", "head", "pairs"}
     lines = [
         f"| {' | '.join(names)} |",
         f"| {' | '.join('---:' if name in numeric else '---' for name in names)} |",
-        *(_row(row, has_cases=has_cases) for row in ordered[:_SHOWN_ROWS]),
+        *(_row(f, has_cases=has_cases) for f in ordered[:_SHOWN_ROWS]),
     ]
-    more = len(rows) - _SHOWN_ROWS
-    return "\n".join(lines) + (f"\n\nand {more} more rows in the record" if more > 0 else "")
+    more = len(findings) - _SHOWN_ROWS
+    return ["\n".join(lines) + (f"\n\nand {more} more rows in the record" if more > 0 else "")]
 
 
-def _row(row: JudgedRow, *, has_cases: bool) -> str:
-    better = {"max": " ↑", "min": " ↓"}.get(row.direction or "", "")
-    unit = f" ({row.unit})" if row.unit else ""
-    interval = f" ({row.interval})" if row.interval else ""
+def _row(f: Finding, *, has_cases: bool) -> str:
+    better = {"max": " ↑", "min": " ↓"}.get(f.direction or "", "")
+    unit = f" ({f.unit})" if f.unit else ""
+    interval = words.interval(f)
     cells = [
-        *([row.case] if has_cases else []),
-        f"{row.metric}{unit}{better}",
-        row.base,
-        row.head,
-        f"{row.delta}{interval}",
-        f"{_SIGNS[row.change]} {row.change.value}",
-        str(row.n),
+        *([assignments(f.case)] if has_cases else []),
+        f"{f.metric}{unit}{better}{', guard' if f.is_guard else ''}",
+        _number(f, f.base),
+        _number(f, f.other),
+        words.change_text(f) + (f" ({interval})" if interval else ""),
+        f"{_SIGNS[f.outcome]} {f.outcome.value}",
+        str(f.pairs),
     ]
     return f"| {' | '.join(md.cell(cell) for cell in cells)} |"
+
+
+def _number(f: Finding, side: Side) -> str:
+    """The median with the lowest and highest run; `?` where nothing was measured."""
+    decimals, low, high = known(f.metric).decimals, side.low, side.high
+    if side.runs < 2 or low is None or high is None:
+        return format_value(side.median, decimals=decimals)
+    text, *ends = (format_value(v, decimals=decimals, spread=high - low) for v in (side.median, low, high))
+    return f"{text} [{', '.join(ends)}]"
 
 
 def _unmeasured(unmeasured: Sequence[Unmeasured]) -> list[str]:
@@ -128,42 +129,50 @@ def _unmeasured(unmeasured: Sequence[Unmeasured]) -> list[str]:
     return ["\n".join(parts) + (f"\n- and {more} more" if more > 0 else "")] if parts else []
 
 
-def _one_sided(found: Sequence[OneSided]) -> list[str]:
-    lines = [
-        f"- {md.inline_code(one.case or 'a case')}: only {one.side} measured it: {md.escape(one.why)}" for one in found
-    ]
-    more = len(found) - _SHOWN_UNMEASURED
-    lines = lines[:_SHOWN_UNMEASURED] + ([f"- and {more} more"] if more > 0 else [])
+def _sentences(finding: GateFinding) -> list[str]:
+    """A line for each difference, and for each question that is open, with how often such pairs find a change; then
+    why pairs do not count."""
+    answer = finding.answer
+    if answer is None:
+        return []
+    lines = []
+    found = zip(answer.findings, finding.power, strict=True)
+    for f, chance in sorted(found, key=lambda one: _ORDER.index(one[0].outcome))[:_SHOWN_ROWS]:
+        beside = [*f.left_out, *f.notes]
+        if f.outcome is Outcome.OPEN and chance is not None:
+            beside.append(f"{_seen(finding)} is found in about {_tenths(chance)} such measurements")
+        if beside or f.outcome is not Outcome.NO_DIFFERENCE:
+            lines.append(f"- {md.escape('; '.join([words.sentence(answer, f), *beside]))}")
+    lines += [f"- {md.escape(text)}" for text in answer.left_out]
     return ["\n".join(lines)] if lines else []
 
 
-def _notes(finding: GateFinding) -> list[str]:
-    """Why rows are not settled, and what a second measurement showed."""
-    found: dict[str, None] = {}
-    for row in finding.rows:
-        about = f"{row.case} {row.metric}".strip()
-        if row.second:
-            found[f"{about}, measured a second time: {row.second}"] = None
-        if row.why and row.change in (CaseChange.UNSETTLED, CaseChange.UNCONFIRMED):
-            found[f"{about}: {row.why}"] = None
-    lines = [f"- {md.escape(text)}" for text in list(found)[:_SHOWN_ROWS]]
-    return ["\n".join(lines)] if lines else []
+def _seen(finding: GateFinding) -> str:
+    return f"a change of {100 * finding.seen_effect:.3g}%"
+
+
+def _tenths(part: float) -> str:
+    return f"{round(10 * part)} of 10"
 
 
 def _details(finding: GateFinding, actions: Actions | None) -> str:
-    """What it rests on, and how to do it again; folded."""
+    """How it was measured, and the command that repeats it; folded."""
     made, commits = finding.measured, finding.commits
     lines = [f"- base {md.inline_code(commits.base)}: {md.escape(commits.how)}", f"- head {_head(finding)}"]
-    if made is not None and made.rows:
-        ended = f"; stopped: {md.escape(made.why)}" if made.why else ""
-        least = percent(finding.minimum_effect)
-        lines.append(f"- {made.pairs} pairs of runs in random order{ended}; effects below {least} do not matter")
-        lines.append(f"- {_CHANCE_TWICE if finding.confirms else _CHANCE}")
-    if made is not None:
-        lines.append(
-            f"- record: {', '.join(made.entries)}"
-            + (f" in {md.inline_code(finding.artifact)}" if finding.artifact else "")
-        )
+    chances = [chance for chance in finding.power if chance is not None]
+    if made is not None and chances:
+        ended = f"; ended: {md.escape(made.why)}" if made.why else ""
+        least = f"{100 * finding.minimum_effect:.3g}%"
+        guards = ", and of the guards in as many" if any(f.is_guard for f in finding.findings) else ""
+        lines += [
+            f"- {made.pairs} pairs of runs in random order{ended}; effects below {least} do not matter",
+            f"- if nothing changed, noise says *worse* in at most {_CHANCE}{guards}",
+            f"- at the noise of these pairs, {made.power_pairs} pairs find {_seen(finding)} in at least"
+            f" {_tenths(min(chances))} measurements",
+        ]
+    if made is not None and made.entry is not None:
+        where = f" in {md.inline_code(finding.artifact)}" if finding.artifact else ""
+        lines.append(f"- record: {made.entry}{where}")
     if actions is not None and actions.page is not None:
         lines.append(f"- [the job]({actions.page})")
     lines.append(f"- again: {md.indent(md.command(finding.again)).strip()}")

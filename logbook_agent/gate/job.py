@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
@@ -14,8 +15,8 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.chosen import Chosen, choose_any
 from logbook_agent.sweeps.recipes.expand import describe
 
-# The key of config by which the two sides differ, and its values.
-SIDE, BASE, HEAD = "side", "base", "head"
+# The sides of the comparison.
+BASE, HEAD = "base", "head"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ class JobRequest:
 
 
 def _key(config: Mapping[str, Scalar]) -> frozenset[tuple[str, str]]:
-    return frozenset((name, canonical(value)) for name, value in config.items() if name != SIDE)
+    return frozenset((name, canonical(value)) for name, value in config.items() if name != CODE_AXIS)
 
 
 def check_words(request: JobRequest) -> None:
@@ -85,10 +86,10 @@ def job_of(workspace: Workspace, request: JobRequest) -> GateJob:
     """What the words ask for. Raises UsageError."""
     job = _of_command(request) if request.is_command else _of_recipe(_recipe(workspace, request), request)
     for case in job.cases:
-        if SIDE in case.config:
+        if CODE_AXIS in case.config:
             raise UsageError(
-                f"the config key {SIDE!r} is taken",
-                cause=f"logbook ci tells its two sides apart by {SIDE}={BASE} and {SIDE}={HEAD}",
+                f"the config key {CODE_AXIS!r} is taken",
+                cause=f"logbook ci tells its two sides apart by {CODE_AXIS}={BASE} and {CODE_AXIS}={HEAD}",
                 hint="rename the key in the recipe",
             )
     return job

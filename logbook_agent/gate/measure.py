@@ -1,22 +1,21 @@
-"""Measuring: setup on both sides, each case once to see that it runs, pairs in turns, and regressions a second time."""
+"""Measures base and head: setup on both sides, each case once to see that it runs, then pairs."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import os
-import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.entries.run import RunRequest
 from logbook_agent.entries.series import NotCounted, Series, series
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.tried.keys import how_it_failed
-from logbook_agent.gate.job import BASE, HEAD, SIDE, GateJob, JobCase
-from logbook_agent.gate.judged import JudgedRow, OneSided, one_sided, regressed_runs, rows_of
-from logbook_agent.model.entry import Comparison, Entry, Field, PlannedCommand
+from logbook_agent.gate.job import BASE, HEAD, GateJob, JobCase
+from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, Comparison, Design, Question
+from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.record import SETUP, TEARDOWN, ended_badly
 from logbook_agent.model.run import Run
@@ -26,24 +25,27 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab import LOAD_ADVICE, AbCase, AbResult, Rounds, Stop
 from logbook_agent.sweeps.ab_axis import AbAxis
-from logbook_agent.sweeps.ab_prepare import MINIMUM_EFFECT, AbRequest, any_seed, keep, planned
+from logbook_agent.sweeps.ab_prepare import AbRequest, any_seed
 from logbook_agent.sweeps.trees import Tree, WatchedTrees
 
-_AXIS = AbAxis(name=SIDE, values=(BASE, HEAD))
-# What another commit brings along. The search path differs where a side has an environment of its own.
-_IMPLIED = ("commit", "cwd", "file", "package")
-_PATH = "env:PATH"
+_AXIS = AbAxis(name=CODE_AXIS, values=(BASE, HEAD))
 _TAIL_LINES = 20
+# Why the pairs ended, without the options of `logbook ab`.
+_ENDED = {
+    Stop.SETTLED: "every answer is settled",
+    Stop.FUTILE: "the pairs that are left would settle nothing in 95 of 100 cases",
+    Stop.PAIRS: "--max-pairs is reached",
+    Stop.TIME: "--max-time is reached",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairTerms:
-    """How long, and from which effect on. `max_time_s` bounds the pairs of both rounds of measuring together."""
+    """How many pairs, for how long, and from which effect on."""
 
     max_pairs: int
     max_time_s: float | None = None
-    minimum_effect: float | None = None
-    confirms: bool = True
+    minimum_effect: float = MINIMUM_EFFECT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,18 +60,18 @@ class Unmeasured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateMeasured:
-    """`rows`: the findings by case and metric; `one_sided`: those of one side only. `stop`: why no further pair was
-    run, `why` in words. `changed`: which tree no longer held the files of its commit; that pair is left out, and no
-    pair was run after it."""
+    """`answer`: what the pairs answer; None without a pair. `stop`: why no further pair was run, `why` in words.
+    `power_pairs`: how many pairs could be made of a question that stays open. `changed`: which tree no longer held the
+    files of its commit; that pair is left out, and no pair was run after it."""
 
     book: Book
-    entries: tuple[str, ...]
-    rows: tuple[JudgedRow, ...] = ()
+    entry: str | None
+    answer: Answer | None = None
     unmeasured: tuple[Unmeasured, ...] = ()
-    one_sided: tuple[OneSided, ...] = ()
     stop: Stop | None = None
     why: str = ""
     pairs: int = 0
+    power_pairs: int = 0
     interrupted: bool = False
     changed: str | None = None
 
@@ -91,36 +93,33 @@ class Measuring:
         self._trees, self._terms, self._display = tuple(trees), terms, display
         self._watched, self._changed = watched, ""
         self._unmeasured: list[Unmeasured] = []
-        self._entries: list[str] = []
-        self._began = time.monotonic()
 
     def carry_out(self) -> GateMeasured:
-        with self._series(f"{self._job.name}: base against head", None) as made:
-            self._entries.append(made.entry.id)
-            first = None
+        found = None
+        with series(self._space, self._book, self._entry, self._display, advice=LOAD_ADVICE) as made:
             try:
-                is_ready = self._set_up(made)
-                made.entry = self._allowing_environments(made.entry)
-                cases = self._able(made) if is_ready else []
-                self._began = time.monotonic()
-                first = self._pairs(made, cases) if cases and not made.is_stopped() else None
+                cases = self._able(made) if self._set_up(made) else []
+                found = self._pairs(made, cases) if cases and not made.is_stopped() else None
             except NotCounted as error:
                 self._changed = error.message
             finally:
                 # Whatever it changes is met before the next run.
                 with contextlib.suppress(NotCounted):
                     self._each(made, TEARDOWN, self._job.teardown)
-        if first is None or made.is_interrupted:
-            return self._told(first, (), interrupted=made.is_interrupted)
-        rows = rows_of(first.answers)
-        again = regressed_runs(first.answers)
-        if first.stop in (Stop.FAILED, Stop.NOT_COUNTED):
-            why = "a run failed" if first.stop is Stop.FAILED else "a tree was changed"
-            return self._told(first, tuple(row.unconfirmed(f"{why} before the second measurement") for row in rows))
-        if not again or not self._terms.confirms:
-            return self._told(first, rows)
-        ids = {case.name for run in made.runs if run.run in again and (case := self._job.case_of(run)) is not None}
-        return self._confirmed(first, rows, [case for case in cases if case.name in ids], made.entry)
+        if found is not None and found.stop is Stop.FAILED:
+            self._failed(found.series.runs[-1])
+        return GateMeasured(
+            book=self._book,
+            entry=made.entry.id,
+            answer=found.answer if found is not None else None,
+            unmeasured=tuple(self._unmeasured),
+            stop=found.stop if found is not None else None,
+            why=_ENDED.get(found.stop, found.why) if found is not None else "",
+            pairs=found.pairs if found is not None else 0,
+            power_pairs=_power_pairs(found) if found is not None else 0,
+            interrupted=made.is_interrupted,
+            changed=self._changed or None,
+        )
 
     # -- before the pairs -------------------------------------------------------------------------------
 
@@ -184,7 +183,7 @@ class Measuring:
             command = self._command(case, tree)
         except ToolError as error:
             return Unmeasured(case=case.name, side=tree.name, why=error.message)
-        run = made.make(command, {**case.config, SIDE: tree.name}, timeout_s=case.timeout_s, discarded=True)
+        run = made.make(command, {**case.config, CODE_AXIS: tree.name}, timeout_s=case.timeout_s, discarded=True)
         if run is None:
             return Unmeasured(case=case.name, side=tree.name, why="could not be started")
         if ended_badly(run):
@@ -226,88 +225,45 @@ class Measuring:
         return found
 
     def _request(self) -> AbRequest:
-        left_s = None if self._terms.max_time_s is None else self._terms.max_time_s - (time.monotonic() - self._began)
         return AbRequest(
             axis=_AXIS.option,
             run=RunRequest(),
             max_pairs=self._terms.max_pairs,
-            max_time_s=left_s,
+            max_time_s=self._terms.max_time_s,
             minimum_effect=self._terms.minimum_effect,
         )
 
-    def _confirmed(
-        self, first: AbResult, rows: tuple[JudgedRow, ...], cases: Sequence[JobCase], before: Entry
-    ) -> GateMeasured:
-        """Cases that came out regressive once more, in an entry of their own: what noise made will not come back."""
-        request = self._request()
-        if request.max_time_s is not None and request.max_time_s <= 0:
-            return self._told(
-                first, tuple(row.unconfirmed("no time was left for a second measurement") for row in rows)
-            )
-        self._display.progress("measuring the regressions a second time")
-        with self._series(f"{self._job.name}: regressions measured a second time", before.id) as made:
-            self._entries.append(made.entry.id)
-            second = self._pairs(made, cases)
-        found = rows_of(second.answers)
-        told = tuple(row.with_second(row.among(found), second.why) for row in rows)
-        return self._told(first, told, interrupted=made.is_interrupted)
+    def _failed(self, run: Run) -> None:
+        """Note the run that ended the pairs."""
+        case = self._job.case_of(run)
+        side = str(run.config.get(CODE_AXIS, BASE))
+        self._unmeasured.append(_unmeasured(case.name if case is not None else "", side, "", run))
 
-    def _told(self, first: AbResult | None, rows: tuple[JudgedRow, ...], *, interrupted: bool = False) -> GateMeasured:
-        if first is not None and first.stop is Stop.FAILED:
-            run = first.series.runs[-1]
-            case = self._job.case_of(run)
-            side = str(run.config.get(SIDE, BASE))
-            self._unmeasured.append(_unmeasured(case.name if case is not None else "", side, "", run))
-        return GateMeasured(
-            book=self._book,
-            entries=tuple(self._entries),
-            rows=rows,
-            unmeasured=tuple(self._unmeasured),
-            one_sided=one_sided(first.answers) if first is not None else (),
-            stop=first.stop if first is not None else None,
-            why=first.why if first is not None else "",
-            pairs=first.pairs if first is not None else 0,
-            interrupted=interrupted,
-            changed=self._changed or None,
+    def _entry(self) -> Entry:
+        """A new entry that states the comparison. The primary metrics of the job are goals, its others guards."""
+        space, metrics = self._space, self._job.metrics
+        question = Question(
+            axis=CODE_AXIS,
+            base=BASE,
+            sides=(HEAD,),
+            metrics=tuple(m.name for m in metrics if m.primary),
+            guards=tuple(m.name for m in metrics if not m.primary),
+            minimum_effect=self._terms.minimum_effect,
         )
-
-    # -- entries ----------------------------------------------------------------------------------------
-
-    def _series(self, title: str, before: str | None) -> AbstractContextManager[Series]:
-        return series(self._space, self._book, lambda: self._entry(title, before), self._display, advice=LOAD_ADVICE)
-
-    @property
-    def _implied(self) -> tuple[str, ...]:
-        """What may differ. (A name that no run has would be refused.)"""
-        has_path = any((tree.environment / "bin").is_dir() for tree in self._trees)
-        return (*_IMPLIED, _PATH) if has_path else _IMPLIED
-
-    def _allowing_environments(self, entry: Entry) -> Entry:
-        """The entry with its question as it stands after setup, which may have made virtual environments."""
-        [asked] = entry.comparisons
-        if asked.implied == self._implied or entry.design is None:
-            return entry
-        new = dataclasses.replace(asked, implied=self._implied)
-        return keep(self._space, self._book, entry, new, asked, entry.design)
-
-    def _entry(self, title: str, before: str | None) -> Entry:
-        """A new entry with the question that its pairs answer, and their design."""
-        space = self._space
-        asked = Comparison(
-            references=(),
-            axis=SIDE,
-            base_value=_AXIS.base,
-            metrics=tuple(metric.name for metric in self._job.metrics),
-            implied=self._implied,
-            minimum_effect=MINIMUM_EFFECT if self._terms.minimum_effect is None else self._terms.minimum_effect,
-        )
-        design = planned(self._request(), None, 0)
-        design = dataclasses.replace(design, seed=any_seed(space.moment(), design, len(_AXIS.values)))
+        pairs = self._terms.max_pairs
+        design = Design(seed=any_seed(space.moment(), pairs, len(question.values)), budget_pairs=pairs)
         commits = "\n".join(f"- {tree.name}: `{tree.commit}`" for tree in self._trees)
-        draft = draft_entry(space, Prose(continues=before), title=title)
+        draft = draft_entry(space, Prose(), title=f"{self._job.name}: base against head")
         fields = (Field(label="Question", text=self._job.question), Field(label="Commits", text=commits))
-        draft = dataclasses.replace(draft, comparisons=(asked,), design=design, fields=(*fields, *draft.fields))
+        stated = Comparison(question=question, design=design)
+        draft = dataclasses.replace(draft, comparison=stated, fields=(*fields, *draft.fields))
         return create_entry(space, self._book, draft)
+
+
+def _power_pairs(found: AbResult) -> int:
+    """The whole budget, unless time or a failure cut it short."""
+    is_whole = found.stop in (Stop.SETTLED, Stop.FUTILE, Stop.PAIRS)
+    return found.stated.design.budget_pairs if is_whole else found.pairs
 
 
 def _unmeasured(case: str, side: str, what: str, run: Run) -> Unmeasured:

@@ -10,6 +10,8 @@ from logbook_agent.model.values import Scalar
 
 MINIMUM_EFFECT = 0.01
 BUDGET_PAIRS = 20
+# So many pairs are judged for the first time.
+FIRST_LOOK = 8
 # Runs that lie further apart in time belong to two sittings.
 APART_S = 600.0
 # The name of an axis whose sides are versions of the code, and of one whose sides are whole configs.

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # Of one that a worker makes, nothing is "lost" where it is "gone" of one that its tool makes.
 Life = Literal["tool", "child", "gone", "lost", "unstarted", "elsewhere", "sent"]
 
-# The label of the fresh runs that a sweep makes of the case that came out best.
-CONFIRMATION = "confirmation"
+# The label of the runs by which a sweep compares its best case with the base, after it has explored.
+COMPARISON = "comparison"
 # The labels of what a sweep runs before and after its plan; that of a single command may follow behind `: `.
 SETUP, TEARDOWN = "setup", "teardown"
 
@@ -65,14 +65,6 @@ class Record:
     @property
     def id(self) -> str:
         return self.entry.id
-
-    @property
-    def confirmations(self) -> frozenset[int]:
-        """The numbers of the runs that confirm the best case of a sweep. They were made because it came out best, so
-        they are no repeats of it, and no case of their own: they say how good it really is."""
-        if self.entry.recipe is None:
-            return frozenset()
-        return frozenset(status.run.run for status in self.runs if status.run.label == CONFIRMATION)
 
     @property
     def pending_commands(self) -> tuple[PlannedCommand, ...]:
@@ -186,8 +178,8 @@ def only_predicts(entry: Entry, run: Run) -> bool:
 
 
 def is_own(run: Run, *labels: str) -> bool:
-    """Whether a run belongs to the sweep itself, not to a case."""
-    return run.label is not None and run.label.split(":")[0] in (labels or (CONFIRMATION, SETUP, TEARDOWN))
+    """Whether a run is none of the plan of a sweep: it sets up, tears down, or compares what came out best."""
+    return run.label is not None and run.label.split(":")[0] in (labels or (COMPARISON, SETUP, TEARDOWN))
 
 
 def made_of_plan(runs: Sequence[Run]) -> int:
@@ -198,15 +190,6 @@ def made_of_plan(runs: Sequence[Run]) -> int:
 def mended(runs: Sequence[Run]) -> frozenset[int]:
     """The numbers of the failed runs of a plan in whose place a later one was made: they do not count."""
     return frozenset(r.run for made in _attempts(runs).values() for r in made[:-1] if has_failed(r))
-
-
-def made_again(runs: Sequence[Run]) -> frozenset[int]:
-    """The numbers of the runs of a plan that were made in the place of a failed one: out of the plan's order."""
-    found: set[int] = set()
-    for made in _attempts(runs).values():
-        first = next((place for place, run in enumerate(made) if has_failed(run)), len(made))
-        found.update(run.run for run in made[first + 1 :])
-    return frozenset(found)
 
 
 def plan_runs(runs: Sequence[Run]) -> list[Run]:

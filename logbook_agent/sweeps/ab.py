@@ -84,15 +84,12 @@ class AbResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbCase:
     """What is run for each side: `commands` in the order of the sides, and the config beside the axis. A run is ended
-    after `timeout_s` (None: never)."""
+    after `timeout_s` (None: never). `name` tells it from other cases; empty: its config does."""
 
     commands: tuple[Command, ...]
     config: Mapping[str, Scalar] = field(default_factory=dict)
     timeout_s: float | None = None
-
-    @property
-    def name(self) -> str:
-        return assignments(self.config)
+    name: str = ""
 
 
 def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
@@ -131,7 +128,7 @@ class Rounds:
         self._series, self._book = made, made.book
         self._request, self._axis = request, axis
         # A single case needs no name: its command says what it is.
-        self._cases = {case.name if len(cases) > 1 else "": case for case in cases}
+        self._cases = {case.name or (assignments(case.config) if len(cases) > 1 else ""): case for case in cases}
         self._pairs = self._whole_pairs()
         budget = self._pairs + request.pairs
         if request.run.entry_id is not None and request.repeat is None and request.max_pairs is None:
@@ -275,14 +272,14 @@ class Rounds:
         bound = math.log1p(answer.question.minimum_effect)
         if left and all(is_hopeless(f.series, bound=bound, budget=answer.pairs + left) for f in open_ones):
             why = f"{left} more pairs would settle this in fewer than 5 of 100 cases"
-            return Stop.FUTILE, f"{why}; to go on anyway: {self._again()} --repeat {self._budget}"
+            return Stop.FUTILE, f"{why}; to go on anyway: {self._again(f'--repeat {self._budget}')}"
         return None
 
     def _spent(self, answer: Answer) -> tuple[Stop, str] | None:
         """Whether the budget is: a pair that would probably not end in time is not begun."""
         if self._pairs >= self._budget:
             made = self._pairs - self._before
-            more = "" if answer.is_settled else f"; to go on: {self._again()} --max-pairs {BUDGET_PAIRS}"
+            more = "" if answer.is_settled else f"; to go on: {self._again(f'--max-pairs {BUDGET_PAIRS}')}"
             return Stop.PAIRS, f"{made} pair{'s' * (made != 1)} made{more}"
         limit_s = self._request.max_time_s
         if limit_s is None or not self._durations_s:
@@ -290,13 +287,14 @@ class Rounds:
         is_over = time.monotonic() - self._began + median(self._durations_s) > limit_s
         return (Stop.TIME, f"another pair would not end within {limit_s:g} s") if is_over else None
 
-    def _again(self) -> str:
-        return f"the same command with --id {self._entry.id}"
+    def _again(self, more: str = "") -> str:
+        """What to type to go on; `more`: with an option that allows further pairs."""
+        if self._request.sweep is not None:
+            return self._request.sweep + (f" --set confirm={self._budget + BUDGET_PAIRS}" if more else "")
+        return f"the same command with --id {self._entry.id} {more}".rstrip()
 
     def _rest(self) -> str:
-        again = self._again()
-        if self._request.repeat is not None:
-            again += f" --repeat {self._budget - self._pairs}"
+        again = self._again(f"--repeat {self._budget - self._pairs}" if self._request.repeat is not None else "")
         return self._series.rest(self._pairs, self._budget_text, again, what="pairs")
 
     @property

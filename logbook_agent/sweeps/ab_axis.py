@@ -84,6 +84,19 @@ class AbAxis:
         return canonical(run.config[self.name]) if self.name in run.config else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseAxis(AbAxis):
+    """Sides that are whole cases, by their names; `configs` has the config of each."""
+
+    configs: Mapping[str, Mapping[str, Scalar]]
+
+    def config(self, value: str) -> dict[str, Scalar]:
+        return dict(self.configs[value])
+
+    def key(self, value: Scalar) -> str:
+        return str(value)
+
+
 def parse_axis(text: str) -> AbAxis:
     """`NAME=V,V` or `env:NAME=V,V`; a value with a comma stands in quotation marks. Raises UsageError for anything that
     names no two values."""

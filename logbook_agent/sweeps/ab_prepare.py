@@ -28,7 +28,7 @@ class AbRequest:
     `run` says how each run is made; its `argv` holds the placeholders. `repeat` pairs are made whatever the result;
     else pairs are added until the question is settled, at most `max_pairs`. `seed` draws the order of each pair (None:
     one that nobody has chosen). `minimum_effect` and `metrics` None are those of the entry that is continued, else 1%
-    and the primary ones.
+    and the primary ones. `sweep`: what to type to go on with the sweep whose best case is compared.
     """
 
     axis: str
@@ -40,6 +40,7 @@ class AbRequest:
     max_time_s: float | None = None
     minimum_effect: float | None = None
     metrics: tuple[str, ...] | None = None
+    sweep: str | None = None
 
     @property
     def pairs(self) -> int:

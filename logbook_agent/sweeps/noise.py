@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.entries.run import RunRequest, RunResult, check_count, run
-from logbook_agent.findings.evidence.forecast import FEWEST, Forecast, forecasts
+from logbook_agent.findings.noise import FEWEST_PAIRS, Noise, noise_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
@@ -21,7 +21,7 @@ class NoiseResult:
     """The runs just made, and what all runs of the entry say."""
 
     made: RunResult
-    found: tuple[Forecast, ...]
+    found: tuple[Noise, ...]
 
     def data(self) -> dict[str, Any]:
         return {**self.made.data(), "noise": [encode(f) for f in self.found]}
@@ -33,15 +33,15 @@ def noise(workspace: Workspace, request: RunRequest, display: Display) -> NoiseR
     check_count("--repeat", request.repeat)
     if request.entry_id is not None:
         _check_kind(book.entry(request.entry_id))
-    elif request.repeat < 2 * FEWEST:
+    elif request.repeat < 2 * FEWEST_PAIRS:
         raise UsageError(
             f"--repeat {request.repeat} is too few to tell how far pairs scatter",
-            cause=f"two runs are a pair, and {FEWEST} pairs are the fewest that say something",
+            cause=f"two runs are a pair, and {FEWEST_PAIRS} pairs are the fewest that say something",
             hint="--repeat 12",
         )
     request = dataclasses.replace(with_bench(request, "noise"), noise=True)
     made = run(workspace, request, display, tell=display.progress)
-    return NoiseResult(made=made, found=tuple(forecasts(book.record(made.entry.id), book.header.metrics)))
+    return NoiseResult(made=made, found=tuple(noise_of(book.record(made.entry.id), book.header.metrics)))
 
 
 def _check_kind(entry: Entry) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
-from logbook_agent.model.entry import Comparison, Entry, Field, RecipeUse, is_withdrawn
+from logbook_agent.findings.measured import baseline_cases
+from logbook_agent.findings.read import read
+from logbook_agent.model.entry import Entry, is_withdrawn
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Run
-from logbook_agent.model.values import canonical
 from logbook_agent.running.prepare import Command, executor_at_once, executor_named_by, own_benchmark, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
@@ -21,7 +21,6 @@ from logbook_agent.store.workspace import Workspace, naming, sweep_command
 from logbook_agent.sweeps.chosen import Chosen, choose_recipe, habits
 from logbook_agent.sweeps.recipes.choice import reduced
 from logbook_agent.sweeps.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate
-from logbook_agent.sweeps.recipes.recipe import Recipe
 from logbook_agent.sweeps.recipes.rules import CAN_ANSWER, Violation, violations
 from logbook_agent.sweeps.state import EarlierSweep, Progress, durations_s, earlier_sweeps
 
@@ -96,14 +95,15 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
         found = tuple(v for v in found if v.rule != CAN_ANSWER)
     failed = begun.failed if begun is not None else 0
     retries = request.retry_failed and failed > 0
-    progress = progress_of(workspace, chosen, book, begun.runs if begun is not None else ())
+    entry, runs = (begun.entry, begun.runs) if begun is not None else (None, ())
+    progress = progress_of(workspace, chosen, book, entry, runs)
     return Prepared(
         request=request,
         chosen=chosen,
         found=found,
         cost=cost,
         book=book,
-        entry=begun.entry if begun is not None else None,
+        entry=entry,
         is_complete=progress.is_finished,
         left=dataclasses.replace(progress, retries=retries).left,
         failed=failed,
@@ -115,18 +115,33 @@ def _drawn(plan: SweepPlan, begun: EarlierSweep | None, earlier: Sequence[Earlie
     """The plan in its order: that in which it was begun; else, where the recipe states no seed, one in which no sweep
     of this plan was made before."""
     if begun is not None:
-        design = begun.entry.design
-        return (
-            dataclasses.replace(plan, in_turns=True) if design is None else dataclasses.replace(plan, seed=design.seed)
-        )
+        return plan if begun.use.seed is None else dataclasses.replace(plan, seed=begun.use.seed)
     if plan.recipe.seed is not None or not earlier:
         return plan
     return dataclasses.replace(plan, seed=sum(sweep.use.digest == plan.digest for sweep in earlier))
 
 
-def progress_of(workspace: Workspace, chosen: Chosen, book: Book | None, runs: tuple[Run, ...]) -> Progress:
+def progress_of(
+    workspace: Workspace, chosen: Chosen, book: Book | None, entry: Entry | None, runs: tuple[Run, ...]
+) -> Progress:
     """How far these runs of an entry are with the plan."""
-    return Progress(workspace=workspace, plan=chosen.plan, metric=deciding(chosen, book), runs=runs)
+    baseline = baseline_cases(book.header) if book is not None else ()
+    return Progress(
+        workspace=workspace,
+        plan=chosen.plan,
+        metric=deciding(chosen, book),
+        runs=runs,
+        baseline=baseline[0] if baseline else None,
+        is_settled=lambda: _is_settled(workspace, book, entry),
+    )
+
+
+def _is_settled(workspace: Workspace, book: Book | None, entry: Entry | None) -> bool:
+    """Whether the comparison that an entry states is settled."""
+    if book is None or entry is None or entry.comparison is None:
+        return False
+    answer = read(workspace, book).answer_of(entry.id)
+    return answer is not None and answer.is_settled
 
 
 def onward(workspace: Workspace, request: SweepRequest, book: Book | None, *more: str) -> str:
@@ -159,7 +174,7 @@ def _begun(
             cause=f"{same[0].entry.id} has this plan and no failures" if same else "no entry has this plan",
             hint=f"run it: {onward(workspace, request, book)}",
         )
-    unfinished = (s for s in same if not progress_of(workspace, chosen, book, s.runs).is_finished)
+    unfinished = (s for s in same if not progress_of(workspace, chosen, book, s.entry, s.runs).is_finished)
     return retried[0] if retried else next(unfinished, None)
 
 
@@ -186,7 +201,9 @@ def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep
     """The request with what an entry says of its sweep, as far as it says nothing itself."""
     use = resumed.use
     name = request.recipe or (str(_recorded(workspace, resumed.entry.id, use.file)) if use.file else use.name)
-    scale, sets, on = request.scale or use.scale, request.sets or use.sets, request.on or use.on
+    scale, on = request.scale or use.scale, request.on or use.on
+    given = {text.partition("=")[0] for text in request.sets}
+    sets = (*(text for text in use.sets if text.partition("=")[0] not in given), *request.sets)
     return dataclasses.replace(request, recipe=name, scale=scale, sets=sets, on=on, without=use.without)
 
 
@@ -269,47 +286,3 @@ def prepared_run(
         search_first=own,
         timeout_s=chosen.recipe.timeout_s,
     )
-
-
-def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: Chosen) -> Entry:
-    """The entry of a sweep says what the recipe asks; its rows will answer."""
-    recipe, metric = chosen.recipe, deciding(chosen, book)
-    texts = {
-        "Question": recipe.question,
-        "Method": recipe.method,
-        "Criteria": "\n".join(f"- {criterion.text}" for criterion in recipe.criteria),
-        LEFT_OUT: request.why,
-    }
-    by_path = request.recipe is not None and ("/" in request.recipe or request.recipe.endswith((".yaml", ".yml")))
-    above, path = workspace.root.parent, chosen.file.path
-    use = RecipeUse(
-        name=recipe.name,
-        file=(path.relative_to(above).as_posix() if path.is_relative_to(above) else str(path)) if by_path else None,
-        scale=chosen.scale,
-        sets=chosen.sets,
-        on=request.on,
-        digest=chosen.plan.digest,
-        runs=len(chosen.plan),
-        metric=metric.name if metric is not None else None,
-        without=request.without,
-    )
-    title = f"Sweep {recipe.name}" + (f" ({chosen.scale})" if chosen.scale else "")
-    draft = dataclasses.replace(
-        draft_entry(workspace, Prose(continues=request.predicted_in), title=title),
-        recipe=use,
-        design=chosen.plan.design,
-        fields=tuple(Field(label=label, text=text) for label, text in texts.items() if text),
-        comparisons=_asked(recipe),
-        plots=recipe.plots,
-    )
-    return create_entry(workspace, book, draft)
-
-
-def _asked(recipe: Recipe) -> tuple[Comparison, ...]:
-    """What a recipe compares is known from the start; the view works the answer out of the rows."""
-    compare = recipe.compare
-    if compare is None:
-        return ()
-    metrics = tuple(metric.name for metric in recipe.metrics)
-    base = canonical(compare.base)
-    return (Comparison(references=(), axis=compare.axis, base_value=base, metrics=metrics, implied=recipe.implied),)

@@ -10,6 +10,8 @@ from typing import Any
 
 from logbook_agent.entries.series import Series
 from logbook_agent.findings.cases import cases
+from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.words import data as answer_data
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import SETUP, TEARDOWN, is_made, is_own
 from logbook_agent.model.run import Row, Run
@@ -25,7 +27,9 @@ from logbook_agent.sweeps.tally import Best
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepResult:
     """The runs just made, and the entry afterwards: how many runs of the plan are `left` to be made, and of the others
-    how many `failed` and their number of `rows`. `problems`: what does not hold."""
+    how many `failed` and their number of `rows`. `best`: the case that came out best, of a plan that explores.
+    `answer`: that to the entry's comparison, and why it made no further pair (`stopped`). `problems`: what does not
+    hold."""
 
     series: Series
     planned: int
@@ -33,6 +37,8 @@ class SweepResult:
     rows: int
     failed: int
     best: Best | None
+    answer: Answer | None
+    stopped: str
     csv: Path
     log: Path
     problems: tuple[str, ...]
@@ -57,6 +63,8 @@ class SweepResult:
             "ran": sum(is_made(run) and not is_own(run, SETUP, TEARDOWN) for run in made),
             "interrupted": self.interrupted,
             "best": self.best.data() if self.best is not None else None,
+            "answer": answer_data(self.answer) if self.answer is not None else None,
+            "stopped": self.stopped or None,
             "problems": list(self.problems),
             "csv": str(self.csv),
             "log": str(self.log),

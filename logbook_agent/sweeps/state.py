@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from logbook_agent.model.entry import Entry, RecipeUse
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Metric
-from logbook_agent.model.record import CONFIRMATION, TEARDOWN, has_failed, is_made, is_own, mended, plan_runs
+from logbook_agent.model.record import COMPARISON, TEARDOWN, has_failed, is_made, is_own, mended, plan_runs
 from logbook_agent.model.run import Exit, Failure, Row, Run, Scalar
 from logbook_agent.model.values import Key, row_key
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.recipes.expand import PlannedRun, SweepPlan
-from logbook_agent.sweeps.tally import Best, Tally
+from logbook_agent.sweeps.tally import Tally
 
 RunKey = tuple[Key, int]
 
@@ -66,7 +66,7 @@ class EarlierSweep:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every run of the plan has been made; confirmation and teardown are another matter."""
+        """Whether every run of the plan has been made; comparison and teardown are another matter."""
         return len(self.made) >= self.use.runs
 
     @property
@@ -101,13 +101,15 @@ def durations_s(sweeps: list[EarlierSweep], name: str, scale: str | None) -> lis
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """`runs` are all of the entry, `metric` the one that says which case is best; `retries`: failed runs are to be made
-    again."""
+    """`runs` are all of the entry, `metric` the one that says which case is best; `baseline` is the config of the
+    logbook's. `is_settled` says whether the entry's comparison is. `retries`: failed runs are to be made again."""
 
     workspace: Workspace
     plan: SweepPlan
     metric: Metric | None
     runs: tuple[Run, ...]
+    baseline: Mapping[str, Scalar] | None = None
+    is_settled: Callable[[], bool] = lambda: False
     retries: bool = False
 
     @cached_property
@@ -134,30 +136,22 @@ class Progress:
                 tally.add(planned.case.key, run)
         return tally
 
-    @cached_property
-    def best(self) -> Best | None:
-        """The best case so far."""
-        return self.tally.best()
-
-    @cached_property
-    def confirmations(self) -> list[Run]:
-        """The fresh runs of the best case; those that failed, or of one that came out best before, do not count."""
-        if self.best is None:
-            return []
-        case, _ = self._key(self.plan.config(self.plan.by_key[self.best.key]), 1)
-        made = [run for run in self.runs if run.label == CONFIRMATION and is_made(run) and not has_failed(run)]
-        return [run for run in made if row_key(run.config) == case]
-
     @property
     def left(self) -> int:
-        """How many runs are still to be made: of the plan, and fresh ones of the case that is the best so far."""
-        may_confirm = self.best is not None or self.todo
-        return len(self.todo) + (self.unconfirmed if may_confirm else 0)
+        """How many runs of the plan are still to be made, and how many more a comparison of its best case may take."""
+        return len(self.todo) + self.to_compare
 
     @property
-    def unconfirmed(self) -> int:
-        """How many fresh runs of the best case are missing."""
-        return max(0, self.plan.recipe.confirm - len(self.confirmations))
+    def to_compare(self) -> int:
+        """How many runs the comparison after a plan that explores may still take; none where there is nothing to
+        compare, or the answer is settled."""
+        confirm = self.plan.recipe.confirm
+        if not confirm or self.plan.is_comparison:
+            return 0
+        if not self.todo and (self.tally.contenders(self.baseline) is None or self.is_settled()):
+            return 0
+        made = [run for run in self.runs if run.label == COMPARISON and is_made(run) and not has_failed(run)]
+        return max(0, 2 * confirm - len(made))
 
     @property
     def is_torn_down(self) -> bool:
@@ -168,7 +162,7 @@ class Progress:
 
     @property
     def is_finished(self) -> bool:
-        """Whether every run has been made, the fresh ones of the best case and the teardown too."""
+        """Whether every run has been made, those of the comparison and the teardown too."""
         return not self.left and self.is_torn_down
 
     def _key(self, config: Mapping[str, Scalar], repeat: int) -> RunKey:

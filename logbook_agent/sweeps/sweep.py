@@ -5,30 +5,34 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from logbook_agent.entries.run import RunRequest
 from logbook_agent.entries.series import Series, series
 from logbook_agent.findings.progress import remaining_s
+from logbook_agent.findings.read import read
 from logbook_agent.findings.tried.keys import how_it_failed
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.record import (
-    CONFIRMATION,
+    COMPARISON,
     SETUP,
     TEARDOWN,
     ended_badly,
     has_failed,
     is_own,
-    made_again,
 )
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
-from logbook_agent.running.execution import Display
+from logbook_agent.running.execution import Display, RunPlan
 from logbook_agent.running.prepare import executor_named_by, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.sweeps.ab import AbCase, Rounds, Stop
+from logbook_agent.sweeps.ab_axis import CaseAxis
+from logbook_agent.sweeps.ab_prepare import AbRequest
 from logbook_agent.sweeps.chosen import Chosen
+from logbook_agent.sweeps.entry import new_entry, sides_of, state_comparison
 from logbook_agent.sweeps.prepare import (
     SweepRequest,
     check_commands,
-    new_entry,
     onward,
     prepare_sweep,
     prepared_run,
@@ -37,7 +41,7 @@ from logbook_agent.sweeps.prepare import (
 from logbook_agent.sweeps.recipes.expand import PlannedRun, describe_run
 from logbook_agent.sweeps.result import SweepResult, row_problems, write_csv, write_log
 from logbook_agent.sweeps.state import Progress, with_failed_row
-from logbook_agent.sweeps.tally import Best, Tally
+from logbook_agent.sweeps.tally import Tally
 from logbook_agent.text.markdown import cut_line
 
 # Of what came out of a run, in the line that follows it.
@@ -87,9 +91,13 @@ class _Sweep:
         self._series, self._workspace, self._book, self._entry = made, made.workspace, made.book, made.entry
         self._chosen, self._plan, self._recipe = chosen, chosen.plan, chosen.recipe
         self._on, self._retry, self._parallel = request.on, request.retry_failed, request.parallel
+        # Why the comparison of the best case made no further pair.
+        self._stopped = ""
+        self._failed: list[str] = []
 
     def carry_out(self) -> SweepResult:
-        """Setup, every run that is missing, confirmation, teardown; then rows are held against the plan."""
+        """Setup, every run that is missing, the comparison of the best case, teardown; then rows are held against the
+        plan."""
         # The tool may have died between a run and the row of its failure.
         for runs in self._progress().made.values():
             for run in runs:
@@ -102,7 +110,7 @@ class _Sweep:
 
     def _progress(self) -> Progress:
         """What there is of the plan now."""
-        return progress_of(self._workspace, self._chosen, self._book, self._book.runs(self._entry.id))
+        return progress_of(self._workspace, self._chosen, self._book, self._entry, self._book.runs(self._entry.id))
 
     def _around(self, progress: Progress) -> list[str]:
         """The runs between setup and teardown; the latter comes whatever happened."""
@@ -118,23 +126,49 @@ class _Sweep:
         return problems
 
     def _measure(self, progress: Progress) -> None:
-        """The runs that are missing, and fresh ones of the best case: that it came out best may have been luck."""
+        """The runs that are missing, and after a plan that explores the comparison of its best case with the base."""
         tally, left = progress.tally, len(progress.todo)
         for planned, run in self._runs(progress.todo):
             left -= 1
             tally.add(planned.case.key, run)
             self._series.display.progress(self._line(tally, planned, run, left))
         progress = self._progress()
-        best = progress.best
         # A case that was not measured may be the best.
-        if self._series.is_cut_off or progress.todo or best is None:
+        if not self._series.is_cut_off and not progress.todo and progress.to_compare:
+            self._compare(progress)
+
+    def _compare(self, progress: Progress) -> None:
+        """Pairs of the best case and its base, until they are settled."""
+        contenders = progress.tally.contenders(progress.baseline)
+        if contenders is None:
             return
-        planned = self._plan.run(self._plan.by_key[best.key], repeat=1, place=0)
-        for _ in range(progress.unconfirmed):
-            fresh = self._run(planned, CONFIRMATION, None)
-            if fresh is None:
-                return
-            self._series.display.progress(f"confirmation {best.label}: {_said(tally, fresh)}")
+        other, base = contenders
+        before = self._entry.comparison
+        sides = sides_of(self._plan, base, other)
+        entry = state_comparison(self._workspace, self._book, self._entry, self._chosen, sides)
+        self._entry = self._series.entry = entry
+        planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]
+        self._series.display.progress(" ".join(["comparing", sides.values[1], "with", sides.values[0], sides.case]))
+        case = AbCase(
+            commands=tuple(prepared_run(self._workspace, self._chosen, one, self._on, COMPARISON) for one in planned),
+            timeout_s=self._recipe.timeout_s,
+            name=sides.case,
+        )
+        # A larger budget than before asks for the pairs, whatever they say.
+        asked = before is not None and self._recipe.confirm > before.design.budget_pairs
+        request = AbRequest(
+            axis=sides.axis,
+            run=RunRequest(entry_id=entry.id),
+            repeat=progress.to_compare // 2 if asked else None,
+            sweep=f"logbook sweep --resume {entry.id}",
+        )
+        configs = {value: one.config for value, one in zip(sides.values, planned, strict=True)}
+        axis = CaseAxis(name=sides.axis, values=sides.values, configs=configs)
+        made = Rounds(self._series, request, axis, [case]).carry_out()
+        if made.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):
+            self._failed = [f"the comparison stopped: {made.why}"]
+        else:
+            self._stopped = made.why
 
     def _runs(self, todo: Sequence[PlannedRun]) -> Iterator[tuple[PlannedRun, Run]]:
         """The runs that are missing, as they end; one that was cut off is the last."""
@@ -147,21 +181,25 @@ class _Sweep:
                 yield planned, made
             return
         wanted = [
-            (
-                prepared_run(self._workspace, self._chosen, planned, self._on, planned.case.label),
-                planned.config,
-                planned.repeat if repeats else None,
-                # What is compared is made on one machine: the runs of a round.
-                f"round {planned.repeat}",
+            RunPlan(
+                command=prepared_run(self._workspace, self._chosen, planned, self._on, planned.case.label),
+                entry_id=self._entry.id,
+                repeat=planned.repeat if repeats else None,
+                part=self._plan.part(planned.case, planned.repeat),
+                timeout_s=self._recipe.timeout_s,
+                config=dict(planned.config),
             )
             for planned in todo
         ]
-        for place, run in self._series.make_all(wanted, at_most=self._parallel, timeout_s=self._recipe.timeout_s):
+        # What is compared is made on one machine: the runs of a round.
+        pins = [f"round {planned.repeat}" for planned in todo]
+        for place, run in self._series.make_all(wanted, pins, at_most=self._parallel):
             yield todo[place], self._kept(run)
 
     def _run(self, planned: PlannedRun, label: str | None, repeat: int | None) -> Run | None:
         command = prepared_run(self._workspace, self._chosen, planned, self._on, label)
-        run = self._series.make(command, planned.config, repeat=repeat, timeout_s=self._recipe.timeout_s)
+        part = self._plan.part(planned.case, planned.repeat)
+        run = self._series.make(command, planned.config, repeat=repeat, part=part, timeout_s=self._recipe.timeout_s)
         return self._kept(run) if run is not None else None
 
     def _kept(self, run: Run) -> Run:
@@ -188,7 +226,7 @@ class _Sweep:
     def _line(self, tally: Tally, planned: PlannedRun, run: Run, left: int) -> str:
         best = tally.best()
         parts = [f"[{planned.place}/{len(self._plan)}] {describe_run(self._plan, planned)}: {_said(tally, run)}"]
-        if best is not None and self._recipe.confirm:
+        if best is not None and self._has_best:
             parts.append(f"best so far {best.value:.6g} ({best.label})")
         took_s = [r.duration_s for r in self._series.runs if not is_own(r) and r.duration_s is not None]
         if left and took_s:
@@ -203,36 +241,26 @@ class _Sweep:
             again = f"logbook sweep --resume {self._entry.id}"
             wrong = [self._series.rest(total - left, total, again)] if left or not (problems or self._retry) else []
         wrong += progress.tally.problems()
-        best = self._told(progress, is_whole=rows == total) if self._recipe.confirm and not left else None
-        if best is not None and len(best.confirmed) < self._recipe.confirm and not interrupted:
-            wrong.append(f"{best.label} was best, but no fresh run confirmed it")
         made = [run for runs in progress.made.values() for run in runs]
+        answer = read(self._workspace, self._book).answer_with(self._book.record(self._entry.id))
         return SweepResult(
             series=self._series,
             planned=total,
             left=left,
             rows=rows,
             failed=sum(map(has_failed, made)),
-            best=best,
+            best=progress.tally.best() if self._has_best and not left else None,
+            answer=answer,
+            stopped=self._stopped,
             csv=write_csv(self._book, self._entry.id, made),
             log=write_log(self._book, self._entry.id, self._plan.varied),
-            problems=(*problems, *wrong),
+            problems=(*problems, *wrong, *self._failed),
         )
 
-    def _told(self, progress: Progress, *, is_whole: bool) -> Best | None:
-        """The best case with its fresh runs, and of a whole sweep whether it is a winner."""
-        best, tally = progress.best, progress.tally
-        if best is None:
-            return None
-        fresh = [found for run in progress.confirmations for found in tally.measured(run)]
-        best = dataclasses.replace(best, confirmed=tuple(value for value, unit in fresh if unit == best.unit))
-        judged = tally.judged(best, again=made_again(progress.runs)) if is_whole else {}
-        best = dataclasses.replace(best, **judged)
-        use = self._entry.recipe
-        if use is None or not use.without:
-            return best
-        count = f"{len(use.without)} case{'s' * (len(use.without) > 1)}"
-        return dataclasses.replace(best, reasons=(*best.reasons, f"{count} left out, as predicted not to win"))
+    @property
+    def _has_best(self) -> bool:
+        """Whether one case is to be chosen."""
+        return bool(self._recipe.confirm) and not self._plan.is_comparison
 
 
 def _said(tally: Tally, run: Run) -> str:

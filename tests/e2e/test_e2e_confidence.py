@@ -11,20 +11,18 @@ from tests.conftest import Cli, FixedClock
 
 @pytest.mark.slow
 def test_a_person_lowers_it_freely_and_raises_it_with_a_reason(started: Cli, folder: Path, clock: FixedClock) -> None:
-    repeats = ("--repeat", "2", "--", "echo", "RESULT tflops=2.51")
-    assert started("run", *repeats).code == 0
+    script = "case $0 in a) v=1000;; b) v=1200;; esac; echo RESULT tflops=$((v + $$ % 3))"
+    words = ("--axis", "mode=a,b", "--repeat", "20", "--", "sh", "-c", script, "{mode}")
+    assert started("ab", *words).code == 0
     view = folder / "logbooks/moe.md"
-    once = (
-        "2 runs scatter by 0.00%, within the minimum effect (1.00%), in one sitting: another, 10 minutes or more later"
-    )
-    assert f"- Confidence: exploratory (computed: {once}" in view.read_text()
+    assert "- Confidence: exploratory (computed: settled in one sitting)" in view.read_text()
     clock.tick(20)
-    assert started("run", "--id", "MOE-000", *repeats).code == 0
-    computed = "- Confidence: replicated (computed: 4 runs scatter by 0.00%, within the minimum effect (1.00%))"
+    assert started("ab", "--id", "MOE-000", *words).code == 0
+    computed = "- Confidence: replicated (computed: settled in two sittings)"
     assert computed in view.read_text()
     raised = started("edit", "MOE-000", "--confidence", "stable", "--json")
     assert (raised.code, raised.error["hint"]) == (2, "logbook edit MOE-000 --confidence stable --reason '...'")
-    assert raised.error["cause"].startswith("computed: replicated (4 runs scatter by 0.00%")
+    assert raised.error["cause"].startswith("computed: replicated (settled in two sittings)")
     assert started("edit", "MOE-000", "--confidence", "exploratory").code == 0
     assert "- Confidence: exploratory (stated by hand; computed: replicated)" in view.read_text()
     reason = ("--reason", "held on three hosts")

@@ -1,4 +1,4 @@
-"""`logbook noise` and `logbook ab --pilot`: what runs say of experiments that are still to come."""
+"""`logbook noise`: what runs say of experiments that are still to come."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ speed=1000; [ "$1" = int8 ] && speed=1060
 echo "RESULT tflops=$((speed + (LOGBOOK_RUN * 37) % ${2:-23})).5 size=3"
 """
 COMMAND = ("--", "sh", "bench.sh", "none")
-AB = ("ab", "--axis", "quant_mode=none,int8")
 
 
 @pytest.fixture
@@ -110,51 +109,3 @@ def test_requests_that_do_not_fit_write_nothing(ready: Cli) -> None:
         "  next:  to start a new entry, leave --id out\n"
     )
     assert "noise" not in ready("show", "MOE-000").out
-
-
-# -- the pilot of an A/B -----------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_a_pilot_says_what_it_takes_and_is_gone_on_with(ready: Cli, folder: Path) -> None:
-    command = ("--", "sh", "bench.sh", "{axis}", "200")
-    answer = ready(*AB, "--pilot", "--min-effect", "2%", *command)
-    assert answer.code == 0, answer.err
-    first, *lines = answer.out.splitlines()
-    assert first == (
-        "MOE-000: 6 pairs; stopped: the pilot is over; "
-        "to go on: the same command without --pilot, with --id MOE-000 --max-pairs N (N: pairs to add)"
-    )
-    told = [line.split(" takes ")[0].strip() for line in lines if " takes " in line]
-    assert told == [f"showing an effect of {e}" for e in ("1%", "2%", "3%", "10%")]
-    book = Book(folder / "logbooks", "moe")
-    design = book.entry("MOE-000").design
-    assert design is not None
-    assert (design.rounds, design.looks) == (20, 7)
-    again = ready(*AB, "--pilot", "--id", "MOE-000", *command)
-    assert again.err == (
-        "error: MOE-000 has 6 pairs: it needs no pilot\n"
-        "  cause: a pilot is the first 6 pairs\n"
-        "  next:  the same command without --pilot, with --id MOE-000 --max-pairs 20\n"
-    )
-    more = ready(*AB, "--id", "MOE-000", "--max-pairs", "4", "--json", *command).data
-    # A pilot ends before its first look; what follows is held to as many looks as were planned, although there are two.
-    assert (more["design"]["rounds"], more["design"]["looks"], more["design"]["plans"]) == (10, 7, 1)
-    assert [f["metric"] for f in more["forecast"]] == ["tflops"]
-
-
-def test_a_pilot_that_was_cut_off_is_completed(ready: Cli, folder: Path) -> None:
-    (folder / "bench.sh").write_text('[ "$LOGBOOK_RUN" -ne 5 ] || exit 3\n' + BENCH)
-    command = ("--", "sh", "bench.sh", "{axis}")
-    assert ready(*AB, "--pilot", *command).code == 3
-    data = ready(*AB, "--pilot", "--id", "MOE-000", "--json", *command).data
-    assert (data["pairs"], data["stopped"]["by"], data["design"]["rounds"]) == (6, "pilot", 20)
-
-
-@pytest.mark.parametrize("other", [("--repeat", "8"), ("--max-pairs", "8"), ("--until-interval", "1%")])
-def test_a_pilot_has_its_own_number_of_pairs(ready: Cli, other: tuple[str, str]) -> None:
-    assert ready(*AB, "--pilot", *other, "--", "sh", "bench.sh", "{axis}").err == (
-        f"error: --pilot and {other[0]} cannot be used together\n"
-        "  cause: a pilot is the first 6 pairs, which say how many it takes\n"
-        "  next:  leave one of them out\n"
-    )

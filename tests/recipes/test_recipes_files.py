@@ -55,7 +55,7 @@ NOWHERE = Environment(devices=(), software={}, host="")
 # name: its stages with their runs, at full scale and at the tiny one.
 ON_FOUR = [name for name in COUNTS if name not in ("ep-none", "ep-forms", "dp-ep", "null-routing-ep", "overlap-topk")]
 """Those for one device, which have scales for four."""
-STAGES = {"int8": {"int8-ab": (2 * 6, 2 * 6), "int8-topk": ((5 + 5) * 8, 5 + 5)}}
+STAGES = {"int8": {"int8-ab": (2, 2), "int8-topk": ((5 + 5) * 10, 5 + 5)}}
 
 
 @pytest.mark.parametrize("name", COUNTS)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.coarse import printed_step, step_of
+from logbook_agent.findings.coarse import step_of
 from logbook_agent.findings.comparison.answer import Finding, Judged, Outcome, Series, Side
 from logbook_agent.findings.comparison.pairs import Tried
 from logbook_agent.findings.comparison.sittings import sittings
@@ -28,7 +28,7 @@ _SLOW = 1.5
 # The logarithm of the largest ratio that is a number, about.
 _LARGEST_LOG = 700.0
 # A new number whenever the rule gives something else of the same pairs.
-_FORM = 2
+_FORM = 3
 
 # One series of one entry, with what the entry states.
 Own: TypeAlias = tuple[Tried, dict[str, Any]]
@@ -90,11 +90,8 @@ def _pooled(place: tuple[str, str, str], of: Sequence[Own], declared: Sequence[M
     for _, s in of:
         unit, direction = unit or s["unit"], direction or s["direction"]
     pairs = sorted(((n, p) for n, (_, s) in enumerate(of) for p in s["pairs"]), key=lambda x: x[1][:2])
-    values = [v for _, pair in pairs for v in pair[3:] if v is not None]
-    step = step_of(values) if values else 0.0
-    # A time or a rate that is always the same may be one tick of a clock, of any length. Anything else is known to its
-    # last digit.
-    step = printed_step(values) if step == math.inf and not is_timed(unit) else step
+    base, other = ([pair[at] for _, pair in pairs if pair[at] is not None] for at in (3, 4))
+    step = step_of(base, other, is_timed=is_timed(unit))
     return _Pooled(
         side=side, case=case, metric=name, unit=unit, direction=direction, pairs=tuple(pairs), step=step, of=of
     )
@@ -112,10 +109,14 @@ def _rank(finding: Finding, question: Question) -> int:
 
 
 def _named_cases(pooled: Sequence[_Pooled]) -> dict[tuple[str, str], dict[str, str]]:
-    """What tells each case from the others: the config in which they differ, else its name."""
+    """What tells each case from the others: the config in which they differ, else its name. A case that is alone is
+    what its name says, `size=3`."""
     configs = {(p.side, p.case): p.of[0][1]["config"] for p in pooled}
     if len({case for _, case in configs}) < 2:
-        return {at: {} for at in configs}
+        return {
+            (side, case): {n: canonical(v) for n, v in config.items() if f" {n}={canonical(v)} " in f" {case} "}
+            for (side, case), config in configs.items()
+        }
     names = dict.fromkeys(name for config in configs.values() for name in config)
     varied = [n for n in names if len({canonical(c.get(n)) for c in configs.values()}) > 1]
     told = {at: {n: canonical(c[n]) for n in varied if n in c} for at, c in configs.items()}
@@ -147,7 +148,7 @@ def _finding(
         side=p.side,
         case=case,
         config={name: canonical(value) for name, value in p.of[0][1]["config"].items()},
-        device=p.of[0][1]["device"],
+        device=p.of[0][1].get("device", ""),
         base=base,
         other=other,
         outcome=outcome,

@@ -14,12 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from logbook_agent.model.codec import encode
-from logbook_agent.model.comparison import CODE_AXIS, Comparison, Part, Question
+from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison, Part, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.record import Record, digest
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.stats import median
-from logbook_agent.model.values import canonical
+from logbook_agent.model.values import Scalar, canonical
+from logbook_agent.text.words import listed
 
 # What an entry measured of its comparison: `entry`, `question`, `seed` and `budget` as stated, `void` (the entry was
 # taken back: its pairs count for nothing), `code` (label of each side's code), and `series`, one for each side, case
@@ -33,8 +34,10 @@ from logbook_agent.model.values import canonical
 Tried: TypeAlias = dict[str, Any]
 
 _OTHER_CODE = "the code changed between the two runs"
+_MADE_AGAIN = "a run was made again after its partner, so chance did not draw their order"
 _TOOL = "logbook-agent"
 _ENV = "env:"
+_SHOWN = 3
 
 
 def tried(record: Record) -> Tried | None:
@@ -43,21 +46,27 @@ def tried(record: Record) -> Tried | None:
     if stated is None:
         return None
     pairs = list(_pairs(record, stated.question))
-    asked = _asked(stated.question, [base for base, _, _ in pairs])
+    asked = _asked(stated.question, [base for base, *_ in pairs])
     series: dict[tuple[str, ...], dict[str, Any]] = {}
-    for base, other, part in pairs:
+    for base, other, part, why in pairs:
         key = (_code(stated.question, base, other), part.side, part.case)
-        if stated.question.axis != CODE_AXIS and _identity(base) != _identity(other):
-            _count(_series(series, (*key, "", ""), asked, base, {}), _OTHER_CODE)
+        if why:
+            _count(_series(series, (*key, "", ""), asked, base, {}), why)
             continue
-        matched, why = _matched(base, other, stated.question.axis)
+        sides = {
+            name: [r for r in run.rows if r.failed is None]
+            for name, run in ((stated.question.base, base), (part.side, other))
+        }
+        names = _apart(tuple(sides.values()), stated.question.axis)
+        matched, why = _matched(sides, names)
         if why:
             _count(_series(series, (*key, "", ""), asked, base, {}), why)
         for place, row, partner in matched:
             if (said := _other_side(stated.question, part.side, row, partner)) is not None:
                 _count(_series(series, (*key, "", ""), asked, base, {}), said)
                 continue
-            config = {k: v for k, v in row.config.items() if k != stated.question.axis}
+            config = {k: v for k, v in {**row.labels, **row.config}.items() if k in names or k in row.config}
+            config.pop(stated.question.axis, None)
             for name in _metrics(stated.question, row, partner):
                 one = _series(series, (*key, place, name), asked, base, config)
                 _add(one, (base, row), (other, partner), stated.question.axis)
@@ -72,18 +81,32 @@ def tried(record: Record) -> Tried | None:
     }
 
 
-def _pairs(record: Record, question: Question) -> Iterator[tuple[Run, Run, Part]]:
-    """Every side's run with the base's run of the same pair and case, in the order of their starts. Of a run that was
-    made again the last one counts."""
-    good = {
-        (s.run.part.pair, s.run.part.case, s.run.part.side): s.run
-        for s in record.runs
-        if s.run.part is not None and s.state == "finished" and s.counts
-    }
+def _pairs(record: Record, question: Question) -> Iterator[tuple[Run, Run, Part, str]]:
+    """Every side's run with the base's run of the same pair and case, in the order of their starts; and why the pair
+    does not count, or an empty text. Of a run that was made again the last one counts, where the order of the pair is
+    still the one that was drawn."""
+    made = [s for s in record.runs if s.run.part is not None and s.counts]
+    first = {_place(s.run): s.run for s in reversed(made)}
+    good = {_place(s.run): s.run for s in made if s.state == "finished"}
     for (pair, case, side), run in sorted(good.items(), key=lambda item: (item[1].started, item[1].run)):
         base = good.get((pair, case, question.base))
         if side in question.sides and base is not None:
-            yield base, run, Part(pair=pair, side=side, case=case)
+            began = first[pair, case, question.base], first[pair, case, side]
+            why = _MADE_AGAIN if _sign(*began) != _sign(base, run) else ""
+            if question.axis != CODE_AXIS and _identity(base) != _identity(run):
+                why = _OTHER_CODE
+            yield base, run, Part(pair=pair, side=side, case=case), why
+
+
+def _place(run: Run) -> tuple[int, str, str]:
+    if run.part is None:
+        raise AssertionError(f"{run.entry}/{run.run} has no part")
+    return run.part.pair, run.part.case, run.part.side
+
+
+def _sign(base: Run, other: Run) -> int:
+    """+1 where the other side ran second."""
+    return 1 if (other.started, other.run) > (base.started, base.run) else -1
 
 
 # -- what the pairs of one question share --------------------------------------------------------------
@@ -122,10 +145,10 @@ def _device(run: Run) -> str:
     return ", ".join(dict.fromkeys(d.kind or d.platform for d in devices))
 
 
-def _labels(stated: Comparison, pairs: Sequence[tuple[Run, Run, Part]]) -> dict[str, str]:
+def _labels(stated: Comparison, pairs: Sequence[tuple[Run, Run, Part, str]]) -> dict[str, str]:
     """The code of each side, as the latest pair of it ran it: `3357f54a5`, with `+` where it was changed."""
     found: dict[str, str] = {}
-    for base, other, part in pairs:
+    for base, other, part, _ in pairs:
         for side, run in ((stated.question.base, base), (part.side, other)):
             if run.code is not None and run.code.commit is not None:
                 found[side] = run.code.commit[:9] + ("+" if run.code.dirty else "")
@@ -135,26 +158,51 @@ def _labels(stated: Comparison, pairs: Sequence[tuple[Run, Run, Part]]) -> dict[
 # -- rows ----------------------------------------------------------------------------------------------
 
 
-def _matched(base: Run, other: Run, axis: str) -> tuple[list[tuple[str, Row, Row]], str]:
-    """The rows of two runs that are of one case, each with what tells it from the other rows of its run; and why some
-    have no partner, or an empty text."""
-    first, last = ([row for row in run.rows if row.failed is None] for run in (base, other))
-    if len(first) == len(last) == 1:
-        return [("", first[0], last[0])], ""
-    names = [name for name in _names((*first, *last)) if name != axis]
-    apart = [n for n in names if any(len({canonical(r.config.get(n)) for r in rows}) > 1 for rows in (first, last))]
-    sides = [_by_place(rows, apart) for rows in (first, last)]
-    both = [place for place in sides[0] if len(sides[0][place]) == len(sides[1].get(place, ()))]
-    found = [
-        (place if len(sides[0][place]) == 1 else f"{place}#{number}", a, b)
-        for place in both
-        for number, (a, b) in enumerate(zip(sides[0][place], sides[1][place], strict=True), start=1)
-    ]
-    if len(found) == len(first) == len(last):
-        return found, ""
-    if len(first) != len(last):
-        return found, f"{len(first)} rows a run against {len(last)}"
-    return found, "rows without a partner"
+def _apart(runs: Sequence[Sequence[Row]], axis: str) -> list[str]:
+    """What tells the rows of one run apart: their config, else the words that they report."""
+    names = [name for name in _varied([[row.config for row in rows] for rows in runs]) if name != axis]
+    if any(len(rows) > 1 for run in runs for rows in _by_place(run, names).values()):
+        names += _varied([[row.labels for row in rows] for rows in runs])
+    return names
+
+
+def _varied(runs: Sequence[Sequence[Mapping[str, Scalar]]]) -> list[str]:
+    """The names whose values differ between the rows of a run."""
+    names = dict.fromkeys(name for rows in runs for row in rows for name in row)
+    return [n for n in names if any(len({canonical(row.get(n)) for row in rows}) > 1 for rows in runs)]
+
+
+def _matched(runs: Mapping[str, Sequence[Row]], names: Sequence[str]) -> tuple[list[tuple[str, Row, Row]], str]:
+    """The rows of the two sides that are of one case, each with what tells it from the other rows of its run; and why
+    some have no partner, or an empty text."""
+    (base, first), (other, last) = ((side, _by_place(rows, names)) for side, rows in runs.items())
+    found: list[tuple[str, Row, Row]] = []
+    why = []
+    for place in first:
+        rows, partners = first[place], last.get(place, [])
+        if len(rows) != len(partners):
+            continue
+        if _is_moved(rows, partners):
+            why.append("rows that only their order tells apart come in another order")
+            continue
+        marks = [place] if len(rows) == 1 else [f"{place}#{number}" for number in range(1, len(rows) + 1)]
+        found += zip(marks, rows, partners, strict=True)
+    counts = [len(rows) for rows in runs.values()]
+    if counts[0] != counts[1]:
+        why.append(f"{counts[0]} rows a run against {counts[1]}")
+    for side, mine, theirs in ((base, first, last), (other, last, first)):
+        if alone := [place for place in mine if place and place not in theirs]:
+            why.append(f"only {side} has {listed(alone, _SHOWN)}")
+    return found, "; ".join(why)
+
+
+def _is_moved(rows: Sequence[Row], partners: Sequence[Row]) -> bool:
+    """Whether rows that only their order tells apart report the same numbers in another order."""
+    for name in rows[0].observations if len(rows) > 1 else ():
+        one, other = ([row.observations.get(name) for row in side] for side in (rows, partners))
+        if one != other and len(set(one)) == len(one) and set(one) == set(other):
+            return True
+    return False
 
 
 def _other_side(question: Question, side: str, base: Row, other: Row) -> str | None:
@@ -166,14 +214,11 @@ def _other_side(question: Question, side: str, base: Row, other: Row) -> str | N
     return None
 
 
-def _names(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row.config))
-
-
 def _by_place(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     for row in rows:
-        place = " ".join(f"{n}={canonical(row.config[n])}" for n in names if n in row.config)
+        said = {**row.labels, **row.config}
+        place = " ".join(f"{n}={canonical(said[n])}" for n in names if n in said)
         found.setdefault(place, []).append(row)
     return found
 
@@ -225,22 +270,24 @@ def _count(one: dict[str, Any], why: str) -> None:
 
 
 def _add(one: dict[str, Any], base: tuple[Run, Row], other: tuple[Run, Row], axis: str) -> None:
-    """Add a pair to a series, with what else differs between its sides."""
+    """Add a pair to a series, with what else differs between its sides. Which way is better is what the base says."""
     name = one["metric"]
     for _, row in (base, other):
         measured = row.metrics.get(name)
         one["unit"] = one["unit"] or (measured.unit if measured is not None else None)
-        one["direction"] = one["direction"] or (measured.direction if measured is not None else None)
+    measured = base[1].metrics.get(name)
+    one["direction"] = one["direction"] or (measured.direction if measured is not None else None)
     units = {m.unit for _, row in (base, other) if (m := row.metrics.get(name)) is not None and m.unit is not None}
     if len(units) > 1:
         _count(one, f"two units: {' and '.join(sorted(units))}")
         return
-    config = [{k: canonical(v) for k, v in row.config.items() if k != axis} for _, row in (base, other)]
+    rows = () if axis == CASE_AXIS else (base, other)
+    config = [{k: canonical(v) for k, v in row.config.items() if k != axis} for _, row in rows] or [{}, {}]
     facts = [_facts(run, axis) for run, _ in (base, other)]
     for mine, theirs in (config, facts):
         names = [n for n in dict.fromkeys((*mine, *theirs)) if mine.get(n) != theirs.get(n)]
         one["differs"] += [n for n in names if n not in one["differs"] and (n in mine) == (n in theirs)]
-    sign = 1 if (other[0].started, other[0].run) > (base[0].started, base[0].run) else -1
+    sign = _sign(base[0], other[0])
     started = min(run.started for run in (base[0], other[0]))
     ended = max(run.ended or run.started for run in (base[0], other[0]))
     one["pairs"].append([started, ended, sign, _value(base[1], name), _value(other[1], name)])

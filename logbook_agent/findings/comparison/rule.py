@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from logbook_agent.findings.comparison.answer import Judged, Series, SeriesOutcome
+from logbook_agent.model.comparison import FIRST_LOOK
 
 EXACT, KEPT = 12, 2048
-LOOKS = (8, 10, 12, 14, 16, 18, 20, 24, 30, 38, 48, 60, 76, 96, *(round(96 * 1.25**k) for k in range(1, 21)))
+LOOKS = (FIRST_LOOK, 10, 12, 14, 16, 18, 20, 24, 30, 38, 48, 60, 76, 96, *(round(96 * 1.25**k) for k in range(1, 21)))
 SMALL = 4  # entries of fewer pairs are centred together: they know too little about an order effect of their own
 CLIP = 2.5 * 1.4826  # times the median absolute deviation: about 2.5 standard deviations
 TIE, FLAT = 1e-9, 1e-12
@@ -69,17 +70,21 @@ def judge(family: Sequence[Series], *, bound: float, seed: int) -> tuple[Judged,
     # Of claims and of noise for the interval; of +bound and -bound, where a re-draw and its negative are two.
     struck = [np.zeros(size, bool) for size in (KEPT, KEPT, 2 * KEPT, 2 * KEPT)]
     is_joint = len({s.draws for s in family}) > 1
-    for n in looks(max((len(s.y) for s in family), default=0)):
-        there = {at: _Look(s, n, f"{seed} {s.draws}", is_joint) for at, s in enumerate(family) if len(s.y) >= n}
+    pairs = max((len(s.y) for s in family), default=0)
+    orders = {draws: _redraws(pairs, f"re-draw {seed} {draws}", is_joint) for draws in {s.draws for s in family}}
+    for n in looks(pairs):
+        there = {at: _Look(s, n, orders[s.draws]) for at, s in enumerate(family) if len(s.y) >= n}
         if all(judged[at].outcome != "open" for at in there):
             continue
-        claim = {at: look.redrawn(0.0) for at, look in there.items()}
-        weakest, _ = _strike([abs(t) for t in claim.values()], struck[0], claims_spent(n))
-        noise = [abs(look.redrawn(look.estimate or 0.0)) for look in there.values()]
-        _, reach = _strike(noise, struck[1], claims_spent(n))
-        same = _same(there, family, bound, struck[2:], same_spent(n))
+        # T if there is no effect, the one estimated, +bound and -bound. A clock's step moves the bounds inwards.
+        tests = {at: look.redrawn(bound - family[at].step) for at, look in there.items()}
+        weakest, _ = _strike([abs(t[0]) for t in tests.values()], struck[0], claims_spent(n))
+        _, reach = _strike([abs(t[1]) for t in tests.values()], struck[1], claims_spent(n))
+        able = [at for at in there if bound > family[at].step]
+        same = _rejected({at: -tests[at][2] for at in able}, struck[2], same_spent(n))
+        same &= _rejected({at: tests[at][3] for at in able}, struck[3], same_spent(n))
         for at, look in there.items():
-            t, estimate = float(claim[at][0]), look.estimate or 0.0
+            t, estimate = float(tests[at][0, 0]), look.estimate or 0.0
             outcome: SeriesOutcome = "same" if at in same else "open"
             is_large = abs(estimate) >= bound and abs(estimate) > family[at].step
             # A claim waits for the first look whose pairs bound the effect, so that it always has an interval.
@@ -93,46 +98,43 @@ def judge(family: Sequence[Series], *, bound: float, seed: int) -> tuple[Judged,
     return tuple(judged)
 
 
-def _same(
-    there: Mapping[int, _Look], family: Sequence[Series], bound: float, struck: Sequence[Flags], spent: float
-) -> set[int]:
-    """The series of which both bounds are rejected. A clock's step moves the bounds inwards."""
-    able = {at: look for at, look in there.items() if bound > family[at].step}
-    found = set(able)
-    for side, gone in zip((1, -1), struck, strict=True) if able else ():
-        tests = {at: look.redrawn(side * (bound - family[at].step)) for at, look in able.items()}
-        weakest, _ = _strike([np.concatenate((-side * t, side * t)) for t in tests.values()], gone, spent)
-        found &= {at for at, t in tests.items() if -side * t[0] >= weakest - TIE}
-    return found
+def _rejected(tests: Mapping[int, Array], struck: Flags, spent: float) -> set[int]:
+    """The series of which an effect is rejected because T is high; each re-draw has a negative."""
+    if not tests:
+        return set()
+    weakest, _ = _strike([np.concatenate((t, -t)) for t in tests.values()], struck, spent)
+    return {at for at, t in tests.items() if t[0] >= weakest - TIE}
 
 
 def _strike(family: Sequence[Array], struck: Flags, spent: float) -> tuple[float, float]:
     """Strike the re-draws of the largest T while the part struck is at most `spent`, those of equal T all or none.
     Returns the smallest T struck now (infinity: none) and the largest T left."""
-    largest = np.max(family, axis=0)
-    room = math.floor(spent * len(largest) + TIE) - int(struck.sum())
-    left = np.sort(largest[~struck])[::-1][: room + 1]
-    taken = left[left > left[-1] + TIE]
+    largest = np.max(family, axis=0) if len(family) > 1 else family[0]
+    room = math.floor(spent * len(largest) + TIE) - np.count_nonzero(struck)
+    left = largest[~struck]
+    left = np.sort(np.partition(left, len(left) - room - 1)[-room - 1 :])
+    taken = left[left > left[0] + TIE]
     if not len(taken):
-        return math.inf, float(left[0])
-    struck |= largest >= taken[-1] - TIE
-    return float(taken[-1]), float(left[-1])
+        return math.inf, float(left[-1])
+    struck |= largest >= taken[0] - TIE
+    return float(taken[0]), float(left[0])
 
 
 class _Look:
-    """A series up to a look: `pairs` with a ratio, and the estimate of the effect."""
+    """A series up to a look: `pairs` with a ratio, and the estimate of the effect. `orders` has a row of re-draws for
+    each pair of the series."""
 
-    def __init__(self, series: Series, n: int, key: str = "", is_joint: bool = False) -> None:
-        self._n, self._key, self._is_joint = n, key, is_joint
-        self._at = [at for at, y in enumerate(series.y[:n]) if y is not None]
-        self._y = np.array([series.y[at] for at in self._at], float)
-        self._signs = np.array([series.signs[at] for at in self._at], float)
-        entries = np.array([series.entries[at] for at in self._at], int)
+    def __init__(self, series: Series, n: int, orders: Array | None = None) -> None:
+        at = [at for at, y in enumerate(series.y[:n]) if y is not None]
+        self._y = np.array([series.y[at] for at in at], float)
+        self._signs = np.array([series.signs[at] for at in at], float)
+        self._redraws = orders if orders is None else orders[:n] if len(at) == n else orders[at]
+        entries = np.array([series.entries[at] for at in at], int)
         groups = [np.flatnonzero(entries == entry) for entry in dict.fromkeys(entries.tolist())]
         small = [group for group in groups if len(group) < SMALL]
         self._groups = [group for group in groups if len(group) >= SMALL]
         self._groups += [np.concatenate(small)] if small else []
-        self.pairs, self.estimate = len(self._at), self._estimate()
+        self.pairs, self.estimate = len(at), self._estimate()
 
     def _estimate(self) -> float | None:
         """Median, over two pairs of opposite order, of half their difference: an order effect drops out."""
@@ -142,46 +144,50 @@ class _Look:
             found += [np.subtract.outer(y[signs > 0], y[signs < 0]).ravel() / 2]
         both = np.concatenate(found) if found else self._y
         both = both if len(both) else self._signs * self._y
-        return float(np.median(both)) if len(both) else None
+        return float(_median(both)[0]) if len(both) else None
 
-    def _weights(self, effect: float) -> Array:
-        """`sign * z` of each pair: z is y without this effect, centred, clipped, of length 1; 0 if z is constant."""
-        z = self._y - effect * self._signs
+    def _weights(self, effects: Array) -> Array:
+        """`sign * z` of each pair, a row for each effect: z is y without this effect, centred, clipped, of length 1. If
+        it is constant, it is 0."""
+        z = self._y - np.multiply.outer(effects, self._signs)
         for group in self._groups:
-            z[group] -= np.median(z[group])
-        most = CLIP * float(np.median(abs(z))) if len(z) else 0.0
-        if most > FLAT:
-            z = np.clip(z, -most, most)
+            z[:, group] -= _median(z[:, group])
+        most = CLIP * _median(abs(z)) if self.pairs else 0.0
+        z = np.where(most > FLAT, np.minimum(np.maximum(z, -most), most), z)
         for group in self._groups:
-            z[group] -= z[group].mean()
-        length = float(np.sqrt(z @ z))
-        return self._signs * z / length if length > FLAT else np.zeros(len(z))
+            z[:, group] -= z[:, group].sum(axis=1, keepdims=True) / len(group)
+        length = np.sqrt((z * z).sum(axis=1, keepdims=True))
+        found: Array = self._signs * z / np.where(length > FLAT, length, np.inf)
+        return found
 
     def _scale(self, sums: Sequence[Array]) -> Array:
         """What makes T of a sum; `sums` are those of the signs in each group."""
         left = sum((len(g) - t * t / len(g) for g, t in zip(self._groups, sums, strict=True)), np.zeros(1))
         return np.sqrt(self.pairs / np.where(left > TIE, left, np.inf))
 
-    def real(self, effect: float) -> float:
-        """T of the order that really ran, if this were the effect."""
-        return float(self._weights(effect).sum() * self._own_scale)
-
-    @cached_property
-    def _own_scale(self) -> float:
-        return float(self._scale([self._signs[g].sum(keepdims=True) for g in self._groups])[0])
-
-    @cached_property
-    def _orders(self) -> Array:
-        """Every re-draw of the pairs with a ratio, a row each, relative to the real order."""
-        return _redraws(self._n, self._key, self._is_joint)[:, self._at]
+    def _real(self, effects: Array) -> Array:
+        """T of the order that really ran, if these were the effects."""
+        own = self._scale([self._signs[g].sum(keepdims=True) for g in self._groups])
+        found: Array = self._weights(effects).sum(axis=1) * own
+        return found
 
     @cached_property
     def _scales(self) -> Array:
-        return self._scale([self._orders[:, g] @ self._signs[g] for g in self._groups])
+        orders = self._orders
+        if len(self._groups) == 1:
+            return self._scale([self._signs @ orders])
+        return self._scale([self._signs[g] @ orders[g] for g in self._groups])
 
-    def redrawn(self, effect: float) -> Array:
-        """T of every re-draw, if this were the effect; the first is the real order."""
-        found: Array = (self._orders @ self._weights(effect)) * self._scales
+    @property
+    def _orders(self) -> Array:
+        if self._redraws is None:
+            raise ValueError("a look without re-draws has an estimate alone")
+        return self._redraws
+
+    def redrawn(self, bound: float) -> Array:
+        """T of every re-draw, the real order first: rows for no effect, the effect estimated, +bound and -bound."""
+        effects = np.array((0.0, self.estimate or 0.0, bound, -bound))
+        found: Array = (self._weights(effects) @ self._orders) * self._scales
         return found
 
     def interval(
@@ -202,32 +208,38 @@ class _Look:
         return (max(low, 0.0) if outcome == "more" else low), (min(high, 0.0) if outcome == "less" else high)
 
     def _end(self, inner: float, side: int, reach: float) -> float:
-        """The effect below (side 1) or above (-1) the estimate at which T passes `reach`, by bisection."""
-        width = FLAT
-        while side * self.real(inner - side * width) < reach and width < _WIDEST:
-            width *= 4
-        outer = inner - side * width
-        while abs(outer - inner) > width / 1000:
-            middle = (outer + inner) / 2
-            outer, inner = (middle, inner) if side * self.real(middle) >= reach else (outer, middle)
-        return outer
+        """The effect below (side 1) or above (-1) the estimate at which T passes `reach`, to a thousandth."""
+        widths = np.geomspace(FLAT, 2 * _WIDEST, 48)
+        for _ in range(3):
+            passed = side * self._real(inner - side * widths) >= reach
+            at = int(np.argmax(passed)) if passed.any() else len(widths) - 1
+            widths = np.linspace(widths[max(at - 1, 0)], widths[at], 33)
+        return float(inner - side * widths[-1])
 
 
-@lru_cache(maxsize=64)
-def _redraws(n: int, key: str, is_joint: bool) -> Array:
-    """KEPT re-draws of n pairs relative to the real order, which is the first: all orders of the first 12 pairs, fair
-    coins after them. Where several series are judged together, each has its rows in an order of its own."""
+@lru_cache(maxsize=8)
+def _redraws(pairs: int, key: str, is_joint: bool) -> Array:
+    """KEPT re-draws of so many pairs, a row for each pair, relative to the real order, which is the first: all orders
+    of the first 12 pairs, fair coins after them. Where several series are judged together, each has the re-draws in an
+    order of its own."""
     number = np.arange(KEPT)
-    found = np.ones((KEPT, n))
-    for at in range(1, n):
-        found[:, at] = 1.0 - 2.0 * (number >> (at - 1) & 1 if at < EXACT else _coins(f"{key} {at}"))
-    found[0] = 1.0
+    found = np.ones((pairs, KEPT))
+    for at in range(1, pairs):
+        found[at] = 1.0 - 2.0 * (number >> (at - 1) & 1 if at < EXACT else _coins(f"{key} {at}"))
+    found[:, 0] = 1.0
     if is_joint:
-        rows = sorted(range(1, KEPT), key=lambda at: hashlib.sha256(f"{key} {at}".encode()).digest())
-        found = found[[0, *rows]]
+        places = sorted(range(1, KEPT), key=lambda at: hashlib.sha256(f"{key} {at}".encode()).digest())
+        found = found[:, [0, *places]]
     found.flags.writeable = False
     return found
 
 
 def _coins(key: str) -> NDArray[np.uint8]:
     return np.unpackbits(np.frombuffer(hashlib.shake_256(key.encode()).digest(KEPT // 8), np.uint8))
+
+
+def _median(values: Array) -> Array:
+    """Medians of the last axis, which stays; np.median takes five times as long for few values."""
+    ordered = np.sort(values)
+    half = ordered.shape[-1] // 2
+    return (ordered[..., half, None] + ordered[..., ~half, None]) / 2

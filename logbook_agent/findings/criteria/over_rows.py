@@ -17,7 +17,7 @@ from logbook_agent.model.header import Computed, metric_named
 from logbook_agent.model.stats.summary import median_low
 
 # How many times as likely the runs have to be if most reach the number: chance gets there in at most one of 20 cases.
-_ENOUGH = 20.0
+ENOUGH = 20.0
 
 
 def measured(asked: Measured, facts: Facts) -> Computed:
@@ -41,35 +41,33 @@ def target(asked: Target, facts: Facts) -> Computed:
     rows, metric = facts.rows, metric_named(asked.metric, facts.metrics)
     if (missing := rows.missing(asked.where)) is not None:
         return missing
-    found = [(numbers(group, metric.name), group) for group in _groups(rows.choose(asked.where, asked.device))]
-    units = {n.unit for n, _ in found if n.unit is not None}
+    chosen = [(c, m.unit) for c in rows.choose(asked.where, asked.device) if (m := c.row.metrics.get(metric.name))]
+    units = {unit for _, unit in chosen if unit is not None}
     if metric.unit is None and len(units) > 1:
-        return not_computable(f"{metric.name} is in {' and '.join(sorted(units))}: declare which counts")
+        return not_computable(f"{metric.name} is in {' and '.join(sorted(units))}, and no unit is declared")
+    groups = _groups([case for case, unit in chosen if metric.unit is None or unit in (None, metric.unit)])
     sign, wanted = (1, asked.at_least) if asked.at_least is not None else (-1, asked.at_most)
     assert wanted is not None  # noqa: S101  one of the two is there
-    of = [
-        (sum(sign * v >= sign * wanted for v in n.values), n.values, group)
-        for n, group in found
-        if n.values and (metric.unit is None or n.unit in (None, metric.unit))
-    ]
+    found = [(numbers(group, metric.name).values, group) for group in groups]
+    of = [(sum(sign * v >= sign * wanted for v in values), values, group) for values, group in found if values]
     if not of:
         return unmet(f"no case has {metric.name}" + (f" in {metric.unit}" if metric.unit else ""))
-    reaching, values, group = max(of, key=lambda one: (_odds(one[0], len(one[1])), sign * median_low(one[1])))
+    reaching, values, group = max(of, key=lambda one: (odds(one[0], len(one[1])), sign * median_low(one[1])))
     runs = len(values)
     wanted_text = f"{'at least' if sign > 0 else 'at most'} {wanted:g}"
     reason = f"{metric.name} is {wanted_text} in {reaching} of {runs} run{'s' * (runs != 1)} of a case"
     reason += f", median {median_low(values):.6g}"
     evidence = [item.case for item in group.items]
-    if _odds(reaching, runs) >= _ENOUGH and runs >= asked.runs:
+    if odds(reaching, runs) >= ENOUGH and runs >= asked.runs:
         return met(reason, evidence)
     if 2 * reaching > runs:
-        settle = (n for n in count(1) if _odds(reaching + n, runs + n) >= _ENOUGH and runs + n >= asked.runs)
+        settle = (n for n in count(1) if odds(reaching + n, runs + n) >= ENOUGH and runs + n >= asked.runs)
         more = next(settle)
         reason += f"; {more} more that reach{'es' * (more == 1)} it would settle it"
     return unmet(reason, evidence)
 
 
-def _odds(reaching: int, runs: int) -> float:
+def odds(reaching: int, runs: int) -> float:
     """How many times as likely the runs are if any part of more than half reaches the number as if half does.
 
     The likelihood is averaged over all such parts, so looking again after each run costs nothing: if half the runs

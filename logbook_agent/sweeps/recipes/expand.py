@@ -7,7 +7,6 @@ case. Commands are put together one at a time, when they are asked for.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import math
@@ -15,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from logbook_agent.model.comparison import FIRST_LOOK, Part
 from logbook_agent.model.draw import drawn
-from logbook_agent.model.entry import Design
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.sweeps.recipes.problem import RecipeProblem
@@ -53,23 +52,60 @@ class PlannedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class SweepPlan:
-    """The runs of a recipe in order. Iterating puts each command together anew. `varied` are the keys that an axis or a
-    control sets. `seed` draws the order, where one is drawn. `in_turns`: interleaved cases take turns, A B and B A, as
-    in sweeps that state no design."""
+    """The runs of a recipe in order. Iterating puts each command together again. `varied` are the keys that an axis or
+    a control sets. `seed` draws the order, where one is drawn."""
 
     recipe: Recipe
     varied: tuple[str, ...]
     cases: tuple[PlannedCase, ...]
     seed: int = 0
-    in_turns: bool = False
 
     @property
-    def design(self) -> Design | None:
-        """What the entry states of the order in which the runs are made; None where nothing is drawn by chance."""
-        recipe = self.recipe
-        if recipe.order is Order.AS_LISTED or recipe.repeats < 2 or self.in_turns:
+    def is_drawn(self) -> bool:
+        """Whether chance orders the runs."""
+        return self.recipe.order is not Order.AS_LISTED and (
+            self.recipe.repeats > 1 or self.recipe.order is Order.SHUFFLED
+        )
+
+    @cached_property
+    def is_comparison(self) -> bool:
+        """Whether the runs answer what the recipe compares: in pairs that chance orders, as many as the first look
+        takes. A plan with fewer explores."""
+        return self.is_drawn and self.recipe.repeats >= FIRST_LOOK and bool(self._parts)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The sides of the comparison, the base first."""
+        sides = dict.fromkeys(side for side, _ in self._parts.values())
+        base = canonical(self.recipe.compare.base) if self.recipe.compare is not None else ""
+        return (base, *(side for side in sides if side != base))
+
+    def part(self, case: PlannedCase, repeat: int) -> Part | None:
+        """The part of a run in the comparison; None in a plan that explores."""
+        if not self.is_comparison:
             return None
-        return Design(seed=self.seed, shuffled=recipe.order is Order.SHUFFLED, rounds=recipe.repeats)
+        side, name = self._parts[case.key]
+        return Part(pair=repeat, side=side, case=name)
+
+    @cached_property
+    def _parts(self) -> dict[str, tuple[str, str]]:
+        """Side and case of each planned case, by its key; nothing where the recipe compares nothing, or where two cases
+        of a group have one value of the axis."""
+        recipe = self.recipe
+        if recipe.compare is None:
+            return {}
+        axis, groups = recipe.compare.axis, compared_groups(self)
+        rest = [key for key in self.varied if key != axis and key not in recipe.implied]
+        found = {
+            self.cases[at].key: (
+                canonical(self.config(self.cases[at]).get(axis)),
+                case_key(self.cases[at].values, rest, recipe.fixed) if len(groups) > 1 else "",
+            )
+            for group in groups
+            for at in group
+        }
+        has_base = canonical(recipe.compare.base) in {side for side, _ in found.values()}
+        return found if has_base and len(set(found.values())) == len(found) else {}
 
     def __len__(self) -> int:
         return len(self.cases) * self.recipe.repeats
@@ -100,20 +136,16 @@ class SweepPlan:
 
     @cached_property
     def digest(self) -> str:
-        """What two plans share that run the same: every command with its variables, in order (as its recipe's seed
-        draws it, or the seed 0; interleaved ones as if they took turns)."""
+        """What two plans share that run the same: every command with its variables, and how their order is drawn."""
         import hashlib
 
-        stated = self.recipe.seed or 0
-        if self.seed != stated:
-            return dataclasses.replace(self, seed=stated).digest
-        if self.recipe.order is Order.INTERLEAVED and not self.in_turns:
-            turns = dataclasses.replace(self, in_turns=True).digest
-            return hashlib.sha256(f"{turns} {stated}".encode()).hexdigest()[:32] if stated else turns
-
-        found = hashlib.sha256(repr((self.recipe.command.shell, self.recipe.timeout_s)).encode())
-        for run in self:
-            found.update(repr((run.argv, sorted(run.env.items()), run.repeat, run.case.label)).encode())
+        recipe = self.recipe
+        stated = (recipe.command.shell, recipe.timeout_s, recipe.order.value, recipe.seed)
+        found = hashlib.sha256(repr(stated).encode())
+        for case in self.cases:
+            for repeat in range(1, recipe.repeats + 1):
+                run = self.run(case, repeat=repeat, place=0)
+                found.update(repr((run.argv, sorted(run.env.items()), repeat, case.label)).encode())
         return found.hexdigest()[:32]
 
     @cached_property
@@ -122,9 +154,7 @@ class SweepPlan:
         repeats = range(1, self.recipe.repeats + 1)
         if self.recipe.order is Order.INTERLEAVED:
             groups = compared_groups(self)
-            if not self.in_turns:
-                return [place for group in groups for r in repeats for place in self._drawn([(i, r) for i in group])]
-            return [(i, r) for group in groups for r in repeats for i in (group if r % 2 else reversed(group))]
+            return [place for group in groups for r in repeats for place in self._drawn([(i, r) for i in group])]
         listed = [(i, r) for i in range(len(self.cases)) for r in repeats]
         return self._drawn(listed) if self.recipe.order is Order.SHUFFLED else listed
 
@@ -246,7 +276,7 @@ def estimate(plan: SweepPlan, measured_s: Sequence[float] = ()) -> Estimate:
     RecipeProblem when that is over the recipe's limit of hours.
     """
     recipe = plan.recipe
-    runs = len(plan) + recipe.confirm
+    runs = len(plan) + (0 if plan.is_comparison else 2 * recipe.confirm)
     seconds, basis = None, "the recipe does not say how long a run takes"
     if measured_s:
         seconds, basis = median(measured_s), f"median of {len(measured_s)} earlier runs"

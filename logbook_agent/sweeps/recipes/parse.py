@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logbook_agent.findings.criteria.predicate import checked_predicate
+from logbook_agent.model.comparison import BUDGET_PAIRS
 from logbook_agent.model.entry import PLOT_KINDS, PlannedCommand, parse_plot
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Criterion, Metric
@@ -54,7 +55,7 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
         seed=top.count("seed", 0, least=0) if top.get("seed").value is not None else None,
         timeout_s=top.get("timeout_s").given(Placed.number),
         env={name: parse_text(as_written(text.value), text.place) for name, text in top.get("env").items()},
-        confirm=top.count("confirm", 1, least=0),
+        confirm=top.count("confirm", BUDGET_PAIRS, least=0),
         limits=top.get("limits").given(_limits) or Limits(),
         plots=tuple(map(_plot, top.get("plots").list())),
         scales=tuple(scales),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from logbook_agent.model.comparison import BUDGET_PAIRS
 from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.header import Criterion, Metric
 from logbook_agent.model.values import Scalar
@@ -115,7 +116,7 @@ class Recipe(Described):
     repeats        runs of each case, in `order`
     timeout_s      after which a run is ended; None: never
     env            variables of every run, which may hold placeholders
-    confirm        fresh runs of the best case at the end; 0: there is no best one to choose
+    confirm        how many pairs of the best case and its base may follow a plan that explores; 0: none
     plots          what its entry shows, as `parse_plot` reads them
     """
 
@@ -134,6 +135,6 @@ class Recipe(Described):
     seed: int | None = None
     timeout_s: float | None = None
     env: Mapping[str, Text] = field(default_factory=dict)
-    confirm: int = 1
+    confirm: int = BUDGET_PAIRS
     limits: Limits = field(default_factory=Limits)
     plots: tuple[str, ...] = ()

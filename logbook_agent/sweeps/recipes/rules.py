@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from logbook_agent.findings.evidence.planning import fewest_mixed, fewest_pairs
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.sweeps.recipes.expand import PlannedCase, SweepPlan, case_key, compared_groups
 from logbook_agent.sweeps.recipes.recipe import Order
@@ -59,59 +58,44 @@ def violations(plan: SweepPlan, *, done: Collection[str] | None = None) -> tuple
     return (*(violation for violation in found if violation is not None), *_comes_first(plan, configs, done))
 
 
-def needed_design(plan: SweepPlan) -> tuple[int, int]:
-    """How many comparisons a plan is held to, and how many runs of each case let one of them settle a verdict by
-    itself. No comparison: nothing is compared, and no winner asked for."""
-    recipe = plan.recipe
-    mixed = recipe.order is Order.SHUFFLED
-    comparisons = 0
-    if recipe.compare is not None:
-        axis, base = recipe.compare.axis, canonical(recipe.compare.base)
-        for group in compared_groups(plan):
-            is_base = [canonical(plan.config(plan.cases[index]).get(axis)) == base for index in group]
-            comparisons += is_base.count(False) if any(is_base) else 0
-    elif recipe.confirm and recipe.repeats > 1 and sum(not case.is_control for case in plan.cases) > 1:
-        # The winner has to be better than every other case, and that needs no correction.
-        comparisons = 1
-    if not comparisons:
-        return 0, recipe.repeats
-    return comparisons, fewest_mixed(comparisons) if mixed else fewest_pairs(comparisons)
-
-
-def settings_that_can(plan: SweepPlan) -> list[str]:
-    """What to set so that the plan can settle a verdict; nothing where it can."""
-    recipe = plan.recipe
-    comparisons, needed = needed_design(plan)
-    if not comparisons:
-        return []
-    sets = [f"--set repeats={needed}"] if recipe.repeats < needed else []
-    # Rounds hold the cases that are compared with each other; only where these are all do they tell the best one.
-    in_rounds = recipe.compare is not None or len(compared_groups(plan)) == 1
-    mixed = Order.INTERLEAVED if in_rounds else Order.SHUFFLED
-    return sets + ([f"--set order={mixed}"] if recipe.order not in (mixed, Order.SHUFFLED) else [])
+def _comparisons(plan: SweepPlan) -> int:
+    """How many cases the recipe compares with a base."""
+    compare = plan.recipe.compare
+    if compare is None:
+        return 0
+    axis, base, found = compare.axis, canonical(compare.base), 0
+    for group in compared_groups(plan):
+        is_base = [canonical(plan.config(plan.cases[index]).get(axis)) == base for index in group]
+        found += is_base.count(False) if any(is_base) else 0
+    return found
 
 
 def _can_answer(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
-    """What is compared can come to a verdict. (A sweep that compares nothing, with one run of each case, explores.)"""
-    recipe, sets = plan.recipe, settings_that_can(plan)
-    comparisons, needed = needed_design(plan)
+    """What is compared can be settled: by the plan's own runs, or by the pairs of the best case that follow it."""
+    recipe, comparisons = plan.recipe, _comparisons(plan)
+    if not comparisons or (recipe.confirm and not plan.is_comparison):
+        return
+    # The rule is loaded for recipes that compare.
+    from logbook_agent.findings.comparison.rule import fewest_pairs
+
+    needed = fewest_pairs(comparisons)
+    sets = [f"--set repeats={needed}"] if recipe.repeats < needed else []
+    sets += [f"--set order={Order.INTERLEAVED}"] if recipe.order is Order.AS_LISTED else []
     if not sets:
         return
-    few, listed = recipe.repeats < needed, recipe.order is Order.AS_LISTED
-    what, reasons = "a verdict", []
-    unit = "run of each case" if recipe.order is Order.SHUFFLED else "pair"
-    if few and recipe.repeats >= (fewest_mixed() if recipe.order is Order.SHUFFLED else fewest_pairs()):
-        what = f"one of {comparisons:,} comparisons by itself"
-        reasons.append("comparisons are corrected together: the more there are, the clearer each result has to be")
-    elif few:
+    reasons = []
+    if recipe.repeats < needed:
         reasons.append("with so few, chance alone could give any result")
-    if listed:
+    if recipe.order is Order.AS_LISTED:
         reasons.append("runs of one case before those of another cannot be told from a drift of the machine")
-    count = unit if recipe.repeats == 1 else unit.replace("run", "runs") if " " in unit else f"{unit}s"
-    of = f" of {comparisons:,} comparisons" if comparisons > 1 and what == "a verdict" else ""
-    parts = [f"{recipe.repeats} {count} cannot settle {what}{of}: {needed} can ({sets[0]})"] if few else []
-    parts += [f"order as-listed cannot {'either' if few else f'settle {what}'}: {sets[-1]}"] if listed else []
-    yield Violation(rule=CAN_ANSWER, severity=Severity.WARNING, message="; ".join(parts), reason=", and ".join(reasons))
+    of = f" of {comparisons:,} comparisons" if comparisons > 1 else ""
+    runs = f"{recipe.repeats} pair{'s' * (recipe.repeats != 1)} in the order {recipe.order}"
+    yield Violation(
+        rule=CAN_ANSWER,
+        severity=Severity.WARNING,
+        message=f"{runs} cannot settle any{of}: {' '.join(sets)} can" if of else f"{runs} settle nothing: {sets[0]}",
+        reason=", and ".join(reasons),
+    )
 
 
 def _argsort_unless_compared(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
