@@ -144,7 +144,7 @@ def test_the_final_summary_begins_with_the_answers_and_many_are_counted() -> Non
 def test_where_nothing_was_compared_the_first_lines_say_so_with_the_command() -> None:
     first = Opening(asked="is int8 faster?", not_settled="No comparison was made.", command="logbook ab -- `x`")
     text = section(documents(first=first).block(ROOM), "TL;DR")
-    assert "\n\n- No comparison was made. To settle it: `` logbook ab -- `x` ``\n" in text
+    assert "\n\n- No comparison was made. To compare: `` logbook ab -- `x` ``\n" in text
 
 
 def test_a_closed_thread() -> None:
