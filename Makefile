@@ -18,7 +18,7 @@ $(READY): pyproject.toml constraints/dev.txt scripts/setup
 quickstart: setup  ## start a logbook, log a none / int8 pair of the MoE benchmark, preview its GitHub issue, write a report
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/quickstart
 
-tutorial: setup  ## run docs/tutorial.md: one question from kickoff to verdict (three minutes)
+tutorial: setup  ## run docs/tutorial.md: one question from kickoff to answer (three minutes)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/tutorial
 
 emulator: setup

@@ -163,7 +163,7 @@ def _opening_lines(data: dict[str, Any]) -> Iterator[str]:
     if data["not_settled"]:
         yield data["not_settled"]
     if data["command"]:
-        yield f"  to settle it: {data['command']}"
+        yield f"  to compare: {data['command']}"
     for line in data["open_questions"]:
         settle = line.get("to_settle", "")
         notes = filter(None, (f"{line['id']} {line['title']}", "" if settle in line["found"] else f"needs {settle}"))

@@ -106,7 +106,7 @@ def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutte
         "settled": cut.first("settled", [_line(line, cut) for line in first.settled]),
         "open_questions": cut.first("open_questions", [_line(line, cut) for line in first.open]),
         "next_actions": cut.last("next_actions", [_next(e, cut) for e in thread.next_actions]),
-        "summary": cut.text(header.summary),
+        "summary": cut.text(header.summary, at_least=_ASKED_CHARS),
         "closed": _closed(header, cut),
         "view": str(found.book.view_path),
         "scope": {

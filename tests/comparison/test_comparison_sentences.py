@@ -19,7 +19,7 @@ BETTER, WORSE, SAME, OPEN = Outcome.BETTER, Outcome.WORSE, Outcome.NO_DIFFERENCE
 
 def said(axis: str = "mode", base: str = "none", side: str = "int8", **finding: Any) -> str:
     given = {"metric": "time_s", "unit": "s", "outcome": BETTER, "change": -0.081, "low": -0.094, "high": -0.069}
-    given |= {"case": NO_CASE, "pairs": 12} | finding
+    given |= {"case": NO_CASE, "pairs": 12, "config": {}, "device": ""} | finding
     found = Finding(
         **given, direction="min", is_guard=False, side=side, base=Side(), other=Side(), judged=12,
         series=Series(y=(), signs=(), entries=()),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -244,14 +245,15 @@ def play(path: Path, folder: Path) -> int:
     # In a repository the root would be that of its top.
     environ = {**os.environ, "JAX_PLATFORMS": "cpu", "LOGBOOK_ROOT": str(folder.resolve() / "logbooks")}
     environ.pop("LOGBOOK", None)
+    lines = []
     for step in found:
         if isinstance(step, File):
-            (folder / step.name).write_text(step.text, encoding="utf-8")
-            print(f"(writes {step.name})", flush=True)
+            (folder / step.name).parent.mkdir(parents=True, exist_ok=True)
+            lines += [f"printf '%s' {shlex.quote(step.text)} > {shlex.quote(step.name)}; echo '(writes {step.name})'"]
         else:
-            print("$ " + step.text.replace("\n", "\n> "), flush=True)
-            # A command of a document may end with a code of its own: criteria that are not met, say.
-            subprocess.run(["bash", "-c", step.text], cwd=folder, env=environ, stdin=subprocess.DEVNULL, check=False)
+            lines += [f"printf '%s\\n' {shlex.quote('$ ' + step.text.replace(chr(10), chr(10) + '> '))}", step.text]
+    # In one shell, which keeps variables. A command may end with a code of its own: criteria that are not met, say.
+    subprocess.run(["bash", "-c", "\n".join(lines)], cwd=folder, env=environ, stdin=subprocess.DEVNULL, check=False)
     print(f"The folder stays: {folder}")
     return len(found)
 

@@ -120,12 +120,12 @@ def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
     assert cli("start", "moe", "--prefix", "MOE", "--goal", "Does six help?", "--metric", "tflops:max:TF/s").code == 0
     assert cli("status").out.splitlines()[:4] == [
         "moe (moe, MOE)", "asked: Does six help?", "Nothing was measured yet.",
-        "  to settle it: logbook ab --axis NAME=A,B -- COMMAND",
+        "  to compare: logbook ab --axis NAME=A,B -- COMMAND",
     ]  # fmt: skip
     cli("run", "--next", "compare them", "--", "echo", "RESULT tflops=2")
     first = cli("status").out.splitlines()[:5]
     assert first[2] == "No comparison was made: the runs here are numbers, and no design drew their order."
-    assert first[3] == "  to settle it: logbook ab --axis NAME=A,B -- COMMAND"
+    assert first[3] == "  to compare: logbook ab --axis NAME=A,B -- COMMAND"
     assert first[4] == "next, from MOE-000: compare them"
     assert cli(*AB, "--repeat", "4", "--", "sh", "-c", SIX).code == 0
     lines = cli("status").out.splitlines()[:5]

@@ -92,7 +92,7 @@ def test_what_settles_rows_without_a_design_is_a_command_that_can_be_typed(threa
         more = ("--id", "MOE-000") if mode == "int8" else ()
         assert thread("run", *more, "--", "echo", "RESULT", "--mode", mode, f"mode={mode}", "time_ms=1").code == 0
     lines = thread("status").out.splitlines()
-    assert lines[3] == "  to settle it: logbook ab --axis mode=none,int8 -- echo RESULT --mode none mode=none time_ms=1"
+    assert lines[3] == "  to compare: logbook ab --axis mode=none,int8 -- echo RESULT --mode none mode=none time_ms=1"
 
 
 @pytest.mark.slow
@@ -101,4 +101,4 @@ def test_an_ab_without_a_whole_pair_says_so(thread: Cli) -> None:
     assert thread(*words).code == 3
     lines = thread("status").out.splitlines()
     assert lines[2] == "No comparison is settled yet: MOE-000 has no pair that counts."
-    assert lines[3].startswith("  to settle it: logbook ab --id MOE-000 ")
+    assert lines[3].startswith("  to compare: logbook ab --id MOE-000 ")

@@ -144,7 +144,7 @@ def test_the_final_summary_begins_with_the_answers_and_many_are_counted() -> Non
 def test_where_nothing_was_compared_the_first_lines_say_so_with_the_command() -> None:
     first = Opening(asked="is int8 faster?", not_settled="No comparison was made.", command="logbook ab -- `x`")
     text = section(documents(first=first).block(ROOM), "TL;DR")
-    assert "\n\n- No comparison was made. To settle it: `` logbook ab -- `x` ``\n" in text
+    assert "\n\n- No comparison was made. To compare: `` logbook ab -- `x` ``\n" in text
 
 
 def test_a_closed_thread() -> None:
@@ -214,7 +214,15 @@ def test_nothing_that_no_comparison_settled_is_bold() -> None:
 
 
 def test_the_row_of_a_comparison_names_its_candidate() -> None:
-    one = {"metric": "tflops", "side": "int8", "value": 252.0, "unit": "TF/s", "change": "+5.2%", "outcome": "better"}
+    one = {
+        "metric": "tflops",
+        "side": "int8",
+        "value": 252.0,
+        "spread": 4.0,
+        "unit": "TF/s",
+        "change": "+5.2%",
+        "outcome": "better",
+    }
     several = [{**one, "metric": "tokens_per_s", "outcome": outcome} for outcome in ("open", "open", "worse")]
     summary = summary_of(records()[2], HEADER) | {
         "asked": "quant_mode: int8 against none",
@@ -222,7 +230,7 @@ def test_the_row_of_a_comparison_names_its_candidate() -> None:
     }
     made = documents([])
     made.values = dataclasses.replace(made.values, summaries=[summary])
-    row = "| int8: 252.000 TF/s (**+5.2%, better**) | 2 open, 1 worse | `quant_mode: int8 against none` |"
+    row = "| int8: 252.0 TF/s (**+5.2%, better**) | 2 open, 1 worse | `quant_mode: int8 against none` |"
     assert row in section(made.block(ROOM), "Results")
 
 

@@ -83,6 +83,11 @@ def _axis_of(answer: Answer, side: str) -> str:
     return f"{_without_middle(axis.removeprefix(_ENV), _AXIS_CHARS)}=" if is_bare else ""
 
 
+def subject(answer: Answer, side: str) -> str:
+    """The name of a side where it stands alone: `int8`, `tile=16`."""
+    return f"{_axis_of(answer, side)}{label(answer, side)}"
+
+
 def _claim(answer: Answer, finding: Finding, axis: str, side: str, base: str, name: str, case: str) -> str:
     change, side = finding.change, f"{axis}{side}"
     if finding.outcome is Outcome.NO_DIFFERENCE:

@@ -11,7 +11,7 @@ from logbook_agent.findings.comparison.answers import Answer, Finding, Outcome, 
 from logbook_agent.findings.comparison.sentences import SENTENCE_CHARS as SENTENCE_CHARS
 from logbook_agent.findings.comparison.sentences import interval as interval
 from logbook_agent.findings.comparison.sentences import label as label
-from logbook_agent.findings.comparison.sentences import percent, signed
+from logbook_agent.findings.comparison.sentences import percent, signed, subject
 from logbook_agent.findings.comparison.sentences import progress as progress
 from logbook_agent.findings.comparison.sentences import sentence as sentence
 from logbook_agent.model.units import format_value, known
@@ -142,8 +142,9 @@ def line_data(answer: Answer, entry_id: str) -> dict[str, Any]:
         "candidates": [
             {
                 "metric": f.metric,
-                "side": label(answer, f.side),
+                "side": subject(answer, f.side),
                 "value": f.other.median,
+                "spread": (f.other.high or 0.0) - (f.other.low or 0.0),
                 "unit": f.unit,
                 "change": change_text(f),
                 "outcome": f.outcome.value,

@@ -79,7 +79,7 @@ def _candidates(found: Sequence[Mapping[str, Any]], name: str) -> str:
         outcomes = Counter(one["outcome"] for one in own)
         return ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
     [one] = own
-    value = "?" if one["value"] is None else _no_pipe(number(name, one["value"], one["unit"]))
+    value = "?" if one["value"] is None else _no_pipe(number(name, one["value"], one["unit"], one["spread"]))
     said = f"{one['change']}, {one['outcome']}"
     return f"{cell(words(one['side'], _CASE_BYTES))}: {value} ({f'**{said}**' if one['is_bold'] else said})"
 
