@@ -22,8 +22,7 @@ from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.tabling import parse_axes, parse_metrics, table
-from logbook_agent.model.comparison import Contrast
-from logbook_agent.model.entry import entry_of
+from logbook_agent.model.entry import Contrast, entry_of
 from logbook_agent.model.values import canonical, parse_pair, parse_value
 from logbook_agent.pages.blocks import blocks_of
 

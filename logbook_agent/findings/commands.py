@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Contrast
+from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS
+from logbook_agent.model.entry import Contrast
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import COMPARISON
 from logbook_agent.model.values import canonical

@@ -7,7 +7,7 @@ from typing import Any
 from logbook_agent.findings.contrasts.contrast import Contrasted, beside
 from logbook_agent.findings.contrasts.numbers import MetricChange, compared
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.model.comparison import Contrast
+from logbook_agent.model.entry import Contrast
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 

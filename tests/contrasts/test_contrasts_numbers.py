@@ -10,7 +10,7 @@ import pytest
 from logbook_agent.findings.contrasts.contrast import Contrasted, beside
 from logbook_agent.findings.contrasts.words import data, text
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.model.comparison import Contrast
+from logbook_agent.model.entry import Contrast
 from logbook_agent.model.run import Measurement
 from tests.contrasts.pair_support import DECLARED, on_axis, only, trial
 

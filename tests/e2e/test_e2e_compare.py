@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.doctor.renumber import related
-from logbook_agent.model.comparison import Contrast
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.entry import Contrast, Entry
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.slow

@@ -15,8 +15,7 @@ from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.frame import frame_of, listed, show, varies
 from logbook_agent.findings.tables.metrics import choose
 from logbook_agent.findings.tables.spec import Case, TableSpec
-from logbook_agent.model.comparison import Contrast
-from logbook_agent.model.entry import Entry, entry_of
+from logbook_agent.model.entry import Contrast, Entry, entry_of
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record

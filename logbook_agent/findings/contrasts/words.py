@@ -12,7 +12,7 @@ from logbook_agent.findings.contrasts.likeness import DifferenceStanding, differ
 from logbook_agent.findings.contrasts.matching import Pair, Pairing
 from logbook_agent.findings.contrasts.numbers import MetricChange, Numbers, compared
 from logbook_agent.model.codec import encode
-from logbook_agent.model.comparison import Contrast
+from logbook_agent.model.entry import Contrast
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text import markdown as md
 from logbook_agent.text.words import assignments
