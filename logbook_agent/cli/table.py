@@ -13,9 +13,9 @@ from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.comparison import answered, keep
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.contrasts import words as contrasts
 from logbook_agent.findings.contrasts.baseline import against_baseline
-from logbook_agent.findings.contrasts.contrast import checked, contrast
+from logbook_agent.findings.contrasts.contrast import checked, contrast, notes
+from logbook_agent.findings.contrasts.contrast import data as contrast_data
 from logbook_agent.findings.contrasts.designed import designed
 from logbook_agent.findings.read import read
 from logbook_agent.findings.tables.build import matching
@@ -162,8 +162,9 @@ def compare_command(
     standing = {entry: findings.standing(findings.entry(entry)).why for entry in one.asked.entries}
     space.warnings += [f"{entry} does not count: it is {why}" for entry, why in standing.items() if why]
     kept = keep(space, book, save, one) if save is not None else None
-    data = {"answer": None, "numbers": contrasts.data(one), "saved": kept}
-    text = "" if common.as_json else contrasts.text(one)
+    data = {"answer": None, "numbers": contrast_data(one), "saved": kept}
+    shown = dataclasses.replace(one.table, notes=tuple(notes(one)))
+    text = "" if common.as_json else blocks_of(space, book).table(shown)
     emit("compare", data, text, as_json=common.as_json, warnings=space.warnings)
     if kept is not None and not common.as_json:
         say(f"saved in {kept}, which now shows these numbers")

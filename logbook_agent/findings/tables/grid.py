@@ -88,6 +88,21 @@ def lay_cells(frame: Frame, spec: TableSpec, layout: Layout, shown: Sequence[str
     return Grid(rows=tuple(map(tuple, rows.values())), pivots=pivots, cells=cells, base=base)
 
 
+def unequal_rows(frame: Frame, layout: Layout, grid: Grid) -> str:
+    """`3 rows a run against 2`, where only their order tells the rows of a run apart: the first row of one run need not
+    be the first of another. Empty where the columns have as many rows each."""
+    order = frame.pseudo["row"]
+    if layout.pivot is None or order not in layout.axes:
+        return ""
+    names = [name for name in layout.axes if name != order]
+    for items in by(frame.items, lambda item: item.keys(names)).values():
+        sides = by(items, lambda item: item.key(layout.pivot or ""))
+        counts = {len({i.key(order) for i in side}) for side in sides.values()}
+        if len(counts) > 1:
+            return f"{max(counts)} rows a run against {min(counts)}"
+    return ""
+
+
 def _texts(frame: Frame, pivot: str) -> dict[str | None, str]:
     """Every pivot value as it was first spelt."""
     texts: dict[str | None, str] = {}
