@@ -14,7 +14,7 @@ from logbook_agent.entries.comparison import answered, keep
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.contrasts.baseline import against_baseline
-from logbook_agent.findings.contrasts.contrast import checked, contrast, notes
+from logbook_agent.findings.contrasts.contrast import MOST_ROWS, checked, contrast, notes
 from logbook_agent.findings.contrasts.contrast import data as contrast_data
 from logbook_agent.findings.contrasts.designed import designed
 from logbook_agent.findings.read import read
@@ -163,7 +163,9 @@ def compare_command(
     space.warnings += [f"{entry} does not count: it is {why}" for entry, why in standing.items() if why]
     kept = keep(space, book, save, one) if save is not None else None
     data = {"answer": None, "numbers": contrast_data(one), "saved": kept}
-    shown = dataclasses.replace(one.table, notes=tuple(notes(one)))
+    more = len(one.table.rows) - MOST_ROWS
+    said = [*notes(one), *([f"and {more} more rows: --json shows all"] if more > 0 else [])]
+    shown = dataclasses.replace(one.table, rows=one.table.rows[:MOST_ROWS], notes=tuple(said))
     text = "" if common.as_json else blocks_of(space, book).table(shown)
     emit("compare", data, text, as_json=common.as_json, warnings=space.warnings)
     if kept is not None and not common.as_json:

@@ -22,8 +22,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.text import markdown as md
 from logbook_agent.text.words import assignments
 
-_SIDE = "rows of"
-_SHOWN_ROWS = 12
+_SHOWN_ROWS, MOST_ROWS = 12, 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +84,9 @@ def kept(book: Book, entry: Entry) -> list[Contrasted]:
 
 def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[Metric]) -> Contrasted:
     """The rows of each reference, side by side."""
-    axis = asked.axis or _SIDE
+    axis = asked.axis or next(name for name in ("side", "side of", "compared") if not _has(rows, name))
     if asked.axis is None:
-        rows = _named(asked.references, rows)
+        rows = _named(axis, asked.references, rows)
     # A row that two references hold is one row.
     found, notes = _finished(axis, list({id(c): c for side in rows for c in side}.values()))
     of = _sides(asked, axis, found)
@@ -106,8 +105,12 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
     )
 
 
-def _named(references: Sequence[str], rows: Sequence[Sequence[Case]]) -> list[list[Case]]:
-    """The rows of two references, each with the reference that it is of."""
+def _has(rows: Sequence[Sequence[Case]], name: str) -> bool:
+    return any(name in (case.row.config | case.row.labels) for side in rows for case in side)
+
+
+def _named(axis: str, references: Sequence[str], rows: Sequence[Sequence[Case]]) -> list[list[Case]]:
+    """The rows of two references, each with the reference that it is of under the name of the axis."""
     if len(rows) < 2:
         raise _one_reference(references[0], rows[0])
     if {id(c) for c in rows[0]} & {id(c) for c in rows[1]}:
@@ -118,7 +121,7 @@ def _named(references: Sequence[str], rows: Sequence[Sequence[Case]]) -> list[li
         )
 
     def named(case: Case, reference: str) -> Case:
-        return replace(case, row=replace(case.row, labels={**case.row.labels, _SIDE: reference}))
+        return replace(case, row=replace(case.row, labels={**case.row.labels, axis: reference}))
 
     return [[named(case, reference) for case in side] for reference, side in zip(references, rows, strict=True)]
 
@@ -170,7 +173,7 @@ def _sides(asked: Contrast, axis: str, rows: Sequence[Case]) -> list[list[Item]]
 def _settle(axis: str | None, held: Sequence[str], items: Sequence[Item]) -> str:
     """What would settle it; `items` hold one row of each side."""
     if axis is None:
-        found = [name for name in held if name not in (_SIDE, "row")]
+        found = [name for name in held if name != "row"]
         if not found:
             return "the sides differ in nothing that is recorded"
         axis = found[0] if len(found) == 1 and found[0] != "command" else None

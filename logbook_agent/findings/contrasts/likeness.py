@@ -13,21 +13,29 @@ _SHOWN_CHARACTERS = 60
 def differences(
     frame: Frame, base: Sequence[Item], other: Sequence[Item], ignored: Collection[str] = ()
 ) -> dict[str, str]:
-    """`commit` to `3357f54a5 | 99ab03c1d`: the config, devices and facts, and the words of the commands, that are not
-    the same in two sets of items. A fact that one side does not tell is no difference."""
+    """`commit` to `3357f54a5 | 99ab03c1d`: config, devices, facts, folder and the words of the commands, where they are
+    not the same in two sets of items."""
     found = {}
     for name in (*frame.apart, frame.pseudo["devices"]):
-        if name in ignored or name.partition(":")[0] in ignored:
-            continue
-        sides = [{i.key(name): show(i.place.get(name)) for i in items if i.says(name)} for items in (base, other)]
-        if all(sides) and (sides[0].keys() != sides[1].keys() or len(sides[0]) > 1):
+        sides = [{item.key(name): _text(frame, name, item) for item in items} for items in (base, other)]
+        is_meant = name in ignored or name.partition(":")[0] in ignored
+        if not is_meant and (sides[0].keys() != sides[1].keys() or len(sides[0]) > 1):
             found[name] = " | ".join(_cut(listed(list(side.values()))) for side in sides)
     pair = base[0].case, other[0].case
     names = [*ignored, *frame.config]
-    said = [(beyond_config(case, names), case.cwd) for case in pair]
-    if not {"argv", "command"} & {*ignored} and said[0] != said[1]:
+    one, two = (beyond_config(case, names) for case in pair)
+    if not {"argv", "command"} & {*ignored} and one != two:
         found["command"] = " | ".join(_cut(text or ABSENT) for text in differing(pair, names))
+    if pair[0].cwd != pair[1].cwd:
+        found["cwd"] = " | ".join(case.cwd or ABSENT for case in pair)
     return found
+
+
+def _text(frame: Frame, name: str, item: Item) -> str:
+    if item.key(name) is not None:
+        return show(item.place.get(name))
+    fact = frame.facts.get(name)
+    return "not reported" if fact is None else "not set" if fact.startswith(("env:", "launcher")) else "not known"
 
 
 def _cut(text: str) -> str:

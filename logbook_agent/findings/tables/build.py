@@ -46,7 +46,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     units = {m.name: m.unit or known(m.name).unit for m in declared}
     grid = replace(lay_cells(frame, spec, layout, shown), units=units)
     if (spec.delta or spec.ratio) and (unequal := unequal_rows(frame, layout, grid)):
-        value_notes.append(f"no change is shown: {unequal}, and only their order tells them apart")
+        value_notes.append(f"no change is shown: {unequal}, and no config tells them apart")
         spec = replace(spec, delta=False, ratio=False, means=False)
     strips = [axis_strip(grid, name, is_label=name == frame.pseudo["label"]) for name in layout.axes]
     width = len(strips)
