@@ -10,14 +10,12 @@ from typer import Argument, Option
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words, read_part
 from logbook_agent.cli.output import LineDisplay, emit
-from logbook_agent.cli.predict import CalibrationOption, PredictOption, check_calibration
 from logbook_agent.cli.run import How, OnOption
 from logbook_agent.findings.comparison import words
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.prepare import parse_duration
 from logbook_agent.sweeps.ab import AbResult, ab
-from logbook_agent.sweeps.ab_predict import predict_ab
 from logbook_agent.sweeps.ab_prepare import AbRequest
 
 
@@ -60,8 +58,6 @@ def ab_command(
     discard: Annotated[
         int, Option("--discard", metavar="N", help="First run N pairs to warm up; they are kept, but never counted.")
     ] = 0,
-    predict: PredictOption = None,
-    calibration: CalibrationOption = None,
     prose: Words,
     how: How,
     on: OnOption = None,
@@ -93,15 +89,8 @@ def ab_command(
         metrics=tuple(dict.fromkeys(metric)) if metric else None,
     )
     space = common.space()
-    if predict is None:
-        check_calibration(calibration)
 
     def carry_out(display: LineDisplay) -> int:
-        if predict is not None:
-            found = predict_ab(space, request, display, target=predict, calibration=calibration)
-            said = "" if common.as_json else found.text()
-            emit("ab", found.data(), said, as_json=common.as_json, warnings=space.warnings)
-            return found.made.series.exit_status
         result = ab(space, request, display)
         text = "" if common.as_json else _text(result)
         emit("ab", result.data(), text, as_json=common.as_json, warnings=space.warnings)

@@ -20,7 +20,7 @@ CODE_AXIS, CASE_AXIS = "code", "case"
 class Question:
     """What is asked: each of `sides` against `base`, two or more values of `axis`, in `metrics` (empty: those that the
     rows report) and in `guards`, which should not change. An effect below `minimum_effect`, a fraction, does not
-    matter. Raises ValueError for a minimum effect outside of 0 to 1."""
+    matter. Raises ValueError for a minimum effect outside of 0 to 1, and for a side that is given twice."""
 
     axis: str
     base: str
@@ -32,6 +32,8 @@ class Question:
     def __post_init__(self) -> None:
         if not 0 <= self.minimum_effect < 1:
             raise ValueError(f"minimum_effect is {self.minimum_effect}, expected a fraction from 0 up to 1")
+        if len(set(self.values)) < len(self.values):
+            raise ValueError(f"a side of {self.axis} is given twice: {', '.join(self.values)}")
 
     @property
     def values(self) -> tuple[str, ...]:
