@@ -141,6 +141,17 @@ class Answer:
         return tuple(f for f in self.findings if not f.is_guard)
 
     @property
+    def without_gain(self) -> tuple[Finding, ...]:
+        """The goals that came out worse; and those without a difference, where no other goal of the same side and case
+        came out better."""
+        gained = [(f.side, f.case) for f in self.goals if f.outcome is Outcome.BETTER]
+        return tuple(
+            f
+            for f in self.goals
+            if f.outcome is Outcome.WORSE or (f.outcome is Outcome.NO_DIFFERENCE and (f.side, f.case) not in gained)
+        )
+
+    @property
     def is_settled(self) -> bool:
         """Whether every goal is settled."""
         return bool(self.goals) and all(f.is_settled for f in self.goals)

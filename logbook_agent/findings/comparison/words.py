@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from logbook_agent.findings.comparison.answers import Answer, Finding, Outcome, Side
+from logbook_agent.findings.comparison.answers import Answer, Finding, Side
 from logbook_agent.findings.comparison.sentences import SENTENCE_CHARS as SENTENCE_CHARS
 from logbook_agent.findings.comparison.sentences import interval as interval
 from logbook_agent.findings.comparison.sentences import label as label
@@ -122,8 +122,8 @@ def missing_pairs(finding: Finding) -> float:
 
 
 def negatives(answer: Answer) -> list[str]:
-    """The negative results of a comparison: the goals that came out worse, or without a difference."""
-    return [sentence(answer, f) for f in answer.goals if f.outcome in (Outcome.WORSE, Outcome.NO_DIFFERENCE)]
+    """The negative results of a comparison."""
+    return [sentence(answer, f) for f in answer.without_gain]
 
 
 def asked(answer: Answer) -> str:

@@ -22,7 +22,7 @@ KINDS = (VERDICT, FAILURE, MARKED)
 
 
 def without_gain(answers: Sequence[Answer]) -> list[Item]:
-    """The goals of comparisons that came out worse or without a difference."""
+    """What comparisons found without a gain (`Answer.without_gain`)."""
     from logbook_agent.findings.comparison.words import change_text, sentence
 
     return [
@@ -46,8 +46,7 @@ def without_gain(answers: Sequence[Answer]) -> list[Item]:
             "axis": answer.question.axis,
         }
         for answer in answers
-        for f in answer.goals
-        if f.outcome in (Outcome.WORSE, Outcome.NO_DIFFERENCE)
+        for f in answer.without_gain
     ]
 
 
