@@ -146,7 +146,7 @@ def test_a_comparison_without_a_pair_says_so(bench: Cli, folder: Path) -> None:
 
 def test_runs_in_blocks_are_numbers(pair: Cli) -> None:
     assert pair("compare", "MOE-000", "MOE-001", "--axis", "mode").out == (
-        "| tflops @ none | tflops @ int8 | delta tflops @ int8 |\n"
+        "| tflops @ none | tflops @ int8 | delta tflops |\n"
         "| ---: | ---: | ---: |\n"
         "| 100.25 [100.10, 100.40] | 110.25 [110.10, 110.40] | +9.98% |\n\n"
         "- no design drew the order of these runs; to settle it: "
@@ -197,7 +197,7 @@ def test_kept_numbers_follow_the_records_of_both_entries(pair: Cli, folder: Path
     answer = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-001", "--json")
     assert answer.data["saved"] == "MOE-001"
     view = folder / "logbooks/moe.md"
-    line = "tflops @ none 100.25 [100.10, 100.40], tflops @ int8 110.25 [110.10, 110.40], delta tflops @ int8 +9.98%"
+    line = "tflops @ none 100.25 [100.10, 100.40], tflops @ int8 110.25 [110.10, 110.40], delta tflops +9.98%"
     assert line in view.read_text()
     assert "no design drew the order of these runs" in view.read_text()
     # Another run of the other entry, under another variable.

@@ -91,7 +91,9 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
     found, notes = _finished(axis, list({id(c): c for side in rows for c in side}.values()))
     of = _sides(asked, axis, found)
     base, *others = (show(items[0].place.get(axis)) for items in of)
-    spec = TableSpec(metrics=asked.metrics, pivot=axis, base=base, values=(base, *others), delta=True, each=True)
+    spec = TableSpec(
+        metrics=asked.metrics, pivot=axis, base=base, values=(base, *others), delta=True, each=len(others) > 1
+    )
     frame = frame_of(found)
     # What goes with the sides keeps no rows apart: a note says how it differs.
     held = blocked_by(frame, lay_out(frame, spec, by_origin=False))
@@ -147,8 +149,8 @@ def _finished(axis: str, rows: Sequence[Case]) -> tuple[list[Case], list[str]]:
         good += [c for c in of_side if c.state in ("finished", None)] or of_side
     left = len(rows) - len(good)
     notes = [f"{left} row{'s' * (left > 1)} of runs that did not finish left out"] if left else []
-    busy = {(c.entry, c.run) for c in good if c.contended or c.busy}
-    notes += [f"{len(busy)} run{'s' * (len(busy) > 1)} started on a busy machine"] if busy else []
+    beside = {(c.entry, c.run) for c in good if c.contended}
+    notes += [f"{len(beside)} run{'s' * (len(beside) > 1)} started while others held an accelerator"] if beside else []
     return good, notes + list(dict.fromkeys(c.row.labels["caution"] for c in good if "caution" in c.row.labels))
 
 
