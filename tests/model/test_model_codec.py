@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.model.codec import CodecError, decode, encode
-from logbook_agent.model.entry import PLOT_KINDS, Design, Entry
+from logbook_agent.model.comparison import Design, Question
+from logbook_agent.model.entry import PLOT_KINDS, Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import PredictedRow, Run
 
@@ -19,8 +20,20 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 st.register_type_strategy(float, finite)
 st.register_type_strategy(object, st.text() | st.integers() | st.none())
 counts = st.integers(1, 2**40)
+st.register_type_strategy(Design, st.builds(Design, seed=counts, budget_pairs=counts))
+names = st.lists(st.text(), max_size=3).map(tuple)
 st.register_type_strategy(
-    Design, st.builds(Design, seed=counts, since=counts, rounds=counts, looks=counts, plans=counts)
+    Question,
+    st.lists(st.text(), min_size=2, max_size=4, unique=True).flatmap(
+        lambda sides: st.builds(
+            Question,
+            base=st.just(sides[0]),
+            sides=st.just(tuple(sides[1:])),
+            metrics=names,
+            guards=names,
+            minimum_effect=st.floats(0, 1, exclude_max=True),
+        )
+    ),
 )
 times = st.floats(1e-6, 1e3)
 st.register_type_strategy(
@@ -63,6 +76,11 @@ def test_round_trip(cls: type) -> None:
     check()
 
 
+def asking(**more: object) -> dict[str, object]:
+    question = {"axis": "mode", "base": "a", "sides": ["b"], **more}
+    return {**ENTRY, "comparison": {"question": question, "design": {"seed": 1}}}
+
+
 @pytest.mark.parametrize(
     ("cls", "data", "message"),
     [
@@ -72,8 +90,8 @@ def test_round_trip(cls: type) -> None:
         (Entry, {"id": "X", "title": None, "opened": "o"}, "title: expected str, got nothing"),
         (Entry, {"id": "X", "title": "t", "opened": "o", "kind": "idea"}, "kind: expected one of experiment, note"),
         (Entry, {"id": "X", "title": "t", "opened": "o", "fields": [{"label": "a"}]}, r"fields\[0\].text: missing"),
-        (Entry, {**ENTRY, "design": {"seed": 1, "rounds": 6, "looks": 0}}, "design: looks is 0, expected 1 or more"),
-        (Entry, {**ENTRY, "design": {"seed": 1, "rounds": -3}}, "design: rounds is -3, expected 1 or more"),
+        (Entry, asking(sides=["a"]), "comparison.question: a side of mode is given twice: a, a"),
+        (Entry, asking(minimum_effect=2.0), "comparison.question: minimum_effect is 2.0, expected a fraction"),
         (Run, {"entry": "X", "run": True, "argv": [], "started": "s"}, "run: expected int, got bool"),
         (Run, {"entry": "X", "run": 1, "argv": "ls", "started": "s"}, "argv: expected a list, got str"),
         (Run, {"entry": "X", "run": 1, "argv": [], "started": "s", "typo": 1}, "typo: unknown key"),

@@ -110,11 +110,11 @@ def test_an_entry_is_told_anew_when_what_it_compares_with_changes(bench: Bench) 
     bench.sync()
     assert bench.told() == ["MOE-000", "MOE-001"]
     second = bench.comments[1]
-    assert "(1 and 1 runs)" in second["body"]
+    assert "tflops @ 1 101.000, tflops @ 2 102.000, delta tflops +0.99%" in second["body"]
     run(1, "--id", "MOE-000")
     steps = [s["step"] for s in bench.sync()["steps"]]
     assert f"edit comment {second['id']}: MOE-001" in steps
-    assert "(2 and 1 runs)" in bench.comments[1]["body"]
+    assert "tflops @ 1 101.000 [101.000, 101.000], tflops @ 2 102.000" in bench.comments[1]["body"]
 
 
 def test_an_entry_that_was_asked_for_is_not_said_to_wait(bench: Bench) -> None:

@@ -87,13 +87,16 @@ def judge(family: Sequence[PairSeries], *, bound: float, seed: int) -> tuple[Jud
             t, estimate = float(tests[at][0, 0]), look.estimate or 0.0
             outcome: SeriesOutcome = "same" if at in same else "open"
             is_large = abs(estimate) >= bound and abs(estimate) > family[at].step
-            # A claim waits for the first look whose pairs bound the effect, so that it always has an interval.
-            if abs(t) >= weakest - TIE and is_large and t * estimate > 0 and reach < math.sqrt(look.pairs):
+            is_struck = abs(t) >= weakest - TIE
+            if is_struck and is_large and t * estimate > 0:
                 outcome = "more" if t > 0 else "less"
             is_last = n == looks(len(family[at].y))[-1]
             if judged[at].outcome == "open" and (outcome != "open" or is_last):
-                is_zero_kept = abs(t) < weakest - TIE
-                low, high = look.interval(reach, family[at].step, outcome, bound, is_zero_kept=is_zero_kept)
+                low, high = look.interval(reach, family[at].step, outcome, bound, is_zero_kept=not is_struck)
+                if low is None and outcome != "same":
+                    # A claim waits for pairs that bound the effect, beyond a clock's step.
+                    outcome = "open"
+                    low, high = look.interval(reach, family[at].step, outcome, bound, is_zero_kept=True)
                 judged[at] = Judged(outcome=outcome, estimate=look.estimate, low=low, high=high, pairs=look.pairs)
     return tuple(judged)
 
@@ -195,7 +198,7 @@ class _Look:
     ) -> tuple[float | None, float | None]:
         """The effects that are not rejected: those whose T is below `reach`, widened by a clock's step. What the
         outcome rejects is cut off: 0 by a difference, the bounds by none. An open one holds 0 while 0 is not
-        rejected. None where the pairs do not bound them."""
+        rejected. None where the pairs do not bound them, or a clock's step may be the whole difference."""
         if self.estimate is None or reach >= math.sqrt(self.pairs):
             return None, None
         low, high = (self._end(self.estimate, side, reach) - side * step for side in (1, -1))
@@ -205,6 +208,8 @@ class _Look:
             return max(low, -bound), min(high, bound)
         if outcome == "open":
             return (min(low, 0.0), max(high, 0.0)) if is_zero_kept else (low, high)
+        if step and low <= 0 <= high:
+            return None, None
         return (max(low, 0.0) if outcome == "more" else low), (min(high, 0.0) if outcome == "less" else high)
 
     def _end(self, inner: float, side: int, reach: float) -> float:
