@@ -334,7 +334,7 @@ class Findings:
 
             lines += entry_lines(answer, entry.id)
         if entry.contrasts:
-            from logbook_agent.findings.contrasts.words import markdown
+            from logbook_agent.findings.contrasts.contrast import markdown
 
             lines += [markdown(one, entry.id) for one in self.contrasts(entry)]
         if answer is None:
