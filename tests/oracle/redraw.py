@@ -1,5 +1,5 @@
 """The test of docs/explanation/evidence.md written a second time, from its ten lines and with other means: all ways in
-which the coins could fall are listed up to 12 pairs, and 2^17 of them are drawn at random beyond. It imports nothing of
+which the coins could fall are listed up to 12 pairs, and 2^15 of them are drawn at random beyond. It imports nothing of
 the package.
 
 Beyond 12 pairs, and where several series with coins of their own are judged together, two sets of re-draws differ by
@@ -19,7 +19,7 @@ from scipy import stats
 Array = NDArray[Any]
 
 LOOKS = (8, 10, 12, 14, 16, 18, 20, 24, 30, 38, 48, 60, 76, 96, 120, 150, 188, 234, 293)
-EXACT, DRAWS, THEIRS = 12, 2**17, 2048  # 4,096 re-draws are 2,048 with their negatives
+EXACT, DRAWS, THEIRS = 12, 2**15, 2048  # 4,096 re-draws are 2,048 with their negatives
 CLIP, FEW, CLOSE, WIDEST = 2.5 * 1.4826, 4, 1e-9, 20.0
 CHANCE = 1e-6
 
@@ -159,15 +159,15 @@ class Look:
 
 @dataclass(kw_only=True)
 class Limit:
-    """What one test strikes at a look: the largest T that is `left`, as the range that 4,096 re-draws could give."""
+    """What one test strikes at a look: the smallest T `struck` (infinite: none) and the largest that is `left`, each as
+    the range that 4,096 re-draws could give."""
 
     left: tuple[float, float]
-    is_empty: tuple[bool, bool]
+    struck: tuple[float, float]
 
     def rejects(self, t: float) -> tuple[bool, bool]:
         """Whether a T may be struck, and whether it surely is."""
-        may = t > self.left[0] + CLOSE and not self.is_empty[0]
-        return may, may and t > self.left[1] + CLOSE and not self.is_empty[1]
+        return t >= self.struck[0] - CLOSE, t >= self.struck[1] - CLOSE
 
 
 def _limits(tests: dict[int, Look], bound: float, n: int, spent: list[Array], *, is_exact: bool) -> list[Limit]:
@@ -183,7 +183,7 @@ def _limits(tests: dict[int, Look], bound: float, n: int, spent: list[Array], *,
     limits = []
     for at, row in enumerate(rows):
         if not row:
-            limits.append(Limit(left=(math.inf, math.inf), is_empty=(True, True)))
+            limits.append(Limit(left=(math.inf, math.inf), struck=(math.inf, math.inf)))
             continue
         part, kept = (claims(n), THEIRS) if at < 2 else (equal(n), 2 * THEIRS)
         limits.append(_strike(np.max(row, axis=0), spent[at], part, 0 if is_exact else kept))
@@ -197,16 +197,17 @@ def _strike(t: Array, spent: Array, part: float, theirs: int) -> Limit:
     order = np.sort(t[~spent])[::-1]
     edge = order[room]
     taken = order[:room][order[:room] > edge + CLOSE]
-    nothing = not len(taken)
-    least = order[0] if nothing else edge
-    limit = Limit(left=(least, least), is_empty=(nothing, nothing))
+    weakest = float(taken[-1]) if len(taken) else math.inf
+    least = float(edge if len(taken) else order[0])
+    limit = Limit(left=(least, least), struck=(weakest, weakest))
     if theirs:
         share = room / len(t) * theirs
         few, many = stats.poisson.ppf([CHANCE, 1 - CHANCE], max(share, 0.5))
         ends = [min(len(order) - 1, int(count * len(t) / theirs)) for count in (many + 2, max(few - 2, 0))]
-        limit = Limit(left=(order[ends[0]], order[ends[1]]), is_empty=(False, few < 3))
-    if not nothing:
-        spent |= t >= taken[-1] - CLOSE
+        left = float(order[ends[0]]), float(order[ends[1]])
+        limit = Limit(left=left, struck=(left[0], left[1] if few >= 3 else math.inf))
+    if len(taken):
+        spent |= t >= weakest - CLOSE
     return limit
 
 
