@@ -197,7 +197,9 @@ class Campaign:
     def _extra_runs(self) -> None:
         """Runs of a side in the entry of a comparison, of which they are no part."""
         entry = self.chance.choice(self.entries(compared=True))
-        self.say("run", "--id", entry, "--repeat", "2", *self._bench(self.chance.choice(["base", "new"])), may_fail=True)
+        self.say(
+            "run", "--id", entry, "--repeat", "2", *self._bench(self.chance.choice(["base", "new"])), may_fail=True
+        )
 
     def _sweep(self) -> None:
         design = self.chance.choice([["repeats=8", "order=interleaved"], ["repeats=2"], ["size=1"], ["size=1,2"]])

@@ -111,7 +111,9 @@ def _pairs(book: Path, entry_id: str, question: Data) -> list[Pair]:
     """The pairs that count: both runs finished, the same code ran (unless code is compared), and the runs have the
     order that was drawn, also where one of them was made again."""
     runs = sorted((book / "runs" / entry_id).glob("*/run.json"))
-    made = [run for run in (json.loads(path.read_text()) for path in runs) if "part" in run and not run.get("discarded")]
+    made = [
+        run for run in (json.loads(path.read_text()) for path in runs) if "part" in run and not run.get("discarded")
+    ]
     first: dict[tuple[Any, ...], Data] = {}
     good: dict[tuple[Any, ...], Data] = {}
     for run in made:

@@ -6,12 +6,15 @@ a sentence that is written here a second time."""
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from logbook_agent import Logbook
 from tests.conftest import Cli
@@ -36,7 +39,7 @@ def disagreements(cli: Cli, folder: Path) -> list[str]:
             found += [f"compare {c.entry}: {text}" for text in _numbers(c, answer)]
             answers.append(answer)
             found += [f"{c.entry}: {text}" for text in _entry(cli, folder, c, answer)]
-    for reader in (_status, _issue, _report, _tried, _criteria, _listed):
+    for reader in (_view, _status, _issue, _report, _tried, _criteria, _listed):
         found += [f"{reader.__name__[1:]}: {text}" for text in reader(cli, folder, answers)]
     found += [f"undesigned: {text}" for text in _undesigned(cli, book)]
     return found
@@ -149,7 +152,6 @@ def _entry(cli: Cli, folder: Path, c: Comparison, answer: Data) -> Iterator[str]
         "compare --axis": cli("compare", c.entry, "--axis", answer["axis"], "--base", answer["base"]).out,
         "table": cli("table", c.entry, "--pivot", answer["axis"], "--delta").out,
         "view": block,
-        "notebook": Logbook.open(root=folder / "logbooks").record(c.entry)._repr_html_(),
     }
     for reader, text in texts.items():
         said = _plain(text)
@@ -157,11 +159,13 @@ def _entry(cli: Cli, folder: Path, c: Comparison, answer: Data) -> Iterator[str]
             if reader == "table" and f["guard"]:
                 continue
             if sentence(answer, f) not in said:
-                yield f"{reader} lacks {sentence(answer, f)!r}: {text}"
+                yield f"{reader} lacks {sentence(answer, f)!r}: {said[-900:]}"
     headline = sentence(answer, answer["findings"][0])
-    if headline not in repr(Logbook.open(root=folder / "logbooks").record(c.entry)):
-        yield f"the record of Python lacks {headline!r}"
-    for earlier, later in zip(c.entries, c.entries[1:], strict=False):
+    record = Logbook.open(root=folder / "logbooks").record(c.entry)
+    for reader, text in (("Python", repr(record)), ("notebook", _plain(record._repr_html_()))):
+        if headline not in text or not (shown["result"] or "").startswith(headline):
+            yield f"{reader} and {shown['result']!r} lack {headline!r}: {text[:300]}"
+    for earlier, later in itertools.pairwise(c.entries):
         of_earlier = view.partition(f"<!-- logbook:block {earlier} ")[2].partition("<!-- logbook:end ")[0]
         if f"Continued in {later}" not in of_earlier or VERDICT.search(_comparison_of(of_earlier)):
             yield f"the view says of {earlier}, which continues in {later}: {of_earlier}"
@@ -221,6 +225,17 @@ def _status(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
         yield "Python and the command line differ"
 
 
+def _view(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
+    """Each command brought the view up to date: to render it again changes nothing."""
+    path = folder / "logbooks/moe.md"
+    before = path.read_text().splitlines()
+    cli("render")
+    after = path.read_text().splitlines()
+    if before != after:
+        changed = [f"{a!r} is now {b!r}" for a, b in zip(before, after, strict=False) if a != b]
+        yield f"was not up to date: {len(changed)} lines, {changed[:3]}"
+
+
 def _issue(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
     """The first lines of the issue have every settled goal, and its table has no other outcome."""
     text = _plain(re.sub(r"<!--.*?-->", "", cli("sync", "--create", "--repo", "a/b", "--dry-run", "--full").out))
@@ -276,8 +291,9 @@ def _tried(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
 
 def _criteria(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
     """A verdict criterion is met by the latest comparison that settled a case of its question with such an outcome."""
-    for one in cli("criteria", "--json").data["criteria"]:
-        asked = one["predicate"]["verdict"]
+    stated = yaml.safe_load((folder / "logbooks/moe/logbook.yaml").read_text())["stop_criteria"]
+    for one, criterion in zip(cli("criteria", "--json").data["criteria"], stated, strict=True):
+        asked = criterion["predicate"]["verdict"]
         base, side = asked["values"]
         latest: dict[str, str] = {}
         for a in answers:
@@ -296,7 +312,7 @@ def _criteria(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
 def _undesigned(cli: Cli, book: Path) -> Iterator[str]:
     """No interval of a ratio, no p and no `~` where no design drew the runs."""
     entries = uncompared(book)
-    for first, second in zip(entries, entries[1:], strict=False):
+    for first, second in itertools.pairwise(entries):
         answer = cli("compare", first, second)
         if found := VERDICT.search(answer.out):
             yield f"compare {first} {second} has {found[0]!r}: {answer.out}"
