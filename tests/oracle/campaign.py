@@ -76,9 +76,8 @@ class Campaign:
             move()
 
     def make_known(self) -> None:
-        """A campaign in which every rule of comparisons matters: noise beside an A/B, whose entry is superseded and which
-        goes on in another; a try that was taken back; other code; a worse and an open question; sides without a
-        design."""
+        """A campaign in which every rule of comparisons matters: noise beside an A/B that is superseded and goes on in
+        another entry; a try that was taken back; other code; a worse and an open question; sides without a design."""
         self._start(effects={"new": 20000, "old": -30000, "same": 0}, noise=12000, metrics=METRICS[0])
         ask = ("ab", "--axis", "mode=base,new")
         drawn = ("--seed", "3", "--repeat")
@@ -155,7 +154,7 @@ class Campaign:
             at = re.search(r"^metrics:\n(?:[- ].*\n)*", text, re.MULTILINE)
             assert at is not None
             header.write_text(text[: at.end()] + GUARD + text[at.end() :])
-        for side, more in (("new", ""), ("old", ", verdicts: [better]")):
+        for side, more in (("new", ""), ("old", ", verdicts: [better]"), ("same", "")):
             predicate = f"verdict: {{axis: mode, values: [base, {side}]{more}}}"
             self.say("criteria", "--add", f"Is {side} different?", "--predicate", predicate)
 

@@ -1,4 +1,4 @@
-"""Faults planted in the package, each as somebody could have made it: the readers have to differ from the enumerator."""
+"""Faults planted in the package, each as somebody could have made it, which the oracle has to notice."""
 
 from __future__ import annotations
 
@@ -107,7 +107,13 @@ def _by_median(f: Finding) -> Finding:
 
 def criteria_have_a_rule(patch: Patch) -> None:
     """A criterion goes by the measured change, settled or not."""
-    patch.setattr(over_comparisons, "_outcome", lambda finding, _effect: _by_median(finding).outcome)
+    own = over_comparisons._of_value
+
+    def by_medians(asked: Any, facts: Any, *words: Any) -> Any:
+        answers = [dataclasses.replace(a, findings=tuple(map(_by_median, a.findings))) for a in facts.answers]
+        return own(asked, dataclasses.replace(facts, answers=tuple(answers)), *words)
+
+    patch.setattr(over_comparisons, "_of_value", by_medians)
 
 
 def plots_have_a_rule(patch: Patch) -> None:

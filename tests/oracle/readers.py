@@ -26,23 +26,21 @@ VERDICT = re.compile(r"\d+% ?:|\bp ?[=<] ?[0-9.]|~ ?[-+0-9]|\b(better|worse|no d
 SHOWN = 12
 
 
-def disagreements(cli: Cli, folder: Path) -> list[str]:
+def disagreements(cli: Cli, folder: Path) -> Iterator[str]:
     """What readers say that differs from the enumerator or from each other; each text names the reader."""
     book = folder / "logbooks/moe"
-    asked = comparisons(book)
-    latest = {entry: c for c in asked for entry in c.entries}
-    found: list[str] = []
-    answers: list[Data] = []
-    for c in asked:
-        if latest[c.entry] is c and c.findings:
-            answer = cli("compare", c.entry, "--json").data["answer"]
-            found += [f"compare {c.entry}: {text}" for text in _numbers(c, answer)]
-            answers.append(answer)
-            found += [f"{c.entry}: {text}" for text in _entry(cli, folder, c, answer)]
+    asked = [c for c in comparisons(book) if c.findings]
+    assert len({entry for c in asked for entry in c.entries}) == sum(len(c.entries) for c in asked)
+    answers: list[Data] = [cli("compare", c.entry, "--json").data["answer"] for c in asked]
+    for c, answer in zip(asked, answers, strict=True):
+        yield from (f"compare {c.entry}: {text}" for text in _numbers(c, answer))
+    if None in answers:
+        return
     for reader in (_view, _status, _issue, _report, _tried, _criteria, _listed):
-        found += [f"{reader.__name__[1:]}: {text}" for text in reader(cli, folder, answers)]
-    found += [f"undesigned: {text}" for text in _undesigned(cli, book)]
-    return found
+        yield from (f"{reader.__name__[1:]}: {text}" for text in reader(cli, folder, answers))
+    yield from (f"undesigned: {text}" for text in _undesigned(cli, book))
+    for c, answer in zip(asked, answers, strict=True):
+        yield from (f"{c.entry}: {text}" for text in _entry(cli, folder, c, answer))
 
 
 # -- against the enumerator ----------------------------------------------------------------------------
