@@ -17,7 +17,7 @@ from tests.oracle.readers import disagreements
 
 # Campaigns from FIRST on, of so many moves and at most so many runs.
 COUNT, FIRST = int(os.environ.get("LOGBOOK_ORACLE", "3")), int(os.environ.get("LOGBOOK_ORACLE_FIRST", "0"))
-MOVES, RUNS = (10, 160) if "LOGBOOK_ORACLE" in os.environ else (3, 40)
+MOVES, RUNS = (7, 100) if "LOGBOOK_ORACLE" in os.environ else (3, 40)
 
 pytestmark = pytest.mark.slow
 
