@@ -244,13 +244,14 @@ def _interval(
     lows, highs = ([look.end(side, reach) - side * look.step for reach in reaches] for side in (1, -1))
     if noise.left[1] == noise.left[0] and highs[1] - lows[1] > WIDEST:
         return None, None
-    keeps_zero = not claim.rejects(abs(look.real(0.0)))[1]
+    may_cut, surely_cut = claim.rejects(abs(look.real(0.0)))
     if name == "same":
         lows, highs = [max(x, -bound) for x in lows], [min(x, bound) for x in highs]
     elif name == "more":
         lows = [max(x, 0.0) for x in lows]
     elif name == "less":
         highs = [min(x, 0.0) for x in highs]
-    elif keeps_zero:
-        lows, highs = [min(x, 0.0) for x in lows], [max(x, 0.0) for x in highs]
+    elif not surely_cut:
+        lows = [*(lows if may_cut else ()), *(min(x, 0.0) for x in lows)]
+        highs = [*(highs if may_cut else ()), *(max(x, 0.0) for x in highs)]
     return (min(lows), max(lows)), (min(highs), max(highs))
