@@ -5,7 +5,6 @@ a sentence that is written here a second time."""
 
 from __future__ import annotations
 
-import html
 import itertools
 import json
 import re
@@ -19,6 +18,7 @@ import yaml
 from logbook_agent import Logbook
 from tests.conftest import Cli
 from tests.oracle.enumerator import Comparison, Finding, Said, comparisons, uncompared
+from tests.oracle.sentences import percent, plain, sentence
 
 Data = dict[str, Any]
 # Marks of a verdict that rows without a design must not show: a level, a p-value, a `~`.
@@ -91,44 +91,6 @@ def _is_said(found: Data, said: Said) -> bool:
     )
 
 
-# -- a sentence, written a second time -----------------------------------------------------------------
-
-
-def sentence(answer: Data, f: Data) -> str:
-    """`new has 5.97% more tflops than base (95%: 4.95 to 6.59%; 8 pairs`, up to the number of pairs."""
-    side, base, change = f["side"], answer["base"], f["change"]
-    case = " at " + ", ".join(f"{k}={v}" for k, v in f["case"].items()) if f["case"] else ""
-    if f["outcome"] == "no difference":
-        claim = f"{side} and {base} show no difference in {f['metric']}{case}"
-    elif f["outcome"] == "open":
-        claim = f"{side} against {base}{case} is open in {f['metric']}"
-        claim += f", {_percent(change, '+')}% so far" if change is not None else ""
-    elif f["unit"] == "s":
-        claim = f"{side} takes {_percent(abs(change))}% {'less' if change < 0 else 'more'} time than {base}{case}"
-    else:
-        words = ("less", "more") if "/" in (f["unit"] or "") else ("lower", "higher")
-        claim = f"{side} has {_percent(abs(change))}% {words[change > 0]} {f['metric']} than {base}{case}"
-    ends = f["interval"]
-    basis = ""
-    if ends is not None and f["outcome"] in ("better", "worse") and not ends[0] < 0 < ends[1]:
-        basis = "95%: {} to {}%; ".format(*(_percent(end) for end in sorted(map(abs, ends))))
-    elif ends is not None:
-        basis = f"95%: {_percent(ends[0], '+')} to {_percent(ends[1], '+')}%; "
-    return f"{claim} ({basis}{f['pairs']} pair{'s' * (f['pairs'] != 1)}"
-
-
-def _percent(part: float, sign: str = "") -> str:
-    value = 100 * part
-    if abs(value) < 0.001:
-        return "0"
-    return f"{value:{sign}.3g}" if abs(value) < 999.5 else f"{value:{sign},.0f}"
-
-
-def _plain(text: str) -> str:
-    """Text without the marks of Markdown and HTML."""
-    return html.unescape(re.sub(r"<[^>]*>", "", text)).replace("\\", "").replace("**", "")
-
-
 def _sentences(answers: list[Data], *outcomes: str) -> list[str]:
     """The sentences of the goals with one of these outcomes."""
     return [sentence(a, f) for a in answers for f in a["findings"] if f["outcome"] in outcomes]
@@ -152,7 +114,7 @@ def _entry(cli: Cli, folder: Path, c: Comparison, answer: Data) -> Iterator[str]
         "view": block,
     }
     for reader, text in texts.items():
-        said = _plain(text)
+        said = plain(text)
         for f in answer["findings"][:SHOWN]:
             if reader == "table" and f["guard"]:
                 continue
@@ -160,7 +122,7 @@ def _entry(cli: Cli, folder: Path, c: Comparison, answer: Data) -> Iterator[str]
                 yield f"{reader} lacks {sentence(answer, f)!r}: {said[-900:]}"
     headline = sentence(answer, answer["findings"][0])
     record = Logbook.open(root=folder / "logbooks").record(c.entry)
-    for reader, text in (("Python", repr(record)), ("notebook", _plain(record._repr_html_()))):
+    for reader, text in (("Python", repr(record)), ("notebook", plain(record._repr_html_()))):
         if headline not in text or not (shown["result"] or "").startswith(headline):
             yield f"{reader} and {shown['result']!r} lack {headline!r}: {text[:300]}"
     for earlier, later in itertools.pairwise(c.entries):
@@ -178,12 +140,15 @@ def _comparison_of(block: str) -> str:
 def _plots(cli: Cli, answer: Data) -> Iterator[str]:
     """Plots of pairs say the outcome in their titles, and draw the interval that decided."""
     known = {round(100 * f["change"], 6): f for f in answer["findings"] if f["change"] is not None}
-    for plot in cli("plot", answer["id"], "--json").data:
+    drawn = cli("plot", answer["id"], "--json")
+    if drawn.code and any(f["pairs"] > 1 for f in answer["findings"]):
+        yield f"there is no plot: {drawn.err or drawn.out}"
+    for plot in drawn.data if not drawn.code else ():
         if plot["kind"] not in ("pairs", "ratios"):
             continue
         said = re.search(r": ([-+0-9.,]+)%(?:, (.*))?$", plot["title"])
         metric = [f for f in answer["findings"] if f["metric"] in plot["title"].split()]
-        titles = {(_percent(f["change"], "+"), f["outcome"]) for f in metric if f["change"] is not None}
+        titles = {(percent(f["change"], "+"), f["outcome"]) for f in metric if f["change"] is not None}
         if said is not None and (said[1], said[2] or "open") not in titles:
             yield f"the plot {plot['title']!r} is none of {titles}"
         for series in plot["series"]:
@@ -201,7 +166,7 @@ def _plots(cli: Cli, answer: Data) -> Iterator[str]:
 def _status(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
     """Settled findings, and goals that are open; JSON, text and Python."""
     data = cli("status", "--json").data
-    text = _plain(cli("status").out)
+    text = plain(cli("status").out)
     for key, outcomes in (("settled", ("better", "worse", "no difference")), ("open_questions", ("open",))):
         said = [(one["id"], one["metric"], one["side"], one["outcome"]) for one in data[key]]
         due = [
@@ -236,7 +201,7 @@ def _view(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
 
 def _issue(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
     """The first lines of the issue have every settled goal, and its table has no other outcome."""
-    text = _plain(re.sub(r"<!--.*?-->", "", cli("sync", "--create", "--repo", "a/b", "--dry-run", "--full").out))
+    text = plain(re.sub(r"<!--.*?-->", "", cli("sync", "--create", "--repo", "a/b", "--dry-run", "--full").out))
     first = text.partition("## Status")[0]
     goals = [
         sentence(a, f)
@@ -250,7 +215,7 @@ def _issue(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
     told = re.findall(r"^ *\+?- (\S+ (?:has|takes|and|against) .*)$", first, re.MULTILINE)
     every = _sentences(answers, "better", "worse", "no difference", "open")
     yield from (f"{one!r} is said of no comparison" for one in told if not any(one.startswith(s) for s in every))
-    changes = {(_percent(f["change"], "+"), f["outcome"]) for a in answers for f in a["findings"] if f["change"]}
+    changes = {(percent(f["change"], "+"), f["outcome"]) for a in answers for f in a["findings"] if f["change"]}
     for change, outcome in re.findall(r"\(([-+0-9.,]+)%, (better|worse|no difference|open)\)", text):
         if (change, outcome) not in changes:
             yield f"the table has {change}% {outcome}, of no comparison"
@@ -258,7 +223,7 @@ def _issue(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
 
 def _report(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
     [page] = cli("report", "--no-logs", "--json").data["pages"]
-    text = re.sub(r"\s+", " ", _plain(Path(page).read_text()))
+    text = re.sub(r"\s+", " ", plain(Path(page).read_text()))
     for a in answers:
         for f in a["findings"][:SHOWN]:
             if sentence(a, f) not in text:

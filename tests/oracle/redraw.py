@@ -242,7 +242,7 @@ def _interval(
         return None, None
     reaches = [min(reach, most * (1 - 1e-12)) for reach in noise.left]
     lows, highs = ([look.end(side, reach) - side * look.step for reach in reaches] for side in (1, -1))
-    if noise.left[1] == noise.left[0] and highs[1] - lows[1] > WIDEST:
+    if highs[0] - lows[0] > WIDEST:
         return None, None
     may_cut, surely_cut = claim.rejects(abs(look.real(0.0)))
     if name == "same":
