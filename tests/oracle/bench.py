@@ -21,9 +21,9 @@ RECIPE = """\
 name: modes
 question: Which mode is the best?
 command: [sh, bench.sh, --mode, "{{mode}}", --size, "{{size}}"]
-fixed: {{size: 3}}
 axes:
   mode: [base, new, old]
+  size: [3]
 compare: {{axis: mode, base: base}}
 metrics: [{metric}]
 """
