@@ -25,7 +25,7 @@ from machines import MODELS
 from simulation import BOUND as LOG_BOUND
 from simulation import Tally
 
-from logbook_agent.findings.comparison.answer import Judged, Series
+from logbook_agent.findings.comparison.answer import Judged, PairSeries
 from logbook_agent.findings.comparison.power import is_hopeless
 from logbook_agent.findings.comparison.rule import LOOKS, judge
 from logbook_agent.model.comparison import BUDGET_PAIRS
@@ -71,7 +71,7 @@ def expected(logs: list[float], effect: float, seed: int) -> tuple[Judged, str]:
         y.append(later - first)
         signs.append(1 if order == [0, 1] else -1)
     for n in range(1, BUDGET_PAIRS + 1):
-        series = Series(y=tuple(y[:n]), signs=tuple(signs[:n]), entries=(0,) * n)
+        series = PairSeries(y=tuple(y[:n]), signs=tuple(signs[:n]), entries=(0,) * n)
         [judged] = judge([series], bound=LOG_BOUND, seed=seed)
         if judged.outcome != "open":
             return judged, "settled"

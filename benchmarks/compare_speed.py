@@ -29,8 +29,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from logbook_agent.model.comparison import Contrast
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.entry import Contrast, Entry
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Code, Device, Env, Exit, Host, Measurement, Row, Run
 from logbook_agent.store.book import Book

@@ -15,7 +15,7 @@ from clocks import CLOCKS
 from machines import MODELS, Logs, Sides
 from numpy.random import Generator
 
-from logbook_agent.findings.comparison.answer import Judged, Series
+from logbook_agent.findings.comparison.answer import Judged, PairSeries
 from logbook_agent.findings.comparison.answers import answers
 from logbook_agent.findings.comparison.power import is_hopeless
 from logbook_agent.findings.comparison.rule import judge, looks
@@ -83,7 +83,7 @@ class Measured:
     """A family of series, with the seed by which it is judged and the true effect, a logarithm. With a clock the values
     of base and side of each pair come along."""
 
-    family: tuple[Series, ...]
+    family: tuple[PairSeries, ...]
     seed: int
     effect: float
     values: tuple[tuple[float, float], ...] = ()
@@ -145,7 +145,7 @@ def _counted(found: Sequence[Judged], effect: float, budget: int) -> dict[str, i
     return {f"{name} {budget}": int(count) for name, count in counted.items()}
 
 
-def _given_up(series: Series, full: Judged) -> dict[str, int]:
+def _given_up(series: PairSeries, full: Judged) -> dict[str, int]:
     """As `logbook ab` does after each look that leaves the question open: `lost` would have been settled later."""
     last = full.pairs if full.outcome != "open" else BUDGET_PAIRS
     for n in looks(last - 1):
@@ -204,7 +204,7 @@ def measure(rng: Generator, e: Experiment, model: str, key: str, effect: float) 
             reported += np.exp(by_side).tolist() if e.clock else []
     number = tuple(entry for entry in range(e.entries) for _ in range(pairs))
     family = [
-        Series(
+        PairSeries(
             y=tuple(np.concatenate([one[:, place] for one in y[metric :: e.metrics]]).tolist()),
             signs=tuple(np.concatenate([one[:, place] for one in signs]).tolist()),
             entries=number,
@@ -228,7 +228,7 @@ def _metrics(rng: Generator, e: Experiment, model: str, sides: Sides) -> list[Lo
     return [shared * common + own * noise(rng, sides) for _ in range(e.metrics)]
 
 
-def _cut(series: Series, pairs: int) -> Series:
+def _cut(series: PairSeries, pairs: int) -> PairSeries:
     return replace(series, y=series.y[:pairs], signs=series.signs[:pairs], entries=series.entries[:pairs])
 
 

@@ -62,7 +62,7 @@ SUBCOMMANDS = (
     Subcommand("plot", "plot", "Draw measured results as SVG: sweeps, pairs, controls, best so far."),
     Subcommand("noise", "noise", "Measure how much runs of a command vary, and how many pairs an A/B needs."),
     Subcommand("ab", "ab", "Run two values of an axis in pairs until the verdict is settled."),
-    Subcommand("sweep", "sweep", "Run a recipe: cases, controls, confirmation; without one, list the recipes."),
+    Subcommand("sweep", "sweep", "Run a recipe: cases, controls, then compare the best; without one, list the recipes."),
     Subcommand("ci", "ci", "Measure base and head of a pull request in pairs, and comment on it."),
     Subcommand("predict", "predict", "Predict a step time on a TPU that you do not have; nothing is measured."),
     Subcommand("predictions", "predict", "Show how accurate predictions were, for cases measured later."),

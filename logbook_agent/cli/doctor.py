@@ -9,7 +9,7 @@ from typer import Option
 
 from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import emit
-from logbook_agent.doctor.finding import Finding
+from logbook_agent.doctor.finding import Trouble
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace
 
@@ -83,7 +83,7 @@ def _stop(space: Workspace, entry_id: str, *, as_json: bool) -> int:
     return 0
 
 
-def _text(space: Workspace, data: dict[str, Any], found: list[Finding]) -> str:
+def _text(space: Workspace, data: dict[str, Any], found: list[Trouble]) -> str:
     lines = []
     for finding in found:
         place = _place(space, finding)
@@ -94,7 +94,7 @@ def _text(space: Workspace, data: dict[str, Any], found: list[Finding]) -> str:
     return "\n".join([*lines, _last_line(data)])
 
 
-def _place(space: Workspace, finding: Finding) -> str:
+def _place(space: Workspace, finding: Trouble) -> str:
     """`FILE:LINE: ` as editors understand it, unless the message starts with the file itself."""
     path = finding.path
     if path is None:

@@ -54,7 +54,7 @@ def sweep_command(
     calibration: CalibrationOption = None,
     common: Common,
 ) -> int:
-    """Run a recipe: every case of its axes, its controls, and a fresh run of the best.
+    """Run a recipe: every case of its axes, its controls, then fresh pairs of the best case and its base.
 
     The same command resumes a sweep that was stopped. A recipe of stages runs several recipes in order.
     Exit code: 1 when a case failed, or the rows do not match the plan.

@@ -13,17 +13,16 @@ from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.comparison import answered, keep
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.contrasts import words as contrasts
 from logbook_agent.findings.contrasts.baseline import against_baseline
-from logbook_agent.findings.contrasts.contrast import checked, contrast
+from logbook_agent.findings.contrasts.contrast import MOST_ROWS, checked, contrast, notes
+from logbook_agent.findings.contrasts.contrast import data as contrast_data
 from logbook_agent.findings.contrasts.designed import designed
 from logbook_agent.findings.read import read
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.tabling import parse_axes, parse_metrics, table
-from logbook_agent.model.comparison import Contrast
-from logbook_agent.model.entry import entry_of
+from logbook_agent.model.entry import Contrast, entry_of
 from logbook_agent.model.values import canonical, parse_pair, parse_value
 from logbook_agent.pages.blocks import blocks_of
 
@@ -163,8 +162,11 @@ def compare_command(
     standing = {entry: findings.standing(findings.entry(entry)).why for entry in one.asked.entries}
     space.warnings += [f"{entry} does not count: it is {why}" for entry, why in standing.items() if why]
     kept = keep(space, book, save, one) if save is not None else None
-    data = {"answer": None, "numbers": contrasts.data(one), "saved": kept}
-    text = "" if common.as_json else contrasts.text(one)
+    data = {"answer": None, "numbers": contrast_data(one), "saved": kept}
+    more = len(one.table.rows) - MOST_ROWS
+    said = [*notes(one), *([f"and {more} more rows: --json shows all"] if more > 0 else [])]
+    shown = dataclasses.replace(one.table, rows=one.table.rows[:MOST_ROWS], notes=tuple(said))
+    text = "" if common.as_json else blocks_of(space, book).table(shown)
     emit("compare", data, text, as_json=common.as_json, warnings=space.warnings)
     if kept is not None and not common.as_json:
         say(f"saved in {kept}, which now shows these numbers")

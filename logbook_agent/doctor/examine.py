@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from logbook_agent.doctor.finding import Check, Examination, Finding
+from logbook_agent.doctor.finding import Check, Examination, Trouble
 from logbook_agent.doctor.ids import check_aliases, check_names, check_voids
 from logbook_agent.doctor.leases import check_leases
 from logbook_agent.doctor.leftovers import check_index, check_lock, check_logs, check_temporary_files
@@ -39,7 +39,7 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Finding]:
+def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Trouble]:
     """What is wrong, in the order of the checks; with `fix`, mended where that is safe."""
     stamp = workspace.moment()
     examination = Examination(workspace=workspace, book=book, stamp=stamp)
@@ -49,24 +49,24 @@ def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Finding]:
     return _once([*found, *(f for check in CHECKS for f in _run(examination, check, fix=fix))])
 
 
-def _run(examination: Examination, check: Check, *, fix: bool) -> list[Finding]:
+def _run(examination: Examination, check: Check, *, fix: bool) -> list[Trouble]:
     # All is found before anything is mended: a mend must not change what the check looks at.
     try:
         found = list(check(examination))
     except StoreError as error:
         # The folder or file that all of a check rests on. The other checks go on.
         where = examination.book.folder
-        return [Finding("error", "unreadable", where, error.message, error.hint or error.cause)]
+        return [Trouble("error", "unreadable", where, error.message, error.hint or error.cause)]
     return [_mended(f) for f in found] if fix else found
 
 
-def _once(found: list[Finding]) -> list[Finding]:
+def _once(found: list[Trouble]) -> list[Trouble]:
     """Without what several checks have met alike."""
     told = {f.message: f for f in reversed(found) if f.check == "unreadable"}
     return [f for f in found if f.check != "unreadable" or told[f.message] is f]
 
 
-def _mended(finding: Finding) -> Finding:
+def _mended(finding: Trouble) -> Trouble:
     if finding.fix is None:
         return finding
     try:
@@ -75,7 +75,7 @@ def _mended(finding: Finding) -> Finding:
         return dataclasses.replace(finding, mend=f"not fixed: {error.message}; {error.hint or error.cause}")
 
 
-def summary(book: Book, found: list[Finding]) -> dict[str, Any]:
+def summary(book: Book, found: list[Trouble]) -> dict[str, Any]:
     """For machines: every finding, and how many of which kind are left."""
     left = [f for f in found if f.mended is None]
     return {

@@ -21,7 +21,7 @@ DOCTOR_FIX = "logbook doctor --fix"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Trouble:
     """How bad, found by which check, where, what is wrong, how it is mended (`mend` says what to type, or what `--fix`
     does), and what mends it.
 
@@ -89,4 +89,4 @@ class Examination:
         return f"git add -- {shlex.join(places)}"
 
 
-Check = Callable[[Examination], Iterator[Finding]]
+Check = Callable[[Examination], Iterator[Trouble]]

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Fix, Trouble
 from logbook_agent.doctor.renumber import move_runs, readable, renumbered
 from logbook_agent.model.entry import Entry, format_id, id_number
 from logbook_agent.text.words import listed
@@ -16,7 +16,7 @@ from logbook_agent.text.words import listed
 _NUMBERED = re.compile(r"(?P<head>[A-Za-z][A-Za-z0-9-]*)-(?P<digits>[0-9]{1,9})")
 
 
-def check_names(examination: Examination) -> Iterator[Finding]:
+def check_names(examination: Examination) -> Iterator[Trouble]:
     """Files in entries/ whose name is not an ID of this logbook, or not the one inside."""
     book = examination.book
     if not book.entries_folder.is_dir():
@@ -39,11 +39,11 @@ def check_names(examination: Examination) -> Iterator[Finding]:
         yield _misnamed(examination, path, entry) if named else _stray(examination, path, entry)
 
 
-def _foreign(path: Path, why: str) -> Finding:
-    return Finding("warning", "entry-name", path, why, "move it out of entries/")
+def _foreign(path: Path, why: str) -> Trouble:
+    return Trouble("warning", "entry-name", path, why, "move it out of entries/")
 
 
-def _misnamed(examination: Examination, path: Path, entry: Entry) -> Finding:
+def _misnamed(examination: Examination, path: Path, entry: Entry) -> Trouble:
     """The name is an ID, and another one stands inside."""
     book = examination.book
     taken = book.has_entry(entry.id) or (book.runs_folder / path.stem).is_dir()
@@ -70,7 +70,7 @@ def _moving(examination: Examination, path: Path, entry: Entry) -> tuple[str, Fi
     return f"{DOCTOR_FIX} renames it to {entry.id}.yaml", move
 
 
-def _stray(examination: Examination, path: Path, entry: Entry) -> Finding:
+def _stray(examination: Examination, path: Path, entry: Entry) -> Trouble:
     """The name is not an ID of this logbook."""
     book = examination.book
     own = id_number(entry.id, book.header.prefix) is not None
@@ -98,13 +98,13 @@ def _stray(examination: Examination, path: Path, entry: Entry) -> Finding:
     )
 
 
-def _malformed(examination: Examination, path: Path, entry: Entry) -> Finding:
+def _malformed(examination: Examination, path: Path, entry: Entry) -> Trouble:
     """The ID inside is not one of this logbook either: written otherwise, or another logbook's."""
     book = examination.book
     match = _NUMBERED.fullmatch(path.stem)
     if match is None or match["head"].upper() != book.header.prefix:
         message = f"{entry.id} is not an ID of this logbook ({book.header.prefix})"
-        return Finding("error", "entry-name", path, message, "move it, with its runs, to the logbook it belongs to")
+        return Trouble("error", "entry-name", path, message, "move it, with its runs, to the logbook it belongs to")
     right = format_id(book.header.prefix, int(match["digits"]))
 
     def fix() -> str:
@@ -132,11 +132,11 @@ def rename_entry(examination: Examination, path: Path, entry: Entry) -> None:
         examination.remove(path)
 
 
-def _wrong_name(path: Path, message: str, mend: str, fix: Fix) -> Finding:
-    return Finding("error", "entry-name", path, message, mend, fix)
+def _wrong_name(path: Path, message: str, mend: str, fix: Fix) -> Trouble:
+    return Trouble("error", "entry-name", path, message, mend, fix)
 
 
-def check_aliases(examination: Examination) -> Iterator[Finding]:
+def check_aliases(examination: Examination) -> Iterator[Trouble]:
     """An old ID must lead to one entry. That it lives again in another entry is what renumbering leaves."""
     book = examination.book
     claims: dict[str, list[str]] = defaultdict(list)
@@ -148,17 +148,17 @@ def check_aliases(examination: Examination) -> Iterator[Finding]:
     for alias, claimants in claims.items():
         if alias in ids:
             message = f"{alias} is an entry and the former ID of {', '.join(claimants)}; commands take the entry"
-            yield Finding("note", "alias", None, message, items=(alias, *claimants))
+            yield Trouble("note", "alias", None, message, items=(alias, *claimants))
         elif len(claimants) > 1:
             message = f"{alias} is the former ID of {' and '.join(claimants)}; commands take {claimants[0]}"
             mend = f"remove it from `aliases` in all but one of them: entries/{claimants[-1]}.yaml"
             path = book.entry_path(claimants[-1])
-            yield Finding("warning", "alias", path, message, mend, items=(alias, *claimants))
+            yield Trouble("warning", "alias", path, message, mend, items=(alias, *claimants))
 
 
-def check_voids(examination: Examination) -> Iterator[Finding]:
+def check_voids(examination: Examination) -> Iterator[Trouble]:
     """IDs whose command died before it wrote an entry: a gap, and nothing to mend."""
     found = [void.id for void in examination.book.voids()]
     if found:
         said = f"{listed(found, 6)}: reserved by a command that died; not used again"
-        yield Finding("note", "void", None, said, items=tuple(found))
+        yield Trouble("note", "void", None, said, items=tuple(found))

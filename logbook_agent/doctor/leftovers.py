@@ -14,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import index_file, records
@@ -28,14 +28,14 @@ OLD_S = 60.0
 _LOCK_S = 2.0
 
 
-def check_temporary_files(examination: Examination) -> Iterator[Finding]:
+def check_temporary_files(examination: Examination) -> Iterator[Trouble]:
     book = examination.book
     found = [*book.root.glob(f".{book.view_path.name}.*.tmp"), *map(Path, _temporary_files(str(book.folder)))]
     for path in sorted(found):
         if age_s(path) >= OLD_S:
             message = "left by an interrupted write; the file it was meant for is intact"
             fix = functools.partial(examination.remove, path)
-            yield Finding("warning", "temporary-file", path, message, f"{DOCTOR_FIX} removes it", fix)
+            yield Trouble("warning", "temporary-file", path, message, f"{DOCTOR_FIX} removes it", fix)
 
 
 def _temporary_files(folder: str) -> Iterator[str]:
@@ -48,7 +48,7 @@ def _temporary_files(folder: str) -> Iterator[str]:
                 yield item.path
 
 
-def check_lock(examination: Examination) -> Iterator[Finding]:
+def check_lock(examination: Examination) -> Iterator[Trouble]:
     """A lock ends with its holder, so the lock file of a dead process is none; one that is held long is told."""
     path = examination.book.folder / ".lock"
     if not os.path.lexists(path):
@@ -57,10 +57,10 @@ def check_lock(examination: Examination) -> Iterator[Finding]:
         with locked(path, within=examination.book.root, timeout_s=_LOCK_S):
             pass
     except StoreError as error:
-        yield Finding("warning", "lock", path, error.message, error.hint)
+        yield Trouble("warning", "lock", path, error.message, error.hint)
 
 
-def check_index(examination: Examination) -> Iterator[Finding]:
+def check_index(examination: Examination) -> Iterator[Trouble]:
     path, root = examination.book.index_path, examination.book.root
     problem = index_file.problem_of(path, root)
     if problem is None:
@@ -71,7 +71,7 @@ def check_index(examination: Examination) -> Iterator[Finding]:
         return "deleted; the next `logbook list` makes a new one"
 
     mend = f"{DOCTOR_FIX} deletes it; it is only a cache"
-    yield Finding("warning", "index", path, f"the index is damaged: {problem}", mend, fix)
+    yield Trouble("warning", "index", path, f"the index is damaged: {problem}", mend, fix)
 
 
 def age_s(path: Path) -> float:
@@ -85,7 +85,7 @@ def age_s(path: Path) -> float:
 # -- logs ------------------------------------------------------------------------------------------
 
 
-def check_logs(examination: Examination) -> Iterator[Finding]:
+def check_logs(examination: Examination) -> Iterator[Trouble]:
     """A missing log is nothing wrong: they stay on the machine that ran the experiment, and `prune` deletes
     them. One of another size than the record says was changed."""
     book = examination.book
@@ -106,10 +106,10 @@ def check_logs(examination: Examination) -> Iterator[Finding]:
             if size != run.output.log_bytes:
                 message = f"the log has {size} bytes; {run.output.log_bytes} were written"
                 mend = "it was changed after the run; the excerpt and the rows in run.json are what was seen"
-                yield Finding("warning", "log", book.log_path(entry_id, run.run), message, mend)
+                yield Trouble("warning", "log", book.log_path(entry_id, run.run), message, mend)
     if missing:
         said = f"{missing} {'logs are' if missing > 1 else 'log is'} not here: on another machine, or pruned"
-        yield Finding("note", "missing-logs", None, said)
+        yield Trouble("note", "missing-logs", None, said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
 from logbook_agent.doctor.merged_header import doubtful, rename_theirs, words_of
 from logbook_agent.doctor.renumber import (
     entry_in,
@@ -40,7 +40,7 @@ from logbook_agent.store.files import (
 from logbook_agent.store.reading import LOG
 
 
-def check_merges(examination: Examination) -> Iterator[Finding]:
+def check_merges(examination: Examination) -> Iterator[Trouble]:
     conflicts = conflicts_in(examination.book)
     if not conflicts.files:
         return
@@ -53,7 +53,7 @@ def check_merges(examination: Examination) -> Iterator[Finding]:
         yield from _finding(mend, path, told)
 
 
-def _finding(mend: _Mend, path: str, told: set[str]) -> Iterator[Finding]:
+def _finding(mend: _Mend, path: str, told: set[str]) -> Iterator[Trouble]:
     folder, _, rest = path.partition("/")
     sides = mend.conflicts.files[path]
     if folder == "entries" and id_number(Path(rest).stem, mend.examination.book.header.prefix) is not None:
@@ -94,7 +94,7 @@ def _is_ours(there: Entry | None, ours: Entry, theirs: Entry) -> bool:
     return there is not None and there.opened == ours.opened and there != theirs
 
 
-def _two_entries(mend: _Mend, entry_id: str, ours: Entry, theirs: Entry) -> Finding:
+def _two_entries(mend: _Mend, entry_id: str, ours: Entry, theirs: Entry) -> Trouble:
     examination = mend.examination
     path = examination.book.entry_path(entry_id)
     there = readable(path)
@@ -102,38 +102,38 @@ def _two_entries(mend: _Mend, entry_id: str, ours: Entry, theirs: Entry) -> Find
     if twin is not None and _is_ours(there, ours, theirs) and not mend.runs_left(entry_id):
         mend.relations[entry_id] = twin
         message = f"{entry_id} named two entries; theirs is now {twin}, and git does not know yet"
-        return Finding("note", "merge", path, message, examination.git_add())
+        return Trouble("note", "merge", path, message, examination.git_add())
     message = f"{entry_id} names two entries since a merge: ours {ours.title!r}, theirs {theirs.title!r}"
     if examination.book.series(entry_id).is_held():
         # It writes each of its runs under the ID that it began with.
         mended = f"wait until its detached series of runs has ended (logbook wait {entry_id}), then: {DOCTOR_FIX}"
-        return Finding("error", "merge", path, message, mended)
+        return Trouble("error", "merge", path, message, mended)
     mended = f"{DOCTOR_FIX} keeps ours and gives theirs the next free ID"
-    return Finding("error", "merge", path, message, mended, functools.partial(mend.renumber, entry_id, ours, theirs))
+    return Trouble("error", "merge", path, message, mended, functools.partial(mend.renumber, entry_id, ours, theirs))
 
 
-def _unclear(examination: Examination, entry_id: str, sides: Sides) -> Iterator[Finding]:
+def _unclear(examination: Examination, entry_id: str, sides: Sides) -> Iterator[Trouble]:
     """Where the header names an ID of two entries, and not from one side alone."""
     for place in doubtful(examination, entry_id, sides):
         message = f"{words_of(place)} names {entry_id}, which was two entries, and git does not tell which is meant"
         mend = "ours keeps the ID; where theirs is meant, write its new ID into logbook.yaml"
-        yield Finding("warning", "merge", examination.book.header_path, message, mend)
+        yield Trouble("warning", "merge", examination.book.header_path, message, mend)
 
 
-def _two_runs(mend: _Mend, entry_id: str, number: int) -> Finding:
+def _two_runs(mend: _Mend, entry_id: str, number: int) -> Trouble:
     examination = mend.examination
     path = examination.book.run_folder(entry_id, number) / "run.json"
     done = mend.moved_run(entry_id, number)
     if done is not None and not mend.marked(entry_id, number):
         where = f"run {done.run} of {done.entry}"
         message = f"run {number} of {entry_id} was two runs; theirs is now {where}, and git does not know yet"
-        return Finding("note", "merge", path, message, examination.git_add())
+        return Trouble("note", "merge", path, message, examination.git_add())
     mended = f"{DOCTOR_FIX} keeps ours and gives theirs the next number"
     fix = functools.partial(mend.renumber_run, entry_id, number)
-    return Finding("error", "merge", path, f"run {number} of {entry_id} is two runs since a merge", mended, fix)
+    return Trouble("error", "merge", path, f"run {number} of {entry_id} is two runs since a merge", mended, fix)
 
 
-def _by_hand(examination: Examination, path: str, sides: Sides) -> Finding:
+def _by_hand(examination: Examination, path: str, sides: Sides) -> Trouble:
     file = examination.book.folder / path
     line = None
     if file.is_file():
@@ -142,7 +142,7 @@ def _by_hand(examination: Examination, path: str, sides: Sides) -> Finding:
     what = "both sides changed it" if sides.ours is not None and sides.theirs is not None else "one side removed it"
     typed = f"git add -- {examination.workspace.shown(file)}"
     mend = f"resolve it in the file, then type: {typed}" if line or not file.exists() else typed
-    return Finding("error", "merge", file, f"in conflict: {what}", mend, line=line)
+    return Trouble("error", "merge", file, f"in conflict: {what}", mend, line=line)
 
 
 @dataclass(slots=True, kw_only=True)

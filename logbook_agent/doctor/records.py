@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.doctor.finding import Examination, Finding
+from logbook_agent.doctor.finding import Examination, Trouble
 from logbook_agent.model.entry import RELATIONS, Entry, id_number, run_number
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Run
@@ -69,7 +69,7 @@ def names(book: Book, folder: Path) -> list[str]:
         return []
 
 
-def check_header(examination: Examination) -> Iterator[Finding]:
+def check_header(examination: Examination) -> Iterator[Trouble]:
     path = examination.book.header_path
     try:
         records.read_header(path)
@@ -77,7 +77,7 @@ def check_header(examination: Examination) -> Iterator[Finding]:
         yield unreadable(path, error, check="header")
 
 
-def check_records(examination: Examination) -> Iterator[Finding]:
+def check_records(examination: Examination) -> Iterator[Trouble]:
     """Entries and runs; what an earlier check has spoken of is left out."""
     book = examination.book
     for entry_id in book.entry_ids():
@@ -96,7 +96,7 @@ def check_records(examination: Examination) -> Iterator[Finding]:
             yield unreadable(found.path, found.run, check="run")
 
 
-def _backwards(examination: Examination, entry: Entry, name: str) -> Iterator[Finding]:
+def _backwards(examination: Examination, entry: Entry, name: str) -> Iterator[Trouble]:
     """A relation to a later entry, which commands refuse: no reader looks for it among the earlier ones."""
     book, target = examination.book, getattr(entry, name)
     own, other = (id_number(i or "", book.header.prefix) for i in (entry.id, target))
@@ -109,13 +109,13 @@ def _backwards(examination: Examination, entry: Entry, name: str) -> Iterator[Fi
         return
     message = f"{entry.id} {name} {target}, which is no earlier entry"
     mend = f"logbook edit {entry.id} --{name} '' takes it back"
-    yield Finding("warning", "relation", book.entry_path(entry.id), message, mend)
+    yield Trouble("warning", "relation", book.entry_path(entry.id), message, mend)
 
 
-def unreadable(path: Path, error: StoreError, *, check: str) -> Finding:
+def unreadable(path: Path, error: StoreError, *, check: str) -> Trouble:
     """The finding of a record that cannot be read; one of another format has a check of its own."""
     if error.hint == "logbook migrate":
         check = "older-format"
     elif error.hint.startswith("upgrade"):
         check = "newer-format"
-    return Finding("error", check, path, error.message, error.hint or error.cause, line=getattr(error, "line", None))
+    return Trouble("error", check, path, error.message, error.hint or error.cause, line=getattr(error, "line", None))

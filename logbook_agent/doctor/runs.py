@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding, Fix
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Fix, Trouble
 from logbook_agent.doctor.leftovers import OLD_S, age_s
 from logbook_agent.doctor.records import names, runs_in
 from logbook_agent.doctor.renumber import move_runs, readable, readdress, run_at
@@ -18,7 +18,7 @@ from logbook_agent.store.files import remove_folder
 from logbook_agent.text.commands.title import title_of
 
 
-def check_runs(examination: Examination) -> Iterator[Finding]:
+def check_runs(examination: Examination) -> Iterator[Trouble]:
     book = examination.book
     if not book.runs_folder.is_dir():
         return
@@ -44,14 +44,14 @@ def check_runs(examination: Examination) -> Iterator[Finding]:
                 yield from _check_run(examination, entry_id, folder / name)
 
 
-def _lost(folder: Path, message: str, mend: str, fix: Fix | None = None) -> Finding:
-    return Finding("error", "orphaned-runs", folder, message, mend, fix)
+def _lost(folder: Path, message: str, mend: str, fix: Fix | None = None) -> Trouble:
+    return Trouble("error", "orphaned-runs", folder, message, mend, fix)
 
 
 # -- runs of no entry --------------------------------------------------------------------------------
 
 
-def _of_no_entry(examination: Examination, folder: Path) -> Finding | None:
+def _of_no_entry(examination: Examination, folder: Path) -> Trouble | None:
     book = examination.book
     entry_id = folder.name
     message = f"runs of {entry_id}, but there is no such entry"
@@ -79,13 +79,13 @@ def _new_entry(examination: Examination, entry_id: str, first: Run) -> str:
 # -- single runs -------------------------------------------------------------------------------------
 
 
-def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterator[Finding]:
+def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterator[Trouble]:
     number = run_number(folder.name)
     if number is None or folder.is_symlink() or not folder.is_dir():
         book = examination.book
         if not folder.name.startswith(".") and folder not in (book.sweep_csv(entry_id), book.sweep_log(entry_id)):
             message = f"{folder.name} is not a run: runs are folders 01, 02 ..."
-            yield Finding("warning", "run-name", folder, message, "move it out of runs/")
+            yield Trouble("warning", "run-name", folder, message, "move it out of runs/")
         return
     path = folder / "run.json"
     if path in examination.reported:
@@ -99,14 +99,14 @@ def _check_run(examination: Examination, entry_id: str, folder: Path) -> Iterato
         yield _misplaced(examination, folder, run)
 
 
-def _without_record(examination: Examination, folder: Path) -> Iterator[Finding]:
+def _without_record(examination: Examination, folder: Path) -> Iterator[Trouble]:
     inside = [p for p in folder.iterdir() if not p.name.startswith(".")]
     if inside and in_head(folder / "run.json"):
         typed = f"git restore -- {examination.workspace.shown(folder / 'run.json')}"
-        yield Finding("error", "run-record", folder, "its run.json is gone", typed)
+        yield Trouble("error", "run-record", folder, "its run.json is gone", typed)
     elif (folder / "output.log").exists():
         mend = "restore run.json from where it was lost, or delete the folder"
-        yield Finding("error", "run-record", folder, "an output without a run.json", mend)
+        yield Trouble("error", "run-record", folder, "an output without a run.json", mend)
     elif age_s(folder) >= OLD_S:
         # `run` makes the folder, looks at the code, and then writes the record.
         def fix() -> str:
@@ -121,10 +121,10 @@ def _without_record(examination: Examination, folder: Path) -> Iterator[Finding]
             return "removed"
 
         message = "a run that was cut off before anything started"
-        yield Finding("warning", "run-record", folder, message, f"{DOCTOR_FIX} removes the folder", fix)
+        yield Trouble("warning", "run-record", folder, message, f"{DOCTOR_FIX} removes the folder", fix)
 
 
-def _misplaced(examination: Examination, folder: Path, run: Run) -> Finding:
+def _misplaced(examination: Examination, folder: Path, run: Run) -> Trouble:
     """A run.json that says another entry or run than its place."""
     book = examination.book
     entry_id, number = folder.parent.name, int(folder.name)
@@ -151,5 +151,5 @@ def _misplaced(examination: Examination, folder: Path, run: Run) -> Finding:
     return _place(path, f"{said}, which also exists", "a copy: delete this folder, or the other one", None)
 
 
-def _place(path: Path, message: str, mend: str, fix: Fix | None) -> Finding:
-    return Finding("error", "run-place", path, message, mend, fix)
+def _place(path: Path, message: str, mend: str, fix: Fix | None) -> Trouble:
+    return Trouble("error", "run-place", path, message, mend, fix)

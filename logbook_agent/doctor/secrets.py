@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from logbook_agent.doctor.finding import Finding
+from logbook_agent.doctor.finding import Trouble
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.running.provenance.git_calls import GitError, GitProcesses, read_git
 from logbook_agent.store.book import Book
@@ -87,17 +87,17 @@ _WITH_COMMIT = 100
 _REVOKE = "revoke the secret where it was issued"
 
 
-def find_secrets(workspace: Workspace, book: Book) -> list[Finding]:
+def find_secrets(workspace: Workspace, book: Book) -> list[Trouble]:
     """A finding for each file that holds a secret, and for each version of one in git's history."""
     return [*_in_files(book, workspace.redactor), *_in_history(workspace, book)]
 
 
-def _in_files(book: Book, redactor: Redactor) -> Iterator[Finding]:
+def _in_files(book: Book, redactor: Redactor) -> Iterator[Trouble]:
     for path in _files(book):
         try:
             places = _places(path, book.root, redactor)
         except StoreError as error:
-            yield Finding("warning", "secrets", path, f"not checked: {error.message}", error.hint)
+            yield Trouble("warning", "secrets", path, f"not checked: {error.message}", error.hint)
             continue
         if places:
             mend = f"{_REVOKE}, then remove it from the file; what git tracks stays in its history"
@@ -152,7 +152,7 @@ def _parsed(name: str, data: bytes) -> Any:
     return parse_json(text, name) if name.endswith(".json") else parse_yaml(text, name)
 
 
-def _in_history(workspace: Workspace, book: Book) -> Iterator[Finding]:
+def _in_history(workspace: Workspace, book: Book) -> Iterator[Trouble]:
     place = repository_of(book.root)
     if place is None:
         return
@@ -204,7 +204,7 @@ def _first_commit(place: Repository, sha: str, environ: Mapping[str, str]) -> st
     return f" (commit {answer.lines()[-1]})" if answer.code == 0 and answer.lines() else ""
 
 
-def _finding(holds: str, places: list[Place], mend: str, path: Path | None = None) -> Finding:
+def _finding(holds: str, places: list[Place], mend: str, path: Path | None = None) -> Trouble:
     said = [f"{p.kind} ({f'line {p.line}' if p.line is not None else p.key or 'in a name'})" for p in places]
     kinds = tuple(dict.fromkeys(p.kind for p in places))
-    return Finding("error", "secrets", path, f"{holds} {listed(said, _SHOWN)}", mend, items=kinds)
+    return Trouble("error", "secrets", path, f"{holds} {listed(said, _SHOWN)}", mend, items=kinds)

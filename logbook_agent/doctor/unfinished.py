@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
 from logbook_agent.doctor.records import every_run
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
@@ -28,7 +28,7 @@ from logbook_agent.store.workspace import Workspace
 GONE = "tool and command were gone"
 
 
-def check_unfinished(examination: Examination) -> Iterator[Finding]:
+def check_unfinished(examination: Examination) -> Iterator[Trouble]:
     book = examination.book
     elsewhere = 0
     for found in every_run(book):
@@ -42,10 +42,10 @@ def check_unfinished(examination: Examination) -> Iterator[Finding]:
             yield _orphaned(run, found.path) if state == "child" else _interrupted(examination, run, found.path)
     if elsewhere:
         said = f"{elsewhere} unfinished {'runs' if elsewhere > 1 else 'run'} on another host"
-        yield Finding("note", "unfinished", None, said, "logbook doctor, on that host")
+        yield Trouble("note", "unfinished", None, said, "logbook doctor, on that host")
 
 
-def _interrupted(examination: Examination, run: Run, path: Path) -> Finding:
+def _interrupted(examination: Examination, run: Run, path: Path) -> Trouble:
     def fix() -> str:
         done = finish(examination.workspace, examination.book, examination.stamp, run.entry, run.run, GONE)
         if done is None:
@@ -53,17 +53,17 @@ def _interrupted(examination: Examination, run: Run, path: Path) -> Finding:
         return f"finished as interrupted, with {len(done.rows)} row{'' if len(done.rows) == 1 else 's'} from its log"
 
     message = f"run {run.run} of {run.entry} was cut off: its tool and its command are gone"
-    return Finding("warning", "interrupted", path, message, f"{DOCTOR_FIX} finishes its record from its log", fix)
+    return Trouble("warning", "interrupted", path, message, f"{DOCTOR_FIX} finishes its record from its log", fix)
 
 
-def _orphaned(run: Run, path: Path) -> Finding:
+def _orphaned(run: Run, path: Path) -> Trouble:
     pid = run.child.pid if run.child is not None else None
     message = f"run {run.run} of {run.entry}: its tool is gone, its command (pid {pid}) still runs"
     mend = f"wait for it to end and type {DOCTOR_FIX}, or end it: logbook doctor --stop {run.entry}"
-    return Finding("warning", "orphaned", path, message, mend)
+    return Trouble("warning", "orphaned", path, message, mend)
 
 
-def check_markers(examination: Examination) -> Iterator[Finding]:
+def check_markers(examination: Examination) -> Iterator[Trouble]:
     """A marker belongs to a run that goes on; whoever looks for those looks here first."""
     book = examination.book
     if not book.open_folder.is_dir():
@@ -78,11 +78,11 @@ def check_markers(examination: Examination) -> Iterator[Finding]:
                     f"holds a run whose record is not here; it was started as {book.hint(marker.name) or marker.name}"
                 )
                 mend = "check out the branch that has its record, or delete the folder to give up what the run measured"
-                yield Finding("warning", "spool", marker, message, mend)
+                yield Trouble("warning", "spool", marker, message, mend)
         elif why is not None:
             fix = functools.partial(examination.remove, marker)
             message = f"marks a run as in progress, but {why}"
-            yield Finding("warning", "marker", marker, message, f"{DOCTOR_FIX} removes it", fix)
+            yield Trouble("warning", "marker", marker, message, f"{DOCTOR_FIX} removes it", fix)
 
 
 def _why_not(examination: Examination, name: str) -> str | None:
@@ -101,7 +101,7 @@ def _why_not(examination: Examination, name: str) -> str | None:
     return "the run has ended" if run.exit is not None else None
 
 
-def check_detached(examination: Examination) -> Iterator[Finding]:
+def check_detached(examination: Examination) -> Iterator[Trouble]:
     """Ends that cannot be read, so that nobody can take them in; and series of runs that were cut off."""
     book = examination.book
     for spool in book.spools():
@@ -110,7 +110,7 @@ def check_detached(examination: Examination) -> Iterator[Finding]:
         except StoreError as error:
             mend = f"{DOCTOR_FIX} records the run as lost, with what its log holds, and keeps the file in the backups"
             fix = functools.partial(_without_end, examination, spool)
-            yield Finding("error", "spool", spool.folder, error.message, mend, fix)
+            yield Trouble("error", "spool", spool.folder, error.message, mend, fix)
     for entry_id in book.series_names():
         series = book.series(entry_id)
         if series.is_held() or series.has(FINAL):
@@ -120,7 +120,7 @@ def check_detached(examination: Examination) -> Iterator[Finding]:
             message = f"the detached series of runs of {entry_id} was cut off"
             fix = functools.partial(_remove_series, examination, series)
             mend = f"to make the rest: {again}; {DOCTOR_FIX} removes this folder, which holds its messages"
-            yield Finding("warning", "series", series.folder, message, mend, fix)
+            yield Trouble("warning", "series", series.folder, message, mend, fix)
 
 
 def _again(book: Book, entry_id: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Finding
+from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.digests import block_digests
 from logbook_agent.pages.views import render
@@ -17,7 +17,7 @@ _CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
 _SHOWN = 6
 
 
-def check_view(examination: Examination) -> Iterator[Finding]:
+def check_view(examination: Examination) -> Iterator[Trouble]:
     book = examination.book
     text = book.read_view()
     if text is None:
@@ -33,13 +33,13 @@ def check_view(examination: Examination) -> Iterator[Finding]:
     yield from _out_of_date(examination, text, there)
 
 
-def _rebuild(examination: Examination, message: str, line: int | None) -> Finding:
+def _rebuild(examination: Examination, message: str, line: int | None) -> Trouble:
     mend = f"{DOCTOR_FIX} rebuilds it" + (", after a backup" if line is not None else "")
     fix = functools.partial(_render, examination, "rebuilt")
-    return Finding("error", "view", examination.book.view_path, message, mend, fix, line=line)
+    return Trouble("error", "view", examination.book.view_path, message, mend, fix, line=line)
 
 
-def _stray(examination: Examination, stray: str) -> Finding:
+def _stray(examination: Examination, stray: str) -> Trouble:
     """A marker that does not pair. What stands around it may be somebody's words, so nothing is mended here."""
     place, _, problem = stray.partition(": ")
     mend = (
@@ -47,7 +47,7 @@ def _stray(examination: Examination, stray: str) -> Finding:
         " logbook render --discard-edits, after a backup"
     )
     line = int(place.removeprefix("line "))
-    return Finding("error", "view", examination.book.view_path, problem, mend, line=line)
+    return Trouble("error", "view", examination.book.view_path, problem, mend, line=line)
 
 
 def _render(examination: Examination, done: str) -> str:
@@ -59,7 +59,7 @@ def _conflict_line(text: str) -> int | None:
     return next((n for n, line in enumerate(text.split("\n"), 1) if line.startswith(_CONFLICT)), None)
 
 
-def _edited(examination: Examination, text: str, there: Mapping[str, Block]) -> Iterator[Finding]:
+def _edited(examination: Examination, text: str, there: Mapping[str, Block]) -> Iterator[Trouble]:
     for block in there.values():
         if block.edited(text):
             message = f"the block of {block.name} was edited by hand"
@@ -68,10 +68,10 @@ def _edited(examination: Examination, text: str, there: Mapping[str, Block]) -> 
                 " logbook render --discard-edits drops them, after a backup"
             )
             line, path = text.count("\n", 0, block.start) + 1, examination.book.view_path
-            yield Finding("warning", "edited-block", path, message, mend, line=line, items=(block.name,))
+            yield Trouble("warning", "edited-block", path, message, mend, line=line, items=(block.name,))
 
 
-def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]) -> Iterator[Finding]:
+def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]) -> Iterator[Trouble]:
     book = examination.book
     said = len(examination.workspace.warnings)
     try:
@@ -79,7 +79,7 @@ def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]
     except StoreError as error:
         # A template of the project, say. The other checks do without it.
         message = f"cannot be rendered: {error.message} ({error.cause})"
-        yield Finding("error", "view-block", book.view_path, message, error.hint)
+        yield Trouble("error", "view-block", book.view_path, message, error.hint)
         return
     del examination.workspace.warnings[said:]  # of damaged records another check tells
     ids = set(book.entry_ids())
@@ -97,7 +97,7 @@ def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]
             message, mend = f"{listed(names, _SHOWN)}: {what}", f"logbook render, or {DOCTOR_FIX}"
             line = text.count("\n", 0, there[names[0]].start) + 1 if names[0] in there else None
             fix = functools.partial(_render, examination, "rendered")
-            yield Finding("warning", "view-block", book.view_path, message, mend, fix, line=line, items=tuple(names))
+            yield Trouble("warning", "view-block", book.view_path, message, mend, fix, line=line, items=tuple(names))
 
 
 def _is_running(examination: Examination, entry_id: str) -> bool:

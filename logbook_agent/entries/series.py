@@ -157,9 +157,9 @@ class Series:
         self.is_interrupted = self.is_interrupted or self._stops.count > 0
         return self.is_interrupted
 
-    def refresh(self) -> None:
-        """Bring the view up to date."""
-        refresh(self.workspace, self.book, self.entry.touches)
+    def refresh(self, *others: str) -> None:
+        """Bring the view up to date, with what it shows of other entries."""
+        refresh(self.workspace, self.book, (*self.entry.touches, *others))
         # What is wrong with the view is told once, however often it was met.
         self.workspace.warnings[:] = dict.fromkeys(self.workspace.warnings)
         self._refreshed = time.monotonic()

@@ -136,16 +136,20 @@ class _Looking:
         if not runs:
             return "(planned)"
         # Tables, which most commands do not need before they start.
-        from logbook_agent.findings.contrasts.likeness import ARGV, Terms, differences_text
-        from logbook_agent.findings.contrasts.matching import unlike
+        from logbook_agent.findings.cases import cases
+        from logbook_agent.findings.contrasts.likeness import differences
+        from logbook_agent.findings.tables.frame import frame_of
 
         sides = runs[-1].run, self._expected
         run, mine = (dataclasses.replace(r, rows=(Row(config=_said(r, o)),)) for r, o in (sides, sides[::-1]))
-        [pair] = unlike(_of_run(record, run), _of_run(record, mine), Terms(allowed=(ARGV,)))
-        found, unknown = pair.likeness.withheld_by, pair.likeness.not_known
-        said = [f"differs in {differences_text(found[:_SHOWN])}"] if found else []
+        # Together, so that one code has one name on both sides.
+        frame = frame_of(cases(_of_run(record, run), _of_run(record, mine)))
+        found = differences(frame, frame.items[:1], frame.items[1:], ("argv",))
+        shown = ", ".join(f"{name} ({sides})" for name, sides in list(found.items())[:_SHOWN])
+        said = [f"differs in {shown}"] if found else []
         said += [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
-        said += [f"{' and '.join(unknown)} not known"] if unknown else []
+        unknown = [] if any(item.key("commit") for item in frame.items) else ["commit"]
+        said += ["commit not known"] if unknown else []
         return f"run {run.run} (same command{'; ' if said else ''}{', '.join(said) or ', code and env'})"
 
     @cached_property

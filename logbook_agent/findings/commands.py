@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Contrast
+from logbook_agent.findings.cases import cases
+from logbook_agent.findings.tables.frame import frame_of
+from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS
+from logbook_agent.model.entry import Contrast
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import COMPARISON
 from logbook_agent.model.values import canonical
@@ -52,24 +54,17 @@ def go_on(book: Book, answer: Answer) -> str:
 def _again(book: Book, answer: Answer) -> str:
     """The command that made a comparison."""
     from logbook_agent.findings.comparison.sentences import code_name
-    from logbook_agent.findings.contrasts.contrast import beside, rows_of
     from logbook_agent.findings.contrasts.settle import settled_by
 
-    record, question = book.record(answer.entry), answer.question
-    # One run of each side says it.
-    of = {s.run.part.side: s for s in record.runs if s.run.part is not None and s.run.rows}
-    record = replace(record, runs=tuple(of[side] for side in question.values if side in of))
-    asked = Contrast(references=(record.id,), axis=question.axis, base_value=question.base)
-    try:
-        pairs = [side.pairs[0] for side in beside(asked, rows_of(asked, {record.id: record}), ()).sides if side.pairs]
-    except LogbookError:
-        pairs = []
+    question = answer.question
+    # One row of each side says it.
+    of = {item.case.part.side: item for item in frame_of(cases(book.record(answer.entry))).items if item.case.part}
+    items = [of[side] for side in question.values if side in of]
     axis = axis_option(question.axis, question.values)
     if question.axis == CODE_AXIS:
         axis = f"--code {' '.join(map(code_name, question.values))}"
-    if not pairs:
+    if not items:
         return f"logbook ab {axis} -- COMMAND"
-    items = [pairs[0].base.items[0], *(pair.other.items[0] for pair in pairs)]
     text = settled_by(question.axis, question.values, items)
     return f"logbook ab {axis} -- {text.partition(' -- ')[2]}" if question.axis == CODE_AXIS else text
 

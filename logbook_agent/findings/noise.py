@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from logbook_agent.findings.case import repeats
 from logbook_agent.findings.cases import cases, counting
-from logbook_agent.findings.comparison.answer import Series
+from logbook_agent.findings.comparison.answer import PairSeries
 from logbook_agent.findings.tables.spec import Repeats
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.header import Metric, metric_named
@@ -87,7 +87,7 @@ def _noise(group: Repeats, metric: Metric, values: Sequence[float], run_s: float
         # The rule is loaded for those who have runs to judge.
         from logbook_agent.findings.comparison.power import settled_part
 
-        series = Series(
+        series = PairSeries(
             y=tuple(math.log(b) - math.log(a) for a, b in pairs),
             signs=tuple((-1) ** at for at in range(len(pairs))),
             entries=(0,) * len(pairs),

@@ -344,7 +344,7 @@ class Findings:
             lines += entry_lines(answer, entry.id)
             result = headline(answer, entry.id) if answer.findings else None
         if entry.contrasts:
-            from logbook_agent.findings.contrasts.words import markdown
+            from logbook_agent.findings.contrasts.contrast import markdown
 
             lines += [markdown(one, entry.id) for one in self.contrasts(entry)]
         if answer is None:

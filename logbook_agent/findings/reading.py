@@ -85,7 +85,7 @@ def _answer(answer: Answer | None, entry_id: str) -> dict[str, Any] | None:
 def _contrasts(found: Findings, entry: Entry) -> list[dict[str, Any]]:
     if not entry.contrasts:
         return []
-    from logbook_agent.findings.contrasts.words import data
+    from logbook_agent.findings.contrasts.contrast import data
 
     return [data(one) for one in found.contrasts(entry)]
 

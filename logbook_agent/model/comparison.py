@@ -3,10 +3,8 @@ the runs wherever it is shown (`findings.comparison`)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
-
-from logbook_agent.model.values import Scalar
 
 MINIMUM_EFFECT = 0.01
 BUDGET_PAIRS = 20
@@ -22,7 +20,7 @@ CODE_AXIS, CASE_AXIS = "code", "case"
 class Question:
     """What is asked: each of `sides` against `base`, two or more values of `axis`, in `metrics` (empty: those that the
     rows report) and in `guards`, which should not change. An effect below `minimum_effect`, a fraction, does not
-    matter. Raises ValueError for a minimum effect outside of 0 to 1."""
+    matter. Raises ValueError for a minimum effect outside of 0 to 1, and for a side that is given twice."""
 
     axis: str
     base: str
@@ -34,6 +32,8 @@ class Question:
     def __post_init__(self) -> None:
         if not 0 <= self.minimum_effect < 1:
             raise ValueError(f"minimum_effect is {self.minimum_effect}, expected a fraction from 0 up to 1")
+        if len(set(self.values)) < len(self.values):
+            raise ValueError(f"a side of {self.axis} is given twice: {', '.join(self.values)}")
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -70,26 +70,3 @@ class Part:
     pair: int
     side: str
     case: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contrast:
-    """Measured rows that no design drew, kept with an entry to be shown beside each other without a verdict.
-
-    `references` are `ID`, `ID/RUN` or `ID:LABEL`: two, of which the first is the base; or with an `axis` any number,
-    whose rows are set side by side by its values, against `base_value` (None: the first). `metrics` empty means the
-    primary ones.
-    """
-
-    references: tuple[str, ...]
-    axis: str | None = None
-    base_value: str | None = None
-    metrics: tuple[str, ...] = ()
-    where: dict[str, Scalar] = field(default_factory=dict)
-
-    @property
-    def entries(self) -> tuple[str, ...]:
-        """The IDs of the entries whose rows are shown."""
-        from logbook_agent.model.entry import entry_of
-
-        return tuple(dict.fromkeys(entry_of(reference) for reference in self.references))

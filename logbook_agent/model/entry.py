@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from logbook_agent.model.comparison import Comparison, Contrast
+from logbook_agent.model.comparison import Comparison
+from logbook_agent.model.values import Scalar
 
 Kind = Literal["experiment", "note", "decision", "incident", "prediction"]
 KINDS: tuple[Kind, ...] = ("experiment", "note", "decision", "incident", "prediction")
@@ -148,6 +149,27 @@ class Predicting:
 def entry_of(reference: str) -> str:
     """The ID in `ID`, `ID/RUN` or `ID:LABEL`."""
     return reference.partition(":")[0].partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """Measured rows that no design drew, kept with an entry to be shown beside each other without a verdict.
+
+    `references` are `ID`, `ID/RUN` or `ID:LABEL`: two, of which the first is the base; or with an `axis` any number,
+    whose rows are set side by side by its values, against `base_value` (None: the first). `metrics` empty means the
+    primary ones.
+    """
+
+    references: tuple[str, ...]
+    axis: str | None = None
+    base_value: str | None = None
+    metrics: tuple[str, ...] = ()
+    where: dict[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The IDs of the entries whose rows are shown."""
+        return tuple(dict.fromkeys(entry_of(reference) for reference in self.references))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -276,6 +276,11 @@ class Run:
         return self.launcher.name + (f" on {self.launcher.target}" if self.launcher.target else "")
 
     @property
+    def carrier(self) -> str | None:
+        """The launcher that carried the command, or the executor that ran it; None where neither did."""
+        return self.through or self.executor
+
+    @property
     def own_host(self) -> Host:
         """The machine that the command ran on; unknown behind a launcher: the record's is that of the launcher."""
         return self.host if self.launcher is None else Host()

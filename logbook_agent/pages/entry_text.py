@@ -42,7 +42,7 @@ class Unreadable(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class TextPart:
     """One bullet: what it says, its lines as they stand, and which line of the block it starts at (from 0)."""
 
     label: str
@@ -66,7 +66,7 @@ class EntryText:
     kind: str | None
     head: str
     line: int
-    parts: tuple[Part, ...]
+    parts: tuple[TextPart, ...]
 
     @property
     def heading(self) -> tuple[str, str, str, str | None, str | None]:
@@ -176,7 +176,7 @@ def _bullet(line: str, known: Collection[str]) -> tuple[str, str] | None:
     return None
 
 
-def _part(label: str, rest: str, lines: list[str], line: int) -> Part:
+def _part(label: str, rest: str, lines: list[str], line: int) -> TextPart:
     below = dedent("\n".join(lines[1:])) if len(lines) > 1 else None
     text = "\n".join(t for t in (rest or None, below) if t is not None)
-    return Part(label=label, text=clean(text), raw="\n".join(lines), line=line)
+    return TextPart(label=label, text=clean(text), raw="\n".join(lines), line=line)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from logbook_agent.model.entry import CONFIDENCES, Confidence, Entry, Field
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Record
-from logbook_agent.pages.entry_text import EntryText, Part, Unreadable, parse
+from logbook_agent.pages.entry_text import EntryText, TextPart, Unreadable, parse
 from logbook_agent.pages.merge import Merge, Slot, merge
 from logbook_agent.pages.sections import Section
 from logbook_agent.text.markdown import clean, one_line
@@ -122,7 +122,7 @@ def _heading(entry: Entry, now: EntryText, view: EntryText) -> tuple[Entry, list
 
 
 def _fields(
-    entry: Entry, sections: Sequence[Section], now: EntryText, merged: Merge, refuse: Callable[[Part, str], None]
+    entry: Entry, sections: Sequence[Section], now: EntryText, merged: Merge, refuse: Callable[[TextPart, str], None]
 ) -> tuple[Field, ...]:
     computed = {p.line for p, s in zip(now.parts, sections, strict=True) if s.computed}
     shown = iter(_shown(entry.fields))
@@ -141,13 +141,13 @@ def _fields(
     return _with_places(entry.fields, found)
 
 
-def _passed_over(slots: Sequence[Slot], computed: set[int], refuse: Callable[[Part, str], None]) -> set[int]:
+def _passed_over(slots: Sequence[Slot], computed: set[int], refuse: Callable[[TextPart, str], None]) -> set[int]:
     """Lines of the parts in the view that are no prose: computed ones that were moved or edited. The latter,
     and those that were removed, are refused."""
     by_hand = [s for s in slots if s.change == "by hand"]
     added = [s.view for s in by_hand if s.view is not None and (s.now is None or s.now.line not in computed)]
     passed: set[int] = set()
-    above: Part | None = None
+    above: TextPart | None = None
     for slot in slots:
         if slot.change == "by hand" and slot.now is not None and slot.now.line in computed:
             now = slot.now
@@ -166,10 +166,10 @@ def _passed_over(slots: Sequence[Slot], computed: set[int], refuse: Callable[[Pa
     return passed
 
 
-_TOP = Part(label="", text="", raw="the heading", line=0)
+_TOP = TextPart(label="", text="", raw="the heading", line=0)
 
 
-def _first_difference(now: Part, view: Part) -> Part:
+def _first_difference(now: TextPart, view: TextPart) -> TextPart:
     """The first line of a part that was changed, as a part of its own."""
     before, after = now.raw.split("\n"), view.raw.split("\n")
     at = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))
@@ -177,7 +177,7 @@ def _first_difference(now: Part, view: Part) -> Part:
     return dataclasses.replace(view, raw=after[at], line=view.line + at)
 
 
-def _at(block: StandingText, part: Part, why: str) -> str:
+def _at(block: StandingText, part: TextPart, why: str) -> str:
     line = block.clean(part.raw.split("\n")[0].strip())
     return f"line {block.line + part.line} ({line[:_SHOWN]}{'…' if len(line) > _SHOWN else ''}): {why}"
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from logbook_agent.pages.entry_text import EntryText, Part
+from logbook_agent.pages.entry_text import EntryText, TextPart
 
 # The parts that may differ before the search for the first text is given up: 2 ** 14 hashes take a moment.
 _MAX_DIFFERENCES = 14
@@ -26,12 +26,12 @@ Change = Literal["same", "by hand", "since"]
 class Slot:
     """One part as it would be written `now`, and as it stands in the `view`; None where it is missing."""
 
-    now: Part | None
-    view: Part | None
+    now: TextPart | None
+    view: TextPart | None
     change: Change = "same"
 
     @property
-    def kept(self) -> Part | None:
+    def kept(self) -> TextPart | None:
         """The part that both changes together lead to."""
         return self.view if self.change == "by hand" else self.now
 
@@ -93,7 +93,7 @@ def _first_text(
     return None
 
 
-def _aligned(now: Sequence[Part], view: Sequence[Part]) -> Iterator[Slot]:
+def _aligned(now: Sequence[TextPart], view: Sequence[TextPart]) -> Iterator[Slot]:
     """The parts of both in one order: those that say the same, then those with the same label, are pairs."""
     for tag, n0, n1, v0, v1 in _opcodes([p.says for p in now], [p.says for p in view]):
         if tag == "equal":

@@ -23,7 +23,6 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import is_own, run_state
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.model.stats import median
-from logbook_agent.pages.views import refresh
 from logbook_agent.running.execution import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.workspace import Workspace
@@ -159,7 +158,7 @@ class Rounds:
             self._series.workspace.warnings.append(why)
         if self._answer is not None and len(self._answer.entries) > 1:
             # Earlier entries say that this one goes on with their question.
-            refresh(self._series.workspace, self._book, self._answer.entries)
+            self._series.refresh(*self._answer.entries)
         return AbResult(
             series=self._series,
             stated=self._stated(self._entry),

@@ -95,11 +95,18 @@ def comparison_of(
 ) -> Comparison:
     """A comparison of these values, the first of which is the base. Metrics that are not named are the primary ones of
     the logbook; its other metrics are guards."""
+    names = tuple(map(workspace.redacted, values))
+    if len(set(names)) < len(names):
+        raise UsageError(
+            f"two values of {axis} read the same once secrets are hidden",
+            cause="a side is known by its value, and no secret is written",
+            hint="name the values by something else: a variable that the command reads them from",
+        )
     goals = tuple(m.name for m in header.metrics if m.primary) if metrics is None else tuple(metrics)
     question = Question(
         axis=axis,
-        base=workspace.redacted(values[0]),
-        sides=tuple(map(workspace.redacted, values[1:])),
+        base=names[0],
+        sides=names[1:],
         metrics=goals,
         guards=tuple(m.name for m in header.metrics if not m.primary and m.name not in goals),
         minimum_effect=MINIMUM_EFFECT if minimum_effect is None else minimum_effect,

@@ -69,7 +69,7 @@ def _stated(workspace: Workspace, book: Book, chosen: Chosen) -> Comparison | No
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
+class CaseSides:
     """Two cases of a plan as sides of a comparison: `values`, the base first, of `axis`; `case` is what they share."""
 
     axis: str
@@ -77,22 +77,22 @@ class Sides:
     case: str
 
 
-def sides_of(plan: SweepPlan, base: PlannedCase, other: PlannedCase) -> Sides:
+def sides_of(plan: SweepPlan, base: PlannedCase, other: PlannedCase) -> CaseSides:
     """Two cases by the key in which they differ, beside those that the compared key implies; as a whole where they
     differ in several."""
     configs = [plan.config(case) for case in (base, other)]
     differs = [key for key in plan.varied if canonical(configs[0].get(key)) != canonical(configs[1].get(key))]
     keys = [key for key in differs if key not in plan.recipe.implied]
     if len(keys) != 1:
-        return Sides(axis=CASE_AXIS, values=(describe(plan, base), describe(plan, other)), case="")
+        return CaseSides(axis=CASE_AXIS, values=(describe(plan, base), describe(plan, other)), case="")
     [axis] = keys
     values = [canonical(config.get(axis)) for config in configs]
     shared = [key for key in plan.varied if key not in differs]
     case = case_key(other.values, shared, plan.recipe.fixed) if shared else ""
-    return Sides(axis=axis, values=(values[0], values[1]), case=case)
+    return CaseSides(axis=axis, values=(values[0], values[1]), case=case)
 
 
-def state_comparison(workspace: Workspace, book: Book, entry: Entry, chosen: Chosen, sides: Sides) -> Entry:
+def state_comparison(workspace: Workspace, book: Book, entry: Entry, chosen: Chosen, sides: CaseSides) -> Entry:
     """The entry, written with the comparison of its best case with the base, unless it states that already. More pairs
     than it states are added to its budget."""
     recipe = chosen.recipe

@@ -145,6 +145,9 @@ class _Sweep:
         other, base = contenders
         before = self._entry.comparison
         sides = sides_of(self._plan, base, other)
+        if len(set(map(self._workspace.redacted, sides.values))) < 2:
+            self._stopped = "both cases read the same once secrets are hidden, so they are not compared"
+            return
         entry = state_comparison(self._workspace, self._book, self._entry, self._chosen, sides)
         self._entry = self._series.entry = entry
         planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from logbook_agent.model.entry import Field
 from logbook_agent.model.record import Record
-from logbook_agent.pages.entry_text import EntryText, Part
+from logbook_agent.pages.entry_text import EntryText, TextPart
 from logbook_agent.pages.hand_edits import StandingText, TakenEdit, read_own, take
 from logbook_agent.text.markdown import bullet, clean, one_line
 from logbook_agent.text.marked import digest, protect
@@ -43,7 +43,7 @@ def text_of(head: str, parts: list[str]) -> str:
     return "\n".join([head, *parts])
 
 
-def prose(record: Record, now: EntryText) -> list[Part]:
+def prose(record: Record, now: EntryText) -> list[TextPart]:
     flags = [s.computed for s in BLOCKS.sections(record)]
     return [p for p, computed in zip(now.parts, flags, strict=True) if not computed]
 

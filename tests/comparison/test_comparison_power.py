@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from logbook_agent.findings.comparison.answer import Series
+from logbook_agent.findings.comparison.answer import PairSeries
 from logbook_agent.findings.comparison.power import chance_text, is_hopeless, pairs_needed, to_settle
 from logbook_agent.findings.comparison.rule import judge
 
@@ -17,12 +17,12 @@ BOUND = math.log(1.01)
 TRIALS = 60
 
 
-def series(pairs: int, effect: float, noise: float, seed: int, order: float = 0.0) -> Series:
+def series(pairs: int, effect: float, noise: float, seed: int, order: float = 0.0) -> PairSeries:
     """Pairs whose runs scatter by so much; the later run of a pair is higher by `order`."""
     rng = np.random.default_rng(seed)
     signs = rng.choice((-1, 1), pairs)
     y = rng.normal(0, noise * math.sqrt(2), pairs) + effect * signs + order
-    return Series(y=tuple(y.tolist()), signs=tuple(signs.tolist()), entries=(0,) * pairs)
+    return PairSeries(y=tuple(y.tolist()), signs=tuple(signs.tolist()), entries=(0,) * pairs)
 
 
 def settled(pairs: int, effect: float, noise: float) -> float:
@@ -116,4 +116,4 @@ def test_nothing_is_forecast_from_pairs_without_a_ratio() -> None:
     empty = replace(series(8, 0.0, 0.01, 1), y=(None,) * 8)
     assert chance_text(empty, bound=BOUND, budget=20) == ""
     assert not is_hopeless(empty, bound=BOUND, budget=20)
-    assert to_settle(empty, bound=BOUND) == "at least 8 more pairs"
+    assert to_settle(empty, bound=BOUND) == "runs in which both sides report a value above zero"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from logbook_agent.findings.comparison import rule
-from logbook_agent.findings.comparison.answer import Judged, Series
+from logbook_agent.findings.comparison.answer import Judged, PairSeries
 from logbook_agent.findings.comparison.rule import claims_spent, fewest_pairs, judge, looks, same_spent
 from tests.breadth import examples
 
@@ -23,16 +23,16 @@ BOUND = math.log(1.01)
 MIRRORED = {"more": "less", "less": "more", "same": "same", "open": "open"}
 
 
-def series(pairs: int, effect: float = 0.0, *, noise: float = 0.02, seed: int = 0, **more: Any) -> Series:
+def series(pairs: int, effect: float = 0.0, *, noise: float = 0.02, seed: int = 0, **more: Any) -> PairSeries:
     """Pairs of normal noise with this standard deviation."""
     rng = np.random.default_rng(seed)
     signs = rng.choice((-1, 1), pairs)
     y = rng.normal(0, noise, pairs) + effect * signs
     given = {"entries": (0,) * pairs, **more}
-    return Series(y=tuple(y.tolist()), signs=tuple(signs.tolist()), **given)
+    return PairSeries(y=tuple(y.tolist()), signs=tuple(signs.tolist()), **given)
 
 
-def alone(one: Series, *, bound: float = BOUND, seed: int = 1) -> Judged:
+def alone(one: PairSeries, *, bound: float = BOUND, seed: int = 1) -> Judged:
     [judged] = judge([one], bound=bound, seed=seed)
     return judged
 
@@ -93,14 +93,14 @@ VALUES = st.one_of(st.none(), FINITE, st.sampled_from((0.0, 0.01, -0.01, 0.1)))
 
 
 @st.composite
-def families(draw: st.DrawFn) -> list[Series]:
+def families(draw: st.DrawFn) -> list[PairSeries]:
     """One to three series of up to 30 pairs in up to three entries, with missing values, ties and steps."""
     found = []
     for _ in range(draw(st.integers(1, 3))):
         pairs = draw(st.integers(0, 30))
         of_pairs = {"min_size": pairs, "max_size": pairs}
         found.append(
-            Series(
+            PairSeries(
                 y=tuple(draw(st.lists(VALUES, **of_pairs))),
                 signs=tuple(draw(st.lists(st.sampled_from((-1, 1)), **of_pairs))),
                 entries=tuple(sorted(draw(st.lists(st.integers(0, 2), **of_pairs)))),
@@ -114,7 +114,7 @@ def families(draw: st.DrawFn) -> list[Series]:
 @examples(200)
 @given(family=families(), seed=st.integers(0, 3))
 def test_what_is_struck_never_exceeds_the_schedule_and_the_interval_fits_the_outcome(
-    family: list[Series], seed: int
+    family: list[PairSeries], seed: int
 ) -> None:
     checked: list[int] = []
     strike = rule._strike
@@ -150,17 +150,17 @@ def test_what_is_struck_never_exceeds_the_schedule_and_the_interval_fits_the_out
             assert least <= j.low <= j.high <= most
 
 
-def mirrored(one: Series) -> Series:
+def mirrored(one: PairSeries) -> PairSeries:
     return replace(one, signs=tuple(-sign for sign in one.signs))
 
 
-def shifted(one: Series) -> Series:
+def shifted(one: PairSeries) -> PairSeries:
     """The later run of a pair takes 5% longer, in the second entry 20%."""
     more = [0.2 if entry else 0.05 for entry in one.entries]
     return replace(one, y=tuple(y if y is None else y + m for y, m in zip(one.y, more, strict=True)))
 
 
-def renamed(one: Series) -> Series:
+def renamed(one: PairSeries) -> PairSeries:
     return replace(one, entries=tuple({0: 7, 1: 3}[entry] for entry in one.entries))
 
 
@@ -177,7 +177,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("change", [shifted, renamed])
-def test_an_order_effect_and_the_names_of_entries_change_nothing(change: Callable[[Series], Series]) -> None:
+def test_an_order_effect_and_the_names_of_entries_change_nothing(change: Callable[[PairSeries], PairSeries]) -> None:
     for one in CASES:
         before, after = alone(one), alone(change(one))
         assert (before.outcome, before.pairs) == (after.outcome, after.pairs)
@@ -240,7 +240,7 @@ def test_pairs_without_a_ratio_count_for_nothing() -> None:
 
 def test_constant_values_are_no_difference_and_a_constant_difference_is_one() -> None:
     signs = (1, 1, -1, 1, -1, -1, 1, -1, 1, -1)
-    same = Series(y=(0.0,) * 10, signs=signs, entries=(0,) * 10)
+    same = PairSeries(y=(0.0,) * 10, signs=signs, entries=(0,) * 10)
     assert alone(same).outcome == "same"
     # Where both sides read one tick of a clock, its step may hide more than the bound.
     assert alone(replace(same, step=BOUND)).outcome == "open"

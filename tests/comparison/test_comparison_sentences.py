@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, Series, Side
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, PairSeries, Side
 from logbook_agent.findings.comparison.words import SENTENCE_CHARS, sentence
 from logbook_agent.model.comparison import Question
 
@@ -22,7 +22,7 @@ def said(axis: str = "mode", base: str = "none", side: str = "int8", **finding: 
     given |= {"case": NO_CASE, "pairs": 12, "config": {}, "device": ""} | finding
     found = Finding(
         **given, direction="min", is_guard=False, side=side, base=Side(), other=Side(), judged=12,
-        series=Series(y=(), signs=(), entries=()),
+        series=PairSeries(y=(), signs=(), entries=()),
     )  # fmt: skip
     answer = Answer(
         entry="M-000", entries=("M-000",), question=Question(axis=axis, base=base, sides=(side,)), findings=(found,),

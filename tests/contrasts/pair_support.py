@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from logbook_agent.findings.contrasts.contrast import Contrasted, beside
-from logbook_agent.findings.contrasts.numbers import MetricChange, compared
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.model.comparison import Contrast
+from logbook_agent.model.entry import Contrast
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 
@@ -41,9 +40,7 @@ def on_axis(trials: list[Case], axis: str = "mode", base: str | None = None) -> 
     return beside(asked, [trials], DECLARED)
 
 
-def only(found: Contrasted) -> MetricChange:
-    """The one metric of the one case."""
-    [side] = found.sides
-    [pair] = side.pairs
-    [metric] = found.metrics
-    return compared(pair, metric)
+def only(found: Contrasted) -> dict[str, Any]:
+    """The cells of the one row, raw, by their columns."""
+    [row] = found.table.values
+    return dict(zip((column.name for column in found.table.columns), row, strict=True))

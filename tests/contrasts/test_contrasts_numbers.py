@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 
 import pytest
 
-from logbook_agent.findings.contrasts.contrast import Contrasted, beside
-from logbook_agent.findings.contrasts.words import data, text
+from logbook_agent.findings.contrasts.contrast import beside, data, markdown
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.model.comparison import Contrast
+from logbook_agent.model.entry import Contrast
 from logbook_agent.model.run import Measurement
 from tests.contrasts.pair_support import DECLARED, on_axis, only, trial
-
-
-def notes(found: Contrasted) -> list[str]:
-    return [line.removeprefix("- ") for line in text(found).splitlines() if line.startswith("- ")]
 
 
 def with_unit(found: Case, unit: str) -> Case:
@@ -27,16 +23,15 @@ def with_unit(found: Case, unit: str) -> Case:
 
 def test_medians_over_runs_and_their_change() -> None:
     values = [3.1, 4.7, 1.2, 9.9]
-    m = only(on_axis([*(trial(i, {"mode": "a"}, v) for i, v in enumerate(values)), trial(9, {"mode": "b"}, 2.0)]))
-    assert (m.base.median, m.base.low, m.base.high, m.base.runs) == (pytest.approx(3.9), 1.2, 9.9, 4)
-    assert (m.other.median, m.other.runs) == (2.0, 1)
-    assert m.change == pytest.approx(2.0 / 3.9 - 1)
+    found = on_axis([*(trial(i, {"mode": "a"}, v) for i, v in enumerate(values)), trial(9, {"mode": "b"}, 2.0)])
+    assert only(found) == {"t @ a": 3.9000000000000004, "t @ b": 2.0, "delta t @ b": pytest.approx(2.0 / 3.9 - 1)}
+    assert "[1.2, 9.9]" in found.table.rows[0][0]
 
 
 def test_there_is_no_trace_of_a_verdict() -> None:
     """Clear as it looks, nobody drew the order of these runs."""
     found = on_axis([trial(i, {"mode": m}, (1 if m == "a" else 2) + i / 1e4) for i, m in enumerate("abba" * 5)])
-    said = json.dumps(data(found)) + text(found)
+    said = json.dumps(data(found)) + markdown(found, "T-000")
     for word in ("interval", "p_value", "verdict", "better", "beneficial", "~", "noise", "95%"):
         assert word not in said
     assert "no design drew the order of these runs; to settle it: logbook ab --axis mode=a,b -- " in said
@@ -45,36 +40,53 @@ def test_there_is_no_trace_of_a_verdict() -> None:
 def test_numbers_in_two_units_have_no_change() -> None:
     a, b = trial(1, {"mode": "a"}, 2.0), trial(2, {"mode": "b"}, 3.0)
     found = on_axis([with_unit(a, "s"), with_unit(b, "ms")])
-    assert only(found).change is None
-    assert "t is in two units: s and ms" in notes(found)
+    assert only(found).keys() == {"t @ a", "t @ b"}
+    assert "t comes in several units (s, ms): not compared" in found.table.notes
     # One that is not stated is no other unit.
-    assert only(on_axis([with_unit(a, "s"), b])).change == 0.5
-    # Several within a side: there is no median of them.
-    found = on_axis([with_unit(a, "s"), with_unit(trial(3, {"mode": "a"}, 2.0), "ms"), b])
-    assert (only(found).base.median, only(found).change) == (None, None)
-    assert "a has no t: its unit is s and ms" in notes(found)
+    assert only(on_axis([with_unit(a, "s"), b]))["delta t @ b"] == 0.5
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, float("inf")])
-def test_a_value_that_has_no_ratio_has_no_change(value: float) -> None:
-    assert only(on_axis([trial(1, {"mode": "a"}, value), trial(2, {"mode": "b"}, 3.0)])).change is None
-    assert only(on_axis([trial(1, {"mode": "a"}, 3.0), trial(2, {"mode": "b"}, value)])).change is None
+def test_a_base_that_has_no_ratio_has_no_change(value: float) -> None:
+    assert only(on_axis([trial(1, {"mode": "a"}, value), trial(2, {"mode": "b"}, 3.0)]))["delta t @ b"] is None
 
 
 def test_failures_and_runs_beside_others_are_counted() -> None:
     found = on_axis([trial(1, {"mode": "a"}), trial(2, {"mode": "b"}, None)])
-    assert only(found).change is None
-    assert "b has no t: failed: RESOURCE_EXHAUSTED" in notes(found)
+    assert only(found) == {"t @ a": 1.0, "t @ b": "failed: RESOURCE_EXHAUSTED", "delta t @ b": None}
     found = on_axis([trial(1, {"mode": "a"}), trial(2, {"mode": "a"}, None), trial(3, {"mode": "b"})])
-    assert notes(found)[-1] == "1 failed row left out: RESOURCE_EXHAUSTED"
+    assert "1 failed run left out of the median of the other runs in the cell" in found.table.notes
     found = on_axis([trial(1, {"mode": "a"}), replace(trial(2, {"mode": "b"}), contended=True)])
-    assert notes(found)[-1] == "1 of 2 runs started while others held an accelerator"
+    assert "1 run started on a busy machine" in found.table.notes
+    killed = trial(2, {"mode": "a"}, 9.0, state="interrupted")
+    found = on_axis([trial(1, {"mode": "a"}), killed, trial(3, {"mode": "b"})])
+    assert only(found)["t @ a"] == 1.0
+    assert "1 row of runs that did not finish left out" in found.table.notes
 
 
-def test_every_difference_is_named() -> None:
+def test_what_goes_with_the_sides_is_named_and_keeps_no_rows_apart() -> None:
     old, new = {"commit": "old", "env:X": "1"}, {"commit": "new"}
-    found = on_axis([trial(1, {"mode": "a"}, facts=old), trial(2, {"mode": "b", "seed": 1}, facts=new)])
-    assert "differs in seed (not reported | 1), commit (old | new), env:X (1 | not set)" in notes(found)
+    found = on_axis([trial(1, {"mode": "a", "seed": 2}, facts=old), trial(2, {"mode": "b", "seed": 1}, facts=new)])
+    assert only(found)["delta t @ b"] == 0.0
+    for note in (
+        "seed differs with mode: a 2, b 1",
+        "commit differs with mode: a old, b new",
+        "env:X differs with mode",
+    ):
+        assert any(line.startswith(note) for line in found.table.notes), found.table.notes
+
+
+def test_rows_are_set_beside_each_other_by_their_config() -> None:
+    rows = [trial(run, {"mode": m, "k": k}, run + 1.0) for run, (m, k) in enumerate(itertools.product("ab", (1, 2)))]
+    assert [row[0] for row in on_axis(rows).table.values] == [1, 2]
+    assert [row[-1] for row in on_axis(rows).table.values] == [2.0, 1.0]
+
+
+def test_rows_that_only_their_order_tells_apart_have_no_change_where_one_side_has_more() -> None:
+    first = [replace(trial(1, {"mode": "a"}, v), started="1") for v in (1.0, 2.0, 3.0)]
+    found = on_axis([*first, *(trial(2, {"mode": "b"}, v) for v in (1.0, 2.0))])
+    assert "no change is shown: 3 rows a run against 2, and no config tells them apart" in found.table.notes
+    assert not any(column.name.startswith("delta") for column in found.table.columns)
 
 
 BENCH = ("python", "bench.py")

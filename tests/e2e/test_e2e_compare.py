@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.doctor.renumber import related
-from logbook_agent.model.comparison import Contrast
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.entry import Contrast, Entry
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.slow
@@ -147,43 +146,28 @@ def test_a_comparison_without_a_pair_says_so(bench: Cli, folder: Path) -> None:
 
 def test_runs_in_blocks_are_numbers(pair: Cli) -> None:
     assert pair("compare", "MOE-000", "MOE-001", "--axis", "mode").out == (
-        "mode in MOE-000, MOE-001:\n"
-        "  none → int8, tflops: 100.25 [100.10, 100.40] → 110.25 [110.10, 110.40] TF/s, +9.98% (4 and 4 runs)\n"
+        "| tflops @ none | tflops @ int8 | delta tflops @ int8 |\n"
+        "| ---: | ---: | ---: |\n"
+        "| 100.25 [100.10, 100.40] | 110.25 [110.10, 110.40] | +9.98% |\n\n"
         "- no design drew the order of these runs; to settle it: "
         "logbook ab --axis mode=none,int8 -- sh bench.sh --mode none\n"
-        "- not known for either side: commit\n"
+        "- 4 runs in one cell: their median [lowest, highest]\n"
     )
     text = pair("compare", "MOE-000", "MOE-001").out
-    assert "- differs in mode (none | int8)\n" in text
+    assert "- mode differs with side: MOE-000 none, MOE-001 int8\n" in text
     assert "to settle it: logbook ab --axis mode=none,int8 -- sh bench.sh --mode none\n" in text
     turned = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--base", "int8", "--json").data["numbers"]
-    [side] = turned["sides"]
-    [metric] = side["cases"][0]["metrics"]
-    assert (side["base"], side["other"], metric["change"]) == ("int8", "none", pytest.approx(100.25 / 110.25 - 1))
-    assert metric["base"] == {
-        "median": 110.25, "low": 110.1, "high": 110.4, "runs": 4, "samples": 4, "failed": []
-    }  # fmt: skip
+    assert turned["sides"] == ["int8", "none"]
+    assert turned["values"] == [[110.25, 100.25, pytest.approx(100.25 / 110.25 - 1)]]
 
 
 def test_pairs_made_by_hand_are_numbers_too(bench: Cli) -> None:
     for number, mode in enumerate(["none", "int8", "int8", "none"] * 4):
         measure(bench, mode, *(("--id", "MOE-000") if number else ()), runs=1)
     said = bench("compare", "MOE-000", "--axis", "mode").out
-    assert "(8 and 8 runs)" in said
+    assert "8 runs in one cell: their median [lowest, highest]" in said
     assert "95%" not in said
     assert "no design drew the order" in said
-
-
-def test_what_the_tool_put_into_the_command_is_no_difference(started: Cli, folder: Path) -> None:
-    (folder / "bench.sh").write_text("echo RESULT tflops=10$LOGBOOK_RUN")
-    command = ("sh", "bench.sh", "--mode", "{axis}", "--src", "wt/{axis}/x")
-    assert started("ab", "--axis", "mode=none,int8", "--repeat", "2", "--", *command).code == 0
-    by_hand = [word.replace("{axis}", "fp8") for word in command]
-    assert started("run", "--config", "mode=fp8", "--", *by_hand).code == 0
-    found = started("compare", "MOE-000", "MOE-001", "--axis", "mode", "--json").data["numbers"]
-    for side in found["sides"]:
-        [case] = side["cases"]
-        assert [d["name"] for d in case["differences"]] == ["mode"]
 
 
 def test_unequal_rows_are_not_pooled(started: Cli, folder: Path) -> None:
@@ -197,13 +181,13 @@ def test_unequal_rows_are_not_pooled(started: Cli, folder: Path) -> None:
             )
     # Told apart by their config, the common ones are compared.
     said = started("compare", "MOE-000", "MOE-001", "--axis", "mode").out
-    assert said.count("+0.00% (1 and 1 runs)") == 2
-    assert "1 case of a not compared (k=3)" in said
+    assert said.count("+0.00%") == 2
+    assert "| 3 | 300.000 | — | ? |" in said
     # Told apart by a number that nothing declares, none is.
     said = started("compare", "MOE-002", "MOE-003", "--axis", "mode").out
-    assert "no case on one side matches a case on the other" in said
-    assert "3 cases of a not compared (row=1; row=2; row=3): 3 rows a run against 2" in said
+    assert "no change is shown: 3 rows a run against 2, and no config tells them apart" in said
     assert "%" not in said
+    assert "3 rows a run against 2" in started("table", "MOE-002", "MOE-003", "--pivot", "mode", "--delta").out
 
 
 # -- what entries keep ---------------------------------------------------------------------------------
@@ -213,13 +197,13 @@ def test_kept_numbers_follow_the_records_of_both_entries(pair: Cli, folder: Path
     answer = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-001", "--json")
     assert answer.data["saved"] == "MOE-001"
     view = folder / "logbooks/moe.md"
-    line = "none → int8, tflops: 100.25 [100.10, 100.40] → 110.25 [110.10, 110.40] TF/s, +9.98% (4 and 4 runs)"
+    line = "tflops @ none 100.25 [100.10, 100.40], tflops @ int8 110.25 [110.10, 110.40], delta tflops @ int8 +9.98%"
     assert line in view.read_text()
     assert "no design drew the order of these runs" in view.read_text()
     # Another run of the other entry, under another variable.
     measure(pair, "none", "--id", "MOE-000", "--env", "SEED=2", runs=1)
     text = view.read_text()
-    assert "differs in env:SEED" in text or "not compared" in text
+    assert "env:SEED 2, tflops @ none 100.50" in text
     assert pair("render").code == 0
     assert view.read_text() == text
     # The references are stored, no number.
@@ -265,9 +249,9 @@ def test_against_the_baseline(cli: Cli, folder: Path) -> None:
     assert cli("start", "--from", "h.yaml").code == 0
     measure(cli, "none")
     measure(cli, "int8")
-    assert "MOE-000 → MOE-001:\n  tflops: 100.25" in cli("compare", "MOE-001", "--baseline").out
+    assert "| tflops @ MOE-000 | tflops @ MOE-001 |" in cli("compare", "MOE-001", "--baseline").out
     assert cli("compare", "MOE-001", "--baseline", "--axis", "mode", "--save", "MOE-001").code == 0
-    assert "none → int8, tflops: 100.25" in (folder / "logbooks/moe.md").read_text()
+    assert "tflops @ none 100.25 [100.10, 100.40], tflops @ int8" in (folder / "logbooks/moe.md").read_text()
 
 
 def test_a_long_answer_is_cut_and_says_so(started: Cli) -> None:
@@ -275,8 +259,9 @@ def test_a_long_answer_is_cut_and_says_so(started: Cli) -> None:
     assert started("run", "--config", "topk=0", "--config", "mode=x", "--", "sh", "-c", rows).code == 0
     answer = started("compare", "MOE-000", "--axis", "mode")
     assert len(answer.out.encode()) <= 8000
-    assert "more: --json shows all\n- no design drew the order of these runs; to settle it: " in answer.out
-    assert len(started("compare", "MOE-000", "--axis", "mode", "--json").data["numbers"]["sides"][0]["cases"]) == 200
+    assert "- no design drew the order of these runs; to settle it: " in answer.out
+    assert "- and 160 more rows: --json shows all\n" in answer.out
+    assert len(started("compare", "MOE-000", "--axis", "mode", "--json").data["numbers"]["rows"]) == 200
 
 
 def test_references_follow_when_entries_are_renumbered() -> None:

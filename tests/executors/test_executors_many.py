@@ -109,16 +109,18 @@ def test_rounds_are_made_at_once_and_each_on_one_machine(pool: Cli, folder: Path
 
 
 @pytest.mark.slow
-def test_a_sweep_that_lacks_nothing_but_its_confirmation(pool: Cli, folder: Path) -> None:
+def test_a_sweep_that_lacks_nothing_but_a_run_of_its_comparison(pool: Cli, folder: Path) -> None:
     """Its process was killed in between."""
     text = RECIPE.replace("repeats: 2\norder: shuffled\n", "").replace("confirm: 0", "confirm: 1")
     write_recipe(folder, text, bench=BENCH, name="spread")
     assert pool("sweep", "spread", "--on", "pool", "--parallel", "4").code == 0
-    [last] = [run for run in runs_of(folder) if run.label == "confirmation"]
+    [*_, last] = made = [run for run in runs_of(folder) if run.label == "comparison"]
+    assert len(made) == 2
     shutil.rmtree(folder / f"logbooks/moe/runs/MOE-000/{last.run:02d}")
     answer = pool("sweep", "--resume", "MOE-000", "--on", "pool", "--parallel", "4")
     assert answer.code == 0, answer.err
-    assert [run.label for run in runs_of(folder)].count("confirmation") == 1
+    made = [run for run in runs_of(folder) if run.label == "comparison"]
+    assert len({(run.part.pair, run.part.side) for run in made if run.part is not None}) == 2
 
 
 def test_what_cannot_be_made_at_once(started: Cli, folder: Path) -> None:

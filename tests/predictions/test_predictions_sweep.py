@@ -154,12 +154,13 @@ def test_what_is_refused(forms: Cli, folder: Path) -> None:
     assert forms("list", "--json").data == []
 
 
-def test_a_winner_says_that_cases_were_left_out(forms: Cli, folder: Path) -> None:
+def test_the_best_of_the_cases_that_may_win_is_compared(forms: Cli, folder: Path) -> None:
     chosen = FORMS.replace("compare: {axis: ep_impl, base: psum}\n", "").replace("confirm: 0", "confirm: 1")
     (folder / "recipes/best.yaml").write_text(chosen.replace("name: forms", "name: best").replace("[2, 8]", "[2]"))
     done = forms("sweep", "best", "--predict", "v5p-8")
-    assert "no winner: " in done.out
-    assert "; 1 case left out, as predicted not to win" in done.out
+    assert "best while exploring: topk=2 ep_impl=ring: time_s " in done.out
+    assert "ring against psum at topk=2 is open in time_s" in done.out
+    assert "  topk=2 ep_impl=all_to_all: cannot win; " in done.err
 
 
 def test_a_wrong_request_runs_no_case(forms: Cli, folder: Path) -> None:

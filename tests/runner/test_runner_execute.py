@@ -18,7 +18,7 @@ import pytest
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
 from logbook_agent.model.run import Exit
 from logbook_agent.running.launch.execute import execute
-from logbook_agent.running.launch.process import Graces, Job, Outcome, exit_status
+from logbook_agent.running.launch.process import Graces, Job, JobOutcome, exit_status
 from logbook_agent.running.launch.signals import StopRequests
 
 pytestmark = pytest.mark.slow
@@ -60,7 +60,7 @@ def run(
     cwd: Path | None = None,
     graces: Graces = QUICK,
     **env: str,
-) -> tuple[Outcome, Recorder]:
+) -> tuple[JobOutcome, Recorder]:
     sinks = sinks or Recorder()
     full = {"PATH": os.environ["PATH"], **env}
     words = argv if script is None else (script,)
@@ -68,7 +68,7 @@ def run(
     return execute(job, sinks, graces=graces), sinks
 
 
-def sh(script: str, timeout_s: float | None = None, **rest: Any) -> tuple[Outcome, Recorder]:
+def sh(script: str, timeout_s: float | None = None, **rest: Any) -> tuple[JobOutcome, Recorder]:
     return run(script=script, timeout_s=timeout_s, **rest)
 
 

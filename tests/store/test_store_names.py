@@ -59,12 +59,12 @@ def test_a_topic_is_the_name_of_its_folder(one: Cli, folder: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", ESCAPES)
-@pytest.mark.parametrize("key", ["id", "continues", "completes", "supersedes", "aliases", "comparisons", "recipe"])
+@pytest.mark.parametrize("key", ["id", "continues", "completes", "supersedes", "aliases", "contrasts", "recipe"])
 @pytest.mark.sample(20)
 def test_names_in_an_entry(one: Cli, folder: Path, key: str, name: str) -> None:
     values: dict[str, object] = {
         "aliases": [name],
-        "comparisons": [{"references": ["MOE-000", f"{name}x" if name == "" else name]}],
+        "contrasts": [{"references": ["MOE-000", f"{name}x" if name == "" else name]}],
         "recipe": {"name": name, "digest": "d", "runs": 1},
     }
     changed(folder / ENTRY, lambda data: data.update({key: values.get(key, name)}))

@@ -16,7 +16,7 @@ SeriesOutcome = Literal["more", "less", "same", "open"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class PairSeries:
     """The pairs of one finding (metric, side, case) in the order in which they ran. `y` is log later - log earlier, or
     None without a ratio; `signs` is +1 where the side ran second, -1 where the base did; `entries` says which entry a
     pair is of. Series of equal `draws` share their coins. `step` is the log of a clock's step: a difference no larger
@@ -99,7 +99,7 @@ class Finding:
     config: Mapping[str, str] = field(default_factory=dict)
     device: str = ""
     # The log ratio (later run over earlier) and the order of each pair, for the power of further pairs.
-    series: Series = field(repr=False, compare=False)
+    series: PairSeries = field(repr=False, compare=False)
 
     @property
     def is_settled(self) -> bool:

@@ -15,7 +15,7 @@ from logbook_agent.findings.comparison.answer import Answer as Answer
 from logbook_agent.findings.comparison.answer import Finding as Finding
 from logbook_agent.findings.comparison.answer import Outcome as Outcome
 from logbook_agent.findings.comparison.answer import Side as Side
-from logbook_agent.findings.comparison.judgement import Memo, Own, Rule, counted, findings, left_out
+from logbook_agent.findings.comparison.judgement import Judge, Memo, Own, counted, findings, left_out
 from logbook_agent.findings.comparison.pairs import Tried
 from logbook_agent.findings.comparison.sittings import confidence, sittings
 from logbook_agent.model.codec import decode
@@ -62,7 +62,7 @@ def _answer(
                 # A single side has the name that the latest entry gives it.
                 side = question.sides[0] if len(question.sides) == 1 else s["side"]
                 own.setdefault((side, s["case"], s["metric"]), []).append((one, s))
-    rule = Rule(key=key, bound=math.log1p(question.minimum_effect), seed=(valid or group)[0]["seed"], memo=memo)
+    rule = Judge(key=key, bound=math.log1p(question.minimum_effect), seed=(valid or group)[0]["seed"], memo=memo)
     found = findings(question, own, declared, rule)
     times = sorted({(p[0], p[1]) for of in own.values() for _, s in of for p in s["pairs"]})
     entries = tuple(one["entry"] for one in (valid or group))

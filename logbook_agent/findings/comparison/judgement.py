@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass, replace
 from typing import Any, TypeAlias
 
 from logbook_agent.findings.coarse import step_of
-from logbook_agent.findings.comparison.answer import Finding, Judged, Outcome, Series, Side
+from logbook_agent.findings.comparison.answer import Finding, Judged, Outcome, PairSeries, Side
 from logbook_agent.findings.comparison.pairs import Tried
 from logbook_agent.findings.comparison.sittings import sittings
 from logbook_agent.model.comparison import Question
@@ -38,7 +38,7 @@ Owns: TypeAlias = Mapping[tuple[str, str, str], Sequence[Own]]
 Memo: TypeAlias = Callable[[str, str, Callable[[], str]], str]
 
 
-def findings(question: Question, own: Owns, declared: Sequence[Metric], rule: Rule) -> tuple[Finding, ...]:
+def findings(question: Question, own: Owns, declared: Sequence[Metric], rule: Judge) -> tuple[Finding, ...]:
     """The finding of each metric, side and case; goals first, in the order of the sides and of the metrics."""
     pooled = [_pooled(place, of, declared) for place, of in own.items() if place[2]]
     places = list(dict.fromkeys((p.side, p.case) for p in pooled))
@@ -72,9 +72,9 @@ class _Pooled:
     def name(self) -> str:
         return f"{self.side} {self.case} {self.metric}"
 
-    def series(self, draws: int) -> Series:
+    def series(self, draws: int) -> PairSeries:
         """What the rule judges."""
-        return Series(
+        return PairSeries(
             y=tuple(_log(p) for _, p in self.pairs),
             signs=tuple(p[2] for _, p in self.pairs),
             entries=tuple(number for number, _ in self.pairs),
@@ -132,7 +132,7 @@ def _change(log_ratio: float | None) -> float | None:
 
 
 def _finding(
-    p: _Pooled, series: Series, judged: Judged, question: Question, rule: Rule, case: Mapping[str, str]
+    p: _Pooled, series: PairSeries, judged: Judged, question: Question, rule: Judge, case: Mapping[str, str]
 ) -> Finding:
     good = [(pair[3], pair[4]) for _, pair in p.pairs if None not in pair[3:]]
     base, other = (_side([pair[at] for pair in good]) for at in (0, 1))
@@ -223,7 +223,7 @@ def _slow(name: str, side: Side, direction: Direction | None) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Judge:
     """The rule on the terms of one question; what it finds is kept by `memo` in places named after `key`."""
 
     key: str
@@ -231,7 +231,7 @@ class Rule:
     seed: int
     memo: Memo
 
-    def judged(self, name: str, family: Sequence[Series], seed: int | None = None) -> list[Judged]:
+    def judged(self, name: str, family: Sequence[PairSeries], seed: int | None = None) -> list[Judged]:
         """The series of one family, judged together."""
         seed = self.seed if seed is None else seed
 
@@ -244,7 +244,7 @@ class Rule:
         fields = ("outcome", "estimate", "low", "high", "pairs")
         return [Judged(**dict(zip(fields, one, strict=True))) for one in found]
 
-    def to_settle(self, p: _Pooled, series: Series) -> str:
+    def to_settle(self, p: _Pooled, series: PairSeries) -> str:
         """How many more pairs would probably settle it."""
 
         def make() -> str:

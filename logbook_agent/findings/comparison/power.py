@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from logbook_agent.findings.comparison.answer import Finding, Series
+from logbook_agent.findings.comparison.answer import Finding, PairSeries
 from logbook_agent.findings.comparison.rule import LOOKS, judge
 
 # So many continuations are simulated. With a chance of 5%, one of them settles the question in 87 of 100 cases.
@@ -22,7 +22,7 @@ _MOST_PAIRS = 1_000
 _FEWEST = 3
 
 
-def chance_text(series: Series, *, bound: float, budget: int) -> str:
+def chance_text(series: PairSeries, *, bound: float, budget: int) -> str:
     """`20 pairs settle it in about 8 of 10 cases if the effect seen is the true one, in 3 of 10 if it is 1%`.
     Empty for fewer than three pairs."""
     if _have(series) < _FEWEST:
@@ -33,7 +33,7 @@ def chance_text(series: Series, *, bound: float, budget: int) -> str:
     return f"{text}, in {least} if it is {100 * math.expm1(bound):.3g}%" if bound else text
 
 
-def is_hopeless(series: Series, *, bound: float, budget: int) -> bool:
+def is_hopeless(series: PairSeries, *, bound: float, budget: int) -> bool:
     """Whether the chance of a difference, or of none, at any later look within `budget` pairs is below 5%: none of the
     continuations settles it. Their effect may be any that the pairs so far allow."""
     if _have(series) < _FEWEST:
@@ -41,7 +41,7 @@ def is_hopeless(series: Series, *, bound: float, budget: int) -> bool:
     return not any(_is_settled(one, bound) for one in _continued(series, budget, None, is_known=False))
 
 
-def to_settle(series: Series, *, bound: float) -> str:
+def to_settle(series: PairSeries, *, bound: float) -> str:
     """`about 12 more pairs`: what probably settles it, for the effect seen."""
     have = _have(series)
     if not have:
@@ -56,7 +56,7 @@ def to_settle(series: Series, *, bound: float) -> str:
     return f"about {more} more pair{'s' * (more != 1)}"
 
 
-def pairs_needed(series: Series, *, bound: float) -> int | None:
+def pairs_needed(series: PairSeries, *, bound: float) -> int | None:
     """About how many pairs in all settle it in four of five cases, for the effect seen; None for more than 1,000.
 
     A look rejects an effect that lies _LEVEL standard errors away. So n = ((_LEVEL + _FOUR_IN_FIVE) * scatter /
@@ -83,7 +83,7 @@ def chances(
     return tuple(next(found) if f.pairs else None for f in findings)
 
 
-def settled_part(series: Series, *, effect: float, pairs: int, bound: float) -> float:
+def settled_part(series: PairSeries, *, effect: float, pairs: int, bound: float) -> float:
     """How often the rule settles an effect (the log of a ratio; 0: that there is none), in so many new pairs that
     scatter as those of a series do."""
     trials = [_repeated((series,), effect, pairs, seed) for seed in range(_TRIALS)]
@@ -91,7 +91,7 @@ def settled_part(series: Series, *, effect: float, pairs: int, bound: float) -> 
     return sum(judge(trial, bound=bound, seed=0)[0].outcome == wanted for trial in trials) / _TRIALS
 
 
-def _repeated(family: Sequence[Series], effect: float, pairs: int, seed: int) -> list[Series]:
+def _repeated(family: Sequence[PairSeries], effect: float, pairs: int, seed: int) -> list[PairSeries]:
     """Series as these, measured again with this effect. They share their coins, so that each re-draw is computed once
     for all of them."""
     rng = np.random.default_rng(seed)
@@ -100,24 +100,24 @@ def _repeated(family: Sequence[Series], effect: float, pairs: int, seed: int) ->
     for s in family:
         _, order, left = _seen(s)
         y = rng.choice(left, pairs) + effect * signs + order
-        found.append(Series(y=tuple(y.tolist()), signs=tuple(signs.tolist()), entries=(0,) * pairs, step=s.step))
+        found.append(PairSeries(y=tuple(y.tolist()), signs=tuple(signs.tolist()), entries=(0,) * pairs, step=s.step))
     return found
 
 
-def _have(series: Series) -> int:
+def _have(series: PairSeries) -> int:
     return sum(y is not None for y in series.y)
 
 
-def _tenths(series: Series, budget: int, bound: float, effect: float | None) -> str:
+def _tenths(series: PairSeries, budget: int, bound: float, effect: float | None) -> str:
     found = [_is_settled(one, bound) for one in _continued(series, budget, effect)]
     return f"{round(10 * sum(found) / len(found))} of 10"
 
 
-def _is_settled(series: Series, bound: float) -> bool:
+def _is_settled(series: PairSeries, bound: float) -> bool:
     return judge([series], bound=bound, seed=0)[0].outcome != "open"
 
 
-def _seen(series: Series) -> tuple[float, float, NDArray[np.float64]]:
+def _seen(series: PairSeries) -> tuple[float, float, NDArray[np.float64]]:
     """The effect seen; the order effect seen (by how much the later run of a pair is higher); and what is left of each
     pair without both, scaled to the scatter of so many pairs."""
     there = [(y, sign) for y, sign in zip(series.y, series.signs, strict=True) if y is not None]
@@ -129,7 +129,7 @@ def _seen(series: Series) -> tuple[float, float, NDArray[np.float64]]:
     return effect, order, (left - order) * math.sqrt(len(y) / max(1, len(y) - 2))
 
 
-def _continued(series: Series, pairs: int, effect: float | None, *, is_known: bool = True) -> Iterator[Series]:
+def _continued(series: PairSeries, pairs: int, effect: float | None, *, is_known: bool = True) -> Iterator[PairSeries]:
     """Continuations up to so many pairs, with an effect (None: the one seen; not known: any near it), and with pairs
     that scatter as those so far do."""
     seen, order, left = _seen(series)
@@ -140,7 +140,7 @@ def _continued(series: Series, pairs: int, effect: float | None, *, is_known: bo
         true = (seen if effect is None else math.copysign(effect, seen)) + (0 if is_known else error * rng.normal())
         signs = rng.choice((-1, 1), more)
         y = rng.choice(left, more) + true * signs + order
-        yield Series(
+        yield PairSeries(
             y=(*series.y, *y.tolist()),
             signs=(*series.signs, *signs.tolist()),
             entries=(*series.entries, *[series.entries[-1]] * more),

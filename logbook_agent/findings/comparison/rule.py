@@ -23,7 +23,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from logbook_agent.findings.comparison.answer import Judged, Series, SeriesOutcome
+from logbook_agent.findings.comparison.answer import Judged, PairSeries, SeriesOutcome
 from logbook_agent.model.comparison import FIRST_LOOK
 
 EXACT, KEPT = 12, 2048
@@ -57,7 +57,7 @@ def fewest_pairs(series: int = 1) -> int:
     return next((n for n in LOOKS if series * 2.0 ** (1 - n) <= claims_spent(n)), LOOKS[-1])
 
 
-def judge(family: Sequence[Series], *, bound: float, seed: int) -> tuple[Judged, ...]:
+def judge(family: Sequence[PairSeries], *, bound: float, seed: int) -> tuple[Judged, ...]:
     """Judge the series of one family at every look that they have reached; a settled series stays as it is.
 
     `bound` is the log of the minimum effect; with 0 any difference counts, and nothing settles as "same". A series
@@ -124,7 +124,7 @@ class _Look:
     """A series up to a look: `pairs` with a ratio, and the estimate of the effect. `orders` has a row of re-draws for
     each pair of the series."""
 
-    def __init__(self, series: Series, n: int, orders: Array | None = None) -> None:
+    def __init__(self, series: PairSeries, n: int, orders: Array | None = None) -> None:
         at = [at for at, y in enumerate(series.y[:n]) if y is not None]
         self._y = np.array([series.y[at] for at in at], float)
         self._signs = np.array([series.signs[at] for at in at], float)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from logbook_agent.findings.contrasts.contrast import Contrasted, beside, rows_of
 from logbook_agent.findings.measured import baseline_cases, is_case
-from logbook_agent.model.comparison import Contrast
+from logbook_agent.model.entry import Contrast
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.book import Book
 

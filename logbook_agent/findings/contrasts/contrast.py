@@ -1,37 +1,38 @@
-"""Measured rows beside each other, like for like, without a verdict: `logbook compare` of rows that no design drew, and
-the contrasts that entries keep."""
+"""Measured rows beside each other, without a verdict: `logbook compare` of rows that no design drew, and the contrasts
+that entries keep. A contrast is a table with the sides as columns and the change of each from the base."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from typing import Any
 
 from logbook_agent.findings.cases import cases, counting
-from logbook_agent.findings.contrasts.likeness import Terms
-from logbook_agent.findings.contrasts.matching import Ground, Pairing, compare_sides, compare_values
 from logbook_agent.findings.contrasts.settle import settled_by
-from logbook_agent.findings.tables.build import matching
-from logbook_agent.findings.tables.frame import frame_of, listed, show, varies
-from logbook_agent.findings.tables.metrics import choose
-from logbook_agent.findings.tables.spec import Case, TableSpec
-from logbook_agent.model.comparison import Contrast
-from logbook_agent.model.entry import Entry, entry_of
+from logbook_agent.findings.tables.axes import blocked_by, lay_out
+from logbook_agent.findings.tables.build import matching, tabulate
+from logbook_agent.findings.tables.frame import Item, by, frame_of, listed, show, unknown, varies
+from logbook_agent.findings.tables.spec import Case, Table, TableSpec
+from logbook_agent.model.entry import Contrast, Entry, entry_of
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.store.book import Book
+from logbook_agent.text import markdown as md
+from logbook_agent.text.words import assignments
+
+_SHOWN_ROWS, MOST_ROWS = 12, 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrasted:
-    """The rows of a contrast in pairs of cases, for each other side one `Pairing`, and the `metrics` to show of them.
-    `settle` says what would settle it. `answered`: the entry whose comparison is about these sides, or empty.
-    `uncounted`: `MOE-I8-002 is void`. `error`: why there are no pairs."""
+    """The rows of a contrast as a table. `settle` says what would settle it. `answered`: the entry whose comparison is
+    about these sides, or empty. `uncounted`: `MOE-I8-002 is void`. `error`: why there is no table."""
 
     asked: Contrast
-    sides: tuple[Pairing, ...] = ()
-    metrics: tuple[str, ...] = ()
+    table: Table = field(default_factory=Table)
+    sides: tuple[str, ...] = ()
     settle: str = ""
     answered: str = ""
     uncounted: tuple[str, ...] = ()
@@ -78,6 +79,53 @@ def kept(book: Book, entry: Entry) -> list[Contrasted]:
     return found
 
 
+# -- the table -----------------------------------------------------------------------------------------
+
+
+def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[Metric]) -> Contrasted:
+    """The rows of each reference, side by side."""
+    axis = asked.axis or next(name for name in ("side", "side of", "compared") if not _has(rows, name))
+    if asked.axis is None:
+        rows = _named(axis, asked.references, rows)
+    # A row that two references hold is one row.
+    found, notes = _finished(axis, list({id(c): c for side in rows for c in side}.values()))
+    of = _sides(asked, axis, found)
+    base, *others = (show(items[0].place.get(axis)) for items in of)
+    spec = TableSpec(metrics=asked.metrics, pivot=axis, base=base, values=(base, *others), delta=True, each=True)
+    frame = frame_of(found)
+    # What goes with the sides keeps no rows apart: a note says how it differs.
+    held = blocked_by(frame, lay_out(frame, spec, by_origin=False))
+    expected = [m for m in declared if m.primary or asked.metrics]
+    table = tabulate(found, replace(spec, implied=tuple(held)), declared=expected)
+    return Contrasted(
+        asked=asked,
+        table=replace(table, notes=(*table.notes, *notes)),
+        sides=(base, *others),
+        settle=_settle(asked.axis, held, [items[0] for items in of]),
+    )
+
+
+def _has(rows: Sequence[Sequence[Case]], name: str) -> bool:
+    return any(name in (case.row.config | case.row.labels) for side in rows for case in side)
+
+
+def _named(axis: str, references: Sequence[str], rows: Sequence[Sequence[Case]]) -> list[list[Case]]:
+    """The rows of two references, each with the reference that it is of under the name of the axis."""
+    if len(rows) < 2:
+        raise _one_reference(references[0], rows[0])
+    if {id(c) for c in rows[0]} & {id(c) for c in rows[1]}:
+        raise UsageError(
+            f"{' and '.join(references)} hold the same rows",
+            cause="a row cannot be compared with itself",
+            hint="name different runs, by number or label: logbook compare ID/1 ID/2",
+        )
+
+    def named(case: Case, reference: str) -> Case:
+        return replace(case, row=replace(case.row, labels={**case.row.labels, axis: reference}))
+
+    return [[named(case, reference) for case in side] for reference, side in zip(references, rows, strict=True)]
+
+
 def _one_reference(reference: str, rows: Sequence[Case]) -> UsageError:
     frame = frame_of(rows)
     varied = [name for name in frame.config if varies(frame.items, name)]
@@ -88,55 +136,104 @@ def _one_reference(reference: str, rows: Sequence[Case]) -> UsageError:
     )
 
 
-def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[Metric]) -> Contrasted:
-    """The rows of each reference, side by side."""
-    if asked.axis is not None:
-        # A row that two references hold is one row.
-        ground = Ground(list({id(c): c for side in rows for c in side}.values()), Terms(axis=asked.axis))
-        sides = compare_values(ground, asked.base_value)
-    elif len(rows) < 2:
-        raise _one_reference(asked.references[0], rows[0])
-    else:
-        base, other = asked.references
-        if {id(c) for c in rows[0]} & {id(c) for c in rows[1]}:
-            raise UsageError(
-                f"{base} and {other} hold the same rows",
-                cause="a row cannot be compared with itself",
-                hint="name different runs, by number or label: logbook compare ID/1 ID/2",
-            )
-        ground = Ground([*rows[0], *rows[1]], Terms())
-        sides = [compare_sides(ground, len(rows[0]), (base, other))]
-    expected = [m for m in declared if m.primary or asked.metrics]
-    columns, _ = choose(ground.frame, TableSpec(metrics=asked.metrics), expected)
-    metrics = tuple(column.name for column in columns)
-    return Contrasted(asked=asked, sides=tuple(sides), metrics=metrics, settle=_settle(asked, sides))
+def _finished(axis: str, rows: Sequence[Case]) -> tuple[list[Case], list[str]]:
+    """The rows of runs that finished, and all of a side that has no others; and notes on the rows left out and on what
+    the benchmark says that its figures cannot tell."""
+    frame = frame_of(rows)
+    frame.check([axis], option="--axis")
+    good: list[Case] = []
+    for items in by(frame.items, lambda item: item.key(axis)).values():
+        of_side = [item.case for item in items]
+        good += [c for c in of_side if c.state in ("finished", None)] or of_side
+    left = len(rows) - len(good)
+    notes = [f"{left} row{'s' * (left > 1)} of runs that did not finish left out"] if left else []
+    busy = {(c.entry, c.run) for c in good if c.contended or c.busy}
+    notes += [f"{len(busy)} run{'s' * (len(busy) > 1)} started on a busy machine"] if busy else []
+    return good, notes + list(dict.fromkeys(c.row.labels["caution"] for c in good if "caution" in c.row.labels))
 
 
-def _settle(asked: Contrast, sides: Sequence[Pairing]) -> str:
-    """What would settle it; empty where the sides have no case in common."""
-    pairs = [pair for side in sides for pair in side.pairs]
-    if not pairs:
-        return ""
-    items = [pairs[0].base.items[0], *(side.pairs[0].other.items[0] for side in sides if side.pairs)]
-    axis, values = asked.axis, [sides[0].base, *(side.other for side in sides)]
+def _sides(asked: Contrast, axis: str, rows: Sequence[Case]) -> list[list[Item]]:
+    """The items of each side, the base first. Raises UsageError when there is nothing to compare: no such value, or no
+    other one."""
+    frame = frame_of(rows)
+    of = by((item for item in frame.items if item.says(axis)), lambda item: item.key(axis))
+    names = {key: show(items[0].place.get(axis)) for key, items in of.items()}
+    base = next(iter(of), None) if asked.base_value is None else frame.key_of(axis, asked.base_value)
+    if asked.base_value is not None and base not in of:
+        raise unknown(f"value of {axis}", asked.base_value, names.values(), option="--base")
+    if len(of) < 2:
+        raise UsageError(
+            f"{axis} has one value in these rows: {next(iter(names.values()), '—')}",
+            cause="two values of it are needed to compare",
+            hint="name further entries, or another axis: logbook compare ID ID --axis NAME",
+        )
+    return [of[base], *(items for key, items in of.items() if key != base)]
+
+
+def _settle(axis: str | None, held: Sequence[str], items: Sequence[Item]) -> str:
+    """What would settle it; `items` hold one row of each side."""
     if axis is None:
-        found = {d.name for pair in pairs for d in pair.likeness.withheld_by}
+        found = [name for name in held if name != "row"]
         if not found:
             return "the sides differ in nothing that is recorded"
-        axis = next(iter(found)) if len(found) == 1 else None
-        values = [show(item.place.get(axis or "")) for item in items]
+        axis = found[0] if len(found) == 1 and found[0] != "command" else None
+    values = [show(item.place.get(axis or "")) for item in items]
     return f"no design drew the order of these runs; to settle it: {settled_by(axis, values, items)}"
 
 
 def _answers(record: Record, found: Contrasted) -> bool:
     """Whether the comparison of an entry is about the sides of a contrast."""
     stated = record.entry.comparison
-    if stated is None or found.asked.axis != stated.question.axis:
-        return False
-    return all({side.base, side.other} <= {*stated.question.values} for side in found.sides)
+    return (
+        stated is not None and found.asked.axis == stated.question.axis and {*found.sides} <= {*stated.question.values}
+    )
 
 
-# -- rows --------------------------------------------------------------------------------------------
+# -- how it reads --------------------------------------------------------------------------------------
+
+
+def markdown(one: Contrasted, own_id: str) -> str:
+    """What the entry `own_id` shows of a contrast: a line for each row, then the notes; or why there are no numbers."""
+    asked = one.asked
+    only = f", only {assignments(asked.where)}" if asked.where else ""
+    of = "" if asked.references == (own_id,) else f" in {', '.join(asked.references)}"
+    subject = md.escape(f"{' → '.join(asked.references) if asked.axis is None else asked.axis + of}{only}:")
+    if one.error is not None:
+        why = f" ({one.error.cause})" if one.error.cause else ""
+        return f"{subject} cannot be compared: {md.escape(one.error.message + why)}"
+    names = [column.name for column in one.table.columns]
+    rows = [
+        ", ".join(f"{name} {cell}" for name, cell in zip(names, row, strict=True))
+        for row in one.table.rows[:_SHOWN_ROWS]
+    ]
+    more = len(one.table.rows) - _SHOWN_ROWS
+    rows += [f"and {more} more: logbook compare shows them"] if more > 0 else []
+    return f"{subject}\n{md.items([*map(md.escape, (*rows, *notes(one)))])}"
+
+
+def notes(one: Contrasted) -> list[str]:
+    """What would settle it, which entries do not count, and what the cells of the table cannot say."""
+    return [*one.uncounted, *([one.settle] if one.settle else []), *one.table.notes]
+
+
+def data(one: Contrasted) -> dict[str, Any]:
+    """A contrast with its table, complete, or with the `error` of one that has none."""
+    return {
+        "references": list(one.asked.references),
+        "axis": one.asked.axis,
+        "where": dict(one.asked.where),
+        "sides": list(one.sides),
+        "columns": [{"name": c.name, "numeric": c.numeric, "unit": c.unit} for c in one.table.columns],
+        "rows": [list(row) for row in one.table.rows],
+        "values": [list(row) for row in one.table.values],
+        "notes": list(one.table.notes),
+        "settle": one.settle,
+        "uncounted": list(one.uncounted),
+        "error": one.error.message if one.error is not None else None,
+    }
+
+
+# -- rows ----------------------------------------------------------------------------------------------
 
 
 def rows_of(asked: Contrast, records: Mapping[str, Record]) -> list[list[Case]]:
@@ -151,8 +248,8 @@ def rows_of(asked: Contrast, records: Mapping[str, Record]) -> list[list[Case]]:
     if not asked.where:
         return sides
     wanted = {k: show(v) for k, v in asked.where.items()}
-    kept = {id(case) for case in matching([c for side in sides for c in side], wanted)}
-    sides = [[c for c in side if id(c) in kept] for side in sides]
+    chosen = {id(case) for case in matching([c for side in sides for c in side], wanted)}
+    sides = [[c for c in side if id(c) in chosen] for side in sides]
     for reference, side in zip(asked.references, sides, strict=True):
         if not side and asked.axis is None:
             raise UsageError(

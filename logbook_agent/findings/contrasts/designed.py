@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from logbook_agent.model.comparison import CODE_AXIS, Contrast
-from logbook_agent.model.entry import entry_of
+from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.entry import Contrast, entry_of
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import canonical
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 
-from logbook_agent.findings.contrasts.likeness import Terms
-from logbook_agent.findings.contrasts.matching import Ground, compare_values
-from logbook_agent.findings.contrasts.numbers import compared as change_of
+from logbook_agent.findings.contrasts.likeness import differences
 from logbook_agent.findings.criteria.facts import Facts, combinations, words
 from logbook_agent.findings.criteria.outcome import every, met, unmet
 from logbook_agent.findings.criteria.predicate import PairsCompared, Sweep
-from logbook_agent.findings.tables.frame import show
-from logbook_agent.model.errors import UsageError
+from logbook_agent.findings.tables.commands import beyond_config
+from logbook_agent.findings.tables.frame import Item, by, frame_of, show
+from logbook_agent.findings.tables.reading import value_of
+from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.header import Computed
 from logbook_agent.model.values import Scalar
 
@@ -54,7 +56,7 @@ def _beside(
     axis: str,
     implied: tuple[str, ...] | list[str],
     metric: str | None = None,
-    cases: int = 1,
+    wanted: int = 1,
 ) -> Computed:
     """Whether enough cases of two sides differ in nothing but an axis and what is declared, and have a metric each."""
     if (missing := facts.rows.missing(other)) is not None:
@@ -63,20 +65,35 @@ def _beside(
     for where, side in zip((base, other), sides, strict=True):
         if not side:
             return unmet(f"{words(where)} was not measured")
-    rows = [*sides[0], *(case for case in sides[1] if case not in sides[0])]
     primary = [metric] if metric else [m.name for m in facts.metrics if m.primary]
-    names = primary or [name for case in rows for name in case.row.metrics]
-    terms = Terms(axis=axis, implied=(*implied, *asked.implied), allowed=asked.allow)
-    try:
-        found = [pair for side in compare_values(Ground(rows, terms), show(base[axis])) for pair in side.pairs]
-    except UsageError as error:
-        return unmet(f"{words(other)}: {error.message}")
-    good = [p for p in found if not p.likeness.withheld_by and any(change_of(p, n).change is not None for n in names)]
-    pairs = f"{len(good)} pair{'s' * (len(good) != 1)} may be compared"
-    if len(good) >= cases:
-        return met(
-            f"{words(other)}: {pairs}", (i.case for p in good for group in (p.base, p.other) for i in group.items)
-        )
-    unlike = dict.fromkeys(d.name for pair in found for d in pair.likeness.withheld_by)
+    metrics = primary or [name for side in sides for case in side for name in case.row.metrics]
+    ignored = {axis, *implied, *asked.implied, *asked.allow}
+    frame = frame_of([*sides[0], *sides[1]])
+    items = frame.items[: len(sides[0])], frame.items[len(sides[0]) :]
+    kept = [n for n in (*frame.apart, frame.pseudo["devices"]) if not {n, n.partition(":")[0]} & ignored]
+
+    names = (*ignored, *frame.config)
+
+    def cases(side: Sequence[Item]) -> Mapping[Hashable, list[Item]]:
+        good = [item for item in side if any(value_of(item, name) is not None for name in metrics)]
+        said = {"argv", "command"} & ignored
+        return by(good, lambda i: (i.keys(kept), None if said else beyond_config(_placed(i, axis), names)))
+
+    first, last = map(cases, items)
+    both = [first[key] + last[key] for key in first if key in last]
+    pairs = f"{len(both)} pair{'s' * (len(both) != 1)} may be compared"
+    if len(both) >= wanted:
+        return met(f"{words(other)}: {pairs}", (item.case for pair in both for item in pair))
+    unlike = differences(frame, *items, ignored)
     why = f"; others differ in {', '.join(unlike)}" if unlike else ""
-    return unmet(f"{words(other)}: {pairs}, {cases} wanted{why}")
+    return unmet(f"{words(other)}: {pairs}, {wanted} wanted{why}")
+
+
+def _placed(item: Item, axis: str) -> Case:
+    """A case with `{axis}` wherever its command has the value of the axis, as a word or as part of a path: what was put
+    in its place (`--src wt/{axis}`) is no other difference."""
+    value = item.place.get(axis)
+    if value is None:
+        return item.case
+    word = re.compile(rf"(?<![\w.-]){re.escape(show(value))}(?![\w.-])")
+    return replace(item.case, command=tuple(word.sub("{axis}", text) for text in item.case.command))

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from itertools import count
 
 from logbook_agent.findings.case import keys_of
-from logbook_agent.findings.contrasts.matching import Group
-from logbook_agent.findings.contrasts.numbers import numbers
 from logbook_agent.findings.criteria.facts import Facts, combinations, words
 from logbook_agent.findings.criteria.outcome import met, not_computable, unmet
 from logbook_agent.findings.criteria.predicate import Measured, Target
-from logbook_agent.findings.tables.frame import Item, frame_of
+from logbook_agent.findings.tables.frame import Item, by, frame_of
+from logbook_agent.findings.tables.reading import value_of
 from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.header import Computed, metric_named
+from logbook_agent.model.stats import median
 from logbook_agent.model.stats.summary import median_low
 
 # How many times as likely the runs have to be if most reach the number: chance gets there in at most one of 20 cases.
@@ -28,11 +28,11 @@ def measured(asked: Measured, facts: Facts) -> Computed:
     evidence: list[Case] = []
     for combination in combinations(asked.for_each):
         chosen = rows.choose({**asked.where, **combination}, asked.device)
-        groups = [g for g in _groups(chosen) if g.runs >= asked.runs]
+        groups = [g for g in _groups(chosen) if len({item.run for item in g}) >= asked.runs]
         if len(groups) < asked.cases:
             found = f"{len(groups)} of {asked.cases} cases with {asked.runs} runs"
             return unmet(f"{words(combination)}: {found}".removeprefix(": "), chosen)
-        evidence += [i.case for g in groups for i in g.items]
+        evidence += [i.case for g in groups for i in g]
     return met(f"{asked.cases} or more cases with {asked.runs} runs each", evidence)
 
 
@@ -48,7 +48,7 @@ def target(asked: Target, facts: Facts) -> Computed:
     groups = _groups([case for case, unit in chosen if metric.unit is None or unit in (None, metric.unit)])
     sign, wanted = (1, asked.at_least) if asked.at_least is not None else (-1, asked.at_most)
     assert wanted is not None  # noqa: S101  one of the two is there
-    found = [(numbers(group, metric.name).values, group) for group in groups]
+    found = [(_of_runs(group, metric.name), group) for group in groups]
     of = [(sum(sign * v >= sign * wanted for v in values), values, group) for values, group in found if values]
     if not of:
         return unmet(f"no case has {metric.name}" + (f" in {metric.unit}" if metric.unit else ""))
@@ -57,7 +57,7 @@ def target(asked: Target, facts: Facts) -> Computed:
     wanted_text = f"{'at least' if sign > 0 else 'at most'} {wanted:g}"
     reason = f"{metric.name} is {wanted_text} in {reaching} of {runs} run{'s' * (runs != 1)} of a case"
     reason += f", median {median_low(values):.6g}"
-    evidence = [item.case for item in group.items]
+    evidence = [item.case for item in group]
     if odds(reaching, runs) >= ENOUGH and runs >= asked.runs:
         return met(reason, evidence)
     if 2 * reaching > runs:
@@ -81,9 +81,16 @@ def odds(reaching: int, runs: int) -> float:
     return total
 
 
-def _groups(cases: Sequence[Case]) -> list[Group]:
+def _of_runs(items: Sequence[Item], metric: str) -> list[float]:
+    """A value of each run: the median of its rows."""
+    good = [item for item in items if item.row.failed is None and value_of(item, metric) is not None]
+    runs = by(good, lambda item: item.run).values()
+    return [median([v for item in of_run if (v := value_of(item, metric)) is not None]) for of_run in runs]
+
+
+def _groups(cases: Sequence[Case]) -> list[list[Item]]:
     """The repeats of each case."""
     found: dict[str, list[Item]] = {}
     for item, key in zip(frame_of(cases).items, keys_of(cases), strict=True):
         found.setdefault(key, []).append(item)
-    return [Group(items=tuple(items)) for items in found.values()]
+    return list(found.values())

@@ -10,7 +10,7 @@ from logbook_agent.findings.tables.axes import Layout, lay_out
 from logbook_agent.findings.tables.compare import MEANS, mean_notes, mean_of
 from logbook_agent.findings.tables.difference import difference
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, listed, show, varies
-from logbook_agent.findings.tables.grid import check_pivot, choose_values, lay_cells
+from logbook_agent.findings.tables.grid import check_pivot, choose_values, lay_cells, unequal_rows
 from logbook_agent.findings.tables.metrics import choose
 from logbook_agent.findings.tables.notes import cell_notes
 from logbook_agent.findings.tables.spec import Case, Column, Table, TableSpec
@@ -45,6 +45,9 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     layout = lay_out(frame, spec)
     units = {m.name: m.unit or known(m.name).unit for m in declared}
     grid = replace(lay_cells(frame, spec, layout, shown), units=units)
+    if (spec.delta or spec.ratio) and (unequal := unequal_rows(frame, layout, grid)):
+        value_notes.append(f"no change is shown: {unequal}, and no config tells them apart")
+        spec = replace(spec, delta=False, ratio=False, means=False)
     strips = [axis_strip(grid, name, is_label=name == frame.pseudo["label"]) for name in layout.axes]
     width = len(strips)
     strips += metric_strips(grid, metrics, spec) or failure_strips(grid)

@@ -88,6 +88,22 @@ def lay_cells(frame: Frame, spec: TableSpec, layout: Layout, shown: Sequence[str
     return Grid(rows=tuple(map(tuple, rows.values())), pivots=pivots, cells=cells, base=base)
 
 
+def unequal_rows(frame: Frame, layout: Layout, grid: Grid) -> str:
+    """`3 rows a run against 2`, where only their order, or a number that nothing declares, tells the rows of a run
+    apart: the first row of one run need not be the first of another. Empty where the columns have as many rows each."""
+    numbers = {name for item in frame.items for name in item.row.observations} | {frame.pseudo["row"]}
+    loose = [name for name in layout.axes if name in numbers]
+    if layout.pivot is None or not loose:
+        return ""
+    names = [name for name in layout.axes if name not in loose]
+    for items in by(frame.items, lambda item: item.keys(names)).values():
+        sides = by(items, lambda item: item.key(layout.pivot or ""))
+        counts = {len({i.keys(loose) for i in side}) for side in sides.values()}
+        if len(counts) > 1:
+            return f"{max(counts)} rows a run against {min(counts)}"
+    return ""
+
+
 def _texts(frame: Frame, pivot: str) -> dict[str | None, str]:
     """Every pivot value as it was first spelt."""
     texts: dict[str | None, str] = {}

@@ -14,7 +14,7 @@ from typing import IO, cast
 
 from logbook_agent.model.run import Exit
 from logbook_agent.running.launch.family import Family, Member
-from logbook_agent.running.launch.process import Child, Ended, Graces, Job, Outcome, Sinks, Stream, start
+from logbook_agent.running.launch.process import Child, Ended, Graces, Job, JobOutcome, Sinks, Stream, start
 from logbook_agent.running.launch.signals import Ladder, StopRequests
 from logbook_agent.store.processes import create_time
 from logbook_agent.text.words import listed
@@ -46,7 +46,7 @@ def execute(
     stops: StopRequests | None = None,
     clock: Clock = time.monotonic,
     graces: Graces = _GRACES,
-) -> Outcome:
+) -> JobOutcome:
     """Runs the job to its end and reports to `sinks` meanwhile.
 
     Ctrl-C, TERM and HUP to the tool, and the job's timeout, end its whole process group: INT, then TERM, then
@@ -89,7 +89,7 @@ class _Loop:
             self._selector.register(pipe, selectors.EVENT_READ, stream)
             self._open += 1
 
-    def run(self) -> Outcome:
+    def run(self) -> JobOutcome:
         while True:
             now = self._clock()
             self._look_for_stops(now)
@@ -190,12 +190,12 @@ class _Loop:
                 read += count
         return self._open > 0
 
-    def _outcome(self, held: bool) -> Outcome:
+    def _outcome(self, held: bool) -> JobOutcome:
         assert self._ended is not None  # noqa: S101
         problems = self._left_behind(held)
         if self._ended.exit == Exit():
             problems.append("the exit status of the command was lost: another part of the tool collected it")
-        return Outcome(
+        return JobOutcome(
             exit=replace(self._ended.exit, timeout=self._timeout, interrupted=self._interrupted),
             duration_s=self._ended_at - self._began,
             peak_memory_bytes=self._ended.peak_memory_bytes,

@@ -50,7 +50,7 @@ class Graces:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class JobOutcome:
     """`duration_s` ends when the command does. `peak_memory_bytes`: of its largest process; None: unknown."""
 
     exit: Exit

@@ -20,7 +20,7 @@ from logbook_agent.model.work import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.output import OutputLog
-from logbook_agent.running.launch.process import Job, Outcome
+from logbook_agent.running.launch.process import Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import resolve
 from logbook_agent.running.provenance.load import counters, until_now
@@ -205,13 +205,13 @@ def _redacted_bytes(redactor: Redactor, data: bytes) -> bytes:
 # -- the process -----------------------------------------------------------------------------------
 
 
-def _outcome(job: Callable[[], Job], sinks: _Sinks, stops: StopRequests) -> Outcome:
+def _outcome(job: Callable[[], Job], sinks: _Sinks, stops: StopRequests) -> JobOutcome:
     """How the job ended. One that could not be started has ended too, with the reason as a problem."""
     try:
         return execute(job(), sinks, stops=stops)
     except (ToolError, UsageError) as error:
         text = f"not started: {error.message}" + (f" ({error.cause})" if error.cause else "")
-        return Outcome(exit=Exit(code=error.exit_code), duration_s=0.0, problems=(text,))
+        return JobOutcome(exit=Exit(code=error.exit_code), duration_s=0.0, problems=(text,))
 
 
 def _job(work: Work, place: Workplace, result_file: Path) -> Job:

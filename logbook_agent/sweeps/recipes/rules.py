@@ -90,10 +90,11 @@ def _can_answer(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
         reasons.append("runs of one case before those of another cannot be told from a drift of the machine")
     of = f" of {comparisons:,} comparisons" if comparisons > 1 else ""
     runs = f"{recipe.repeats} pair{'s' * (recipe.repeats != 1)} in the order {recipe.order}"
+    set_these = " ".join(sets)
     yield Violation(
         rule=CAN_ANSWER,
         severity=Severity.WARNING,
-        message=f"{runs} cannot settle any{of}: {' '.join(sets)} can" if of else f"{runs} settle nothing: {sets[0]}",
+        message=f"{runs} cannot settle any{of}: {set_these} can" if of else f"{runs} settle nothing: {set_these}",
         reason=", and ".join(reasons),
     )
 

@@ -1,4 +1,4 @@
-"""Which flags a command line sets, and in what two command lines differ beyond those that config explains.
+"""Which flags a command line sets, and what it says beyond those that config explains.
 
 A RESULT key that matches a flag is config.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.text.commands.script import Simple, Word, simple_commands_of
@@ -20,10 +20,6 @@ _NEGATIVE = re.compile(r"-\.?\d")
 _REPORT = re.compile(r"\b(?:RESULT|METRIC)$")
 # `--topk-list 1,2,4` and `--null-route-sweep` vary `topk` and `null_route`, one value per row.
 SWEEPING = ("_list", "_sweep", "_values")
-
-Flags = Mapping[str, tuple[str, ...]]
-# Whether two words, of the base and of the other command, say the same thing in other values.
-SameWord = Callable[[str, str], bool]
 
 
 def normal_name(name: str) -> str:
@@ -73,7 +69,7 @@ def _implied(name: str) -> Iterator[str]:
             yield name.removesuffix(suffix)
 
 
-# -- in what two command lines differ --------------------------------------------------------------
+# -- what config does not explain ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,15 +81,6 @@ class Parts:
 
     flags: tuple[tuple[str, tuple[str, ...]], ...]
     words: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordsDiffer:
-    """`name` is `argv:--flag` for a flag, `argv` for the other words; None: the side does not have it."""
-
-    name: str
-    base: str | None
-    other: str | None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -134,38 +121,6 @@ def parts(
     return Parts(flags=tuple((flag, tuple(found[flag])) for flag in sorted(found)), words=tuple(words))
 
 
-def differences(base: Parts, other: Parts, same: SameWord) -> list[WordsDiffer]:
-    """What two commands have in other words, flags first. Words at one place that are the `same` do not differ."""
-    first, last = dict(base.flags), dict(other.flags)
-    found = [
-        WordsDiffer(name=f"argv:{flag}", base=_text(first, flag), other=_text(last, flag))
-        for flag in dict.fromkeys((*first, *last))
-        if not _agree(first.get(flag, ()), last.get(flag, ()), same)
-    ]
-    mine, theirs = _rest(base.words, other.words, same)
-    if mine or theirs:
-        found.append(WordsDiffer(name="argv", base=_joined(mine), other=_joined(theirs)))
-    return found
-
-
-def _agree(base: Sequence[str], other: Sequence[str], same: SameWord) -> bool:
-    return len(base) == len(other) and all(a == b or same(a, b) for a, b in zip(base, other, strict=True))
-
-
-def _rest(base: Sequence[str], other: Sequence[str], same: SameWord) -> tuple[Sequence[str], Sequence[str]]:
-    """The words in which two sequences differ: place by place, else between a common start and a common end."""
-    if len(base) == len(other):
-        pairs = [(a, b) for a, b in zip(base, other, strict=True) if a != b and not same(a, b)]
-        return [a for a, _ in pairs], [b for _, b in pairs]
-    start = 0
-    while start < min(len(base), len(other)) and base[start] == other[start]:
-        start += 1
-    base, other = base[start:], other[start:]
-    while base and other and base[-1] == other[-1]:
-        base, other = base[:-1], other[:-1]
-    return base, other
-
-
 def _words(argv: Sequence[str]) -> Iterator[str]:
     """The words of a command; those of a script in place of it."""
     for word in argv:
@@ -194,11 +149,3 @@ def _explained(name: str, keys: Collection[str]) -> bool:
         if stem != name and any(key == stem or key.startswith(f"{stem}_") for key in keys):
             return True
     return False
-
-
-def _text(flags: Flags, flag: str) -> str | None:
-    return _joined(flags[flag], alone="set") if flag in flags else None
-
-
-def _joined(words: Sequence[str], *, alone: str = "") -> str | None:
-    return " ".join(w or alone for w in words) if words else None
