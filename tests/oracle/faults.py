@@ -11,7 +11,7 @@ import pytest
 from logbook_agent.findings import summaries
 from logbook_agent.findings.comparison import pairs, rule, sentences
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.contrasts import words as contrast_words
+from logbook_agent.findings.contrasts import contrast
 from logbook_agent.findings.criteria import over_comparisons
 from logbook_agent.findings.plots import by_pair
 from logbook_agent.findings.tried import listed
@@ -135,12 +135,14 @@ def sentences_round_the_interval(patch: Patch) -> None:
 
 def numbers_have_an_interval(patch: Patch) -> None:
     """Rows that no design drew show an interval of their ratio."""
-    own = contrast_words._lines
+    own = contrast.beside
 
-    def with_interval(*words: Any) -> Any:
-        return (f"{line} (95%: 1 to 2%)" for line in own(*words))
+    def with_interval(*words: Any) -> contrast.Contrasted:
+        found = own(*words)
+        table = dataclasses.replace(found.table, notes=(*found.table.notes, "+1.5% (95%: 1 to 2%)"))
+        return dataclasses.replace(found, table=table)
 
-    patch.setattr(contrast_words, "_lines", with_interval)
+    patch.setattr(contrast, "beside", with_interval)
 
 
 FAULTS: dict[str, Callable[[Patch], None]] = {
