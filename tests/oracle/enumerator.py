@@ -126,6 +126,8 @@ def _pairs(book: Path, entry_id: str, question: Data) -> list[Pair]:
         if side in map(str, question["sides"]) and (pair, case, str(question["base"])) in good
     ]
     asked = _asked(question, [base for base, _ in both])
+    # One case alone is the case of whoever asks the same of it, however it is called.
+    asked["cases"] = len({base["part"].get("case") for base, _ in both}) > 1
     return [
         pair
         for base, other in both
@@ -169,7 +171,7 @@ def _measured(entry_id: str, question: Data, asked: Data, base: Data, other: Dat
         yield Pair(
             key=json.dumps([asked, code], sort_keys=True),
             entry=entry_id,
-            place=(metric, str(other["part"]["side"]), other["part"].get("case", "")),
+            place=(metric, str(other["part"]["side"]), other["part"].get("case", "") if asked["cases"] else ""),
             started=min(base["started"], other["started"]),
             ended=max(base["ended"], other["ended"]),
             second=1 if _order(other) > _order(base) else -1,
