@@ -236,8 +236,8 @@ def _answered(measured: Measured, pairs: int) -> Judged:
     """The answer to a question of reported values, from the pairs of an entry as the index keeps them."""
     series = measured.family[0]
     made = [["", "", sign, *v] for sign, v in zip(series.signs[:pairs], measured.values[:pairs], strict=True)]
-    one: dict[str, Any] = {"key": "k", "asks": "k", "side": "b", "case": "", "config": {}, "metric": "t", "unit": "s"}
-    one |= {"direction": "max", "differs": [], "left_out": {}, "pairs": made}
+    one: dict[str, Any] = {"key": "k", "asks": "k", "side": "b", "case": "", "name": "", "config": {}}
+    one |= {"metric": "t", "unit": "s", "direction": "max", "differs": [], "left_out": {}, "pairs": made}
     question = {"axis": "v", "base": "a", "sides": ["b"], "metrics": ["t"], "minimum_effect": MINIMUM_EFFECT}
     entry = {"entry": "E-001", "question": question, "seed": measured.seed, "budget": pairs, "void": False, "code": {}}
     [answer] = answers([entry | {"series": [one]}])

@@ -27,6 +27,8 @@ from logbook_agent.findings.lines import line_of
 from logbook_agent.findings.read import read
 from logbook_agent.findings.reading import search, shown
 from logbook_agent.findings.status import status
+from logbook_agent.findings.trust import Compared
+from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import Scalar
@@ -167,6 +169,9 @@ class Logbook:
     def _shown(self, record: Record) -> EntryRecord:
         return EntryRecord(entry=record.entry, runs=record.runs, state=record.state, logbook=self)
 
+    def _compared(self, entry: Entry) -> Compared:
+        return read(self._workspace, self._book).compared(entry)
+
     def _columns(self, *entry_ids: str) -> list[DataColumn]:
         from logbook_agent.exports.columns import columns_of
         from logbook_agent.findings.exported import exported
@@ -222,7 +227,7 @@ class EntryRecord(Record):
         return to_polars(self.logbook._columns(self.id))
 
     def __repr__(self) -> str:
-        line = line_of(self, self.logbook.header)
+        line = line_of(self, self.logbook.header, self.logbook._compared(self.entry))
         said = ", ".join(filter(None, [self.state, line["result"]]))
         return f"<{self.id} {self.entry.title!r}: {said}>"
 

@@ -66,7 +66,7 @@ SUBCOMMANDS = (
     Subcommand("ci", "ci", "Measure base and head of a pull request in pairs, and comment on it."),
     Subcommand("predict", "predict", "Predict a step time on a TPU that you do not have; nothing is measured."),
     Subcommand("predictions", "predict", "Show how accurate predictions were, for cases measured later."),
-    Subcommand("compare", "table", "Compare measured rows like for like: change, interval, verdict."),
+    Subcommand("compare", "table", "Show the answer of a comparison; of other rows their numbers, side by side."),
     Subcommand("summary", "close", "Say where the thread stands, in your own words."),
     Subcommand("baseline", "header", "Show the baseline and how it moved; move it, with a reason."),
     Subcommand("criteria", "header", "Show which stop criteria are met; record a judgement on one."),

@@ -30,7 +30,7 @@ def line_of(record: Record, header: Header, compared: Compared = NOT_COMPARED) -
         "confidence_text": trust.text if trust is not None else None,
         "title": record.entry.title,
         "runs": len(record.runs),
-        "result": headline(record, header),
+        "result": compared.result or headline(record, header),
     }
 
 

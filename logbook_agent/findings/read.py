@@ -168,6 +168,14 @@ class Findings:
         """The entries that share the question of an entry, those included that go on without it."""
         return {i for a in self.answers if entry_id in (*a.entries, *a.void) for i in a.entries}
 
+    def following(self, changed: Collection[str]) -> set[str]:
+        """The entries whose answers, or the words of them, may have changed with the comparisons of these."""
+        if all(one["entry"] not in changed for one in self.tried_pairs):
+            return set()
+        from logbook_agent.findings.where import following
+
+        return following(self.tried_pairs, changed, self.book.header.case_keys)
+
     def answer_with(self, record: Record) -> Answer | None:
         """The answer to the comparison of an entry as its record is now, with the pairs of other entries as they were
         read."""
@@ -329,14 +337,16 @@ class Findings:
         """What the comparison and the contrasts of an entry say, and how far its answer is borne out."""
         answer = self.answer_of(entry.id) if entry.comparison is not None else None
         lines: list[str] = []
+        result = None
         if answer is not None:
-            from logbook_agent.findings.comparison.words import entry_lines
+            from logbook_agent.findings.comparison.words import entry_lines, headline
 
             lines += entry_lines(answer, entry.id)
+            result = headline(answer, entry.id) if answer.findings else None
         if entry.contrasts:
             from logbook_agent.findings.contrasts.contrast import markdown
 
             lines += [markdown(one, entry.id) for one in self.contrasts(entry)]
         if answer is None:
             return Compared(lines=tuple(lines))
-        return Compared(lines=tuple(lines), confidence=answer.confidence, reasons=answer.reasons)
+        return Compared(lines=tuple(lines), result=result, confidence=answer.confidence, reasons=answer.reasons)

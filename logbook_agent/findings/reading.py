@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.lines import line_of
+from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.said import brief_run
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
@@ -20,7 +21,6 @@ from logbook_agent.text.near import choice
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answers import Answer
-    from logbook_agent.findings.read import Findings
     from logbook_agent.model.entry import Entry
 
 STATES: tuple[State, ...] = get_args(State)
@@ -122,8 +122,8 @@ def search(workspace: Workspace, book: Book, text: str) -> list[dict[str, Any]]:
     words = text.casefold().split()
     if not words:
         raise UsageError("nothing to search for", cause="the text is empty", hint="logbook search int8")
-    book.reread_header()
-    contents = book.contents()
+    answered = read(workspace, book)
+    contents = answered.contents
     workspace.warnings += [e.message for e in contents.damaged]
     found = []
     for record in contents.records:
@@ -131,7 +131,10 @@ def search(workspace: Workspace, book: Book, text: str) -> list[dict[str, Any]]:
         whole = "\n".join(content for _, content in places).casefold()
         if all(w in whole for w in words):
             hits = _hits(places, words)
-            found.append({**line_of(record, contents.header), "found": hits[:5], "more": max(0, len(hits) - 5)})
+            compared = answered.compared(record.entry)
+            found.append(
+                {**line_of(record, contents.header, compared), "found": hits[:5], "more": max(0, len(hits) - 5)}
+            )
     return found
 
 

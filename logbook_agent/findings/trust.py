@@ -11,9 +11,11 @@ _SHOWN_REASONS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What an entry's comparison and contrasts say, as lines of Markdown, and how far the answer is borne out."""
+    """What an entry's comparison and contrasts say, as lines of Markdown; the first finding of its comparison in a
+    sentence, and how far the answer is borne out."""
 
     lines: tuple[str, ...] = ()
+    result: str | None = None
     confidence: Confidence = "exploratory"
     reasons: tuple[str, ...] = ()
 

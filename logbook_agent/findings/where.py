@@ -17,11 +17,26 @@ _CHARS = 40
 def placed(answers: Iterable[Answer], tried: Sequence[Tried], declared: Collection[str]) -> tuple[Answer, ...]:
     """The answers with what their rows share added to each case: keys in which comparisons of the thread differ, and
     those that the logbook has `declared`."""
-    found = _values(tried)
-    apart = {name for name, values in found.items() if len(values) > 1 or name in declared}
-    if not apart:
+    names = apart(tried, declared)
+    if not names:
         return tuple(answers)
-    return tuple(_placed(answer, tried, apart) for answer in answers)
+    return tuple(_placed(answer, tried, names) for answer in answers)
+
+
+def apart(tried: Iterable[Tried], declared: Collection[str]) -> set[str]:
+    """The config keys that tell comparisons apart: those in which they differ, and those that the logbook declares."""
+    return {name for name, values in _values(tried).items() if len(values) > 1 or name in declared}
+
+
+def following(tried: Sequence[Tried], changed: Collection[str], declared: Collection[str]) -> set[str]:
+    """The entries whose answers, or the words of them, follow from these: those that ask the same, of any code; and
+    all, where comparisons differ in another part of the config than without these."""
+    own = [one for one in tried if one["entry"] in changed]
+    rest = [one for one in tried if one["entry"] not in changed]
+    if apart(rest, declared) != apart(tried, declared):
+        return {one["entry"] for one in tried}
+    asked = {s["asks"] for one in own for s in one["series"]}
+    return {one["entry"] for one in tried if not asked.isdisjoint(s["asks"] for s in one["series"])}
 
 
 def _placed(answer: Answer, tried: Sequence[Tried], apart: Collection[str]) -> Answer:

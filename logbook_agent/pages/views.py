@@ -71,7 +71,8 @@ def _refreshed(
     found = read(workspace, book, written=changed)
     # What an entry says of a comparison follows from the rows of the others, and so does how a prediction came true.
     keepers = {keeper for i in found.order if i in changed for keeper in found.keepers(i)}
-    keepers |= {i for one in changed if _compares(found, one) for i in found.sharing(one)}
+    compares = any(_compares(found, one) for one in changed)
+    keepers |= found.following(changed) if compares else set()
     wanted = changed | (set(found.order) - set(present)) | keepers | found.predictions.touched(changed)
     blocks = Blocks(templates_of(workspace), found.header)
     footer = present[FOOTER].text(text) if FOOTER in present else ""
@@ -90,7 +91,6 @@ def _refreshed(
         footer_changed |= is_named or f"{entry_id} " in footer
     # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
     follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
-    compares = any(_compares(found, one) for one in changed)
     if HEADER not in present or header_changed or follows or compares or found.book.header.plots:
         texts[HEADER] = blocks.header(plots_of_thread(found), answers_of(found))
     if footer_changed:

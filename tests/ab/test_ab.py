@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from logbook_agent import Logbook
 from logbook_agent.model.draw import order_of_round
 from logbook_agent.store.book import Book
 from logbook_agent.sweeps.ab_prepare import any_seed
@@ -72,7 +73,12 @@ def test_every_reader_says_the_same(ready: Cli, folder: Path) -> None:
     assert said in ready("status").out
     assert ready("list", "--json").data[0]["result"] == said
     assert said in (folder / "logbooks/moe.md").read_text()
-    assert ready("show", "MOE-000", "--json").data["answer"]["findings"][0]["sentence"] == said
+    shown = ready("show", "MOE-000", "--json").data
+    assert (shown["answer"]["findings"][0]["sentence"], shown["result"]) == (said, said)
+    assert ready("search", "quant_mode", "--json").data[0]["result"] == said
+    record = Logbook.open().record("MOE-000")
+    assert said in repr(record)
+    assert said in record._repr_html_()
 
 
 @pytest.mark.slow

@@ -26,7 +26,8 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
         sign = 1 if rng.random() < 0.5 else -1
         base, other = (math.exp(rng.gauss(0, noise)) for _ in range(2))
         made.append([minute(start + number), minute(start + number), sign, base, other * math.exp(effect)])
-    plain = {"key": "k", "asks": "a", "side": "new", "case": "", "config": {}, "metric": "time_ms", "unit": "ms"}
+    plain = {"key": "k", "asks": "a", "side": "new", "config": {}, "metric": "time_ms", "unit": "ms"}
+    plain |= {"case": "", "name": more.get("case", "")}
     rest = {"direction": None, "differs": [], "pairs": made, "left_out": {}}
     return {**plain, **rest, **more}
 

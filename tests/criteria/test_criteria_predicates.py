@@ -201,6 +201,9 @@ def test_words_of_a_verdict() -> None:
     small = ab(1, 0.03)
     assert check(question.format("better", ", min_effect: 0.05"), [], compared=[small]).state == UNMET
     assert check(question.format("no difference", ", min_effect: 0.05"), [], compared=[small]).state == MET
+    # 0.993% less is as large as 1.003% more, and the comparison settled it.
+    edge = ab(1, -0.00993, noise=5e-5)
+    assert check(question.format("worse", ""), [], compared=[edge]).state == MET
 
 
 def test_cases_of_a_verdict_are_chosen_by_config_and_device() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import Cli
@@ -19,7 +21,7 @@ def cases(cli: Cli, entry: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.slow
-def test_one_size_is_named_once_another_comparison_has_another(started: Cli) -> None:
+def test_one_size_is_named_once_another_comparison_has_another(started: Cli, folder: Path) -> None:
     ab(started, 200)
     assert cases(started, "MOE-000") == [{}]
     ab(started, 2)
@@ -29,6 +31,11 @@ def test_one_size_is_named_once_another_comparison_has_another(started: Cli) -> 
         "MOE-000": {"n": "200"},
         "MOE-001": {"n": "2"},
     }
+    # The view of the first entry names it, too.
+    view = (folder / "logbooks/moe.md").read_text()
+    assert "less tflops than a at n=200 (95%: " in view.partition("### ")[2]
+    assert started("render").code == 0
+    assert (folder / "logbooks/moe.md").read_text() == view
     # What tells cases apart is what --where chooses by.
     assert started("compare", "MOE-000", "--where", "n=200", "--json").data["answer"] is not None
 

@@ -190,3 +190,15 @@ def test_values_in_two_units_are_not_ranked(started: Cli, folder: Path, unit: st
     assert "latency 500 us" in answer.err
     dry = started("sweep", "demo", "--set", "size=1,2", "--dry-run").out
     assert "unfinished" not in dry
+
+
+@pytest.mark.slow
+def test_an_ab_of_the_best_case_goes_on_with_the_question_of_the_sweep(started: Cli, folder: Path) -> None:
+    write_recipe(folder, COMPARED, bench=LUCKY)
+    assert started("sweep", "demo").code == 0
+    words = ("--repeat", "3", "--json", "--", "bash", "bench.sh", "3", "{axis}")
+    answer = started("ab", "--axis", "mode=old,new", *words).data["answer"]
+    [finding] = answer["findings"]
+    assert (answer["entries"], finding["pairs"], finding["outcome"]) == (["MOE-000", "MOE-001"], 11, "worse")
+    # The sweep gave the case its name.
+    assert finding["case"] == {"size": "3"}

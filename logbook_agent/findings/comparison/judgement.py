@@ -113,9 +113,10 @@ def _named_cases(pooled: Sequence[_Pooled]) -> dict[tuple[str, str], dict[str, s
     what its name says, `size=3`."""
     configs = {(p.side, p.case): p.of[0][1]["config"] for p in pooled}
     if len({case for _, case in configs}) < 2:
+        name = " ".join(["", *dict.fromkeys(s["name"] for p in pooled for _, s in p.of), ""])
         return {
-            (side, case): {n: canonical(v) for n, v in config.items() if f" {n}={canonical(v)} " in f" {case} "}
-            for (side, case), config in configs.items()
+            at: {n: canonical(v) for n, v in config.items() if f" {n}={canonical(v)} " in name}
+            for at, config in configs.items()
         }
     names = dict.fromkeys(name for config in configs.values() for name in config)
     varied = [n for n in names if len({canonical(c.get(n)) for c in configs.values()}) > 1]

@@ -27,8 +27,9 @@ from logbook_agent.text.words import listed
 # and metric, in the order of their first runs:
 #   key       pairs of other entries with the same key belong to the same question
 #   asks      the same without code, machine and packages: an earlier try of the question
-#   side, case (its name), config (of the rows, without the axis), device (its kinds), metric, unit, direction (as the
-#             rows say), differs (what else differs between the sides)
+#   side, case (what tells it from others of the entry), name (of the case, as the plan has it), config (of the rows,
+#             without the axis), device (its kinds), metric, unit, direction (as the rows say), differs (what else
+#             differs between the sides)
 #   pairs     [started, ended, sign, base, other] of each; sign +1: the side ran second; None: no value
 #   left_out  how many pairs do not count, by reason
 Tried: TypeAlias = dict[str, Any]
@@ -70,6 +71,10 @@ def tried(record: Record) -> Tried | None:
             for name in _metrics(stated.question, row, partner):
                 one = _series(series, (*key, place, name), asked, base, config)
                 _add(one, (base, row), (other, partner), stated.question.axis)
+    # Of one case alone, a sweep and an A/B ask the same, however the case is called.
+    if len({part.case for _, _, part, _ in pairs}) > 1:
+        for one in series.values():
+            one["case"] = one["name"]
     return {
         "entry": record.id,
         "question": encode(stated.question),
@@ -252,7 +257,8 @@ def _series(
             "key": digest(*asked, code),
             "asks": asked[0],
             "side": side,
-            "case": " ".join(filter(None, (case, place))),
+            "case": place,
+            "name": " ".join(filter(None, (case, place))),
             "config": dict(config),
             "device": _device(base),
             "metric": metric,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -17,6 +18,8 @@ from logbook_agent.model.header import Computed, metric_named
 from logbook_agent.model.values import Scalar
 
 Found: TypeAlias = tuple[Answer, Finding]
+# A finding keeps its change as a fraction, while the rule holds its logarithm against the bound.
+_TINY = 1e-12
 
 
 def verdict(asked: VerdictStated, facts: Facts) -> Computed:
@@ -49,7 +52,7 @@ def _of_value(asked: VerdictStated, facts: Facts, value: Scalar, where: Mapping[
 
 def _outcome(finding: Finding, minimum_effect: float) -> Outcome:
     """An effect below the one that matters is no difference if the interval says so, and else open."""
-    if not finding.is_settled or abs(finding.change or 0.0) >= minimum_effect:
+    if not finding.is_settled or abs(math.log1p(finding.change or 0.0)) >= math.log1p(minimum_effect) - _TINY:
         return finding.outcome
     is_small = max(abs(finding.low or 0.0), abs(finding.high or 0.0)) <= minimum_effect
     return Outcome.NO_DIFFERENCE if is_small else Outcome.OPEN

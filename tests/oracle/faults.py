@@ -1,0 +1,161 @@
+"""Faults planted in the package, each as somebody could have made it, which the oracle has to notice."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from logbook_agent.findings import summaries
+from logbook_agent.findings.comparison import pairs, rule, sentences
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
+from logbook_agent.findings.contrasts import contrast
+from logbook_agent.findings.criteria import over_comparisons
+from logbook_agent.findings.plots import by_pair
+from logbook_agent.findings.tried import listed
+from logbook_agent.model.comparison import Part
+from logbook_agent.model.record import Record
+
+Patch = pytest.MonkeyPatch
+Tried = dict[str, Any]
+
+
+def _measured(change: Callable[[Record, Tried], Tried]) -> Callable[[Patch], None]:
+    """A fault in what an entry measured of its comparison."""
+
+    def plant(patch: Patch) -> None:
+        def wrong(record: Record) -> Tried | None:
+            found = pairs.tried(record)
+            return found if found is None else change(record, found)
+
+        # What the index has was found without the fault.
+        patch.setattr(summaries, "FORM", summaries.FORM + 1000)
+        patch.setattr(summaries, "tried", wrong)
+
+    return plant
+
+
+def _void_counts(_record: Record, found: Tried) -> Tried:
+    return {**found, "void": False}
+
+
+def _superseded_is_left_out(record: Record, found: Tried) -> Tried:
+    return {**found, "void": found["void"] or record.id == "MOE-002"}
+
+
+def _each_entry_for_itself(record: Record, found: Tried) -> Tried:
+    return {**found, "series": [{**s, "key": s["key"] + record.id} for s in found["series"]]}
+
+
+def _other_code_is_the_same(_record: Record, found: Tried) -> Tried:
+    return {**found, "series": [{**s, "key": s["asks"]} for s in found["series"]]}
+
+
+def _first_run_is_the_base(_record: Record, found: Tried) -> Tried:
+    """The base is the side that chance put first."""
+    if not found["series"] or found["series"][0]["pairs"][0][2] > 0:
+        return found
+    question = found["question"]
+    [side] = question["sides"]
+    series = [
+        {**s, "side": question["base"], "pairs": [[a, b, -sign, y, x] for a, b, sign, x, y in s["pairs"]]}
+        for s in found["series"]
+    ]
+    return {**found, "question": {**question, "base": side, "sides": [question["base"]]}, "series": series}
+
+
+def pool_noise(patch: Patch) -> None:
+    """Runs beside a comparison count as further pairs."""
+    own = pairs._pairs
+
+    def pooled(record: Record, question: Any) -> Any:
+        yield from own(record, question)
+        beside = [s.run for s in record.runs if s.run.part is None and s.state == "finished"]
+        made = [s.run for s in record.runs if s.run.part is not None and s.run.part.side == question.sides[0]]
+        for number, run in enumerate(beside):
+            yield run, made[-1], Part(pair=100 + number, side=question.sides[0]), ""
+
+    patch.setattr(summaries, "FORM", summaries.FORM + 1000)
+    patch.setattr(pairs, "_pairs", pooled)
+
+
+def spend_twice(patch: Patch) -> None:
+    """The rule strikes twice as many re-draws, so that it claims more and its intervals are narrower."""
+    patch.setattr("logbook_agent.findings.comparison.judgement._FORM", 1000)
+    own = rule.claims_spent
+    patch.setattr(rule, "claims_spent", lambda n: 2 * own(n))
+
+
+def tried_has_a_rule(patch: Patch) -> None:
+    """What was tried goes by the medians of both sides."""
+    own = listed.without_gain
+
+    def by_medians(answers: Any) -> Any:
+        return own([dataclasses.replace(a, findings=tuple(map(_by_median, a.findings))) for a in answers])
+
+    patch.setattr(listed, "without_gain", by_medians)
+
+
+def _by_median(f: Finding) -> Finding:
+    change = (f.other.median or 1.0) / (f.base.median or 1.0) - 1
+    is_better = (change > 0) == (f.direction == "max")
+    outcome = Outcome.NO_DIFFERENCE if abs(change) < 0.01 else Outcome.BETTER if is_better else Outcome.WORSE
+    return dataclasses.replace(f, outcome=outcome, change=change)
+
+
+def criteria_have_a_rule(patch: Patch) -> None:
+    """A criterion goes by the measured change, settled or not."""
+    own = over_comparisons._of_value
+
+    def by_medians(asked: Any, facts: Any, *words: Any) -> Any:
+        answers = [dataclasses.replace(a, findings=tuple(map(_by_median, a.findings))) for a in facts.answers]
+        return own(asked, dataclasses.replace(facts, answers=tuple(answers)), *words)
+
+    patch.setattr(over_comparisons, "_of_value", by_medians)
+
+
+def plots_have_a_rule(patch: Patch) -> None:
+    """The band of a plot is the range of the pairs."""
+    own = by_pair._found
+
+    def of_range(answer: Answer, f: Finding, ends: Any) -> Any:
+        changes = [b / a - 1 for a, b in zip(f.base.values, f.other.values, strict=True)]
+        return own(answer, dataclasses.replace(f, low=min(changes), high=max(changes)), ends)
+
+    patch.setattr(by_pair, "_found", of_range)
+
+
+def sentences_round_the_interval(patch: Patch) -> None:
+    """Sentences have an interval of their own."""
+    own = sentences.interval
+    patch.setattr(sentences, "interval", lambda f: own(dataclasses.replace(f, low=f.low and f.low * 0.9)))
+
+
+def numbers_have_an_interval(patch: Patch) -> None:
+    """Rows that no design drew show an interval of their ratio."""
+    own = contrast.beside
+
+    def with_interval(*words: Any) -> contrast.Contrasted:
+        found = own(*words)
+        table = dataclasses.replace(found.table, notes=(*found.table.notes, "+1.5% (95%: 1 to 2%)"))
+        return dataclasses.replace(found, table=table)
+
+    patch.setattr(contrast, "beside", with_interval)
+
+
+FAULTS: dict[str, Callable[[Patch], None]] = {
+    "a void entry counts": _measured(_void_counts),
+    "a superseded entry does not count": _measured(_superseded_is_left_out),
+    "each entry is judged for itself": _measured(_each_entry_for_itself),
+    "other code is the same question": _measured(_other_code_is_the_same),
+    "the base is the side that ran first": _measured(_first_run_is_the_base),
+    "runs beside the comparison are pooled": pool_noise,
+    "more is spent than the schedule has": spend_twice,
+    "tried has a rule of its own": tried_has_a_rule,
+    "criteria have a rule of their own": criteria_have_a_rule,
+    "plots have a rule of their own": plots_have_a_rule,
+    "sentences have an interval of their own": sentences_round_the_interval,
+    "numbers without a design have an interval": numbers_have_an_interval,
+}

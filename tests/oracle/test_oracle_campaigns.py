@@ -1,0 +1,67 @@
+"""Random campaigns through the command line, in which every reader has to say what an enumerator finds in the files
+that shares nothing with the package; and faults that it has to notice. `make oracle` makes 200 campaigns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.cli import plot as cli_plot
+from logbook_agent.plots import kept
+from logbook_agent.report import pictures
+from tests.conftest import Cli, FixedClock
+from tests.oracle import enumerator, redraw
+from tests.oracle.campaign import Campaign
+from tests.oracle.faults import FAULTS
+from tests.oracle.readers import disagreements
+
+# Campaigns from FIRST on, of so many moves and at most so many runs.
+COUNT, FIRST = int(os.environ.get("LOGBOOK_ORACLE", "3")), int(os.environ.get("LOGBOOK_ORACLE_FIRST", "0"))
+MOVES, RUNS = (7, 100) if "LOGBOOK_ORACLE" in os.environ else (3, 40)
+
+pytestmark = pytest.mark.slow
+
+Make = Callable[[int], Campaign]
+
+
+@pytest.fixture
+def make(cli: Cli, folder: Path, clock: FixedClock, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Makes the campaign of a seed. What a plot draws is read as data; to draw it would take a third of the time."""
+    for place in (cli_plot, kept, pictures):
+        monkeypatch.setattr(
+            place, "svg", lambda figure, inline=False: f"<svg><title>{escape(figure.title)}</title></svg>"
+        )
+    return lambda seed: Campaign(cli, folder, clock, monkeypatch, seed)
+
+
+def test_the_enumerator_imports_nothing_of_the_package() -> None:
+    own = {"tests.oracle.redraw"}
+    known = {"__future__", "json", "math", "re", "collections", "dataclasses", "decimal", "pathlib", "typing"}
+    for module in (enumerator, redraw):
+        found = enumerator.imports(Path(str(module.__file__)))
+        assert found - own <= known | {"numpy", "scipy", "yaml"}
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
+def test_every_reader_says_what_the_files_say(make: Make, seed: int) -> None:
+    campaign = make(seed)
+    campaign.make(MOVES, RUNS)
+    found = list(disagreements(campaign.cli, campaign.folder))
+    assert not found, "\n".join(["", *campaign.done, "", *found[:5], f"{len(found)} disagreements of seed {seed}"])
+
+
+def test_planted_faults_are_noticed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = make(4)
+    campaign.make_known()
+    assert list(disagreements(campaign.cli, campaign.folder)) == []
+    missed: list[str] = []
+    for name, plant in FAULTS.items():
+        with monkeypatch.context() as patch:
+            plant(patch)
+            if next(disagreements(campaign.cli, campaign.folder), None) is None:
+                missed.append(name)
+    assert missed == []
