@@ -17,7 +17,7 @@ from logbook_agent.findings.comparison.answers import Answer, Finding
 from logbook_agent.findings.comparison.power import chance_text, is_hopeless
 from logbook_agent.findings.comparison.rule import LOOKS
 from logbook_agent.findings.read import read
-from logbook_agent.model.comparison import BUDGET_PAIRS, Comparison, Design, Part
+from logbook_agent.model.comparison import BUDGET_PAIRS, Comparison, Part
 from logbook_agent.model.draw import order_of_round
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import is_own, run_state
@@ -169,10 +169,6 @@ class Rounds:
         )
 
     # -- runs ------------------------------------------------------------------------------------------
-
-    @property
-    def _design(self) -> Design:
-        return self._stated(self._entry).design
 
     def _finished(self) -> set[tuple[int, str, str]]:
         """The parts that runs of the entry have had, as pair, case and side."""
