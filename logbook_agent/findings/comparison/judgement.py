@@ -175,7 +175,7 @@ def _notes(p: _Pooled, base: Side, other: Side, question: Question) -> tuple[str
         notes.append(f"which way is better is not stated: --metric {p.metric}:min or --metric {p.metric}:max")
     if p.step > question.minimum_effect / 4:
         notes.append(f"values come in steps of {100 * p.step:.3g}%" if p.step < math.inf else "all values are the same")
-    return tuple(notes)
+    return (*notes, *dict.fromkeys(text for _, s in p.of for text in s["cautions"]))
 
 
 def left_out(series: Iterable[Mapping[str, Any]]) -> dict[str, int]:
