@@ -31,7 +31,7 @@ def measure(cli: Cli, mode: str, *options: str, runs: int = 4) -> None:
     assert cli("run", "--config", f"mode={mode}", *repeat, *options, "--", *COMMAND, mode).code == 0
 
 
-def ab(cli: Cli, *modes: str, pairs: int = 10, seed: int = 1, options: tuple[str, ...] = ()) -> None:
+def ab(cli: Cli, *modes: str, pairs: int = 12, seed: int = 1, options: tuple[str, ...] = ()) -> None:
     axis = ("--axis", f"mode={','.join(modes)}", "--repeat", str(pairs), "--seed", str(seed))
     answer = cli("ab", *axis, *options, "--", *COMMAND, "{axis}")
     assert answer.code == 0, answer
