@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from logbook_agent.entries.series import NotCounted, Series, series
+from logbook_agent.findings.commands import ab_again
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answers import Answer, Finding
 from logbook_agent.findings.comparison.power import chance_text, is_hopeless
@@ -286,7 +287,10 @@ class Rounds:
         """What to type to go on; `more`: with an option that allows further pairs."""
         if self._request.sweep is not None:
             return self._request.sweep + (f" --set confirm={self._budget + BUDGET_PAIRS}" if more else "")
-        return f"the same command with --id {self._entry.id} {more}".rstrip()
+        text = ab_again(self._book, self._entry.id, self._stated(self._entry).question, more)
+        # A command that is too long to be shown.
+        is_shown = not text.endswith("-- COMMAND")
+        return text if is_shown else f"the same command with --id {self._entry.id} {more}".rstrip()
 
     def _rest(self) -> str:
         again = self._again(f"--repeat {self._budget - self._pairs}" if self._request.repeat is not None else "")
@@ -311,7 +315,7 @@ class Rounds:
         more = len(answer.goals) - _SHOWN
         parts = ["; ".join(shown) + (f"; and {more} more" if more > 0 else "")]
         open_ones = [f for f in answer.goals if not f.is_settled and f.pairs]
-        if open_ones and answer.pairs in LOOKS:
+        if open_ones and answer.pairs in LOOKS and self._pairs < self._budget:
             text = self._chance(open_ones[0], answer)
             parts += [text] if text != self._forecast else []
             self._forecast = text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 import time
@@ -269,7 +270,7 @@ def test_ctrl_c_keeps_what_is_there_and_id_goes_on_in_turn(ready: Cli, folder: P
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert (process.returncode, "Traceback" in err) == (130, False)
-    again = "the same command with --id MOE-000"
+    again = "logbook ab --id MOE-000 --axis quant_mode=none,int8 -- sh bench.sh --quant-mode none"
     stopped = f"interrupted after 1 of at most 20 pairs; to make the rest: {again}"
     assert out.startswith(f"MOE-000: 1 pair; stopped: {stopped}\n")
     assert ready("list", "--json").data[0]["state"] == "interrupted"
@@ -307,3 +308,14 @@ def test_no_seed_puts_the_same_side_first_in_every_pair() -> None:
     for moment in range(300):
         seed = any_seed(str(moment), 20, 2)
         assert len({tuple(order_of_round(seed, pair, 2)) for pair in range(1, 9)}) == 2
+
+
+@pytest.mark.slow
+def test_the_command_that_goes_on_makes_pairs_of_the_same_question(ready: Cli) -> None:
+    options = ("--title", "Both", "--env", "MODE=x y", "--config", "topk=2", "--timeout", "20s", "--max-pairs", "1")
+    made = ready(*AB, *SEED, *options, "--json", *COMMAND)
+    assert made.code == 0, made.err
+    again = made.data["stopped"]["why"].partition("to go on: ")[2]
+    assert again.startswith("logbook ab --id MOE-000 --max-pairs 20 --env 'MODE=x y' --config topk=2 --timeout 20s ")
+    assert ready(*shlex.split(again.replace("--max-pairs 20", "--max-pairs 1"))[1:]).code == 0
+    assert len({str(row) for row in ready("table", "MOE-000", "--json").data["rows"]}) == 2

@@ -49,10 +49,12 @@ def to_settle(series: PairSeries, *, bound: float) -> str:
     least = LOOKS[0] - have
     if least > 0:
         return f"at least {least} more pair{'s' * (least != 1)}"
-    needed = pairs_needed(series, bound=bound)
-    if needed is None:
+    needed, made = pairs_needed(series, bound=bound), len(series.y)
+    # Nothing is settled before the next look.
+    at = next((n for n in LOOKS if needed is not None and n >= needed and n > made), None)
+    if at is None:
         return "more pairs than is practical: measure for longer in each run, or state a larger minimum effect"
-    more = max(1, needed - have)
+    more = at - made
     return f"about {more} more pair{'s' * (more != 1)}"
 
 
