@@ -29,7 +29,7 @@ def noise_command(
 ) -> int:
     """Run a command several times to learn how far its runs scatter, and what an A/B of it would settle.
 
-    `logbook show ID` prints the answer again. Example: logbook noise -- python bench.py --quant-mode none
+    `logbook show ID` prints the scatter again. Example: logbook noise -- python bench.py --quant-mode none
     """
     request = how.request(command or (), words.read(), entry_id)
     request = dataclasses.replace(request, repeat=repeat, on=on, shell=shell)

@@ -1,4 +1,4 @@
-"""Measured rows beside each other, without a verdict: `logbook compare` of rows that no design drew, and the contrasts
+"""Measured rows beside each other, without an answer: `logbook compare` of rows that no design drew, and the contrasts
 that entries keep. A contrast is a table with the sides as columns and the change of each from the base."""
 
 from __future__ import annotations
