@@ -243,7 +243,9 @@ def _bounded(look: Look, noise: Limit) -> list[bool]:
     """Whether the pairs may bound the effect, beyond the step of its values, and whether they surely do: no difference
     is claimed before."""
     return [
-        reach < math.sqrt(look.pairs) and high - low <= WIDEST and not (look.step and low <= 0 <= high)
+        reach < math.sqrt(look.pairs)
+        and high - low <= WIDEST
+        and not (low <= 0 < low + look.step or high - look.step < 0 <= high)
         for reach, low, high in zip(noise.left, *_ends(look, noise), strict=True)
     ]
 
