@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.run import RunRequest, check_count, check_no_prose, prepared
 from logbook_agent.findings.comparison.rule import LOOKS
-from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT, Comparison, Design, Question
+from logbook_agent.model.comparison import (
+    BUDGET_PAIRS,
+    CODE_AXIS,
+    MINIMUM_EFFECT,
+    Comparison,
+    Design,
+    Question,
+    code_hash,
+)
 from logbook_agent.model.draw import drawn, order_of_round
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
@@ -161,6 +169,8 @@ def _check_asked(workspace: Workspace, entry: Entry, axis: AbAxis, request: AbRe
         )
     asked = stated.question
     values = tuple(map(workspace.redacted, axis.keys))
+    if asked.axis == axis.name == CODE_AXIS and [*map(code_hash, values)] == [*map(code_hash, asked.values)]:
+        values = asked.values  # one commit has several names
     wanted = {
         "axis": (asked.axis, axis.name),
         "values": (asked.values, values),

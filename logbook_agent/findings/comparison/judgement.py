@@ -28,7 +28,7 @@ _SLOW = 1.5
 # The logarithm of the largest ratio that is a number, about.
 _LARGEST_LOG = 700.0
 # A new number whenever the rule gives something else of the same pairs.
-_FORM = 4
+_FORM = 5
 
 # One series of one entry, with what the entry states.
 Own: TypeAlias = tuple[Tried, dict[str, Any]]
