@@ -89,7 +89,8 @@ def answers_of(found: Findings) -> Opening:
         asked="",
         settled=tuple(_line(found, a, f) for a, f in settled(found.answers, metrics)),
         open=tuple(
-            _line(found, a, f, go_on(found.book, a) if first[id(a)] is f and f.pairs else "") for a, f in open_ones
+            _line(found, a, f, go_on(found.book, a) if f.lacks_pairs and first[id(a)] is f else "")
+            for a, f in open_ones
         ),
     )
 

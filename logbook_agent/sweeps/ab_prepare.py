@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,8 @@ from logbook_agent.running.prepare import PROGRAM, Command, own_benchmark
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_axis import AbAxis, described
+
+_DIRECTED = re.compile(r"(.+):(?:max|min)(?::.*)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,13 @@ def checked(request: AbRequest) -> AbRequest:
             cause="the number of pairs is either fixed, or follows from the result",
             hint="leave one of them out",
         )
+    for name in request.metrics or ():
+        if (found := _DIRECTED.fullmatch(name)) is not None:
+            raise UsageError(
+                f"--metric {name} states a direction",
+                cause="which way is better stands in the logbook",
+                hint=f"--metric {found[1]}, with {name} under metrics in logbook.yaml",
+            )
     return request
 
 

@@ -329,3 +329,16 @@ def test_a_table_takes_the_base_that_the_comparison_states(ready: Cli, folder: P
     assert values(folder)[0] == "int8"
     columns = ready("table", "--pivot", "quant_mode", "--delta", "--json").data["columns"]
     assert [column["name"] for column in columns] == ["tflops @ none", "tflops @ int8", "delta tflops"]
+
+
+def test_a_difference_without_a_direction_needs_no_more_pairs(ready: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text('[ "$2" = int8 ] && s=9 || s=10\necho "RESULT depth=$s.$LOGBOOK_RUN"\n')
+    answer = ready(*AB, *SEED, "--metric", "depth", "--json", *COMMAND)
+    assert answer.code == 0, answer.err
+    found = finding(answer)
+    assert (found["outcome"], found["pairs"], found["to_settle"]) == ("open", 8, "a direction of depth")
+    assert not any("to go on" in line for line in ready("status").out.splitlines())
+    header = folder / "logbooks/moe/logbook.yaml"
+    header.write_text(header.read_text().replace("metrics:\n", "metrics:\n- {name: depth, direction: min}\n"))
+    assert ready("compare", "MOE-000", "--json").data["answer"]["findings"][0]["outcome"] == "better"
+    assert "under metrics in logbook.yaml" in ready(*AB, "--metric", "depth:min", *COMMAND).err
