@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.tables.frame import frame_of
-from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Question
+from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Question, code_hash
 from logbook_agent.model.entry import Contrast
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import COMPARISON
@@ -62,14 +62,15 @@ def ab_again(book: Book, entry_id: str, question: Question, more: str) -> str:
 
 def _options(run: Run, axis: str) -> list[str]:
     """How a run of an A/B was made, as options."""
-    env = [f"{k}={v}" for k, v in run.env.declared.items() if f"env:{k}" != axis]
+    # With --code, the tool sets where Python looks first.
+    own = {axis.removeprefix("env:"), *(("PYTHONPATH",) if axis == CODE_AXIS else ())}
+    env = [f"{k}={v}" for k, v in run.env.declared.items() if k not in own]
     config = [f"{k}={canonical(v)}" for k, v in run.config.items() if k != axis]
-    on = run.launcher.name if run.launcher is not None else run.executor
     return [
         *(word for text in env for word in ("--env", text)),
         *(word for text in config for word in ("--config", text)),
         *(("--timeout", f"{run.timeout_s:g}s") if run.timeout_s is not None else ()),
-        *(("--on", on) if on is not None else ()),
+        *(("--on", run.on) if run.on is not None else ()),
     ]
 
 
@@ -83,7 +84,9 @@ def _asked_again(book: Book, entry_id: str, question: Question) -> str:
     items = [of[side] for side in question.values if side in of]
     axis = axis_option(question.axis, question.values)
     if question.axis == CODE_AXIS:
-        axis = f"--code {' '.join(map(code_name, question.values))}"
+        # A hash stays what it is when a branch moves on.
+        codes = [code_hash(value) if "@" in value else code_name(value) for value in question.values]
+        axis = f"--code {' '.join(codes)}"
     if not items:
         return f"logbook ab {axis} -- COMMAND"
     text = settled_by(question.axis, question.values, items)

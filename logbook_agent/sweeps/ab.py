@@ -254,8 +254,8 @@ class Rounds:
     def _settled(self, answer: Answer) -> tuple[Stop, str] | None:
         """Why further pairs would say no more: all goals are settled, by this sitting too, or cannot be."""
         made = self._pairs - self._before
-        # More pairs settle nothing of a metric that no run reports.
-        open_ones = [f for f in answer.goals if not f.is_settled and f.pairs]
+        # More pairs settle nothing of a metric that no run reports, or that has no direction.
+        open_ones = [f for f in answer.goals if f.lacks_pairs]
         if not open_ones:
             resumed = self._request.run.entry_id is not None and self._request.max_pairs is None
             is_replicated = all(f.is_replicated is not None for f in answer.goals)
@@ -314,7 +314,7 @@ class Rounds:
         shown = [words.progress(f) for f in answer.goals[:_SHOWN]]
         more = len(answer.goals) - _SHOWN
         parts = ["; ".join(shown) + (f"; and {more} more" if more > 0 else "")]
-        open_ones = [f for f in answer.goals if not f.is_settled and f.pairs]
+        open_ones = [f for f in answer.goals if f.lacks_pairs]
         if open_ones and answer.pairs in LOOKS and self._pairs < self._budget:
             text = self._chance(open_ones[0], answer)
             parts += [text] if text != self._forecast else []

@@ -319,3 +319,26 @@ def test_the_command_that_goes_on_makes_pairs_of_the_same_question(ready: Cli) -
     assert again.startswith("logbook ab --id MOE-000 --max-pairs 20 --env 'MODE=x y' --config topk=2 --timeout 20s ")
     assert ready(*shlex.split(again.replace("--max-pairs 20", "--max-pairs 1"))[1:]).code == 0
     assert len({str(row) for row in ready("table", "MOE-000", "--json").data["rows"]}) == 2
+
+
+def test_a_table_takes_the_base_that_the_comparison_states(ready: Cli, folder: Path) -> None:
+    for seed in range(2, 20):  # one whose first run is that of the other side
+        if order_of_round(seed, 1, 2)[0] == 1:
+            break
+    assert ready(*AB, "--seed", str(seed), "--repeat", "1", *COMMAND).code == 0
+    assert values(folder)[0] == "int8"
+    columns = ready("table", "--pivot", "quant_mode", "--delta", "--json").data["columns"]
+    assert [column["name"] for column in columns] == ["tflops @ none", "tflops @ int8", "delta tflops"]
+
+
+def test_a_difference_without_a_direction_needs_no_more_pairs(ready: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text('[ "$2" = int8 ] && s=9 || s=10\necho "RESULT depth=$s.$LOGBOOK_RUN"\n')
+    answer = ready(*AB, *SEED, "--metric", "depth", "--json", *COMMAND)
+    assert answer.code == 0, answer.err
+    found = finding(answer)
+    assert (found["outcome"], found["pairs"], found["to_settle"]) == ("open", 8, "a direction of depth")
+    assert not any("to go on" in line for line in ready("status").out.splitlines())
+    header = folder / "logbooks/moe/logbook.yaml"
+    header.write_text(header.read_text().replace("metrics:\n", "metrics:\n- {name: depth, direction: min}\n"))
+    assert ready("compare", "MOE-000", "--json").data["answer"]["findings"][0]["outcome"] == "better"
+    assert "under metrics in logbook.yaml" in ready(*AB, "--metric", "depth:min", *COMMAND).err

@@ -112,6 +112,8 @@ def test_what_would_settle_it_in_words() -> None:
     # Missing pairs do not count.
     gaps = replace(few, y=(None, None, *few.y[2:]))
     assert to_settle(gaps, bound=BOUND) == "at least 2 more pairs"
+    gaps = replace(series(10, 0.05, 0.04, 1), y=(None, None, None, *series(10, 0.05, 0.04, 1).y[3:]))
+    assert to_settle(gaps, bound=BOUND) == "at least 2 more pairs"
 
 
 def test_nothing_is_forecast_from_pairs_without_a_ratio() -> None:

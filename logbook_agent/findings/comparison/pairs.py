@@ -296,6 +296,8 @@ def _add(one: dict[str, Any], base: tuple[Run, Row], other: tuple[Run, Row], axi
     for mine, theirs in (config, facts):
         names = [n for n in dict.fromkeys((*mine, *theirs)) if mine.get(n) != theirs.get(n)]
         one["differs"] += [n for n in names if n not in one["differs"] and (n in mine) == (n in theirs)]
+    samples = {len(m.samples) for _, row in (base, other) if (m := row.metrics.get(name)) is not None}
+    one["differs"] += ["samples a run"] if len(samples) > 1 and "samples a run" not in one["differs"] else []
     sign = _sign(base[0], other[0])
     started = min(run.started for run in (base[0], other[0]))
     ended = max(run.ended or run.started for run in (base[0], other[0]))
