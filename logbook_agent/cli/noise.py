@@ -43,5 +43,6 @@ def noise_command(
 
 def _text(result: NoiseResult) -> str:
     entry, count = result.made.entry, len(result.made.runs)
-    lines = noise_lines(result.found) or ["nothing was measured: no finished run has a row with a metric"]
+    nothing = f"nothing was measured: no finished run has a row with a metric; see logbook show {entry.id}"
+    lines = noise_lines(result.found) or [nothing]
     return "\n".join([f"{entry.id}: {count} run{'' if count == 1 else 's'}", *lines])

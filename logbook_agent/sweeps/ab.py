@@ -224,12 +224,15 @@ class Rounds:
             run = self._series.make(case.commands[at], config, part=own, timeout_s=case.timeout_s, discarded=discarded)
         except NotCounted as error:
             self._leave_out(own, error.message)
-            return Stop.NOT_COUNTED, error.message
+            return Stop.NOT_COUNTED, f"{error.message}; {error.hint}" if self._is_own else error.message
         if run is None and self._series.is_interrupted:
             return Stop.INTERRUPTED, self._rest()
         run = run or self._series.runs[-1]  # one that was lost, or never started, ends the A/B as a failure does
         state = run_state(run, self._book.life)
-        return None if state == "finished" else (Stop.FAILED, _failure(run, state, f"{self._axis.name}={part.side}"))
+        if state == "finished":
+            return None
+        failure = _failure(run, state, f"{self._axis.name}={part.side}")
+        return Stop.FAILED, f"{failure}\nonce that is mended, to go on: {self._again()}" if self._is_own else failure
 
     def _leave_out(self, part: Part | None, why: str) -> None:
         """Let no run of this pair count."""
@@ -281,7 +284,15 @@ class Rounds:
         if limit_s is None or not self._durations_s:
             return None
         is_over = time.monotonic() - self._began + median(self._durations_s) > limit_s
-        return (Stop.TIME, f"another pair would not end within {limit_s:g} s") if is_over else None
+        if not is_over:
+            return None
+        more = "" if answer.is_settled or not self._is_own else f"; to go on: {self._again()}"
+        return Stop.TIME, f"another pair would not end within {limit_s:g} s{more}"
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether `ab` or `sweep` was typed, which can go on; `ci` measures afresh."""
+        return self._request.sweep is not None or bool(self._request.run.argv)
 
     def _again(self, more: str = "") -> str:
         """What to type to go on; `more`: with an option that allows further pairs."""

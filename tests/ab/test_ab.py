@@ -140,7 +140,8 @@ def test_few_pairs_are_open_and_say_what_would_settle_it(ready: Cli) -> None:
     assert found["to_settle"] == "at least 6 more pairs"
     assert "--id MOE-000" in answer.data["stopped"]["why"]
     timed = ready(*AB, "--max-time", "1ms", *COMMAND)
-    assert timed.out.startswith("MOE-001: 1 pair; stopped: another pair would not end within 0.001 s\n")
+    assert timed.out.startswith("MOE-001: 1 pair; stopped: another pair would not end within 0.001 s; to go on: ")
+    assert "--id MOE-001" in timed.out.splitlines()[0]
 
 
 @pytest.mark.slow
@@ -168,9 +169,11 @@ def test_a_side_that_fails_ends_it_and_its_code_is_ours(ready: Cli, folder: Path
     script = "[ {axis} = none ] || { echo out of luck >&2; exit 3; }; echo METRIC tflops=1"
     answer = ready(*AB, *SEED, "--", "sh", "-c", script)
     assert answer.code == 3
-    first, why = answer.out.splitlines()
+    first, why, onward = answer.out.splitlines()
     assert first == "MOE-000: 0 pairs; stopped: run 2, quant_mode=int8: failed, exit code 3"
     assert "out of luck" in why
+    assert onward.startswith("once that is mended, to go on: ")
+    assert "--id MOE-000" in onward
     assert ready("list", "--json").data[0]["state"] == "failed"
     assert len(values(folder)) == 2
 
