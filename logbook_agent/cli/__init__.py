@@ -56,7 +56,7 @@ SUBCOMMANDS = (
     Subcommand("watch", "watch", "Show what is running, the newest results and the best so far, live."),
     Subcommand("serve", "serve", "Show the pages of `report` in a browser, updated during runs."),
     Subcommand("search", "reading", "Find the entries that contain all words of a text."),
-    Subcommand("tried", "tried", "List what was tried and did not work: verdicts, failures, negative results."),
+    Subcommand("tried", "tried", "List what was tried and did not work: no gain, failures, negative results."),
     Subcommand("table", "table", "Show rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
     Subcommand("export", "export", "Export all measured rows: CSV, Parquet, JSON, HTML, MLflow, W&B offline, Trackio."),
     Subcommand("plot", "plot", "Draw measured results as SVG: sweeps, pairs, controls, best so far."),

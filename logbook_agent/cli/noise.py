@@ -29,7 +29,7 @@ def noise_command(
 ) -> int:
     """Run a command several times to learn how far its runs scatter, and what an A/B of it would settle.
 
-    `logbook show ID` prints the answer again. Example: logbook noise -- python bench.py --quant-mode none
+    `logbook show ID` prints the scatter again. Example: logbook noise -- python bench.py --quant-mode none
     """
     request = how.request(command or (), words.read(), entry_id)
     request = dataclasses.replace(request, repeat=repeat, on=on, shell=shell)
@@ -43,5 +43,6 @@ def noise_command(
 
 def _text(result: NoiseResult) -> str:
     entry, count = result.made.entry, len(result.made.runs)
-    lines = noise_lines(result.found) or ["nothing was measured: no finished run has a row with a metric"]
+    nothing = f"nothing was measured: no finished run has a row with a metric; see logbook show {entry.id}"
+    lines = noise_lines(result.found) or [nothing]
     return "\n".join([f"{entry.id}: {count} run{'' if count == 1 else 's'}", *lines])

@@ -133,7 +133,7 @@ def compare_command(
     ] = None,
     common: Common,
 ) -> None:
-    """The answer of the comparison that holds both sides; otherwise their numbers, without a verdict.
+    """The answer of the comparison that holds both sides; otherwise their numbers.
 
     Example: logbook compare MOE-I8-002 --axis quant_mode
     """

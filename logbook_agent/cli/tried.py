@@ -40,7 +40,7 @@ def tried_command(
     last: Annotated[int, Option("--last", metavar="N", help="Print only the last N.")] = _SHOWN,
     common: Common,
 ) -> None:
-    """Verdicts without a gain, failed runs and cases, abandoned entries and those with a field `Negative result`.
+    """Answers without a gain, failed runs and cases, abandoned entries and those with a field `Negative result`.
 
     Example: logbook tried quant_mode=int8 --kind failure
     """

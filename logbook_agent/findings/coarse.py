@@ -31,7 +31,7 @@ def step_of(base: Sequence[float], other: Sequence[float], *, is_timed: bool) ->
         return 0.0
     printed = _printed_step(values) / size
     ticks = [_tick(side, size) for side in (base, other)]
-    if is_timed and len(values) > 1 and not any(ticks) and all(_is_one(side, size) for side in (base, other)):
+    if is_timed and len(values) > 2 and not any(ticks) and all(_is_one(side, size) for side in (base, other)):
         apart = max(values) - min(values)
         is_same = apart <= _JITTER * size
         if not is_same or not all(float(value).is_integer() for value in values):

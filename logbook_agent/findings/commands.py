@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.tables.frame import frame_of
-from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS
+from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Question, code_hash
 from logbook_agent.model.entry import Contrast
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import COMPARISON
+from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import sweep_command
 from logbook_agent.text.lists import axis_option
+from logbook_agent.text.words import command_line
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answers import Answer
@@ -48,21 +50,43 @@ def go_on(book: Book, answer: Answer) -> str:
             return f"logbook sweep --resume {answer.entry} --set confirm={answer.pairs + pairs}"
         sets = (*(text for text in recipe.sets if not text.startswith("repeats=")), f"repeats={pairs}")
         return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=sets, on=recipe.on)
-    return _again(book, answer).replace("logbook ab", f"logbook ab --id {answer.entry} --max-pairs {pairs}", 1)
+    return ab_again(book, answer.entry, answer.question, f"--max-pairs {pairs}")
 
 
-def _again(book: Book, answer: Answer) -> str:
-    """The command that made a comparison."""
+def ab_again(book: Book, entry_id: str, question: Question, more: str) -> str:
+    """The command that adds pairs to the A/B of an entry, with `more` options: as it was run before, but for texts."""
+    run = next((run for run in book.runs(entry_id) if run.part is not None), None)
+    options = ["--id", entry_id, *more.split(), *(_options(run, question.axis) if run is not None else ())]
+    return _asked_again(book, entry_id, question).replace("logbook ab", f"logbook ab {command_line(options)}", 1)
+
+
+def _options(run: Run, axis: str) -> list[str]:
+    """How a run of an A/B was made, as options."""
+    # With --code, the tool sets where Python looks first.
+    own = {axis.removeprefix("env:"), *(("PYTHONPATH",) if axis == CODE_AXIS else ())}
+    env = [f"{k}={v}" for k, v in run.env.declared.items() if k not in own]
+    config = [f"{k}={canonical(v)}" for k, v in run.config.items() if k != axis]
+    return [
+        *(word for text in env for word in ("--env", text)),
+        *(word for text in config for word in ("--config", text)),
+        *(("--timeout", f"{run.timeout_s:g}s") if run.timeout_s is not None else ()),
+        *(("--on", run.on) if run.on is not None else ()),
+    ]
+
+
+def _asked_again(book: Book, entry_id: str, question: Question) -> str:
+    """The command that asks a question of what the runs of an entry ran."""
     from logbook_agent.findings.comparison.sentences import code_name
     from logbook_agent.findings.contrasts.settle import settled_by
 
-    question = answer.question
     # One row of each side says it.
-    of = {item.case.part.side: item for item in frame_of(cases(book.record(answer.entry))).items if item.case.part}
+    of = {item.case.part.side: item for item in frame_of(cases(book.record(entry_id))).items if item.case.part}
     items = [of[side] for side in question.values if side in of]
     axis = axis_option(question.axis, question.values)
     if question.axis == CODE_AXIS:
-        axis = f"--code {' '.join(map(code_name, question.values))}"
+        # A hash stays what it is when a branch moves on.
+        codes = [code_hash(value) if "@" in value else code_name(value) for value in question.values]
+        axis = f"--code {' '.join(codes)}"
     if not items:
         return f"logbook ab {axis} -- COMMAND"
     text = settled_by(question.axis, question.values, items)

@@ -47,7 +47,7 @@ class MeasuredRow:
 
     @property
     def counts(self) -> bool:
-        """Whether a best case, a verdict or a criterion may rest on it."""
+        """Whether a best case, an answer or a criterion may rest on it."""
         return not self.why_not
 
     @property

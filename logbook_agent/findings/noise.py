@@ -125,7 +125,8 @@ def _line(n: Noise) -> str:
     text = f"{text}, which scatter by {100 * n.scatter:.2g}%"
     if not n.settles:
         return text
-    none, *others = n.settles
-    found = ", ".join(f"{one.effect:.0%} in {one.tenths}" for one in others)
+    none, first, *others = n.settles
+    found = f"an effect of {first.effect:.0%} in {first.tenths} cases"
+    found += "".join(f", {one.effect:.0%} in {one.tenths}" for one in others)
     took = f", {duration(2 * BUDGET_PAIRS * n.run_s)}" if n.run_s is not None else ""
     return f"{text}; logbook ab ({BUDGET_PAIRS} pairs{took}) would settle {found}, and no difference in {none.tenths}"

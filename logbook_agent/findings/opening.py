@@ -82,13 +82,16 @@ def answers_of(found: Findings) -> Opening:
     from logbook_agent.findings.comparison.words import settled, unsettled
 
     open_ones = unsettled(found.answers)
-    # The command stands once for each comparison.
+    # The command stands once for each comparison; more pairs measure nothing of what no run reports.
     first = {id(answer): finding for answer, finding in reversed(open_ones)}
     metrics = [m.name for m in found.book.header.metrics]
     return Opening(
         asked="",
         settled=tuple(_line(found, a, f) for a, f in settled(found.answers, metrics)),
-        open=tuple(_line(found, a, f, go_on(found.book, a) if first[id(a)] is f else "") for a, f in open_ones),
+        open=tuple(
+            _line(found, a, f, go_on(found.book, a) if f.lacks_pairs and first[id(a)] is f else "")
+            for a, f in open_ones
+        ),
     )
 
 

@@ -4,15 +4,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from logbook_agent.findings.cases import cases, without_mended
-from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.tables.build import tabulate
+from logbook_agent.findings.read import read
+from logbook_agent.findings.tables.build import matching, tabulate
+from logbook_agent.findings.tables.frame import frame_of, show
 from logbook_agent.findings.tables.spec import Case, Table, TableSpec
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.values import canonical
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+
+if TYPE_CHECKING:
+    from logbook_agent.findings.comparison.answers import Answer
 
 _SHOWN_FINDINGS = 12
 
@@ -38,20 +44,38 @@ def table(workspace: Workspace, entry_ids: Sequence[str], spec: TableSpec) -> tu
             cause="none of its runs printed a RESULT, METRIC or RESULT_JSON line",
             hint=f"logbook show {entry_ids[0]}",
         )
-    made = tabulate(found, spec, declared=book.header.metrics)
     if not (spec.delta or spec.ratio):
-        return book, found, made
-    notes = answered(whole, {case.entry for case in found}, spec.pivot)
-    return book, found, dataclasses.replace(made, notes=(*made.notes, *notes))
+        return book, found, tabulate(found, spec, declared=book.header.metrics)
+    entries = {case.entry for case in found}
+    answers = [a for a in whole.answers if entries & {*a.entries} and spec.pivot in (None, a.question.axis)]
+    made = tabulate(found, _from_base(spec, answers, found), declared=book.header.metrics)
+    return book, found, dataclasses.replace(made, notes=(*made.notes, *_answered(answers, spec.where)))
 
 
-def answered(whole: Findings, entries: Set[str], axis: str | None) -> list[str]:
-    """What comparisons of these entries found, over this axis if it is named: the changes of a table are plain
-    numbers."""
+def _from_base(spec: TableSpec, answers: Sequence[Answer], found: Sequence[Case]) -> TableSpec:
+    """With the base that the comparisons over the pivot state as its first value, whichever side ran first."""
+    bases = {a.question.base for a in answers}
+    if spec.pivot is None or spec.base is not None or spec.values or len(bases) != 1:
+        return spec
+    [base] = bases
+    frame, pivot = frame_of(matching(found, spec.where)), spec.pivot
+    if not (of_base := frame.having({pivot: base})):
+        return spec
+    values = (show(item.place.get(pivot)) for item in (*of_base, *frame.items))
+    return dataclasses.replace(spec, values=tuple(dict.fromkeys(values)))
+
+
+def _answered(answers: Sequence[Answer], where: Mapping[str, str]) -> list[str]:
+    """What comparisons found of the rows that are shown: the changes of a table are plain numbers."""
     from logbook_agent.findings.comparison.words import sentence
 
-    answers = [a for a in whole.answers if entries & {*a.entries} and axis in (None, a.question.axis)]
-    found = [f"{a.entry}: {sentence(a, f)}" for a in answers for f in a.goals]
+    wanted = {name: canonical(value) for name, value in where.items()}
+    found = [
+        f"{a.entry}: {sentence(a, f)}"
+        for a in answers
+        for f in a.goals
+        if all(f.config.get(name, value) == value for name, value in wanted.items())
+    ]
     more = len(found) - _SHOWN_FINDINGS
     return found[:_SHOWN_FINDINGS] + ([f"and {more} more findings: logbook compare ID"] if more > 0 else [])
 

@@ -16,6 +16,11 @@ APART_S = 600.0
 CODE_AXIS, CASE_AXIS = "code", "case"
 
 
+def code_hash(label: str) -> str:
+    """What names a code for good: `3f2a9c01d` of `main@3f2a9c01d`, and `WORK+a1b2c3d`."""
+    return label.rpartition("@")[2]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """What is asked: each of `sides` against `base`, two or more values of `axis`, in `metrics` (empty: those that the

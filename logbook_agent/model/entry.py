@@ -153,7 +153,7 @@ def entry_of(reference: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """Measured rows that no design drew, kept with an entry to be shown beside each other without a verdict.
+    """Measured rows that no design drew, kept with an entry to be shown beside each other without an answer.
 
     `references` are `ID`, `ID/RUN` or `ID:LABEL`: two, of which the first is the base; or with an `axis` any number,
     whose rows are set side by side by its values, against `base_value` (None: the first). `metrics` empty means the

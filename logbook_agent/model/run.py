@@ -281,6 +281,11 @@ class Run:
         return self.through or self.executor
 
     @property
+    def on(self) -> str | None:
+        """What `--on` named: the launcher or the executor; None where the tool made the run itself."""
+        return self.launcher.name if self.launcher is not None else self.executor
+
+    @property
     def own_host(self) -> Host:
         """The machine that the command ran on; unknown behind a launcher: the record's is that of the launcher."""
         return self.host if self.launcher is None else Host()

@@ -12,12 +12,13 @@ from enum import StrEnum
 from typing import Any
 
 from logbook_agent.entries.series import NotCounted, Series, series
+from logbook_agent.findings.commands import ab_again
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answers import Answer, Finding
 from logbook_agent.findings.comparison.power import chance_text, is_hopeless
 from logbook_agent.findings.comparison.rule import LOOKS
 from logbook_agent.findings.read import read
-from logbook_agent.model.comparison import BUDGET_PAIRS, Comparison, Design, Part
+from logbook_agent.model.comparison import BUDGET_PAIRS, Comparison, Part
 from logbook_agent.model.draw import order_of_round
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import is_own, run_state
@@ -170,10 +171,6 @@ class Rounds:
 
     # -- runs ------------------------------------------------------------------------------------------
 
-    @property
-    def _design(self) -> Design:
-        return self._stated(self._entry).design
-
     def _finished(self) -> set[tuple[int, str, str]]:
         """The parts that runs of the entry have had, as pair, case and side."""
         return {
@@ -227,12 +224,15 @@ class Rounds:
             run = self._series.make(case.commands[at], config, part=own, timeout_s=case.timeout_s, discarded=discarded)
         except NotCounted as error:
             self._leave_out(own, error.message)
-            return Stop.NOT_COUNTED, error.message
+            return Stop.NOT_COUNTED, f"{error.message}; {error.hint}" if self._is_own else error.message
         if run is None and self._series.is_interrupted:
             return Stop.INTERRUPTED, self._rest()
         run = run or self._series.runs[-1]  # one that was lost, or never started, ends the A/B as a failure does
         state = run_state(run, self._book.life)
-        return None if state == "finished" else (Stop.FAILED, _failure(run, state, f"{self._axis.name}={part.side}"))
+        if state == "finished":
+            return None
+        failure = _failure(run, state, f"{self._axis.name}={part.side}")
+        return Stop.FAILED, f"{failure}\nonce that is mended, to go on: {self._again()}" if self._is_own else failure
 
     def _leave_out(self, part: Part | None, why: str) -> None:
         """Let no run of this pair count."""
@@ -257,8 +257,8 @@ class Rounds:
     def _settled(self, answer: Answer) -> tuple[Stop, str] | None:
         """Why further pairs would say no more: all goals are settled, by this sitting too, or cannot be."""
         made = self._pairs - self._before
-        # More pairs settle nothing of a metric that no run reports.
-        open_ones = [f for f in answer.goals if not f.is_settled and f.pairs]
+        # More pairs settle nothing of a metric that no run reports, or that has no direction.
+        open_ones = [f for f in answer.goals if f.lacks_pairs]
         if not open_ones:
             resumed = self._request.run.entry_id is not None and self._request.max_pairs is None
             is_replicated = all(f.is_replicated is not None for f in answer.goals)
@@ -284,13 +284,24 @@ class Rounds:
         if limit_s is None or not self._durations_s:
             return None
         is_over = time.monotonic() - self._began + median(self._durations_s) > limit_s
-        return (Stop.TIME, f"another pair would not end within {limit_s:g} s") if is_over else None
+        if not is_over:
+            return None
+        more = "" if answer.is_settled or not self._is_own else f"; to go on: {self._again()}"
+        return Stop.TIME, f"another pair would not end within {limit_s:g} s{more}"
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether `ab` or `sweep` was typed, which can go on; `ci` measures afresh."""
+        return self._request.sweep is not None or bool(self._request.run.argv)
 
     def _again(self, more: str = "") -> str:
         """What to type to go on; `more`: with an option that allows further pairs."""
         if self._request.sweep is not None:
             return self._request.sweep + (f" --set confirm={self._budget + BUDGET_PAIRS}" if more else "")
-        return f"the same command with --id {self._entry.id} {more}".rstrip()
+        text = ab_again(self._book, self._entry.id, self._stated(self._entry).question, more)
+        # A command that is too long to be shown.
+        is_shown = not text.endswith("-- COMMAND")
+        return text if is_shown else f"the same command with --id {self._entry.id} {more}".rstrip()
 
     def _rest(self) -> str:
         again = self._again(f"--repeat {self._budget - self._pairs}" if self._request.repeat is not None else "")
@@ -314,8 +325,8 @@ class Rounds:
         shown = [words.progress(f) for f in answer.goals[:_SHOWN]]
         more = len(answer.goals) - _SHOWN
         parts = ["; ".join(shown) + (f"; and {more} more" if more > 0 else "")]
-        open_ones = [f for f in answer.goals if not f.is_settled and f.pairs]
-        if open_ones and answer.pairs in LOOKS:
+        open_ones = [f for f in answer.goals if f.lacks_pairs]
+        if open_ones and answer.pairs in LOOKS and self._pairs < self._budget:
             text = self._chance(open_ones[0], answer)
             parts += [text] if text != self._forecast else []
             self._forecast = text

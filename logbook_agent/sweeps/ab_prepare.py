@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.run import RunRequest, check_count, check_no_prose, prepared
 from logbook_agent.findings.comparison.rule import LOOKS
-from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT, Comparison, Design, Question
+from logbook_agent.model.comparison import (
+    BUDGET_PAIRS,
+    CODE_AXIS,
+    MINIMUM_EFFECT,
+    Comparison,
+    Design,
+    Question,
+    code_hash,
+)
 from logbook_agent.model.draw import drawn, order_of_round
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
@@ -19,6 +28,8 @@ from logbook_agent.running.prepare import PROGRAM, Command, own_benchmark
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.sweeps.ab_axis import AbAxis, described
+
+_DIRECTED = re.compile(r"(.+):(?:max|min)(?::.*)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +71,13 @@ def checked(request: AbRequest) -> AbRequest:
             cause="the number of pairs is either fixed, or follows from the result",
             hint="leave one of them out",
         )
+    for name in request.metrics or ():
+        if (found := _DIRECTED.fullmatch(name)) is not None:
+            raise UsageError(
+                f"--metric {name} states a direction",
+                cause="which way is better stands in the logbook",
+                hint=f"--metric {found[1]}, with {name} under metrics in logbook.yaml",
+            )
     return request
 
 
@@ -161,6 +179,8 @@ def _check_asked(workspace: Workspace, entry: Entry, axis: AbAxis, request: AbRe
         )
     asked = stated.question
     values = tuple(map(workspace.redacted, axis.keys))
+    if asked.axis == axis.name == CODE_AXIS and [*map(code_hash, values)] == [*map(code_hash, asked.values)]:
+        values = asked.values  # one commit has several names
     wanted = {
         "axis": (asked.axis, axis.name),
         "values": (asked.values, values),

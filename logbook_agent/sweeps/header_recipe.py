@@ -47,7 +47,9 @@ def criteria_of_recipe(workspace: Workspace, name: str) -> tuple[Criterion, ...]
     found = choose_any(workspace, name, scale=None, sets=()).recipe.criteria
     if not found:
         raise UsageError(
-            f"the recipe {name} states no criteria", cause="it has no key `criteria`", hint="logbook sweep"
+            f"the recipe {name} states no criteria",
+            cause="it has no key `criteria`",
+            hint="list the recipes: logbook sweep",
         )
     return found
 

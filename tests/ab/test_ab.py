@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 import time
@@ -139,7 +140,8 @@ def test_few_pairs_are_open_and_say_what_would_settle_it(ready: Cli) -> None:
     assert found["to_settle"] == "at least 6 more pairs"
     assert "--id MOE-000" in answer.data["stopped"]["why"]
     timed = ready(*AB, "--max-time", "1ms", *COMMAND)
-    assert timed.out.startswith("MOE-001: 1 pair; stopped: another pair would not end within 0.001 s\n")
+    assert timed.out.startswith("MOE-001: 1 pair; stopped: another pair would not end within 0.001 s; to go on: ")
+    assert "--id MOE-001" in timed.out.splitlines()[0]
 
 
 @pytest.mark.slow
@@ -167,9 +169,11 @@ def test_a_side_that_fails_ends_it_and_its_code_is_ours(ready: Cli, folder: Path
     script = "[ {axis} = none ] || { echo out of luck >&2; exit 3; }; echo METRIC tflops=1"
     answer = ready(*AB, *SEED, "--", "sh", "-c", script)
     assert answer.code == 3
-    first, why = answer.out.splitlines()
+    first, why, onward = answer.out.splitlines()
     assert first == "MOE-000: 0 pairs; stopped: run 2, quant_mode=int8: failed, exit code 3"
     assert "out of luck" in why
+    assert onward.startswith("once that is mended, to go on: ")
+    assert "--id MOE-000" in onward
     assert ready("list", "--json").data[0]["state"] == "failed"
     assert len(values(folder)) == 2
 
@@ -269,7 +273,7 @@ def test_ctrl_c_keeps_what_is_there_and_id_goes_on_in_turn(ready: Cli, folder: P
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert (process.returncode, "Traceback" in err) == (130, False)
-    again = "the same command with --id MOE-000"
+    again = "logbook ab --id MOE-000 --axis quant_mode=none,int8 -- sh bench.sh --quant-mode none"
     stopped = f"interrupted after 1 of at most 20 pairs; to make the rest: {again}"
     assert out.startswith(f"MOE-000: 1 pair; stopped: {stopped}\n")
     assert ready("list", "--json").data[0]["state"] == "interrupted"
@@ -307,3 +311,37 @@ def test_no_seed_puts_the_same_side_first_in_every_pair() -> None:
     for moment in range(300):
         seed = any_seed(str(moment), 20, 2)
         assert len({tuple(order_of_round(seed, pair, 2)) for pair in range(1, 9)}) == 2
+
+
+@pytest.mark.slow
+def test_the_command_that_goes_on_makes_pairs_of_the_same_question(ready: Cli) -> None:
+    options = ("--title", "Both", "--env", "MODE=x y", "--config", "topk=2", "--timeout", "20s", "--max-pairs", "1")
+    made = ready(*AB, *SEED, *options, "--json", *COMMAND)
+    assert made.code == 0, made.err
+    again = made.data["stopped"]["why"].partition("to go on: ")[2]
+    assert again.startswith("logbook ab --id MOE-000 --max-pairs 20 --env 'MODE=x y' --config topk=2 --timeout 20s ")
+    assert ready(*shlex.split(again.replace("--max-pairs 20", "--max-pairs 1"))[1:]).code == 0
+    assert len({str(row) for row in ready("table", "MOE-000", "--json").data["rows"]}) == 2
+
+
+def test_a_table_takes_the_base_that_the_comparison_states(ready: Cli, folder: Path) -> None:
+    for seed in range(2, 20):  # one whose first run is that of the other side
+        if order_of_round(seed, 1, 2)[0] == 1:
+            break
+    assert ready(*AB, "--seed", str(seed), "--repeat", "1", *COMMAND).code == 0
+    assert values(folder)[0] == "int8"
+    columns = ready("table", "--pivot", "quant_mode", "--delta", "--json").data["columns"]
+    assert [column["name"] for column in columns] == ["tflops @ none", "tflops @ int8", "delta tflops"]
+
+
+def test_a_difference_without_a_direction_needs_no_more_pairs(ready: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text('[ "$2" = int8 ] && s=9 || s=10\necho "RESULT depth=$s.$LOGBOOK_RUN"\n')
+    answer = ready(*AB, *SEED, "--metric", "depth", "--json", *COMMAND)
+    assert answer.code == 0, answer.err
+    found = finding(answer)
+    assert (found["outcome"], found["pairs"], found["to_settle"]) == ("open", 8, "a direction of depth")
+    assert not any("to go on" in line for line in ready("status").out.splitlines())
+    header = folder / "logbooks/moe/logbook.yaml"
+    header.write_text(header.read_text().replace("metrics:\n", "metrics:\n- {name: depth, direction: min}\n"))
+    assert ready("compare", "MOE-000", "--json").data["answer"]["findings"][0]["outcome"] == "better"
+    assert "under metrics in logbook.yaml" in ready(*AB, "--metric", "depth:min", *COMMAND).err

@@ -201,7 +201,8 @@ def test_a_run_that_changes_tracked_files_does_not_count(ready: Cli, git: Git, f
     git("commit", "-q", "-a", "-m", "It writes")
     answer = ready("ab", "--code", "main", "HEAD", "--json", *COMMAND)
     assert answer.data["stopped"]["by"] == "not-counted"
-    assert "head did not hold its files during a run of head: speed.txt changed" in answer.data["stopped"]["why"]
+    why = answer.data["stopped"]["why"]
+    assert "head did not hold its files during a run of head: speed.txt changed; let benchmarks write outside" in why
     assert (folder / "speed.txt").read_text() == "90"
 
 
@@ -328,3 +329,15 @@ def test_two_at_once_and_in_the_background(ready: Cli, git: Git, folder: Path) -
         values = [run["rows"][0]["metrics"]["step_ms"]["samples"][0] for run in runs(folder, entry_id)]
         assert [round(value, -1) for value in sorted(values)] == [80, 90]
     assert state(git, folder) == before
+
+
+def test_the_command_that_goes_on_names_commits_for_good(ready: Cli, git: Git, folder: Path) -> None:
+    made = ready("ab", "--code", "main", "HEAD", "--max-pairs", "1", "--json", *COMMAND)
+    commits = git("rev-parse", "main")[:9], git("rev-parse", "HEAD")[:9]
+    again = made.data["stopped"]["why"].partition("to go on: ")[2]
+    assert again == f"logbook ab --id SPEED-000 --max-pairs 20 --code {commits[0]} {commits[1]} -- python3 bench.py"
+    (folder / "speed.txt").write_text("80")
+    git("commit", "-q", "-a", "-m", "HEAD moves on")
+    answer = ready("ab", "--json", *again.replace("--max-pairs 20", "--max-pairs 1").split()[2:])
+    assert answer.code == 0, answer.err
+    assert answer.data["pairs"] == 2

@@ -107,8 +107,12 @@ def test_what_would_settle_it_in_words() -> None:
     assert to_settle(series(20, 0.009, 0.3, 1), bound=BOUND).startswith("more pairs than is practical")
     # A clock that ticks more coarsely than the bound never shows that there is no difference.
     assert pairs_needed(replace(series(20, 0.0, 0.01, 1), step=0.02), bound=BOUND) is None
+    # The rule looks after 8 and 10 pairs: one more pair settles nothing.
+    assert to_settle(series(8, 0.009, 0.0005, 1), bound=BOUND) == "about 2 more pairs"
     # Missing pairs do not count.
     gaps = replace(few, y=(None, None, *few.y[2:]))
+    assert to_settle(gaps, bound=BOUND) == "at least 2 more pairs"
+    gaps = replace(series(10, 0.05, 0.04, 1), y=(None, None, None, *series(10, 0.05, 0.04, 1).y[3:]))
     assert to_settle(gaps, bound=BOUND) == "at least 2 more pairs"
 
 

@@ -31,7 +31,7 @@ def measure(cli: Cli, mode: str, *options: str, runs: int = 4) -> None:
     assert cli("run", "--config", f"mode={mode}", *repeat, *options, "--", *COMMAND, mode).code == 0
 
 
-def ab(cli: Cli, *modes: str, pairs: int = 8, seed: int = 1, options: tuple[str, ...] = ()) -> None:
+def ab(cli: Cli, *modes: str, pairs: int = 12, seed: int = 1, options: tuple[str, ...] = ()) -> None:
     axis = ("--axis", f"mode={','.join(modes)}", "--repeat", str(pairs), "--seed", str(seed))
     answer = cli("ab", *axis, *options, "--", *COMMAND, "{axis}")
     assert answer.code == 0, answer
@@ -139,6 +139,12 @@ def test_a_comparison_without_a_pair_says_so(bench: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text("exit 3")
     assert bench("ab", "--axis", "mode=none,int8", "--", *COMMAND, "{axis}").code != 0
     assert "no pair has a number yet" in bench("compare", "MOE-000").out
+
+
+def test_what_the_benchmark_says_that_its_figures_cannot_tell_is_repeated(started: Cli) -> None:
+    row = '{"config": {"mode": "{axis}"}, "metrics": {"tflops": {"samples": [1.5]}}, "labels": {"caution": "one CPU"}}'
+    assert started("ab", "--axis", "mode=a,b", "--repeat", "1", "--", "echo", f"RESULT_JSON {row}").code == 0
+    assert "  one CPU\n" in started("compare", "MOE-000").out
 
 
 # -- numbers -------------------------------------------------------------------------------------------

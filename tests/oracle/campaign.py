@@ -216,7 +216,7 @@ class Campaign:
     def _void(self) -> None:
         entry = self.chance.choice(self.entries(compared=self.chance.random() < 0.8))
         if self.chance.random() < 0.4:
-            self.say("void", entry, "--reason", "the wrong branch")
+            self.say("void", entry, "--reason", "the wrong branch", may_fail=True)
         else:
             state = self.chance.choice(["abandoned", "void", "computed"])
             self.say("edit", entry, "--state", state, may_fail=True)

@@ -217,9 +217,8 @@ def _conclude(expected: Expected, look: Look, limits: list[Limit], bound: float,
     estimate = look.estimate or 0.0
     t = look.real(0.0)
     is_large = abs(estimate) >= bound and abs(estimate) > look.step and t * estimate > 0
-    most = math.sqrt(look.pairs)
-    may, surely = (is_large and found for found in claim.rejects(abs(t)))
-    may, surely = may and noise.left[0] < most, surely and noise.left[1] < most
+    is_bounded = _bounded(look, noise) if is_large else (False, False)
+    may, surely = (found and bounded for found, bounded in zip(claim.rejects(abs(t)), is_bounded, strict=True))
     inside = [above.rejects(-look.real(bound - look.step)), below.rejects(look.real(look.step - bound))]
     may_equal, surely_equal = (bound > look.step and all(found) for found in zip(*inside, strict=True))
     names = []
@@ -233,15 +232,31 @@ def _conclude(expected: Expected, look: Look, limits: list[Limit], bound: float,
         expected.outcomes.append(Outcome(name=name, **of))
 
 
+def _ends(look: Look, noise: Limit) -> tuple[list[float], list[float]]:
+    """The lower and the upper ends of the interval by the smallest and the largest T that may be left."""
+    reaches = [min(reach, math.sqrt(look.pairs) * (1 - 1e-12)) for reach in noise.left]
+    lows, highs = ([look.end(side, reach) - side * look.step for reach in reaches] for side in (1, -1))
+    return lows, highs
+
+
+def _bounded(look: Look, noise: Limit) -> list[bool]:
+    """Whether the pairs may bound the effect, beyond the step of its values, and whether they surely do: no difference
+    is claimed before."""
+    return [
+        reach < math.sqrt(look.pairs)
+        and high - low <= WIDEST
+        and not (low <= 0 < low + look.step or high - look.step < 0 <= high)
+        for reach, low, high in zip(noise.left, *_ends(look, noise), strict=True)
+    ]
+
+
 def _interval(
     look: Look, name: str, noise: Limit, claim: Limit, bound: float
 ) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
     """The range of each end of the interval; it ends where the outcome excludes more."""
-    most = math.sqrt(look.pairs)
-    if look.estimate is None or noise.left[0] >= most:
+    if look.estimate is None or noise.left[0] >= math.sqrt(look.pairs):
         return None, None
-    reaches = [min(reach, most * (1 - 1e-12)) for reach in noise.left]
-    lows, highs = ([look.end(side, reach) - side * look.step for reach in reaches] for side in (1, -1))
+    lows, highs = _ends(look, noise)
     if highs[0] - lows[0] > WIDEST:
         return None, None
     may_cut, surely_cut = claim.rejects(abs(look.real(0.0)))

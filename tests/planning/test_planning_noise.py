@@ -34,8 +34,8 @@ def test_noise_says_what_an_ab_would_settle(ready: Cli, folder: Path) -> None:
     entry_says, would = said.split("; ")
     assert re.fullmatch(r"tflops: median 1,01\d\.\d+ TF/s of 12 runs, which scatter by 0\.\d+%", entry_says)
     assert re.fullmatch(
-        r"logbook ab \(20 pairs, .* s\) would settle 1% in \d+ of 10, 3% in 10 of 10, 10% in 10 of 10, "
-        r"and no difference in \d+ of 10",
+        r"logbook ab \(20 pairs, .* s\) would settle an effect of 1% in \d+ of 10 cases, 3% in 10 of 10, "
+        r"10% in 10 of 10, and no difference in \d+ of 10",
         would,
     )
     [entry] = [Book(folder / "logbooks", "moe").entry("MOE-000")]
@@ -78,7 +78,8 @@ def test_what_no_scatter_follows_from(ready: Cli) -> None:
     assert few.code == 1
     assert "of 4 runs, which scatter by 60%" in few.out
     nothing = ready("noise", "--repeat", "6", "--", "true")
-    assert nothing.out.splitlines()[1] == "nothing was measured: no finished run has a row with a metric"
+    why = "nothing was measured: no finished run has a row with a metric"
+    assert nothing.out.splitlines()[1] == f"{why}; see logbook show {nothing.out.partition(':')[0]}"
     zero = ready("noise", "--repeat", "6", "--", "echo", "METRIC", "tflops=0")
     assert "values that are not above zero have no ratio" in zero.out
 

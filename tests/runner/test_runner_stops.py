@@ -75,7 +75,8 @@ def test_an_ab_says_how_to_go_on(started: Cli, folder: Path) -> None:
     write_recipe(folder)
     code, out, err = between(signal.SIGINT, *AB, cwd=folder)
     assert code == 130, err
-    assert "interrupted after 1 of 40 pairs; to make the rest: the same command with --id MOE-000 --repeat 39" in out
+    again = "logbook ab --id MOE-000 --repeat 39 --axis mode=old,new -- bash bench.sh 1 '{axis}'"
+    assert f"interrupted after 1 of 40 pairs; to make the rest: {again}" in out
     assert is_whole(folder, runs=3)
 
 

@@ -106,6 +106,11 @@ class Finding:
         return self.outcome is not Outcome.OPEN
 
     @property
+    def lacks_pairs(self) -> bool:
+        """Whether more pairs may settle it."""
+        return "more pair" in self.to_settle
+
+    @property
     def setting(self) -> tuple[object, ...]:
         """The case as a key: findings of one case in several comparisons share it."""
         return self.device, *sorted(self.config.items())

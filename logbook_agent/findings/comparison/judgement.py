@@ -28,7 +28,7 @@ _SLOW = 1.5
 # The logarithm of the largest ratio that is a number, about.
 _LARGEST_LOG = 700.0
 # A new number whenever the rule gives something else of the same pairs.
-_FORM = 4
+_FORM = 5
 
 # One series of one entry, with what the entry states.
 Own: TypeAlias = tuple[Tried, dict[str, Any]]
@@ -160,10 +160,14 @@ def _finding(
         judged=judged.pairs,
         left_out=counted(reasons),
         notes=_notes(p, base, other, question),
-        to_settle=rule.to_settle(p, series) if outcome is Outcome.OPEN else "",
+        to_settle=_to_settle(p, series, judged, rule) if outcome is Outcome.OPEN else "",
         is_replicated=rule.again(p, judged) if outcome is not Outcome.OPEN else None,
         series=series,
     )
+
+
+def _to_settle(p: _Pooled, series: PairSeries, judged: Judged, rule: Judge) -> str:
+    return rule.to_settle(p, series) if judged.outcome == "open" else f"a direction of {p.metric}"
 
 
 def _notes(p: _Pooled, base: Side, other: Side, question: Question) -> tuple[str, ...]:
@@ -172,10 +176,11 @@ def _notes(p: _Pooled, base: Side, other: Side, question: Question) -> tuple[str
     if differs := dict.fromkeys(n for _, s in p.of for n in s["differs"]):
         notes.insert(0, f"also differs: {', '.join(differs)}")
     if p.direction is None:
-        notes.append(f"which way is better is not stated: --metric {p.metric}:min or --metric {p.metric}:max")
+        ways = f"{p.metric}:min or {p.metric}:max"
+        notes.append(f"which way is better is not stated: add {ways} to metrics in logbook.yaml")
     if p.step > question.minimum_effect / 4:
         notes.append(f"values come in steps of {100 * p.step:.3g}%" if p.step < math.inf else "all values are the same")
-    return tuple(notes)
+    return (*notes, *dict.fromkeys(text for _, s in p.of for text in s["cautions"]))
 
 
 def left_out(series: Iterable[Mapping[str, Any]]) -> dict[str, int]:

@@ -29,7 +29,7 @@ from logbook_agent.text.words import listed
 #   asks      the same without code, machine and packages: an earlier try of the question
 #   side, case (what tells it from others of the entry), name (of the case, as the plan has it), config (of the rows,
 #             without the axis), device (its kinds), metric, unit, direction (as the rows say), differs (what else
-#             differs between the sides)
+#             differs between the sides), cautions (what the benchmark says that its figures cannot tell)
 #   pairs     [started, ended, sign, base, other] of each; sign +1: the side ran second; None: no value
 #   left_out  how many pairs do not count, by reason
 Tried: TypeAlias = dict[str, Any]
@@ -265,6 +265,7 @@ def _series(
             "unit": None,
             "direction": None,
             "differs": [],
+            "cautions": [],
             "pairs": [],
             "left_out": {},
         }
@@ -279,6 +280,8 @@ def _add(one: dict[str, Any], base: tuple[Run, Row], other: tuple[Run, Row], axi
     """Add a pair to a series, with what else differs between its sides. Which way is better is what the base says."""
     name = one["metric"]
     for _, row in (base, other):
+        if row.labels.get("caution") not in (None, *one["cautions"]):
+            one["cautions"].append(row.labels["caution"])
         measured = row.metrics.get(name)
         one["unit"] = one["unit"] or (measured.unit if measured is not None else None)
     measured = base[1].metrics.get(name)
@@ -293,6 +296,8 @@ def _add(one: dict[str, Any], base: tuple[Run, Row], other: tuple[Run, Row], axi
     for mine, theirs in (config, facts):
         names = [n for n in dict.fromkeys((*mine, *theirs)) if mine.get(n) != theirs.get(n)]
         one["differs"] += [n for n in names if n not in one["differs"] and (n in mine) == (n in theirs)]
+    samples = {len(m.samples) for _, row in (base, other) if (m := row.metrics.get(name)) is not None}
+    one["differs"] += ["samples a run"] if len(samples) > 1 and "samples a run" not in one["differs"] else []
     sign = _sign(base[0], other[0])
     started = min(run.started for run in (base[0], other[0]))
     ended = max(run.ended or run.started for run in (base[0], other[0]))

@@ -43,17 +43,16 @@ def is_hopeless(series: PairSeries, *, bound: float, budget: int) -> bool:
 
 def to_settle(series: PairSeries, *, bound: float) -> str:
     """`about 12 more pairs`: what probably settles it, for the effect seen."""
-    have = _have(series)
+    have, made = _have(series), len(series.y)
     if not have:
         return "runs in which both sides report a value above zero"
-    least = LOOKS[0] - have
-    if least > 0:
-        return f"at least {least} more pair{'s' * (least != 1)}"
-    needed = pairs_needed(series, bound=bound)
-    if needed is None:
+    is_few = have < LOOKS[0]
+    needed = LOOKS[0] - have + made if is_few else pairs_needed(series, bound=bound)
+    # Nothing is settled before the next look.
+    at = next((n for n in LOOKS if needed is not None and n >= needed and n > made), None)
+    if at is None:
         return "more pairs than is practical: measure for longer in each run, or state a larger minimum effect"
-    more = max(1, needed - have)
-    return f"about {more} more pair{'s' * (more != 1)}"
+    return f"{'at least' if is_few else 'about'} {at - made} more pair{'s' * (at - made != 1)}"
 
 
 def pairs_needed(series: PairSeries, *, bound: float) -> int | None:

@@ -208,7 +208,7 @@ class _Look:
             return max(low, -bound), min(high, bound)
         if outcome == "open":
             return (min(low, 0.0), max(high, 0.0)) if is_zero_kept else (low, high)
-        if step and low <= 0 <= high:
+        if low <= 0 < low + step or high - step < 0 <= high:
             return None, None
         return (max(low, 0.0) if outcome == "more" else low), (min(high, 0.0) if outcome == "less" else high)
 

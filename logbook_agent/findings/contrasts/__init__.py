@@ -1,1 +1,1 @@
-"""Measured rows beside each other, like for like, without a verdict."""
+"""Measured rows beside each other, like for like, without an answer."""

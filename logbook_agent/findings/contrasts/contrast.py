@@ -1,4 +1,4 @@
-"""Measured rows beside each other, without a verdict: `logbook compare` of rows that no design drew, and the contrasts
+"""Measured rows beside each other, without an answer: `logbook compare` of rows that no design drew, and the contrasts
 that entries keep. A contrast is a table with the sides as columns and the change of each from the base."""
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
         asked=asked,
         table=replace(table, notes=(*table.notes, *notes)),
         sides=(base, *others),
-        settle=_settle(asked.axis, held, [items[0] for items in of]),
+        settle=_settle(asked.axis, held, [items[0] for items in of], is_paired=_is_paired(table, (base, *others))),
     )
 
 
@@ -172,10 +172,21 @@ def _sides(asked: Contrast, axis: str, rows: Sequence[Case]) -> list[list[Item]]
     return [of[base], *(items for key, items in of.items() if key != base)]
 
 
-def _settle(axis: str | None, held: Sequence[str], items: Sequence[Item]) -> str:
+def _is_paired(table: Table, sides: Sequence[str]) -> bool:
+    """Whether a row has values of two sides."""
+    at = [
+        [place for place, c in enumerate(table.columns) if c.name.endswith(f" @ {side}") and c.numeric]
+        for side in sides
+    ]
+    return any(sum(any(row[place] is not None for place in of) for of in at) > 1 for row in table.values)
+
+
+def _settle(axis: str | None, held: Sequence[str], items: Sequence[Item], *, is_paired: bool) -> str:
     """What would settle it; `items` hold one row of each side."""
     if axis is None:
         found = [name for name in held if name != "row"]
+        if not found and not is_paired:
+            return "no case was measured on both sides; name rows of one case each: logbook compare ID/RUN ID/RUN"
         if not found:
             return "the sides differ in nothing that is recorded"
         axis = found[0] if len(found) == 1 and found[0] != "command" else None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from logbook_agent.findings.tables.frame import ABSENT, Item
-from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.flags import is_value, normal_name
 from logbook_agent.text.lists import axis_option
@@ -24,7 +24,7 @@ def settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -
     Where the values cannot be typed, names stand in their place."""
     first = _line(items[0].case.command if items else ())
     if axis in ("commit", CODE_AXIS):
-        hashes = [value.rpartition("@")[2] for value in values[:2]]
+        hashes = [code_hash(value) for value in values[:2]]
         codes = [text if _HASH.fullmatch(text) else name for text, name in zip(hashes, ("BASE", "OTHER"), strict=True)]
         return f"logbook ab --code {' '.join(codes)} -- {first}"
     if axis is not None and axis.startswith(_ENV):

@@ -13,7 +13,7 @@ from logbook_agent.findings.criteria.outcome import not_computable, unmet
 from logbook_agent.findings.criteria.predicate import Against
 from logbook_agent.findings.tables.frame import Frame, frame_of, show
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.model.comparison import CODE_AXIS, Question
+from logbook_agent.model.comparison import CODE_AXIS, Question, code_hash
 from logbook_agent.model.header import Computed, Metric
 from logbook_agent.model.values import Scalar, canonical
 
@@ -75,7 +75,7 @@ def _is_named(question: Question, side: str, value: Scalar) -> bool:
     """Whether a value names a side; a code is named by its name or its commit, of any length."""
     if question.axis != CODE_AXIS:
         return canonical(value) == canonical(side)
-    commit, text = side.rpartition("@")[2], str(value)
+    commit, text = code_hash(side), str(value)
     return text in (side, code_name(side)) or text.startswith(commit) or commit.startswith(text)
 
 

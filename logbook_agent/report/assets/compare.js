@@ -1,4 +1,4 @@
-// Two entries side by side: the facts in which they differ, and their results. It finds no effect and gives no verdict;
+// Two entries side by side: the facts in which they differ, and their results. It finds no effect and gives no answer;
 // `logbook compare` does.
 "use strict";
 (() => {
@@ -92,7 +92,7 @@
     result.append(make("h3", "Hypothesis and results"));
     const two = make("div", undefined, { className: "two" });
     two.append(parts(a), parts(b));
-    const hint = make("p", "For a verdict that accounts for noise: ", { className: "notes" });
+    const hint = make("p", "For an answer that accounts for noise: ", { className: "notes" });
     hint.append(make("code", `logbook compare ${a} ${b}`));
     result.append(two, hint);
     document.dispatchEvent(new CustomEvent("report:changed", { detail: { id: "compare-result" } }));

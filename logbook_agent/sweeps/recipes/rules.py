@@ -1,6 +1,6 @@
 """Rules that a plan is held against before anything runs.
 
-One is about any recipe: what it compares can come to a verdict. The others are of measuring Mixture-of-Experts blocks:
+One is about any recipe: what it compares can come to an answer. The others are of measuring Mixture-of-Experts blocks:
 they speak of config keys of the benchmark, and say nothing of a recipe that does not have these keys. What would be
 refused, or measure nothing, is an error; what is merely a worse habit is a warning.
 """
