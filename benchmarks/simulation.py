@@ -32,8 +32,7 @@ class Experiment:
     """One kind of comparison, made as `logbook ab` makes it. The `sides` differ from the base by `effect`, up or down
     by a coin for each trial. `budgets`: it is judged up to so many pairs, which the `entries` share equally.
     `likeness`: the correlation of its `metrics`, of which -1 mirrors every second one. `clock`: how values are
-    reported. `searched`: the side is the best of so many cases, each run twice, of which one is better than the base;
-    `finalists`: so many of the best are run twice more first."""
+    reported. `searched`: the side is the best of so many cases, each run twice, of which one is better."""
 
     name: str
     effect: float = 0.0
@@ -46,7 +45,6 @@ class Experiment:
     gives_up: bool = False
     clock: str = ""
     searched: int = 0
-    finalists: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,18 +157,11 @@ def _sweep(rng: Generator, cell: Cell, key: str) -> dict[str, int]:
     e = cell.experiment
     better = math.log1p(e.effect)
 
-    def run_twice(cases: Sides) -> Logs:
-        order = rng.permutation(np.repeat(cases, 2))
-        made = MODELS[cell.model](rng, order[:, None])[:, 0] + better * (order == 0)
-        return np.array([made[order == case] for case in cases])
-
-    cases = np.arange(e.searched)
-    values = run_twice(cases)
-    if e.finalists:
-        cases = np.argsort(-np.median(values, axis=1))[: e.finalists]
-        values = np.hstack([values[cases], run_twice(cases)])
-    best = int(cases[np.argmax(np.median(values, axis=1))])
-    runs = 2 * (e.searched + e.finalists)
+    order = rng.permutation(np.repeat(np.arange(e.searched), 2))
+    made = MODELS[cell.model](rng, order[:, None])[:, 0] + better * (order == 0)
+    values = np.array([made[order == case] for case in range(e.searched)])
+    best = int(np.argmax(np.median(values, axis=1)))
+    runs = 2 * e.searched
     [found] = measure(rng, e, cell.model, key, better if best == 0 else 0.0).judged(BUDGET_PAIRS)
     runs += 2 * (found.pairs if found.outcome != "open" else BUDGET_PAIRS)
     is_more = found.outcome == "more"
@@ -237,7 +228,15 @@ def _answered(measured: Measured, pairs: int) -> Judged:
     series = measured.family[0]
     made = [["", "", sign, *v] for sign, v in zip(series.signs[:pairs], measured.values[:pairs], strict=True)]
     one: dict[str, Any] = {"key": "k", "asks": "k", "side": "b", "case": "", "name": "", "config": {}}
-    one |= {"metric": "t", "unit": "s", "direction": "max", "differs": [], "left_out": {}, "pairs": made}
+    one |= {
+        "metric": "t",
+        "unit": "s",
+        "direction": "max",
+        "differs": [],
+        "cautions": [],
+        "left_out": {},
+        "pairs": made,
+    }
     question = {"axis": "v", "base": "a", "sides": ["b"], "metrics": ["t"], "minimum_effect": MINIMUM_EFFECT}
     entry = {"entry": "E-001", "question": question, "seed": measured.seed, "budget": pairs, "void": False, "code": {}}
     [answer] = answers([entry | {"series": [one]}])

@@ -124,7 +124,7 @@ def _nothing(found: Findings, unsettled: Sequence[Line]) -> tuple[str, str]:
         )
     counted = found.thread.counted
     if any(s["rows"] for s in counted):
-        why = "No comparison was made: the runs here are numbers, and no design drew their order."
+        why = "No comparison was made: the runs here are numbers alone, which settle nothing."
     elif any(s["predicted"] for s in counted):
         why = "Nothing was measured: every number here is a prediction."
     else:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # Of what is kept: a new number whenever an entry has other keys.
-FORM = "4"
+FORM = "3"
 # A key, and whether the entry says that it did not work out (1) or not (0).
 Key = Sequence[object]
 

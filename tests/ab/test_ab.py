@@ -345,3 +345,9 @@ def test_a_difference_without_a_direction_needs_no_more_pairs(ready: Cli, folder
     header.write_text(header.read_text().replace("metrics:\n", "metrics:\n- {name: depth, direction: min}\n"))
     assert ready("compare", "MOE-000", "--json").data["answer"]["findings"][0]["outcome"] == "better"
     assert "under metrics in logbook.yaml" in ready(*AB, "--metric", "depth:min", *COMMAND).err
+
+
+def test_another_spelling_of_a_flag_asks_the_same_question(ready: Cli) -> None:
+    for words in (("--quant-mode", "none", "--topk=2"), ("--quant-mode={axis}", "--topk", "2")):
+        assert ready(*AB, "--repeat", "1", "--", "sh", "bench.sh", "x", *words).code == 0
+    assert ready("compare", "MOE-001", "--json").data["answer"]["entries"] == ["MOE-000", "MOE-001"]

@@ -34,7 +34,7 @@ def test_there_is_no_trace_of_a_verdict() -> None:
     said = json.dumps(data(found)) + markdown(found, "T-000")
     for word in ("interval", "p_value", "verdict", "better", "beneficial", "~", "noise", "95%"):
         assert word not in said
-    assert "no design drew the order of these runs; to settle it: logbook ab --axis mode=a,b -- " in said
+    assert "was not drawn by chance; to settle it: logbook ab --axis mode=a,b -- " in said
 
 
 def test_numbers_in_two_units_have_no_change() -> None:
@@ -128,7 +128,7 @@ def test_what_settles_it_is_a_command_to_type(axis: str, base: object, other: ob
     asked = Contrast(references=("A-000", "A-001"))
     unknown = axis == "commit" and base is None
     found = beside(asked, [rows[:1], rows[1:]], DECLARED) if unknown else on_axis(rows, axis)
-    assert found.settle == f"no design drew the order of these runs; to settle it: {command}"
+    assert found.settle == f"numbers alone: the order of these runs was not drawn by chance; to settle it: {command}"
 
 
 def test_without_an_axis_the_one_difference_is_what_to_settle() -> None:

@@ -84,7 +84,7 @@ def test_runs_beside_a_comparison_never_change_its_answer(bench: Cli) -> None:
     # Rows that no design holds are numbers, which say where the answer is.
     pooled = bench("compare", "MOE-000", "MOE-001", "--axis", "mode", "--base", "none", "--json").data
     assert pooled["answer"] is None
-    assert "no design" in pooled["numbers"]["settle"], "fp8 stands beside the two sides"
+    assert "not drawn by chance" in pooled["numbers"]["settle"], "fp8 stands beside the two sides"
     measure(bench, "none", "--id", "MOE-000")
     pooled = bench("compare", "MOE-000", "MOE-003", "--axis", "mode", "--where", "mode=none", "--json")
     assert pooled.code == 2, "one value is no comparison"
@@ -155,7 +155,7 @@ def test_runs_in_blocks_are_numbers(pair: Cli) -> None:
         "| tflops @ none | tflops @ int8 | delta tflops |\n"
         "| ---: | ---: | ---: |\n"
         "| 100.25 [100.10, 100.40] | 110.25 [110.10, 110.40] | +9.98% |\n\n"
-        "- no design drew the order of these runs; to settle it: "
+        "- numbers alone: the order of these runs was not drawn by chance; to settle it: "
         "logbook ab --axis mode=none,int8 -- sh bench.sh --mode none\n"
         "- 4 runs in one cell: their median [lowest, highest]\n"
     )
@@ -173,7 +173,7 @@ def test_pairs_made_by_hand_are_numbers_too(bench: Cli) -> None:
     said = bench("compare", "MOE-000", "--axis", "mode").out
     assert "8 runs in one cell: their median [lowest, highest]" in said
     assert "95%" not in said
-    assert "no design drew the order" in said
+    assert "was not drawn by chance" in said
 
 
 def test_unequal_rows_are_not_pooled(started: Cli, folder: Path) -> None:
@@ -205,7 +205,7 @@ def test_kept_numbers_follow_the_records_of_both_entries(pair: Cli, folder: Path
     view = folder / "logbooks/moe.md"
     line = "tflops @ none 100.25 [100.10, 100.40], tflops @ int8 110.25 [110.10, 110.40], delta tflops +9.98%"
     assert line in view.read_text()
-    assert "no design drew the order of these runs" in view.read_text()
+    assert "the order of these runs was not drawn by chance" in view.read_text()
     # Another run of the other entry, under another variable.
     measure(pair, "none", "--id", "MOE-000", "--env", "SEED=2", runs=1)
     text = view.read_text()
@@ -265,7 +265,7 @@ def test_a_long_answer_is_cut_and_says_so(started: Cli) -> None:
     assert started("run", "--config", "topk=0", "--config", "mode=x", "--", "sh", "-c", rows).code == 0
     answer = started("compare", "MOE-000", "--axis", "mode")
     assert len(answer.out.encode()) <= 8000
-    assert "- no design drew the order of these runs; to settle it: " in answer.out
+    assert "- numbers alone: the order of these runs was not drawn by chance; to settle it: " in answer.out
     assert "- and 160 more rows: --json shows all\n" in answer.out
     assert len(started("compare", "MOE-000", "--axis", "mode", "--json").data["numbers"]["rows"]) == 200
 

@@ -124,7 +124,7 @@ def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
     ]  # fmt: skip
     cli("run", "--next", "compare them", "--", "echo", "RESULT tflops=2")
     first = cli("status").out.splitlines()[:5]
-    assert first[2] == "No comparison was made: the runs here are numbers, and no design drew their order."
+    assert first[2] == "No comparison was made: the runs here are numbers alone, which settle nothing."
     assert first[3] == "  to compare: logbook ab --axis NAME=A,B -- COMMAND"
     assert first[4] == "next, from MOE-000: compare them"
     assert cli(*AB, "--repeat", "4", "--", "sh", "-c", SIX).code == 0

@@ -255,8 +255,7 @@ def test_a_sweep_whose_coordinator_is_killed(started: Cli, folder: Path) -> None
     (folder / "go").touch()
     assert started("wait", "MOE-000").code == 0
     made = runs_of(folder)
-    assert [run.exit.code for run in made if run.exit is not None] == [0] * 9
-    assert [run.label for run in made if run.label is not None] == ["confirmation"]
+    assert [run.exit.code for run in made if run.exit is not None] == [0] * 8
     assert len({(run.config["size"], run.config["mode"]) for run in made}) == 8
     log = (folder / "logbooks/moe/open/MOE-000.series/output.log").read_text()
     assert "MOE-000 run 3 is still running: waiting for it to end" in log
@@ -277,7 +276,7 @@ def test_a_sweep_whose_worker_is_killed_makes_the_run_again(started: Cli, folder
     (folder / "go").touch()
     assert started("wait", "MOE-000").code == 0
     made = runs_of(folder)
-    assert len(made) == 8 + 2, "the lost one, and the confirmation of the best"
+    assert len(made) == 8 + 1, "with the lost one"
     assert [run.run for run in made if run.exit is not None and run.exit.lost] == [3]
     log = (book.series("MOE-000").folder / "output.log").read_text()
     assert "MOE-000 run 3 was lost; retrying" in log

@@ -27,12 +27,6 @@ def test_it_runs_on_four_virtual_devices(started: Cli, folder: Path, name: str) 
     if name == "null-routing-ep":
         said = started("table", "MOE-000", "--difference", "null_realized", "null_route_frac").out
         assert "|null_realized - null_route_frac|: at most 0, 0 on average, over 2 rows" in said
-    else:
-        shown = started("show", "MOE-000", "--json").data
-        pairs = [pair for one in shown["comparisons"] for answer in one["comparisons"] for pair in answer["pairs"]]
-        assert len(pairs) == RUNS[name] - 1
-        # One run of each settles nothing; beside that nothing stands in the way of a verdict.
-        assert {name for pair in pairs for m in pair["metrics"] for name in m["withheld_by"]} <= {"order"}
 
 
 # Of an axis that changes numbers alone one value is enough.

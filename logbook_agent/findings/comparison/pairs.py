@@ -118,12 +118,19 @@ def _sign(base: Run, other: Run) -> int:
 
 
 def _asked(question: Question, bases: Sequence[Run]) -> tuple[str, str]:
-    """The question with the command of the base; and what else its pairs share but the code: environment, packages and
-    devices of the base. Where code is compared, its names are left out: one commit has several."""
+    """The question with the command of the base (`--topk=2` is `--topk 2`); and what else its pairs share but the
+    code: environment, packages and devices of the base. Where code is compared, its names are left out: one commit has
+    several."""
     if is_code := question.axis == CODE_AXIS:
         question = dataclasses.replace(question, base="", sides=())
-    commands = sorted({repr((run.command, run.shell, None if is_code else run.cwd)) for run in bases})
+    said = {(tuple(_words(run.command)), run.shell, None if is_code else run.cwd) for run in bases}
+    commands = sorted(map(repr, said))
     return digest(encode(question), commands), digest([_facts(run, question.axis) for run in bases[:1]])
+
+
+def _words(command: Sequence[str]) -> Iterator[str]:
+    for word in command:
+        yield from word.split("=", 1) if word.startswith("--") else (word,)
 
 
 def _identity(run: Run) -> str | None:

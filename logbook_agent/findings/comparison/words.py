@@ -45,7 +45,8 @@ def entry_lines(answer: Answer, entry_id: str) -> list[str]:
 def about(answer: Answer) -> list[str]:
     """What holds for all findings of an answer: which entries have its pairs, and what was left out."""
     together = [f"Pairs of {', '.join(answer.entries)} together."] if len(answer.entries) > 1 else []
-    earlier = [f"The same was asked of other code in {', '.join(answer.earlier)}."] if answer.earlier else []
+    ids = ", ".join(answer.earlier)
+    earlier = [f"The same was asked of other code, or under other conditions, in {ids}."] if ids else []
     void = [f"Void, and not counted: {', '.join(answer.void)}."] if answer.void else []
     return [*together, *earlier, *answer.left_out, *void]
 

@@ -191,7 +191,8 @@ def _settle(axis: str | None, held: Sequence[str], items: Sequence[Item], *, is_
             return "the sides differ in nothing that is recorded"
         axis = found[0] if len(found) == 1 and found[0] != "command" else None
     values = [show(item.place.get(axis or "")) for item in items]
-    return f"no design drew the order of these runs; to settle it: {settled_by(axis, values, items)}"
+    command = settled_by(axis, values, items)
+    return f"numbers alone: the order of these runs was not drawn by chance; to settle it: {command}"
 
 
 def _answers(record: Record, found: Contrasted) -> bool:
