@@ -99,7 +99,7 @@ def test_a_page_counts_the_pairs_that_a_zero_leaves_out(cli: Cli, folder: Path) 
     filled(folder / "logbooks", [([0.0], [2.0]), *[([1.0], [2.0])] * 2])
     assert cli("report").code == 0
     page = (folder / "logbooks/.report/numbers.html").read_text()
-    assert "int8 against none is open in tflops, +100% so far (2 pairs; needs at least 6 more pairs)" in page
+    assert "int8 against none is open in tflops, +100% so far (2 pairs; needs at least 7 more pairs)" in page
     assert "1 pair: a value is missing, zero or negative" in page
 
 
