@@ -99,18 +99,24 @@ class Tally:
         )
 
     def contenders(self, baseline: Mapping[str, Scalar] | None) -> tuple[PlannedCase, PlannedCase] | None:
-        """The case to compare and its base, after exploring: the best of those that are no base, against what the
-        recipe compares it with, its control, the logbook's `baseline` (a config), or else the runner-up. None where two
-        cases have no value."""
+        """The case to compare and its base, after exploring: of those that are no base the one that is best against its
+        own, which is what the recipe compares it with, its control or the logbook's `baseline` (a config), so that
+        cases of several sizes are never ranked against each other; without a base the best and the runner-up. None
+        where two cases have no value."""
         ranked = self.ranked()
         bases = {case.key: self._base(case, baseline) for case in ranked}
         is_base = {base.key for base in bases.values() if base is not None}
         able = [case for case in ranked if not case.is_control and case.key not in is_base]
-        for case in able:
-            base = bases[case.key]
-            if base is not None and base.key in bases:
-                return case, base
+        pairs = [(case, base) for case in able if (base := bases[case.key]) is not None and base.key in bases]
+        if pairs:
+            return max(pairs, key=lambda pair: self._gain(*pair))
         return (able[0], able[1]) if len(able) > 1 else None
+
+    def _gain(self, case: PlannedCase, base: PlannedCase) -> float:
+        """How many times as good as its base a case is; of values that have no ratio, 1."""
+        mine, other = (_value(self._of_unit[self.unit][one.key]) for one in (case, base))
+        ratio = mine / other if mine > 0 and other > 0 else 1.0
+        return 1 / ratio if self.metric is not None and self.metric.direction == "min" else ratio
 
     def _base(self, case: PlannedCase, baseline: Mapping[str, Scalar] | None) -> PlannedCase | None:
         plan, compare = self._plan, self._plan.recipe.compare

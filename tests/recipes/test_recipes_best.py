@@ -62,6 +62,17 @@ def test_a_lucky_case_is_compared_and_is_no_winner(started: Cli, folder: Path) -
     assert "112." not in issue.partition("### MOE-000")[0]
 
 
+@pytest.mark.slow
+def test_cases_of_several_sizes_are_ranked_against_their_own_base(started: Cli, folder: Path) -> None:
+    """At size 1 the new mode is slower than the old one, and still faster than anything at size 2."""
+    speeds = "v=$((100 / $1)); [ $2 = old ] || v=$((v * (8 + $1) / 10 + $1)); "
+    bench = speeds + 'echo "RESULT size=$1 mode=$2 tflops=$v.$LOGBOOK_RUN"\n'
+    write_recipe(folder, COMPARED.replace("[1, 2, 3, 4]", "[1, 2]"), bench=bench)
+    assert started("sweep", "demo").code == 0
+    sides = {run.config["size"] for run in runs_of(folder) if run.part is not None}
+    assert sides == {2}
+
+
 @pytest.mark.parametrize(
     ("order", "repeats", "explores"),
     [("interleaved", 8, False), ("shuffled", 8, False), ("interleaved", 2, True), ("as-listed", 8, True)],
