@@ -210,6 +210,8 @@ def test_an_ab_of_the_best_case_goes_on_with_the_question_of_the_sweep(started: 
     words = ("--repeat", "3", "--json", "--", "bash", "bench.sh", "3", "{axis}")
     answer = started("ab", "--axis", "mode=old,new", *words).data["answer"]
     [finding] = answer["findings"]
-    assert (answer["entries"], finding["pairs"], finding["outcome"]) == (["MOE-000", "MOE-001"], 11, "worse")
+    assert (answer["entries"], finding["outcome"]) == (["MOE-000", "MOE-001"], "worse")
+    # It settles after 8 pairs, or a look later where the drawn orders are one-sided.
+    assert finding["pairs"] in (11, 13, 15)
     # The sweep gave the case its name.
     assert finding["case"] == {"size": "3"}
