@@ -255,16 +255,18 @@ class Rounds:
         return stopped or self._spent(self._answer)
 
     def _settled(self, answer: Answer) -> tuple[Stop, str] | None:
-        """Why further pairs would say no more: all goals are settled, by this sitting too, or cannot be."""
+        """Why further pairs would say no more: all goals are settled, or cannot be; those that were settled before, by
+        this sitting too."""
         made = self._pairs - self._before
         # More pairs settle nothing of a metric that no run reports, or that has no direction.
         open_ones = [f for f in answer.goals if f.lacks_pairs]
         if not open_ones:
             resumed = self._request.run.entry_id is not None and self._request.max_pairs is None
             is_replicated = all(f.is_replicated is not None for f in answer.goals)
-            is_first = len(answer.entries) == 1 and not self._before
+            # Settled by pairs that were made now, not by those before.
+            is_new = any(f.judged > f.pairs - made for f in answer.goals)
             enough = made >= LOOKS[0] and (is_replicated or answer.sittings < 2)
-            return (Stop.SETTLED, "settled") if is_first or resumed or enough else None
+            return (Stop.SETTLED, "settled") if is_new or resumed or enough else None
         if answer.pairs not in LOOKS:
             return None
         left = self._budget - self._pairs

@@ -347,6 +347,30 @@ def test_a_difference_without_a_direction_needs_no_more_pairs(ready: Cli, folder
     assert "under metrics in logbook.yaml" in ready(*AB, "--metric", "depth:min", *COMMAND).err
 
 
+def test_pairs_under_other_conditions_are_another_question_and_counted(ready: Cli) -> None:
+    assert ready(*AB, *SEED, "--repeat", "2", "--env", "MODE=x", *COMMAND).code == 0
+    answer = ready(*AB, "--id", "MOE-000", "--repeat", "3", "--json", *COMMAND).data["answer"]
+    assert answer["pairs"] == 3
+    assert answer["left_out"] == ["2 pairs: of other code, or under other conditions"]
+
+
+def test_another_guard_makes_no_other_question(ready: Cli, folder: Path) -> None:
+    assert ready(*AB, "--repeat", "1", *COMMAND).code == 0
+    header = folder / "logbooks/moe/logbook.yaml"
+    header.write_text(header.read_text().replace("metrics:\n", "metrics:\n- {name: loss, primary: false}\n"))
+    answer = ready(*AB, "--repeat", "1", "--json", *COMMAND).data["answer"]
+    assert (answer["entries"], answer["pairs"]) == (["MOE-000", "MOE-001"], 2)
+
+
+@pytest.mark.slow
+def test_an_open_question_that_is_asked_again_ends_when_it_is_settled(ready: Cli, folder: Path) -> None:
+    assert ready(*AB, *SEED, "--repeat", "7", *COMMAND).code == 0
+    answer = ready(*AB, *SEED, "--json", *COMMAND)
+    assert answer.data["stopped"]["by"] == "settled"
+    assert answer.data["answer"]["pairs"] == finding(answer)["judged"]
+    assert len(values(folder, "MOE-001")) < 8
+
+
 def test_another_spelling_of_a_flag_asks_the_same_question(ready: Cli) -> None:
     for words in (("--quant-mode", "none", "--topk=2"), ("--quant-mode={axis}", "--topk", "2")):
         assert ready(*AB, "--repeat", "1", "--", "sh", "bench.sh", "x", *words).code == 0

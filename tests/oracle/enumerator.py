@@ -125,7 +125,7 @@ def _pairs(book: Path, entry_id: str, question: Data) -> list[Pair]:
         for (pair, case, side), run in sorted(good.items(), key=lambda item: _order(item[1]))
         if side in map(str, question["sides"]) and (pair, case, str(question["base"])) in good
     ]
-    asked = _asked(question, [base for base, _ in both])
+    asked: Data = _asked(question, [base for base, _ in both])
     # One case alone is the case of whoever asks the same of it, however it is called.
     asked["cases"] = len({base["part"].get("case") for base, _ in both}) > 1
     return [
@@ -150,16 +150,27 @@ def _is_as_drawn(last: tuple[Data, Data], first: tuple[Data, Data]) -> bool:
 
 
 def _asked(question: Data, bases: list[Data]) -> Data:
-    """What entries share that ask the same: question, commands, environment, packages and devices of the base."""
+    """What entries share that ask the same: the question without its guards, and the commands of the base, in which
+    `--k=v` is `--k v`."""
+    question = {**question, "guards": None}
     if question["axis"] == "code":
-        question = {**question, "base": None, "sides": None}
-    commands = sorted({json.dumps([run["argv"], run.get("shell"), question["base"] and run["cwd"]]) for run in bases})
-    run = bases[0] if bases else {}
+        question |= {"base": None, "sides": None}
+    said = [[re.sub("^(--[^=]*)=", r"\1\0", word) for word in run["argv"]] for run in bases]
+    words = ["\0".join(argv).split("\0") for argv in said]
+    commands = {
+        json.dumps([argv, run.get("shell"), question["base"] and run["cwd"]])
+        for argv, run in zip(words, bases, strict=True)
+    }
+    return {"question": question, "commands": sorted(commands)}
+
+
+def _conditions(question: Data, run: Data) -> Data:
+    """Environment, packages and devices of the base of a pair."""
     environment = {**run.get("env", {}).get("relevant", {}), **run.get("env", {}).get("declared", {})}
     environment = {k: v for k, v in environment.items() if question["axis"] not in ("code", f"env:{k}")}
     software = {k: v for k, v in run.get("software", {}).items() if k != "logbook-agent"}
     devices, files = run.get("devices"), run.get("code", {}).get("untracked")
-    return {"question": question, "commands": commands, "in": [environment, software, devices, files]}
+    return {"in": [environment, software, devices, files]}
 
 
 def _measured(entry_id: str, question: Data, asked: Data, base: Data, other: Data) -> Iterator[Pair]:
@@ -169,7 +180,7 @@ def _measured(entry_id: str, question: Data, asked: Data, base: Data, other: Dat
     config = {k: v for k, v in row["config"].items() if k != question["axis"]}
     for metric in (*question.get("metrics", row["metrics"]), *question.get("guards", ())):
         yield Pair(
-            key=json.dumps([asked, code], sort_keys=True),
+            key=json.dumps([asked, code, _conditions(question, base)], sort_keys=True),
             entry=entry_id,
             place=(metric, str(other["part"]["side"]), other["part"].get("case", "") if asked["cases"] else ""),
             started=min(base["started"], other["started"]),

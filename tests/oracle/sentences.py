@@ -29,7 +29,8 @@ def sentence(answer: Data, f: Data) -> str:
         basis = "95%: {} to {}%; ".format(*(percent(end) for end in sorted(map(abs, ends))))
     elif ends is not None:
         basis = f"95%: {percent(ends[0], '+')} to {percent(ends[1], '+')}%; "
-    return f"{claim} ({basis}{f['pairs']} pair{'s' * (f['pairs'] != 1)}"
+    pairs = f["pairs"] if f["outcome"] == "open" else f["judged"]
+    return f"{claim} ({basis}{pairs} pair{'s' * (pairs != 1)}"
 
 
 def percent(part: float, sign: str = "") -> str:

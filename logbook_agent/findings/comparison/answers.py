@@ -68,6 +68,11 @@ def _answer(
     entries = tuple(one["entry"] for one in (valid or group))
     asks = {s["asks"] for one in valid for s in one["series"] if s["key"] == key}
     earlier = dict.fromkeys(e for a in asks for e in asked.get(a, ()) if e not in entries)
+    others = {
+        s["key"]: len(s["pairs"]) for one in valid for s in one["series"] if s["asks"] in asks and s["key"] != key
+    }
+    why = left_out(s for (_, _, name), of in own.items() if not name for _, s in of)
+    why |= {"of other code, or under other conditions": sum(others.values())} if any(others.values()) else {}
     borne_out, reasons = confidence(found)
     return Answer(
         entry=latest["entry"],
@@ -81,6 +86,6 @@ def _answer(
         code=latest["code"],
         last=times[-1][0] if times else "",
         earlier=tuple(earlier),
-        left_out=counted(left_out(s for (_, _, name), of in own.items() if not name for _, s in of)),
+        left_out=counted(why),
         void=tuple(one["entry"] for one in group if one["void"] and valid),
     )

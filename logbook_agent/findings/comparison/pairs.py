@@ -50,7 +50,7 @@ def tried(record: Record) -> Tried | None:
     asked = _asked(stated.question, [base for base, *_ in pairs])
     series: dict[tuple[str, ...], dict[str, Any]] = {}
     for base, other, part, why in pairs:
-        key = (_code(stated.question, base, other), part.side, part.case)
+        key = (_conditions(stated.question, base, other), part.side, part.case)
         if why:
             _count(_series(series, (*key, "", ""), asked, base, {}), why)
             continue
@@ -117,15 +117,15 @@ def _sign(base: Run, other: Run) -> int:
 # -- what the pairs of one question share --------------------------------------------------------------
 
 
-def _asked(question: Question, bases: Sequence[Run]) -> tuple[str, str]:
-    """The question with the command of the base (`--topk=2` is `--topk 2`); and what else its pairs share but the
-    code: environment, packages and devices of the base. Where code is compared, its names are left out: one commit has
-    several."""
+def _asked(question: Question, bases: Sequence[Run]) -> str:
+    """The question with the command of the base (`--topk=2` is `--topk 2`). Another guard makes no other question.
+    Where code is compared, its names are left out: one commit has several."""
+    question = dataclasses.replace(question, guards=())
     if is_code := question.axis == CODE_AXIS:
         question = dataclasses.replace(question, base="", sides=())
     said = {(tuple(_words(run.command)), run.shell, None if is_code else run.cwd) for run in bases}
     commands = sorted(map(repr, said))
-    return digest(encode(question), commands), digest([_facts(run, question.axis) for run in bases[:1]])
+    return digest(encode(question), commands)
 
 
 def _words(command: Sequence[str]) -> Iterator[str]:
@@ -137,9 +137,11 @@ def _identity(run: Run) -> str | None:
     return run.code.identity if run.code is not None else None
 
 
-def _code(question: Question, base: Run, other: Run) -> str:
-    """The code of a pair; where code is the axis, that of both sides."""
-    return repr((_identity(base), _identity(other) if question.axis == CODE_AXIS else None))
+def _conditions(question: Question, base: Run, other: Run) -> str:
+    """What the pairs of one question share beside it: the code of the base, its environment, packages and devices; and
+    where code is the axis, that of the other side."""
+    code = _identity(base), _identity(other) if question.axis == CODE_AXIS else None
+    return digest(code, _facts(base, question.axis))
 
 
 def _facts(run: Run, axis: str) -> dict[str, Any]:
@@ -254,15 +256,15 @@ def _value(row: Row, name: str) -> float | None:
 def _series(
     series: dict[tuple[str, ...], dict[str, Any]],
     at: tuple[str, str, str, str, str],
-    asked: tuple[str, str],
+    asked: str,
     base: Run,
     config: Mapping[str, Any],
 ) -> dict[str, Any]:
-    code, side, case, place, metric = at
+    conditions, side, case, place, metric = at
     if at not in series:
         series[at] = {
-            "key": digest(*asked, code),
-            "asks": asked[0],
+            "key": digest(asked, conditions),
+            "asks": asked,
             "side": side,
             "case": place,
             "name": " ".join(filter(None, (case, place))),

@@ -110,9 +110,10 @@ def _is_only_time(answer: Answer, finding: Finding) -> bool:
 
 
 def _basis(finding: Finding) -> tuple[str, str]:
-    """`(95%: 6.9 to 9.4%; 12 pairs`: the interval that decided, on the side of the change where it does not hold 0; and
-    `; needs about 8 more pairs`."""
-    pairs = f"{finding.pairs} pair{'s' * (finding.pairs != 1)}"
+    """`(95%: 6.9 to 9.4%; 12 pairs`: the interval and the pairs that decided, on the side of the change where it does
+    not hold 0; and `; needs about 8 more pairs`."""
+    count = finding.judged if finding.is_settled else finding.pairs
+    pairs = f"{count} pair{'s' * (count != 1)}"
     is_counted = finding.to_settle.startswith(("about", "at least"))
     found = interval(finding)
     return f"({found}; {pairs}" if found else f"({pairs}", f"; needs {finding.to_settle}" if is_counted else ""
