@@ -27,8 +27,8 @@ from simulation import Tally
 
 from logbook_agent.findings.comparison.answer import Judged, PairSeries
 from logbook_agent.findings.comparison.power import is_hopeless
-from logbook_agent.findings.comparison.rule import LOOKS, judge
-from logbook_agent.model.comparison import BUDGET_PAIRS
+from logbook_agent.findings.comparison.rule import judge
+from logbook_agent.model.comparison import BUDGET_PAIRS, LOOKS
 from logbook_agent.model.draw import order_of_round
 
 FIGURES = Path(__file__).with_name("calibration.json")
@@ -75,7 +75,7 @@ def expected(logs: list[float], effect: float, seed: int) -> tuple[Judged, str]:
         [judged] = judge([series], bound=LOG_BOUND, seed=seed)
         if judged.outcome != "open":
             return judged, "settled"
-        if n in LOOKS and n < BUDGET_PAIRS and is_hopeless(series, bound=LOG_BOUND, budget=BUDGET_PAIRS):
+        if n in LOOKS and n < BUDGET_PAIRS and is_hopeless([series], 1, bound=LOG_BOUND, budget=BUDGET_PAIRS):
             return judged, "futile"
     return judged, "pairs"
 

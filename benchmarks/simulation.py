@@ -147,7 +147,7 @@ def _given_up(series: PairSeries, full: Judged) -> dict[str, int]:
     """As `logbook ab` does after each look that leaves the question open: `lost` would have been settled later."""
     last = full.pairs if full.outcome != "open" else BUDGET_PAIRS
     for n in looks(last - 1):
-        if is_hopeless(_cut(series, n), bound=BOUND, budget=BUDGET_PAIRS):
+        if is_hopeless([_cut(series, n)], 1, bound=BOUND, budget=BUDGET_PAIRS):
             return {"given up": 1, "lost": int(full.outcome != "open"), "pairs with giving up": n}
     return {"pairs with giving up": last}
 

@@ -8,8 +8,9 @@ from typing import Literal
 
 MINIMUM_EFFECT = 0.01
 BUDGET_PAIRS = 20
-# So many pairs are judged for the first time.
-FIRST_LOOK = 8
+# After so many pairs a comparison is judged.
+LOOKS = (8, 10, 12, 14, 16, 18, 20, 24, 30, 38, 48, 60, 76, 96, *(round(96 * 1.25**k) for k in range(1, 21)))
+FIRST_LOOK = LOOKS[0]
 # Runs that lie further apart in time belong to two sittings.
 APART_S = 600.0
 # The name of an axis whose sides are versions of the code, and of one whose sides are whole configs.

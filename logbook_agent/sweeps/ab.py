@@ -14,11 +14,10 @@ from typing import Any
 from logbook_agent.entries.series import NotCounted, Series, series
 from logbook_agent.findings.commands import ab_again
 from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import PairSeries
 from logbook_agent.findings.comparison.answers import Answer, Finding
-from logbook_agent.findings.comparison.power import chance_text, is_hopeless
-from logbook_agent.findings.comparison.rule import LOOKS
 from logbook_agent.findings.read import read
-from logbook_agent.model.comparison import BUDGET_PAIRS, Comparison, Part
+from logbook_agent.model.comparison import BUDGET_PAIRS, FIRST_LOOK, LOOKS, Comparison, Part
 from logbook_agent.model.draw import order_of_round
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import is_own, run_state
@@ -265,13 +264,15 @@ class Rounds:
             is_replicated = all(f.is_replicated is not None for f in answer.goals)
             # Settled by pairs that were made now, not by those before.
             is_new = any(f.judged > f.pairs - made for f in answer.goals)
-            enough = made >= LOOKS[0] and (is_replicated or answer.sittings < 2)
+            enough = made >= FIRST_LOOK and (is_replicated or answer.sittings < 2)
             return (Stop.SETTLED, "settled") if is_new or resumed or enough else None
         if answer.pairs not in LOOKS:
             return None
         left = self._budget - self._pairs
         bound = math.log1p(answer.question.minimum_effect)
-        if left and all(is_hopeless(f.series, bound=bound, budget=answer.pairs + left) for f in open_ones):
+        from logbook_agent.findings.comparison.power import is_hopeless
+
+        if left and is_hopeless(*_family(answer, open_ones), bound=bound, budget=answer.pairs + left):
             why = f"{left} more pairs would settle this in fewer than 5 of 100 cases"
             return Stop.FUTILE, f"{why}; to go on anyway: {self._again(f'--repeat {self._budget}')}"
         return None
@@ -329,14 +330,21 @@ class Rounds:
         parts = ["; ".join(shown) + (f"; and {more} more" if more > 0 else "")]
         open_ones = [f for f in answer.goals if f.lacks_pairs]
         if open_ones and answer.pairs in LOOKS and self._pairs < self._budget:
-            text = self._chance(open_ones[0], answer)
+            text = self._chance(answer, open_ones)
             parts += [text] if text != self._forecast else []
             self._forecast = text
         return f"pair {self._pairs} of {self._budget_text}: {'; '.join(parts)}"
 
-    def _chance(self, finding: Finding, answer: Answer) -> str:
-        budget = answer.pairs + self._budget - self._pairs
-        return chance_text(finding.series, bound=math.log1p(answer.question.minimum_effect), budget=budget)
+    def _chance(self, answer: Answer, open_ones: Sequence[Finding]) -> str:
+        from logbook_agent.findings.comparison.power import chance_text
+
+        budget, (family, _) = answer.pairs + self._budget - self._pairs, _family(answer, open_ones)
+        return chance_text(family, bound=math.log1p(answer.question.minimum_effect), budget=budget)
+
+
+def _family(answer: Answer, first: Sequence[Finding]) -> tuple[list[PairSeries], int]:
+    """The pairs of the goals, which are judged together, these first; and how many these are."""
+    return [f.series for f in (*first, *(f for f in answer.goals if f not in first))], len(first)
 
 
 def _failure(run: Run, state: str, which: str) -> str:

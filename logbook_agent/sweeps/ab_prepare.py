@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.run import RunRequest, check_count, check_no_prose, prepared
-from logbook_agent.findings.comparison.rule import LOOKS
 from logbook_agent.model.comparison import (
     BUDGET_PAIRS,
     CODE_AXIS,
+    FIRST_LOOK,
     MINIMUM_EFFECT,
     Comparison,
     Design,
@@ -162,7 +162,7 @@ def any_seed(moment: str, pairs: int, values: int) -> int:
     between the pairs of the first look."""
     for number in itertools.count():
         seed = int.from_bytes(drawn(f"{moment} {number}")[:4])
-        rounds = range(1, min(pairs, LOOKS[0]) + 1)
+        rounds = range(1, min(pairs, FIRST_LOOK) + 1)
         if len(rounds) < 3 or len({tuple(order_of_round(seed, one, values)) for one in rounds}) > 1:
             return seed
     raise AssertionError("a moment makes any number of seeds")

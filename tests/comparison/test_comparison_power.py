@@ -56,7 +56,7 @@ def test_the_chance_is_that_of_continuations(effect: float, noise: float) -> Non
     for whole in starts:
         first = replace(whole, y=whole.y[:8], signs=whole.signs[:8], entries=whole.entries[:8])
         if judge([first], bound=BOUND, seed=1)[0].outcome == "open":
-            [tenths, least] = re.findall(r"(\d+) (?:of 10)", chance_text(first, bound=BOUND, budget=20))
+            [tenths, least] = re.findall(r"(\d+) (?:of 10)", chance_text([first], bound=BOUND, budget=20))
             opened.append((int(tenths) / 10, int(least) / 10, judge([whole], bound=BOUND, seed=1)[0].outcome != "open"))
     forecast, least, found = (sum(column) / len(opened) for column in zip(*opened, strict=True))
     # The effect seen scatters, so the forecast leans to the middle.
@@ -68,9 +68,9 @@ def test_the_chance_of_the_minimum_effect_is_left_out_where_there_is_none() -> N
     first = series(8, 0.03, 0.05, seed=2)
     assert re.fullmatch(
         r"20 pairs settle it in about \d+ of 10 cases if the effect seen is the true one, in \d+ of 10 if it is 1%",
-        chance_text(first, bound=BOUND, budget=20),
+        chance_text([first], bound=BOUND, budget=20),
     )
-    assert chance_text(first, bound=0.0, budget=20).endswith("if the effect seen is the true one")
+    assert chance_text([first], bound=0.0, budget=20).endswith("if the effect seen is the true one")
 
 
 @pytest.mark.slow
@@ -78,7 +78,7 @@ def test_a_question_is_given_up_when_further_pairs_hardly_ever_settle_it() -> No
     """Of an effect that the budget finds in most cases, few are given up; of one far too small for the noise, most."""
 
     def given_up(effect: float, noise: float) -> float:
-        found = [is_hopeless(series(14, effect, noise, seed), bound=BOUND, budget=20) for seed in range(20)]
+        found = [is_hopeless([series(14, effect, noise, seed)], 1, bound=BOUND, budget=20) for seed in range(20)]
         return sum(found) / len(found)
 
     assert given_up(0.06, 0.05) <= 0.1
@@ -87,14 +87,14 @@ def test_a_question_is_given_up_when_further_pairs_hardly_ever_settle_it() -> No
 
 def test_giving_up_asks_about_the_effect_that_is_there() -> None:
     """Eight pairs beside an observed 8%: to show 1% at this noise is out of reach, to show 8% is not."""
-    assert not is_hopeless(series(8, 0.08, 0.05, seed=3), bound=BOUND, budget=20)
+    assert not is_hopeless([series(8, 0.08, 0.05, seed=3)], 1, bound=BOUND, budget=20)
 
 
 def test_an_order_effect_changes_no_forecast() -> None:
     for effect, noise in SETTLED[3:5]:
         plain, shifted = series(12, effect, noise, 5), series(12, effect, noise, 5, order=0.3)
         assert pairs_needed(plain, bound=BOUND) == pairs_needed(shifted, bound=BOUND)
-        assert chance_text(plain, bound=BOUND, budget=20) == chance_text(shifted, bound=BOUND, budget=20)
+        assert chance_text([plain], bound=BOUND, budget=20) == chance_text([shifted], bound=BOUND, budget=20)
 
 
 def test_what_would_settle_it_in_words() -> None:
@@ -118,6 +118,17 @@ def test_what_would_settle_it_in_words() -> None:
 
 def test_nothing_is_forecast_from_pairs_without_a_ratio() -> None:
     empty = replace(series(8, 0.0, 0.01, 1), y=(None,) * 8)
-    assert chance_text(empty, bound=BOUND, budget=20) == ""
-    assert not is_hopeless(empty, bound=BOUND, budget=20)
+    assert chance_text([empty], bound=BOUND, budget=20) == ""
+    assert not is_hopeless([empty], 1, bound=BOUND, budget=20)
     assert to_settle(empty, bound=BOUND) == "runs in which both sides report a value above zero"
+
+
+def test_series_that_are_judged_together_are_harder_to_settle() -> None:
+    """Nine others correct the first one, which alone may still settle."""
+    first = series(8, 0.05, 0.05, 2)
+    others = [replace(series(8, 0.0, 0.05, 20 + k), draws=k, signs=first.signs) for k in range(1, 10)]
+    alone, together = (
+        [int(n) for n in re.findall(r"(\d+) of 10", chance_text(family, bound=BOUND, budget=20))]
+        for family in ([first], [first, *others])
+    )
+    assert together[0] < alone[0]

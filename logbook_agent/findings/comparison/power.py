@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from logbook_agent.findings.comparison.answer import Finding, PairSeries
-from logbook_agent.findings.comparison.rule import LOOKS, judge
+from logbook_agent.findings.comparison.rule import judge
+from logbook_agent.model.comparison import LOOKS
 
 # So many continuations are simulated. With a chance of 5%, one of them settles the question in 87 of 100 cases.
 _TRIALS = 40
@@ -22,23 +24,25 @@ _MOST_PAIRS = 1_000
 _FEWEST = 3
 
 
-def chance_text(series: PairSeries, *, bound: float, budget: int) -> str:
-    """`20 pairs settle it in about 8 of 10 cases if the effect seen is the true one, in 3 of 10 if it is 1%`.
-    Empty for fewer than three pairs."""
-    if _have(series) < _FEWEST:
+def chance_text(family: Sequence[PairSeries], *, bound: float, budget: int) -> str:
+    """`20 pairs settle it in about 8 of 10 cases if the effect seen is the true one, in 3 of 10 if it is 1%`: the first
+    of series that are judged together. Empty for fewer than three pairs."""
+    if _have(family[0]) < _FEWEST:
         return ""
-    seen = _tenths(series, budget, bound, None)
+    seen = _tenths(family, budget, bound, None)
     text = f"{budget} pairs settle it in about {seen} cases if the effect seen is the true one"
-    least = _tenths(series, budget, bound, bound) if bound else ""
+    least = _tenths(family, budget, bound, bound) if bound else ""
     return f"{text}, in {least} if it is {100 * math.expm1(bound):.3g}%" if bound else text
 
 
-def is_hopeless(series: PairSeries, *, bound: float, budget: int) -> bool:
-    """Whether the chance of a difference, or of none, at any later look within `budget` pairs is below 5%: none of the
-    continuations settles it. Their effect may be any that the pairs so far allow."""
-    if _have(series) < _FEWEST:
+def is_hopeless(family: Sequence[PairSeries], count: int, *, bound: float, budget: int) -> bool:
+    """Whether the chance of a difference, or of none, in any of the first `count` of series that are judged together is
+    below 5% at all later looks within `budget` pairs: none of the continuations settles one. Their effects may be any
+    that the pairs so far allow."""
+    if any(_have(series) < _FEWEST for series in family[:count]):
         return False
-    return not any(_is_settled(one, bound) for one in _continued(series, budget, None, is_known=False))
+    continued = _continued(family, budget, None, is_known=False)
+    return not any(j.outcome != "open" for one in continued for j in judge(one, bound=bound, seed=0)[:count])
 
 
 def to_settle(series: PairSeries, *, bound: float) -> str:
@@ -107,13 +111,11 @@ def _have(series: PairSeries) -> int:
     return sum(y is not None for y in series.y)
 
 
-def _tenths(series: PairSeries, budget: int, bound: float, effect: float | None) -> str:
-    found = [_is_settled(one, bound) for one in _continued(series, budget, effect)]
+def _tenths(family: Sequence[PairSeries], budget: int, bound: float, effect: float | None) -> str:
+    """How often the first of series that are judged together is settled."""
+    continued = _continued(family, budget, effect)
+    found = [judge(one, bound=bound, seed=0)[0].outcome != "open" for one in continued]
     return f"{round(10 * sum(found) / len(found))} of 10"
-
-
-def _is_settled(series: PairSeries, bound: float) -> bool:
-    return judge([series], bound=bound, seed=0)[0].outcome != "open"
 
 
 def _seen(series: PairSeries) -> tuple[float, float, NDArray[np.float64]]:
@@ -128,20 +130,28 @@ def _seen(series: PairSeries) -> tuple[float, float, NDArray[np.float64]]:
     return effect, order, (left - order) * math.sqrt(len(y) / max(1, len(y) - 2))
 
 
-def _continued(series: PairSeries, pairs: int, effect: float | None, *, is_known: bool = True) -> Iterator[PairSeries]:
-    """Continuations up to so many pairs, with an effect (None: the one seen; not known: any near it), and with pairs
-    that scatter as those so far do."""
-    seen, order, left = _seen(series)
-    more = max(0, pairs - len(series.y))
-    rng = np.random.default_rng(len(series.y))
-    error = float(np.std(left)) / math.sqrt(max(1, len(left) - 2))
+def _continued(
+    family: Sequence[PairSeries], pairs: int, effect: float | None, *, is_known: bool = True
+) -> Iterator[list[PairSeries]]:
+    """Continuations up to so many pairs of the series that show a scatter, with an effect (None: the one seen; not
+    known: any near it), and with pairs that scatter as those so far do. Series of equal draws share their coins."""
+    measured = [(series, *_seen(series)) for series in family if _have(series) >= _FEWEST]
+    rng = np.random.default_rng(len(family[0].y))
     for _ in range(_TRIALS):
-        true = (seen if effect is None else math.copysign(effect, seen)) + (0 if is_known else error * rng.normal())
-        signs = rng.choice((-1, 1), more)
-        y = rng.choice(left, more) + true * signs + order
-        yield PairSeries(
-            y=(*series.y, *y.tolist()),
-            signs=(*series.signs, *signs.tolist()),
-            entries=(*series.entries, *[series.entries[-1]] * more),
-            step=series.step,
-        )
+        coins: dict[tuple[int, int], NDArray[np.int64]] = {}
+        found = []
+        for series, seen, order, left in measured:
+            more = max(0, pairs - len(series.y))
+            error = 0.0 if is_known else float(np.std(left)) / math.sqrt(max(1, len(left) - 2)) * rng.normal()
+            true = (seen if effect is None else math.copysign(effect, seen)) + error
+            signs = coins.setdefault((series.draws, more), rng.choice((-1, 1), more))
+            y = rng.choice(left, more) + true * signs + order
+            found.append(
+                replace(
+                    series,
+                    y=(*series.y, *y.tolist()),
+                    signs=(*series.signs, *signs.tolist()),
+                    entries=(*series.entries, *[series.entries[-1]] * more),
+                )
+            )
+        yield found

@@ -24,10 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from logbook_agent.findings.comparison.answer import Judged, PairSeries, SeriesOutcome
-from logbook_agent.model.comparison import FIRST_LOOK
+from logbook_agent.model.comparison import LOOKS
 
 EXACT, KEPT = 12, 2048
-LOOKS = (FIRST_LOOK, 10, 12, 14, 16, 18, 20, 24, 30, 38, 48, 60, 76, 96, *(round(96 * 1.25**k) for k in range(1, 21)))
 SMALL = 4  # entries of fewer pairs are centred together: they know too little about an order effect of their own
 CLIP = 2.5 * 1.4826  # times the median absolute deviation: about 2.5 standard deviations
 TIE, FLAT = 1e-9, 1e-12
