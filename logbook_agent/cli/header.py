@@ -23,6 +23,8 @@ from logbook_agent.pages.blocks import baseline_text, computed_text
 from logbook_agent.store.workspace import Workspace, naming, sweep_command
 from logbook_agent.text.times import minute
 
+_NONE = "no stop criteria; to add one: logbook criteria --add TEXT"
+
 
 def start_command(
     topic: Annotated[Text, Argument(metavar="TOPIC", help="Name of the thread and its files.")] = None,
@@ -184,7 +186,7 @@ def criteria_command(
         for c, of in zip(found, header.stop_criteria, strict=True)
     ]
     data = {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
-    emit("criteria", data, "\n".join(lines) or "no stop criteria", as_json=common.as_json, warnings=space.warnings)
+    emit("criteria", data, "\n".join(lines) or _NONE, as_json=common.as_json, warnings=space.warnings)
     if request != CriteriaRequest() or data["met"]:
         return 0
     if not common.as_json:

@@ -139,7 +139,7 @@ def test_without_an_axis_the_one_difference_is_what_to_settle() -> None:
     found = beside(asked, [[one], [trial(3, {"mode": "b", "k": 1})]], DECLARED)
     assert found.settle.endswith("to settle it: logbook ab --axis NAME=A,B -- COMMAND")
     found = beside(asked, [[one], [replace(one, run=2)]], DECLARED)
-    assert found.settle == "the sides differ in nothing that is recorded"
+    assert found.settle == "where both were measured, the sides differ in nothing that is recorded"
     rows = [trial(i, {"mode": "a", "size": i}) for i in range(4)]
     found = beside(asked, [rows[:2], rows[2:]], DECLARED)
     assert found.settle.startswith("no case was measured on both sides; ")

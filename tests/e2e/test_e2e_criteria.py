@@ -119,7 +119,7 @@ def test_what_is_no_judgement(judging: Cli, folder: Path, words: list[str], code
 def test_a_logbook_without_criteria(started: Cli) -> None:
     answer = started("criteria", "--json")
     assert (answer.code, answer.data["criteria"]) == (0, [])
-    assert started("criteria").out == "no stop criteria\n"
+    assert started("criteria").out == "no stop criteria; to add one: logbook criteria --add TEXT\n"
     started("note", "--title", "x")
     error = started("criteria", "--met", "1", "--evidence", "MOE-000", "--json").error
     assert error["cause"] == "this logbook has none"

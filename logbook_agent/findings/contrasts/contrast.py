@@ -188,7 +188,7 @@ def _settle(axis: str | None, held: Sequence[str], items: Sequence[Item], *, is_
         if not found and not is_paired:
             return "no case was measured on both sides; name rows of one case each: logbook compare ID/RUN ID/RUN"
         if not found:
-            return "the sides differ in nothing that is recorded"
+            return "where both were measured, the sides differ in nothing that is recorded"
         axis = found[0] if len(found) == 1 and found[0] != "command" else None
     values = [show(item.place.get(axis or "")) for item in items]
     command = settled_by(axis, values, items)
