@@ -62,7 +62,14 @@ BESIDE = (
     *("| user | me | **password** | {} |", "password |{}"),
     *("<password>{}</password>", "<db:password>{}</db:password>", '<entry key="password">{}</entry>'),
     *('<add key="password" value="{}"/>', "&lt;password&gt;{}&lt;/password&gt;", "<secret><![CDATA[{}]]></secret>"),
-    *("db.example.org:5432:runs:me:{}", "*:*:*:me:{}", "password='it''s{}'", 'password="a""{}"', '"password","ab""{}"'),
+    *(
+        "db.example.org:5432:runs:me:{}",
+        "write @@db.example.org:5432:runs:me:{}",
+        "*:*:*:me:{}",
+        "password='it''s{}'",
+        'password="a""{}"',
+        '"password","ab""{}"',
+    ),
     *("https://h/x?X-Amz-Signature={}{}", "X-Goog-Signature={}{}", '{{"kty":"OKP","d":"{}{}0123456789abcdXYZ"}}'),
 )
 
