@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -16,9 +17,11 @@ from typing import Any
 import pytest
 
 from logbook_agent.cli import main
+from logbook_agent.model.draw import drawn
 from logbook_agent.running.allocators import allocator
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.snapshot import relevant_env
+from logbook_agent.sweeps import ab_prepare
 from tests.breadth import WIDE, beyond_samples, in_sample
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -137,6 +140,13 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureR
 def _no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a power cut needs what it does, and none is tested; a third of a short command is spent in it."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@pytest.fixture(autouse=True)
+def _same_orders(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """The order of a comparison's runs follows from the test's name: an unlucky one is so each time."""
+    number = itertools.count()
+    monkeypatch.setattr(ab_prepare, "drawn", lambda moment: drawn(f"{request.node.nodeid} {next(number)}"))
 
 
 @pytest.fixture

@@ -150,7 +150,7 @@ def test_rows_are_no_verdict_and_a_comparison_is() -> None:
     )
     found = check(INT8_VERDICT, pair(2), compared=[ab(1, 0.08)])
     assert (found.state, found.evidence) == (MET, ("D-001",))
-    assert re.fullmatch(r"D-001: int8 has [78]\.\d*% more tflops than none \(95%: .* to .*%; 20 pairs\)", found.reason)
+    assert re.fullmatch(r"D-001: int8 has [78]\.\d*% more tflops than none \(95%: .* to .*%; \d+ pairs\)", found.reason)
 
 
 def test_an_open_comparison_says_what_would_settle_it() -> None:

@@ -191,9 +191,10 @@ def test_rows_that_only_their_order_tells_apart(
 
 def test_the_same_record_goes_on_with_the_question(cli: Cli, git: Git, folder: Path, record: Path) -> None:
     with_speeds(git, folder, "100", "110")
-    for number in (1, 2):
-        answer = ci(cli, record, "--json", "--max-pairs", "7", *BENCH_WORDS)
-        assert answer.data["answer"]["pairs"] == 7 * number
+    answer = ci(cli, record, "--json", "--max-pairs", "7", *BENCH_WORDS)
+    assert (answer.code, answer.data["answer"]["pairs"]) == (0, 7)
+    answer = ci(cli, record, "--json", "--max-pairs", "7", *BENCH_WORDS)
+    assert answer.data["answer"]["pairs"] in (8, 10, 12, 14)
     assert (answer.code, answer.data["answer"]["entries"]) == (1, ["CI-000", "CI-001"])
 
 
