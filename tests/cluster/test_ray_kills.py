@@ -125,9 +125,9 @@ def test_a_sweep_under_kills(ray: Ray, started: Cli, folder: Path) -> None:
         code = client.wait(MOST_S)
     assert not left, "it was done before"
     runs, book = runs_of(folder), Book(folder / "logbooks", "moe")
-    counted = [run for run in plan_runs(runs) if run.label != "confirmation"]
+    counted = plan_runs(runs)
     cases = Counter((run.config["size"], run.config["mode"]) for run in counted)
-    lost = [run for run in runs if run not in counted and run.label != "confirmation"]
+    lost = [run for run in runs if run not in counted]
     wait_for(lambda: not (going(folder) or coordinators() or left_over(ray)), within_s=PATIENCE_S)
     print(
         f"{len(kills)} kills, {amid} of them while cases ran; {len(runs)} runs: {sum(cases.values())} of {len(cases)}"

@@ -109,7 +109,7 @@ def test_a_sweep_under_kills(slurm: Slurm, queue: SlurmPlace, started: Cli, at_o
         if strike(chance, slurm, queue, book, left[-1]):
             left.pop()
     runs = runs_of(folder)
-    counted = [run for run in plan_runs(runs) if run.label != "confirmation"]
+    counted = plan_runs(runs)
     cases = [(run.config["size"], run.config["mode"]) for run in counted]
     assert len(cases) == len(set(cases)) == CASES, "one run for each case, and none twice"
     assert all(len(run.rows) == 1 and run.exit is not None and run.exit.code == 0 for run in counted)

@@ -112,7 +112,7 @@ def test_a_sweep_under_kills(box: SshPlace, started: Cli, at_once: tuple[str, ..
     done = subprocess.run([*LOGBOOK, *words], cwd=folder, capture_output=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stderr.decode()
     runs = runs_of(folder)
-    counted = [run for run in plan_runs(runs) if run.label != "confirmation"]
+    counted = plan_runs(runs)
     cases = [(run.config["size"], run.config["mode"]) for run in counted]
     assert len(cases) == len(set(cases)) == CASES, "one run for each case, and none twice"
     assert all(len(run.rows) == 1 and run.exit is not None and run.exit.code == 0 for run in counted)

@@ -99,7 +99,7 @@ def test_starts_that_fail_for_a_while(
     assert "cannot start yet: box does not answer" in err
     assert "trying again for 15 min" in err
     runs = runs_of(box.folder)
-    assert len((box.folder / "came").read_text().split()) == len(runs) == CASES + 1, "each was started once"
+    assert len((box.folder / "came").read_text().split()) == len(runs) == CASES, "each was started once"
     assert all(run.exit is not None and run.exit.code == 0 for run in runs), "an attempt that was refused is no run"
 
 
@@ -107,7 +107,7 @@ def test_starts_that_fail_for_a_while(
 def test_a_host_that_stays_away(
     box: SshPlace, started: Cli, monkeypatch: pytest.MonkeyPatch, at_once: tuple[str, ...]
 ) -> None:
-    """What was measured is kept, nothing is confirmed, and no case is called the best."""
+    """What was measured is kept, and no case is called the best."""
     settings("retry_start_s = 2")
     write_recipe(box.folder, TEXT, bench=BENCH + "[ $(wc -l < came) -lt 2 ] || touch refuse\n")
     refusing(box.folder, monkeypatch, "refused")
@@ -116,7 +116,7 @@ def test_a_host_that_stays_away(
     [refused] = [run for run in runs if run.exit is not None and run.exit.never_started]
     made = [run for run in runs if run is not refused]
     assert answer.code == 1
-    assert all(run.exit is not None and run.exit.code == 0 and run.label != "confirmation" for run in made)
+    assert all(run.exit is not None and run.exit.code == 0 for run in made)
     assert 2 <= len(made) < CASES
     cause = f"run {refused.run} never started: box does not answer ({REFUSED})"
     assert f"stopped after {len(made)} of {CASES} runs ({cause}" in answer.out
@@ -129,7 +129,6 @@ def test_a_host_that_stays_away(
     again = started("sweep", "--resume", "MOE-000", *at_once, "--json")
     assert again.code == 0, again.err
     assert again.data["rows"] == CASES
-    assert again.data["best"]["fresh_runs"] == 1
 
 
 def test_what_does_not_pass_stops_at_once(box: SshPlace, started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

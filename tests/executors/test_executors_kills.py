@@ -82,7 +82,7 @@ def test_a_sweep_under_kills(started: Cli, folder: Path) -> None:
             killed.append(what)
             wait_for(functools.partial(is_over, book, what))
     runs = runs_of(folder)
-    counted = [run for run in plan_runs(runs) if run.label != "confirmation"]
+    counted = plan_runs(runs)
     cases = [(run.config["size"], run.config["mode"]) for run in counted]
     assert len(cases) == len(set(cases)) == CASES, "one run for each case, and none twice"
     assert all(len(run.rows) == 1 and run.exit is not None and run.exit.code == 0 for run in counted)
