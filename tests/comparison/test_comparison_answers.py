@@ -6,9 +6,12 @@ import math
 import random
 from typing import Any
 
+import pytest
+
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.answers import answers
 from logbook_agent.findings.comparison.words import SENTENCE_CHARS, sentence
+from logbook_agent.model.comparison import LOOKS
 from logbook_agent.model.header import Metric
 
 METRICS = (Metric(name="time_ms", direction="min", unit="ms"), Metric(name="loss", direction="min", primary=False))
@@ -96,6 +99,21 @@ def test_a_coarse_clock_shows_no_difference_smaller_than_its_step() -> None:
     _, finding = only(answers([entry(1, series(0, 0) | {"pairs": ticks})], METRICS))
     assert finding.outcome is Outcome.OPEN
     assert "values come in steps of 8.7%" in finding.notes
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_a_coarse_clock_settled_stays_settled(seed: int) -> None:
+    rng = random.Random(seed)
+    start, made = rng.uniform(1, 2), []
+    for number in range(30):
+        base, other = (math.ceil(64 * start * math.exp(rng.gauss(effect, 0.05))) / 64 for effect in (0, -0.04))
+        made.append([minute(number), minute(number), rng.choice((-1, 1)), base, other])
+    settled = None
+    for count in (n for n in LOOKS if n <= len(made)):
+        _, finding = only(answers([entry(1, series(0, 0, unit="s") | {"pairs": made[:count]})], METRICS))
+        now = (finding.outcome, finding.change, finding.low, finding.judged)
+        assert settled in (None, now)
+        settled = now if finding.is_settled else None
 
 
 def test_rare_slow_runs_are_named_beside_the_median_that_hides_them() -> None:

@@ -105,7 +105,7 @@ def families(draw: st.DrawFn) -> list[PairSeries]:
                 signs=tuple(draw(st.lists(st.sampled_from((-1, 1)), **of_pairs))),
                 entries=tuple(sorted(draw(st.lists(st.integers(0, 2), **of_pairs)))),
                 draws=draw(st.integers(0, 2)),
-                step=draw(st.sampled_from((0.0, 0.002, 0.05))),
+                steps=(draw(st.sampled_from((0.0, 0.002, 0.05))),),
             )
         )
     return found
@@ -139,7 +139,7 @@ def test_what_is_struck_never_exceeds_the_schedule_and_the_interval_fits_the_out
         if j.outcome in ("more", "less"):
             assert j.estimate is not None
             assert abs(j.estimate) >= BOUND
-            assert abs(j.estimate) > s.step
+            assert abs(j.estimate) > s.step(len(s.y))
         if j.outcome != "open":
             assert j.low is not None
             assert j.high is not None
@@ -243,11 +243,11 @@ def test_constant_values_are_no_difference_and_a_constant_difference_is_one() ->
     same = PairSeries(y=(0.0,) * 10, signs=signs, entries=(0,) * 10)
     assert alone(same).outcome == "same"
     # Where both sides read one tick of a clock, its step may hide more than the bound.
-    assert alone(replace(same, step=BOUND)).outcome == "open"
+    assert alone(replace(same, steps=(BOUND,))).outcome == "open"
     always = replace(same, y=tuple(0.1 * sign for sign in signs))
     judged = alone(always)
     assert (judged.outcome, judged.pairs, judged.estimate) == ("more", 8, pytest.approx(0.1))
-    assert alone(replace(always, step=0.1)).outcome == "open"
+    assert alone(replace(always, steps=(0.1,))).outcome == "open"
     # One side ran first in all pairs: nothing tells an order effect from a difference.
     assert alone(replace(always, y=(0.1,) * 10, signs=(1,) * 10)).outcome == "open"
 
@@ -255,7 +255,7 @@ def test_constant_values_are_no_difference_and_a_constant_difference_is_one() ->
 def test_a_clock_widens_the_interval_by_its_step() -> None:
     for seed in range(10):
         one = series(20, 0.08, seed=seed)
-        fine, coarse = alone(one), alone(replace(one, step=0.01))
+        fine, coarse = alone(one), alone(replace(one, steps=(0.01,)))
         assert fine.low is not None
         assert fine.high is not None
         assert (coarse.outcome, coarse.estimate) == (fine.outcome, fine.estimate)

@@ -237,7 +237,7 @@ def _series(place: tuple[str, str, str], pairs: list[Pair], entries: list[str]) 
         second=np.array([p.second for p in pairs]),
         entry=np.array([entries.index(p.entry) for p in pairs]),
         coins=place[1:],
-        step=_step([v for p in pairs for v in p.values if v is not None]),
+        steps={n: _step([v for p in pairs[:n] for v in p.values if v is not None]) for n in range(len(pairs) + 1)},
     )
 
 

@@ -9,6 +9,7 @@ chance. `Expected` then holds every outcome that 4,096 re-draws could give, and 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,13 +29,13 @@ CHANCE = 1e-6
 class Measured:
     """One series: `later` is log later run - log earlier run of each pair (NaN: no ratio), `second` is +1 where the
     side ran second and -1 where the base did, `entry` the number of the pair's entry; series of equal `coins` were
-    drawn together, and `step` is how coarse the values are, as a logarithm."""
+    drawn together, and `steps` is how coarse the values of so many pairs are, as a logarithm."""
 
     later: Array
     second: Array
     entry: Array
     coins: object = None
-    step: float = 0.0
+    steps: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -112,7 +113,7 @@ class Look:
         there = np.flatnonzero(~np.isnan(m.later[:n]))
         self.y, self.s, entry = m.later[there], m.second[there].astype(float), m.entry[there]
         self.coins = None if coins is None else coins[:, there]
-        self.step, self.pairs = m.step, len(there)
+        self.step, self.pairs = m.steps.get(n, 0.0), len(there)
         sizes = {e: int(np.sum(entry == e)) for e in entry}
         # Entries of fewer than four pairs are centred together.
         names = np.array([-1 if sizes[e] < FEW else e for e in entry])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
-from logbook_agent.model.comparison import Question
+from logbook_agent.model.comparison import LOOKS, Question
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.units import Direction
 
@@ -19,14 +20,20 @@ SeriesOutcome = Literal["more", "less", "same", "open"]
 class PairSeries:
     """The pairs of one finding (metric, side, case) in the order in which they ran. `y` is log later - log earlier, or
     None without a ratio; `signs` is +1 where the side ran second, -1 where the base did; `entries` says which entry a
-    pair is of. Series of equal `draws` share their coins. `step` is the log of a clock's step: a difference no larger
-    is none that the values show, and it narrows the bounds of "the same"."""
+    pair is of. Series of equal `draws` share their coins. `steps` are the logs of a clock's step at each look, as the
+    values up to there show it; the last is that of later looks, too. A difference no larger than the step is none that
+    the values show, and the step narrows the bounds of "the same"."""
 
     y: tuple[float | None, ...]
     signs: tuple[int, ...]
     entries: tuple[int, ...]
     draws: int = 0
-    step: float = 0.0
+    steps: tuple[float, ...] = ()
+
+    def step(self, pairs: int) -> float:
+        """The step at the last look that so many pairs have reached, else at the first; 0 without steps."""
+        at = max(bisect_right(LOOKS, pairs) - 1, 0)
+        return self.steps[min(at, len(self.steps) - 1)] if self.steps else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

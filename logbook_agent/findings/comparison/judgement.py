@@ -16,7 +16,7 @@ from logbook_agent.findings.coarse import step_of
 from logbook_agent.findings.comparison.answer import Finding, Judged, Outcome, PairSeries, Side
 from logbook_agent.findings.comparison.pairs import Tried
 from logbook_agent.findings.comparison.sittings import sittings
-from logbook_agent.model.comparison import Question
+from logbook_agent.model.comparison import FIRST_LOOK, LOOKS, Question
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import digest
 from logbook_agent.model.stats import median
@@ -28,7 +28,7 @@ _SLOW = 1.5
 # The logarithm of the largest ratio that is a number, about.
 _LARGEST_LOG = 700.0
 # A new number whenever the rule gives something else of the same pairs.
-_FORM = 5
+_FORM = 6
 
 # One series of one entry, with what the entry states.
 Own: TypeAlias = tuple[Tried, dict[str, Any]]
@@ -56,8 +56,7 @@ def findings(question: Question, own: Owns, declared: Sequence[Metric], rule: Ju
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pooled:
-    """A series over all entries: its pairs in the order of their starts, each with the number of its entry. `step` says
-    how coarse the values are, relative to their size."""
+    """A series over all entries: its pairs in the order of their starts, each with the number of its entry."""
 
     side: str
     case: str
@@ -65,12 +64,16 @@ class _Pooled:
     unit: str | None
     direction: Direction | None
     pairs: tuple[tuple[int, Any], ...]
-    step: float
     of: Sequence[Own]
 
     @property
     def name(self) -> str:
         return f"{self.side} {self.case} {self.metric}"
+
+    def step(self, count: int) -> float:
+        """How coarse the values of the first `count` pairs are, relative to their size."""
+        base, other = ([p[at] for _, p in self.pairs[:count] if p[at] is not None] for at in (3, 4))
+        return step_of(base, other, is_timed=is_timed(self.unit))
 
     def series(self, draws: int) -> PairSeries:
         """What the rule judges."""
@@ -79,7 +82,7 @@ class _Pooled:
             signs=tuple(p[2] for _, p in self.pairs),
             entries=tuple(number for number, _ in self.pairs),
             draws=draws,
-            step=min(_rounded_apart(self.step), 1e9),
+            steps=tuple(min(_rounded_apart(self.step(n)), 1e9) for n in LOOKS if n <= max(len(self.pairs), FIRST_LOOK)),
         )
 
 
@@ -90,11 +93,7 @@ def _pooled(place: tuple[str, str, str], of: Sequence[Own], declared: Sequence[M
     for _, s in of:
         unit, direction = unit or s["unit"], direction or s["direction"]
     pairs = sorted(((n, p) for n, (_, s) in enumerate(of) for p in s["pairs"]), key=lambda x: x[1][:2])
-    base, other = ([pair[at] for _, pair in pairs if pair[at] is not None] for at in (3, 4))
-    step = step_of(base, other, is_timed=is_timed(unit))
-    return _Pooled(
-        side=side, case=case, metric=name, unit=unit, direction=direction, pairs=tuple(pairs), step=step, of=of
-    )
+    return _Pooled(side=side, case=case, metric=name, unit=unit, direction=direction, pairs=tuple(pairs), of=of)
 
 
 def _log(pair: Sequence[Any]) -> float | None:
@@ -178,8 +177,8 @@ def _notes(p: _Pooled, base: Side, other: Side, question: Question) -> tuple[str
     if p.direction is None:
         ways = f"{p.metric}:min or {p.metric}:max"
         notes.append(f"which way is better is not stated: add {ways} to metrics in logbook.yaml")
-    if p.step > question.minimum_effect / 4:
-        notes.append(f"values come in steps of {100 * p.step:.3g}%" if p.step < math.inf else "all values are the same")
+    if (step := p.step(len(p.pairs))) > question.minimum_effect / 4:
+        notes.append(f"values come in steps of {100 * step:.3g}%" if step < math.inf else "all values are the same")
     return (*notes, *dict.fromkeys(text for _, s in p.of for text in s["cautions"]))
 
 

@@ -68,8 +68,9 @@ def pairs_needed(series: PairSeries, *, bound: float) -> int | None:
     """
     effect, _, left = _seen(series)
     scatter = float(np.sqrt(np.mean(left**2)))
-    is_large = abs(effect) >= bound and abs(effect) > series.step
-    distance = max(abs(effect) if is_large else 0.0, bound - series.step - abs(effect))
+    step = series.step(len(series.y))
+    is_large = abs(effect) >= bound and abs(effect) > step
+    distance = max(abs(effect) if is_large else 0.0, bound - step - abs(effect))
     pairs = ((_LEVEL + _FOUR_IN_FIVE) * scatter / distance) ** 2 + _FEW if distance > 0 else math.inf
     return next((n for n in LOOKS if n >= pairs), None) if pairs <= _MOST_PAIRS else None
 
@@ -103,7 +104,11 @@ def _repeated(family: Sequence[PairSeries], effect: float, pairs: int, seed: int
     for s in family:
         _, order, left = _seen(s)
         y = rng.choice(left, pairs) + effect * signs + order
-        found.append(PairSeries(y=tuple(y.tolist()), signs=tuple(signs.tolist()), entries=(0,) * pairs, step=s.step))
+        found.append(
+            PairSeries(
+                y=tuple(y.tolist()), signs=tuple(signs.tolist()), entries=(0,) * pairs, steps=(s.step(len(s.y)),)
+            )
+        )
     return found
 
 

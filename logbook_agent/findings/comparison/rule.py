@@ -76,26 +76,27 @@ def judge(family: Sequence[PairSeries], *, bound: float, seed: int) -> tuple[Jud
         if all(judged[at].outcome != "open" for at in there):
             continue
         # T if there is no effect, the one estimated, +bound and -bound. A clock's step moves the bounds inwards.
-        tests = {at: look.redrawn(bound - family[at].step) for at, look in there.items()}
+        steps = {at: family[at].step(n) for at in there}
+        tests = {at: look.redrawn(bound - steps[at]) for at, look in there.items()}
         weakest, _ = _strike([abs(t[0]) for t in tests.values()], struck[0], claims_spent(n))
         _, reach = _strike([abs(t[1]) for t in tests.values()], struck[1], claims_spent(n))
-        able = [at for at in there if bound > family[at].step]
+        able = [at for at in there if bound > steps[at]]
         same = _rejected({at: -tests[at][2] for at in able}, struck[2], same_spent(n))
         same &= _rejected({at: tests[at][3] for at in able}, struck[3], same_spent(n))
         for at, look in there.items():
             t, estimate = float(tests[at][0, 0]), look.estimate or 0.0
             outcome: SeriesOutcome = "same" if at in same else "open"
-            is_large = abs(estimate) >= bound and abs(estimate) > family[at].step
+            is_large = abs(estimate) >= bound and abs(estimate) > steps[at]
             is_struck = abs(t) >= weakest - TIE
             if is_struck and is_large and t * estimate > 0:
                 outcome = "more" if t > 0 else "less"
             is_last = n == looks(len(family[at].y))[-1]
             if judged[at].outcome == "open" and (outcome != "open" or is_last):
-                low, high = look.interval(reach, family[at].step, outcome, bound, is_zero_kept=not is_struck)
+                low, high = look.interval(reach, steps[at], outcome, bound, is_zero_kept=not is_struck)
                 if low is None and outcome != "same":
                     # A claim waits for pairs that bound the effect, beyond a clock's step.
                     outcome = "open"
-                    low, high = look.interval(reach, family[at].step, outcome, bound, is_zero_kept=True)
+                    low, high = look.interval(reach, steps[at], outcome, bound, is_zero_kept=True)
                 judged[at] = Judged(outcome=outcome, estimate=look.estimate, low=low, high=high, pairs=look.pairs)
     return tuple(judged)
 
