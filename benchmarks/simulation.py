@@ -226,7 +226,7 @@ def _cut(series: PairSeries, pairs: int) -> PairSeries:
 def _answered(measured: Measured, pairs: int) -> Judged:
     """The answer to a question of reported values, from the pairs of an entry as the index keeps them."""
     series = measured.family[0]
-    made = [["", "", sign, *v] for sign, v in zip(series.signs[:pairs], measured.values[:pairs], strict=True)]
+    made = [["", "", sign, *v, None] for sign, v in zip(series.signs[:pairs], measured.values[:pairs], strict=True)]
     one: dict[str, Any] = {"key": "k", "asks": "k", "side": "b", "case": "", "name": "", "config": {}}
     one |= {
         "metric": "t",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -183,10 +184,13 @@ def read_part(text: str | None, option: str) -> float | None:
     if text is None:
         return None
     try:
-        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError as error:
-        raise UsageError(
-            f"{option} {text!r}: expected a fraction between 0 and 1, such as 0.01",
-            cause="it is neither a percentage nor a fraction",
-            hint=f"{option} 1%",
-        ) from error
+        part = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        part = math.nan
+    if 0 <= part < 1:
+        return part
+    raise UsageError(
+        f"{option} {text!r}: expected a percentage, such as 1%, or a fraction from 0 up to 1, such as 0.01",
+        cause="it is neither, or too large",
+        hint=f"{option} 1%",
+    )

@@ -81,7 +81,8 @@ def answers_of(found: Findings) -> Opening:
         return NO_ANSWERS
     from logbook_agent.findings.comparison.words import settled, unsettled
 
-    open_ones = unsettled(found.answers)
+    # Pairs that an entry made first, under other conditions, are not what its next pairs go on with.
+    open_ones = [(answer, f) for answer, f in unsettled(found.answers) if found.answer_of(answer.entry) is answer]
     # The command stands once for each comparison; more pairs measure nothing of what no run reports.
     first = {id(answer): finding for answer, finding in reversed(open_ones)}
     metrics = [m.name for m in found.book.header.metrics]

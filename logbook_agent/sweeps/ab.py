@@ -151,7 +151,7 @@ class Rounds:
         stopped = self._look() or self._warm_up()
         while stopped is None:
             ended = self._pair()
-            looked = self._look()
+            looked = self._look(is_new=ended is None)
             stopped = ended or looked
         stop, why = stopped
         if stop is Stop.NOT_COMPARABLE:
@@ -241,14 +241,15 @@ class Rounds:
 
     # -- looks -----------------------------------------------------------------------------------------
 
-    def _look(self) -> tuple[Stop, str] | None:
-        """Judge what there is; why this is the end, or None to go on. Before a pair is whole there is nothing."""
+    def _look(self, *, is_new: bool = False) -> tuple[Stop, str] | None:
+        """Judge what there is; why this is the end, or None to go on. Before a pair is whole there is nothing.
+        `is_new`: a pair was made, whose line is shown."""
         if not self._pairs:
             return None
         self._answer = self._thread.answer_with(self._book.record(self._entry.id))
         if self._answer is None or not any(f.change is not None for f in self._answer.findings):
             return self._nothing()
-        if self._durations_s:
+        if is_new:
             self._series.display.progress(self._line(self._answer))
         stopped = self._settled(self._answer) if self._request.repeat is None else None
         return stopped or self._spent(self._answer)

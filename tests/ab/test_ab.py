@@ -244,6 +244,8 @@ def test_rows_are_matched_by_their_config_or_left_out(ready: Cli) -> None:
         ((*AB, "--repeat", "3", "--max-pairs", "4", *COMMAND), "--repeat and --max-pairs cannot be used together"),
         ((*AB, "--repeat", "0", *COMMAND), "--repeat must be at least 1"),
         ((*AB, "--min-effect", "much", *COMMAND), "--min-effect 1%"),
+        ((*AB, "--min-effect", "1", *COMMAND), "--min-effect 1%"),
+        ((*AB, "--min-effect", "nan", *COMMAND), "--min-effect 1%"),
         (
             (*AB, "--config", "quant_mode=x", *COMMAND),
             "--config quant_mode and --axis quant_mode cannot be used together",
@@ -352,6 +354,9 @@ def test_pairs_under_other_conditions_are_another_question_and_counted(ready: Cl
     answer = ready(*AB, "--id", "MOE-000", "--repeat", "3", "--json", *COMMAND).data["answer"]
     assert answer["pairs"] == 3
     assert answer["left_out"] == ["2 pairs: of other code, or under other conditions"]
+    # More pairs go on with the later ones: those before them are no open question of their own.
+    open_questions = ready("status", "--json").data["open_questions"]
+    assert [(one["id"], "3 pairs" in one["found"]) for one in open_questions] == [("MOE-000", True)]
 
 
 def test_another_guard_makes_no_other_question(ready: Cli, folder: Path) -> None:

@@ -28,7 +28,7 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
     for number in range(pairs):
         sign = 1 if rng.random() < 0.5 else -1
         base, other = (math.exp(rng.gauss(0, noise)) for _ in range(2))
-        made.append([minute(start + number), minute(start + number), sign, base, other * math.exp(effect)])
+        made.append([minute(start + number), minute(start + number), sign, base, other * math.exp(effect), None])
     plain = {"key": "k", "asks": "a", "side": "new", "config": {}, "metric": "time_ms", "unit": "ms"}
     plain |= {"case": "", "name": more.get("case", "")}
     rest = {"direction": None, "differs": [], "cautions": [], "pairs": made, "left_out": {}}
@@ -95,7 +95,7 @@ def test_cases_are_named_by_what_tells_them_apart() -> None:
 
 
 def test_a_coarse_clock_shows_no_difference_smaller_than_its_step() -> None:
-    ticks = [[minute(n), minute(n), 1 if n % 3 else -1, 0.11, 0.12] for n in range(20)]
+    ticks = [[minute(n), minute(n), 1 if n % 3 else -1, 0.11, 0.12, None] for n in range(20)]
     _, finding = only(answers([entry(1, series(0, 0) | {"pairs": ticks})], METRICS))
     assert finding.outcome is Outcome.OPEN
     assert "values come in steps of 8.7%" in finding.notes
@@ -107,7 +107,7 @@ def test_what_a_coarse_clock_settled_stays_settled(seed: int) -> None:
     start, made = rng.uniform(1, 2), []
     for number in range(30):
         base, other = (math.ceil(64 * start * math.exp(rng.gauss(effect, 0.05))) / 64 for effect in (0, -0.04))
-        made.append([minute(number), minute(number), rng.choice((-1, 1)), base, other])
+        made.append([minute(number), minute(number), rng.choice((-1, 1)), base, other, None])
     settled = None
     for count in (n for n in LOOKS if n <= len(made)):
         _, finding = only(answers([entry(1, series(0, 0, unit="s") | {"pairs": made[:count]})], METRICS))
@@ -121,6 +121,17 @@ def test_rare_slow_runs_are_named_beside_the_median_that_hides_them() -> None:
     slow["pairs"][3][4] *= 3
     _, finding = only(answers([entry(1, slow)], METRICS))
     assert any(note.startswith("1 of 12 runs of new took 3.") for note in finding.notes)
+
+
+def test_a_copied_record_adds_no_pairs() -> None:
+    one = series(4, -0.05)
+    for number, pair in enumerate(one["pairs"]):
+        pair[5] = f"spool {number}"
+    copy = entry(2, one)
+    _, alone = only(answers([entry(1, one)], METRICS))
+    _, finding = only(answers([entry(1, one), copy], METRICS))
+    assert (finding.pairs, finding.outcome, finding.change) == (4, Outcome.OPEN, alone.change)
+    assert finding.left_out == ("4 pairs: a copy of a pair that counts",)
 
 
 def test_a_missing_or_zero_value_leaves_its_pair_out_and_is_counted() -> None:

@@ -166,6 +166,8 @@ def test_an_open_comparison_says_what_would_settle_it() -> None:
         ("values: [none, int8], metric: mem", "--axis quant_mode=none,int8 --metric mem -- COMMAND"),
         ("values: [none, int8], min_effect: 0.05", "--axis quant_mode=none,int8 --min-effect 0.05 -- COMMAND"),
         ("values: [none, fp8, int4]", "--axis quant_mode=none,fp8,int4 -- COMMAND"),
+        # A case that the command does not report by itself is declared with it.
+        ("values: [none, int8], where: {topk: 4}", "--axis quant_mode=none,int8 --config topk=4 -- COMMAND"),
     ],
 )
 def test_a_missing_comparison_is_named_with_its_command(asked: str, command: str) -> None:
@@ -247,8 +249,15 @@ def test_commits_are_named_by_name_or_by_a_hash_of_any_length() -> None:
     ):
         assert check(f"verdict: {{axis: {axis}, values: [{values}]}}", [], compared=[code]).state == MET
     assert check("verdict: {axis: code, values: [other, WORK]}", [], compared=[code]).state == UNMET
+    # The same code by another name goes on with the question, and is still known by the first one.
+    both = [
+        ab(1, 0.08, axis="code", base="main@3f2a9c01d", side="tip@a1b2c3d77", key="k"),
+        ab(2, 0.08, axis="code", base="v1@3f2a9c01d", side="HEAD@a1b2c3d77", key="k", start=60),
+    ]
+    for values in ("main, tip", "v1, HEAD", "main, HEAD"):
+        assert check(f"verdict: {{axis: code, values: [{values}]}}", [], compared=both).state == MET
     reason = check("verdict: {axis: code, values: [v1, WORK]}", []).reason
-    assert reason == "no comparison of code=WORK with v1: logbook ab --code BASE OTHER -- COMMAND"
+    assert reason == "no comparison of code=WORK with v1: logbook ab --code v1 WORK -- COMMAND"
 
 
 def test_a_comparison_in_pairs_meets_compared() -> None:

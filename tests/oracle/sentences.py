@@ -17,6 +17,7 @@ def sentence(answer: Data, f: Data) -> str:
         claim = f"{side} and {base} show no difference in {f['metric']}{case}"
     elif f["outcome"] == "open":
         claim = f"{side} against {base}{case} is open in {f['metric']}"
+        claim += f" for effects from {percent(answer['minimum_effect'])}%" if answer["minimum_effect"] != 0.01 else ""
         claim += f", {percent(change, '+')}% so far" if change is not None else ""
     elif f["unit"] == "s":
         claim = f"{side} takes {percent(abs(change))}% {'less' if change < 0 else 'more'} time than {base}{case}"
@@ -26,7 +27,8 @@ def sentence(answer: Data, f: Data) -> str:
     ends = f["interval"]
     basis = ""
     if ends is not None and f["outcome"] in ("better", "worse") and not ends[0] < 0 < ends[1]:
-        basis = "95%: {} to {}%; ".format(*(percent(end) for end in sorted(map(abs, ends))))
+        small, large = (percent(end) for end in sorted(map(abs, ends)))
+        basis = f"95%: {'above ' if small == '0' else ''}{small} to {large}%; "
     elif ends is not None:
         basis = f"95%: {percent(ends[0], '+')} to {percent(ends[1], '+')}%; "
     pairs = f["pairs"] if f["outcome"] == "open" else f["judged"]

@@ -126,7 +126,8 @@ class Finding:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The answer to one question. `entry` is the latest of the `entries` that share it; `earlier` asked the same of
-    other code, `void` were taken back, and `left_out` says why pairs do not count in any metric. `code` labels the code
+    other code, `void` were taken back, and `left_out` says why pairs do not count in any metric. `names` are those that
+    its entries gave to the sides and the base: one commit has several. `code` labels the code
     of each side, `last` is when the last pair began. Findings of goals come first, in the order of the metrics."""
 
     entry: str
@@ -142,6 +143,7 @@ class Answer:
     earlier: tuple[str, ...] = ()
     void: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     def continued_in(self, entry_id: str) -> str | None:
         """The next entry that goes on with the question of one; None for the last one."""

@@ -87,5 +87,6 @@ def _answer(
         last=times[-1][0] if times else "",
         earlier=tuple(earlier),
         left_out=counted(why),
+        names=tuple(dict.fromkeys(n for q in (one["question"] for one in valid) for n in (q["base"], *q["sides"]))),
         void=tuple(one["entry"] for one in group if one["void"] and valid),
     )

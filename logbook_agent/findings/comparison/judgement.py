@@ -56,7 +56,8 @@ def findings(question: Question, own: Owns, declared: Sequence[Metric], rule: Ju
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pooled:
-    """A series over all entries: its pairs in the order of their starts, each with the number of its entry."""
+    """A series over all entries: its pairs in the order of their starts, each with the number of its entry; `copies` of
+    others count for nothing."""
 
     side: str
     case: str
@@ -64,6 +65,7 @@ class _Pooled:
     unit: str | None
     direction: Direction | None
     pairs: tuple[tuple[int, Any], ...]
+    copies: int
     of: Sequence[Own]
 
     @property
@@ -92,13 +94,26 @@ def _pooled(place: tuple[str, str, str], of: Sequence[Own], declared: Sequence[M
     unit, direction = metric.unit, metric.direction
     for _, s in of:
         unit, direction = unit or s["unit"], direction or s["direction"]
-    pairs = sorted(((n, p) for n, (_, s) in enumerate(of) for p in s["pairs"]), key=lambda x: x[1][:2])
-    return _Pooled(side=side, case=case, metric=name, unit=unit, direction=direction, pairs=tuple(pairs), of=of)
+    made = sorted(((n, p) for n, (_, s) in enumerate(of) for p in s["pairs"]), key=lambda x: x[1][:2])
+    # A copied record holds runs that another one has.
+    pairs: dict[object, tuple[int, Any]] = {}
+    for at, (n, p) in enumerate(made):
+        pairs.setdefault(p[5] or at, (n, p))
+    return _Pooled(
+        side=side,
+        case=case,
+        metric=name,
+        unit=unit,
+        direction=direction,
+        pairs=tuple(pairs.values()),
+        copies=len(made) - len(pairs),
+        of=of,
+    )
 
 
 def _log(pair: Sequence[Any]) -> float | None:
     """log later - log earlier of a pair; None where a side has no value."""
-    _, _, sign, base, other = pair
+    _, _, sign, base, other, _ = pair
     return None if base is None or other is None else sign * (math.log(other) - math.log(base))
 
 
@@ -134,12 +149,14 @@ def _change(log_ratio: float | None) -> float | None:
 def _finding(
     p: _Pooled, series: PairSeries, judged: Judged, question: Question, rule: Judge, case: Mapping[str, str]
 ) -> Finding:
-    good = [(pair[3], pair[4]) for _, pair in p.pairs if None not in pair[3:]]
+    good = [(pair[3], pair[4]) for _, pair in p.pairs if None not in pair[3:5]]
     base, other = (_side([pair[at] for pair in good]) for at in (0, 1))
     outcome = _outcome(judged, p.direction)
     reasons = left_out(s for _, s in p.of)
     if missing := len(p.pairs) - len(good):
         reasons["a value is missing, zero or negative"] = missing
+    if p.copies:
+        reasons["a copy of a pair that counts"] = p.copies
     return Finding(
         metric=p.metric,
         unit=p.unit,
@@ -262,7 +279,7 @@ class Judge:
     def again(self, p: _Pooled, judged: Judged) -> bool | None:
         """Whether the pairs of later sittings, by themselves, settle it as it was settled; None where they settle
         nothing."""
-        good = tuple(x for x in p.pairs if None not in x[1][3:])
+        good = tuple(x for x in p.pairs if None not in x[1][3:5])
         later = next((at for at in sittings([(x[0], x[1]) for _, x in good]) if at >= judged.pairs > 0), None)
         if later is None:
             return None

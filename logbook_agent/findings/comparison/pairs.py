@@ -30,7 +30,8 @@ from logbook_agent.text.words import listed
 #   side, case (what tells it from others of the entry), name (of the case, as the plan has it), config (of the rows,
 #             without the axis), device (its kinds), metric, unit, direction (as the rows say), differs (what else
 #             differs between the sides), cautions (what the benchmark says that its figures cannot tell)
-#   pairs     [started, ended, sign, base, other] of each; sign +1: the side ran second; None: no value
+#   pairs     [started, ended, sign, base, other, runs] of each; sign +1: the side ran second; base, other None: no
+#             value; runs: what their runs have alone, which a copy shares, None: not known
 #   left_out  how many pairs do not count, by reason
 Tried: TypeAlias = dict[str, Any]
 
@@ -310,4 +311,5 @@ def _add(one: dict[str, Any], base: tuple[Run, Row], other: tuple[Run, Row], axi
     sign = _sign(base[0], other[0])
     started = min(run.started for run in (base[0], other[0]))
     ended = max(run.ended or run.started for run in (base[0], other[0]))
-    one["pairs"].append([started, ended, sign, _value(base[1], name), _value(other[1], name)])
+    runs = "-".join(run.spool or "" for run in (base[0], other[0]))
+    one["pairs"].append([started, ended, sign, _value(base[1], name), _value(other[1], name), runs.strip("-") or None])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from logbook_agent.findings.comparison.answers import Answer, Finding, Outcome
-from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.units import TIMES
 from logbook_agent.text.words import assignments
 
@@ -94,7 +94,9 @@ def _claim(answer: Answer, finding: Finding, axis: str, side: str, base: str, na
         return f"{side} and {base} show no difference in {name}{case}"
     if finding.outcome is Outcome.OPEN:
         seen = f", {signed(change)} so far" if change is not None else ""
-        return f"{side} against {base}{case} is open in {name}{seen}"
+        least = answer.question.minimum_effect
+        of = f" for effects from {percent(least)}%" if least != MINIMUM_EFFECT else ""
+        return f"{side} against {base}{case} is open in {name}{of}{seen}"
     size = f"{percent(abs(change or 0.0))}%"
     less = (change or 0.0) < 0
     if finding.unit in TIMES:
@@ -126,8 +128,8 @@ def interval(finding: Finding) -> str:
         return ""
     if low < 0 < high or not finding.is_settled or finding.outcome is Outcome.NO_DIFFERENCE:
         return f"{finding.level:.0%}: {percent(low, '+')} to {percent(high, '+')}%"
-    small, large = sorted((abs(low), abs(high)))
-    return f"{finding.level:.0%}: {percent(small)} to {percent(large)}%"
+    small, large = (percent(end) for end in sorted((abs(low), abs(high))))
+    return f"{finding.level:.0%}: {'above ' if small == '0' else ''}{small} to {large}%"
 
 
 def percent(part: float, sign: str = "") -> str:

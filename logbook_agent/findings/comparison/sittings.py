@@ -24,7 +24,7 @@ def sittings(times: Sequence[tuple[str, str]]) -> list[int]:
 def _gap_s(ended: str, started: str) -> float:
     try:
         return (datetime.fromisoformat(started) - datetime.fromisoformat(ended)).total_seconds()
-    except ValueError:
+    except (ValueError, TypeError):  # no time, or one without a zone
         return 0.0
 
 

@@ -15,7 +15,8 @@ from logbook_agent.text.words import command_line
 _COMMAND = "COMMAND"
 _COMMAND_CHARS = 400
 _ENV = "env:"
-_HASH = re.compile(r"[0-9a-f]{7,40}")
+# What names a commit where it is typed; neither a commit with changes, `3f2a9c01d+`, nor none.
+_REVISION = re.compile(r"(?!null$)\w[\w./-]*")
 
 
 def settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -> str:
@@ -24,8 +25,10 @@ def settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -
     Where the values cannot be typed, names stand in their place."""
     first = _line(items[0].case.command if items else ())
     if axis in ("commit", CODE_AXIS):
-        hashes = [code_hash(value) for value in values[:2]]
-        codes = [text if _HASH.fullmatch(text) else name for text, name in zip(hashes, ("BASE", "OTHER"), strict=True)]
+        names = [code_hash(value) for value in values[:2]]
+        codes = [
+            text if _REVISION.fullmatch(text) else name for text, name in zip(names, ("BASE", "OTHER"), strict=True)
+        ]
         return f"logbook ab --code {' '.join(codes)} -- {first}"
     if axis is not None and axis.startswith(_ENV):
         given = ["" if value == ABSENT else value for value in values]
@@ -33,9 +36,9 @@ def settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -
     if axis is None or (items and axis not in items[0].row.config | items[-1].row.config):
         where = f", with NAME what sets {axis}" if axis is not None else ""
         return f"logbook ab --axis NAME=A,B -- {_COMMAND}{where}"
-    flagged = [words for item in items if (words := _flagged(item.case.command, axis))]
-    command = flagged or [words for item in items if (words := _with_place(item, axis))]
-    if not flagged and ABSENT in values:
+    typed = [words for item in items if (words := flagged(item.case.command, axis))]
+    command = typed or [words for item in items if (words := _with_place(item, axis))]
+    if not typed and ABSENT in values:
         values = ["A", "B"]
     given = [canonical(None) if value == ABSENT else value for value in values]
     return f"logbook ab {axis_option(axis, given)} -- {_line(command[0] if command else ())}"
@@ -48,7 +51,7 @@ def _line(words: Sequence[str]) -> str:
     return _COMMAND if not words or is_script or len(text) > _COMMAND_CHARS or "\n" in text else text
 
 
-def _flagged(command: Sequence[str], axis: str) -> Sequence[str]:
+def flagged(command: Sequence[str], axis: str) -> Sequence[str]:
     """A command whose flag of this name has a value, which `logbook ab` replaces; else nothing."""
     for at, word in enumerate(command[1:], start=1):
         name, equals, _ = word.partition("=")

@@ -13,7 +13,7 @@ from logbook_agent.findings.criteria.outcome import not_computable, unmet
 from logbook_agent.findings.criteria.predicate import Against
 from logbook_agent.findings.tables.frame import Frame, frame_of, show
 from logbook_agent.findings.tables.spec import Case
-from logbook_agent.model.comparison import CODE_AXIS, Question, code_hash
+from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.header import Computed, Metric
 from logbook_agent.model.values import Scalar, canonical
 
@@ -68,15 +68,16 @@ def _answers(answer: Answer, finding: Finding, asked: Against, value: Scalar) ->
         return False
     sides = ((asked.values[0], question.base), (value, finding.side))
     on_device = (asked.device or "").casefold() in finding.device.casefold()
-    return on_device and all(_is_named(question, side, given) for given, side in sides)
+    return on_device and all(_is_named(answer, side, given) for given, side in sides)
 
 
-def _is_named(question: Question, side: str, value: Scalar) -> bool:
-    """Whether a value names a side; a code is named by its name or its commit, of any length."""
-    if question.axis != CODE_AXIS:
+def _is_named(answer: Answer, side: str, value: Scalar) -> bool:
+    """Whether a value names a side; a code is named by its commit, of any length, or by a name that it was given."""
+    if answer.question.axis != CODE_AXIS:
         return canonical(value) == canonical(side)
     commit, text = code_hash(side), str(value)
-    return text in (side, code_name(side)) or text.startswith(commit) or commit.startswith(text)
+    names = {code_name(name) for name in answer.names if code_hash(name) == commit}
+    return text in (side, code_name(side), *names) or text.startswith(commit) or commit.startswith(text)
 
 
 def combinations(for_each: Mapping[str, Sequence[Scalar]]) -> Iterator[dict[str, Scalar]]:

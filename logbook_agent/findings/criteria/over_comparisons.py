@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from logbook_agent.findings.comparison.answers import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.words import sentence
-from logbook_agent.findings.contrasts.settle import settled_by
+from logbook_agent.findings.contrasts.settle import flagged, settled_by
 from logbook_agent.findings.criteria.facts import Facts, combinations, words
 from logbook_agent.findings.criteria.outcome import every, met, not_computable, unmet
 from logbook_agent.findings.criteria.predicate import Plateau, VerdictStated
@@ -66,7 +66,9 @@ def _missing(asked: VerdictStated, facts: Facts, value: Scalar, where: Mapping[s
     """That no comparison asks this, and the command that makes it; `metric`: one that it has to name."""
     rows = [i for v in asked.values for i in facts.rows.frame.having({**where, asked.axis: v})[:1]]
     command = settled_by(asked.axis, [show(v) for v in asked.values], rows)
-    options = f" --metric {metric}" if metric is not None else ""
+    typed = rows[0].case.command if rows else ()
+    options = "".join(f" --config {name}={show(v)}" for name, v in where.items() if not flagged(typed, name))
+    options += f" --metric {metric}" if metric is not None else ""
     options += f" --min-effect {asked.min_effect:g}" if asked.min_effect != MINIMUM_EFFECT else ""
     sides = f"{asked.axis}={show(value)} with {show(asked.values[0])}"
     at = f" at {words(where)}" if where else ""
