@@ -190,7 +190,7 @@ def read_part(text: str | None, option: str) -> float | None:
     if 0 <= part < 1:
         return part
     raise UsageError(
-        f"{option} {text!r}: expected a percentage, such as 1%, or a fraction from 0 up to 1, such as 0.01",
-        cause="it is neither, or too large",
+        f"{option} {text!r}: expected a percentage below 100%, such as 1%, or a fraction below 1, such as 0.01",
+        cause="a number without % is a fraction: 1 means 100%",
         hint=f"{option} 1%",
     )

@@ -131,7 +131,7 @@ def test_a_copied_record_adds_no_pairs() -> None:
     _, alone = only(answers([entry(1, one)], METRICS))
     _, finding = only(answers([entry(1, one), copy], METRICS))
     assert (finding.pairs, finding.outcome, finding.change) == (4, Outcome.OPEN, alone.change)
-    assert finding.left_out == ("4 pairs: a copy of a pair that counts",)
+    assert finding.left_out == ("4 pairs: already counted in another record",)
 
 
 def test_a_missing_or_zero_value_leaves_its_pair_out_and_is_counted() -> None:

@@ -150,7 +150,7 @@ def test_rows_are_no_verdict_and_a_comparison_is() -> None:
     )
     found = check(INT8_VERDICT, pair(2), compared=[ab(1, 0.08)])
     assert (found.state, found.evidence) == (MET, ("D-001",))
-    assert re.fullmatch(r"D-001: int8 has [78]\.\d*% more tflops than none \(95%: .* to .*%; \d+ pairs\)", found.reason)
+    assert re.fullmatch(r"D-001: int8 has [78]\.\d*% more tflops than none \(95%: .* to .*%; 8 pairs\)", found.reason)
 
 
 def test_an_open_comparison_says_what_would_settle_it() -> None:
@@ -168,6 +168,7 @@ def test_an_open_comparison_says_what_would_settle_it() -> None:
         ("values: [none, fp8, int4]", "--axis quant_mode=none,fp8,int4 -- COMMAND"),
         # A case that the command does not report by itself is declared with it.
         ("values: [none, int8], where: {topk: 4}", "--axis quant_mode=none,int8 --config topk=4 -- COMMAND"),
+        ("values: [none, int8], where: {topk: 4 x}", "--axis quant_mode=none,int8 --config 'topk=4 x' -- COMMAND"),
     ],
 )
 def test_a_missing_comparison_is_named_with_its_command(asked: str, command: str) -> None:

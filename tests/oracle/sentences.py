@@ -17,7 +17,9 @@ def sentence(answer: Data, f: Data) -> str:
         claim = f"{side} and {base} show no difference in {f['metric']}{case}"
     elif f["outcome"] == "open":
         claim = f"{side} against {base}{case} is open in {f['metric']}"
-        claim += f" for effects from {percent(answer['minimum_effect'])}%" if answer["minimum_effect"] != 0.01 else ""
+        claim += (
+            f" for effects of {percent(answer['minimum_effect'])}% or more" if answer["minimum_effect"] != 0.01 else ""
+        )
         claim += f", {percent(change, '+')}% so far" if change is not None else ""
     elif f["unit"] == "s":
         claim = f"{side} takes {percent(abs(change))}% {'less' if change < 0 else 'more'} time than {base}{case}"

@@ -127,8 +127,8 @@ class Finding:
 class Answer:
     """The answer to one question. `entry` is the latest of the `entries` that share it; `earlier` asked the same of
     other code, `void` were taken back, and `left_out` says why pairs do not count in any metric. `names` are those that
-    its entries gave to the sides and the base: one commit has several. `code` labels the code
-    of each side, `last` is when the last pair began. Findings of goals come first, in the order of the metrics."""
+    its entries gave to the sides and the base: one commit has several. `code` labels the code of each side, `last` is
+    when the last pair began. Findings of goals come first, in the order of the metrics."""
 
     entry: str
     entries: tuple[str, ...]

@@ -156,7 +156,7 @@ def _finding(
     if missing := len(p.pairs) - len(good):
         reasons["a value is missing, zero or negative"] = missing
     if p.copies:
-        reasons["a copy of a pair that counts"] = p.copies
+        reasons["already counted in another record"] = p.copies
     return Finding(
         metric=p.metric,
         unit=p.unit,

@@ -95,7 +95,7 @@ def _claim(answer: Answer, finding: Finding, axis: str, side: str, base: str, na
     if finding.outcome is Outcome.OPEN:
         seen = f", {signed(change)} so far" if change is not None else ""
         least = answer.question.minimum_effect
-        of = f" for effects from {percent(least)}%" if least != MINIMUM_EFFECT else ""
+        of = f" for effects of {percent(least)}% or more" if least != MINIMUM_EFFECT else ""
         return f"{side} against {base}{case} is open in {name}{of}{seen}"
     size = f"{percent(abs(change or 0.0))}%"
     less = (change or 0.0) < 0

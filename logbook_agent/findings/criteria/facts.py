@@ -77,7 +77,7 @@ def _is_named(answer: Answer, side: str, value: Scalar) -> bool:
         return canonical(value) == canonical(side)
     commit, text = code_hash(side), str(value)
     names = {code_name(name) for name in answer.names if code_hash(name) == commit}
-    return text in (side, code_name(side), *names) or text.startswith(commit) or commit.startswith(text)
+    return text in (side, *names) or text.startswith(commit) or commit.startswith(text)
 
 
 def combinations(for_each: Mapping[str, Sequence[Scalar]]) -> Iterator[dict[str, Scalar]]:

@@ -16,6 +16,7 @@ from logbook_agent.findings.tables.frame import show
 from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.header import Computed, metric_named
 from logbook_agent.model.values import Scalar
+from logbook_agent.text.words import command_line
 
 Found: TypeAlias = tuple[Answer, Finding]
 # A finding keeps its change as a fraction, while the rule holds its logarithm against the bound.
@@ -67,12 +68,13 @@ def _missing(asked: VerdictStated, facts: Facts, value: Scalar, where: Mapping[s
     rows = [i for v in asked.values for i in facts.rows.frame.having({**where, asked.axis: v})[:1]]
     command = settled_by(asked.axis, [show(v) for v in asked.values], rows)
     typed = rows[0].case.command if rows else ()
-    options = "".join(f" --config {name}={show(v)}" for name, v in where.items() if not flagged(typed, name))
-    options += f" --metric {metric}" if metric is not None else ""
-    options += f" --min-effect {asked.min_effect:g}" if asked.min_effect != MINIMUM_EFFECT else ""
+    options = [w for n, v in where.items() if not flagged(typed, n) for w in ("--config", f"{n}={show(v)}")]
+    options += ["--metric", metric] if metric is not None else []
+    options += ["--min-effect", f"{asked.min_effect:g}"] if asked.min_effect != MINIMUM_EFFECT else []
     sides = f"{asked.axis}={show(value)} with {show(asked.values[0])}"
     at = f" at {words(where)}" if where else ""
-    return f"no comparison of {sides}{at}: {command.replace(' -- ', f'{options} -- ', 1)}"
+    proposed = command.replace(" -- ", f" {command_line([*options, '--'])} ", 1)
+    return f"no comparison of {sides}{at}: {proposed}"
 
 
 def plateau(asked: Plateau, facts: Facts) -> Computed:
