@@ -17,6 +17,7 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -30,9 +31,17 @@ from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Code, Device, Exit, Host, Measurement, Output, Process, Row, Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.root import create
+from logbook_agent.store.user_folders import cache_of
 
 LOGBOOK = [sys.executable, "-m", "logbook_agent"]
 ENVIRON = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "LOGBOOK_ROOT", "LOGBOOK")}
+
+
+def forget(folder: Path) -> None:
+    """Remove the index of the logbooks of a folder."""
+    cache = cache_of(folder / "logbooks", ENVIRON)
+    if cache is not None:
+        shutil.rmtree(cache, ignore_errors=True)
 
 
 def store(folder: Path, entries: int) -> Path:
@@ -143,7 +152,7 @@ def whole(folder: Path, *, plot: bool) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for name, argv in commands.items():
         if not name.endswith("again"):
-            (folder / "logbooks/scale/.index.sqlite").unlink(missing_ok=True)
+            forget(folder)
         processor_s, wall_s, memory_mb = cost(argv, folder)
         found |= {f"{name}, processor s": [processor_s], f"{name}, s": [wall_s], f"{name}, MB": [memory_mb]}
     return found
@@ -176,7 +185,7 @@ def measure(entries: int, rounds: int, *, plot: bool) -> dict[str, list[float]]:
         small, large = store(Path(place) / "small", 10), store(Path(place) / "large", entries)
         time.sleep(1.1)  # the index keeps nothing that changed within the last second
         for command in ("list", "status"):
-            (large / "logbooks/scale/.index.sqlite").unlink(missing_ok=True)
+            forget(large)
             keep(f"{command} cold, s", run([command], large))
         samples |= whole(large, plot=plot)
         for number in range(rounds):

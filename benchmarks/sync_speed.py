@@ -29,7 +29,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from store_scale import ENVIRON, LOGBOOK, store  # noqa: E402
+from store_scale import ENVIRON, LOGBOOK, forget, store  # noqa: E402
 
 from logbook_agent.issue.planning.plan import first_body, make_plan  # noqa: E402
 from logbook_agent.issue.planning.steps import Post, SyncPlan  # noqa: E402
@@ -101,7 +101,7 @@ def measure_plans(rounds: int, samples: Samples) -> None:
         for number in range(rounds + 1):
             for index in ("cold", "warm"):
                 if index == "cold":
-                    (folder / "logbooks/scale/.index.sqlite").unlink(missing_ok=True)
+                    forget(folder)
                 body, plan = planned(folder, samples if number else {}, f"none told, {index} index", issue, ())
             if not told:
                 began = time.perf_counter()
@@ -111,7 +111,7 @@ def measure_plans(rounds: int, samples: Samples) -> None:
                 assert len(told) == 100
             for index in ("cold", "warm"):
                 if index == "cold":
-                    (folder / "logbooks/scale/.index.sqlite").unlink(missing_ok=True)
+                    forget(folder)
                 there = Issue(number=1, url="", title="", body=body, author="ada")
                 _, plan = planned(folder, samples if number else {}, f"all told, {index} index", there, told)
                 assert plan.steps == ()
@@ -121,7 +121,7 @@ def planned(
     folder: Path, samples: Samples, name: str, issue: Issue, comments: Sequence[Comment]
 ) -> tuple[str, SyncPlan]:
     """A plan, and the body that it asks for."""
-    workspace = Workspace(cwd=folder, environ={})
+    workspace = Workspace(cwd=folder, environ=ENVIRON)
     began = time.perf_counter()
     documents = gather(workspace, workspace.book(), None)
     wanted = documents.wanted.trusting("ada")

@@ -21,6 +21,7 @@ from logbook_agent.model.draw import drawn
 from logbook_agent.running.allocators import allocator
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.snapshot import relevant_env
+from logbook_agent.store.user_folders import cache_of
 from logbook_agent.sweeps import ab_prepare
 from tests.breadth import WIDE, beyond_samples, in_sample
 
@@ -126,6 +127,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureR
         "GIT_CONFIG_SYSTEM": os.devnull,
         "XDG_CONFIG_HOME": str(own / "config"),
         "XDG_STATE_HOME": str(own / "state"),
+        "XDG_CACHE_HOME": str(own / "cache"),
         # On a machine with accelerators, runs that a test starts would wait for one another.
         "LOGBOOK_QUEUE": str(own / "queue"),
         "LOGBOOK_DEVICES": "none",
@@ -178,6 +180,13 @@ def cli(folder: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
         return Answer(code, out, err)
 
     return invoke
+
+
+def index_of(folder: Path, topic: str = "moe") -> Path:
+    """Where the index of a logbook in a folder lies."""
+    cache = cache_of(folder / "logbooks", os.environ)
+    assert cache is not None
+    return cache / f"{topic}.sqlite"
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def serve_command(
             hint="pip install 'logbook-agent[serve]'",
         ) from error
     with tempfile.TemporaryDirectory(prefix="logbook-serve-") as folder, ends_well():
-        space = looking(common, Path(folder))
+        space = looking(common)
         books = space.books()
         if not books:
             raise NotFound(
@@ -56,4 +56,4 @@ def serve_command(
             # `emit` would redact the token, and this is the only place that shows it.
             print(json.dumps(data) if common.as_json else address, flush=True)
             say("serving to this machine only; press Ctrl-C to stop")
-            serve(lambda: looking(common, Path(folder), space.root), Path(folder), listening, access)
+            serve(lambda: looking(common, space.root), Path(folder), listening, access)

@@ -39,9 +39,9 @@ def watch_command(*, common: Common) -> None:
     Example: logbook watch
     """
     with tempfile.TemporaryDirectory(prefix="logbook-watch-") as folder, ends_well():
-        space = looking(common, Path(folder))
+        space = looking(common)
         book = space.book()
-        follower = Follower(lambda: looking(common, Path(folder), space.root), book.topic, Path(folder))
+        follower = Follower(lambda: looking(common, space.root), book.topic, Path(folder))
         with contextlib.closing(follower):
             if common.as_json:
                 _as_json(follower)
@@ -52,10 +52,9 @@ def watch_command(*, common: Common) -> None:
                 emit("watch", None, text, as_json=False, warnings=follower.workspace.warnings)
 
 
-def looking(common: Common, folder: Path, root: Path | None = None) -> Workspace:
-    """A workspace that changes nothing: it collects no run, and its indexes lie in `folder`."""
-    found = workspace(common.logbook, str(root) if root is not None else common.root)
-    return replace(found, arrive=None, index_folder=folder)
+def looking(common: Common, root: Path | None = None) -> Workspace:
+    """A workspace that changes nothing in the root: it collects no run."""
+    return replace(workspace(common.logbook, str(root) if root is not None else common.root), arrive=None)
 
 
 @contextlib.contextmanager

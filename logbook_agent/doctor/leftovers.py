@@ -1,6 +1,6 @@
-"""What dead processes leave: temporary files; the lock and the index, which look after themselves; and logs: those that
-are not here, and those that are not what was written. And `logbook prune`: old output logs are deleted; records, and
-the excerpts in them, stay for good."""
+"""What dead processes and earlier versions leave: temporary files, an index; the lock, which looks after itself; and
+logs: those that are not here, and those that are not what was written. And `logbook prune`: old output logs are
+deleted; records, and the excerpts in them, stay for good."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
-from logbook_agent.store import index_file, records
+from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import locked, remove
 from logbook_agent.store.workspace import Workspace
@@ -61,17 +61,11 @@ def check_lock(examination: Examination) -> Iterator[Trouble]:
 
 
 def check_index(examination: Examination) -> Iterator[Trouble]:
-    path, root = examination.book.index_path, examination.book.root
-    problem = index_file.problem_of(path, root)
-    if problem is None:
-        return
-
-    def fix() -> str:
-        index_file.remove(path, root)
-        return "deleted; the next `logbook list` makes a new one"
-
-    mend = f"{DOCTOR_FIX} deletes it; it is only a cache"
-    yield Trouble("warning", "index", path, f"the index is damaged: {problem}", mend, fix)
+    """Earlier versions kept the index in the logbook, where nothing reads it any more."""
+    for path in sorted(examination.book.folder.glob(".index.sqlite*")):
+        fix = functools.partial(examination.remove, path)
+        text = "the index of an earlier version: it now lies in your cache folder"
+        yield Trouble("warning", "index", path, text, f"{DOCTOR_FIX} deletes it", fix)
 
 
 def age_s(path: Path) -> float:

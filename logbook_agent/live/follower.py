@@ -16,8 +16,6 @@ from logbook_agent.live.marks import Marks
 from logbook_agent.live.remembered import RememberedBook
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.launch.output import readable
-from logbook_agent.store import index_file
-from logbook_agent.store.book import INDEX
 from logbook_agent.store.workspace import Workspace
 
 # How often is looked for a change (s); a reading that takes long is made again no sooner than so many times that.
@@ -40,15 +38,14 @@ class LiveBook:
 
 
 class Follower:
-    """Reads a logbook when it has changed. `space()` makes a workspace that only looks: its index lies in `folder`,
-    which is the follower's own."""
+    """Reads a logbook when it has changed. `space()` makes a workspace that only looks; `folder` is the follower's
+    own."""
 
     def __init__(self, space: Callable[[], Workspace], topic: str, folder: Path) -> None:
         self._space, self._topic = space, topic
         self.workspace = space()
-        self.book = book = self._made()
-        index_file.copied(book.folder / INDEX, book.root, book.index_path)
-        self._marks = Marks(book)
+        self.book = self._made()
+        self._marks = Marks(self.book)
         self._going = GoingNow(self.workspace, folder, self._redact)
         self._due, self._is_stale = 0.0, True
         self.last = LiveBook()

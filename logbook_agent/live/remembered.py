@@ -57,7 +57,7 @@ class RememberedBook(Book):
     def index(self, version: str) -> Index:
         """As `Book.index`, read from its file once."""
         if self._index is None or self._index.version != version:
-            self._index = _RememberedIndex(self.index_path, self.index_within, version)
+            self._index = _RememberedIndex(self.index_path, version)
             self._index.load()
         return self._index
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from logbook_agent.store.spool import Heartbeat, Spool
     from logbook_agent.store.tried import TriedIndex
 
-INDEX = ".index.sqlite"
 # What the folder of a detached series of runs is called, behind its entry.
 SERIES = ".series"
 _HINT_BYTES = 1000
@@ -62,7 +61,7 @@ class Book:
     """An existing logbook. `durable=False` leaves out fsync (for tests and benchmarks alone).
 
     Whatever is written passes the redactor that `redactor` gives at that moment: no caller can forget it. `index`: the
-    folder of the disposable index, for whoever only looks; None: it lies in the logbook.
+    folder of the disposable index, outside of the logbooks; None: none is kept.
     """
 
     def __init__(
@@ -84,8 +83,7 @@ class Book:
         self.entries_folder = self.folder / "entries"
         self.runs_folder = self.folder / "runs"
         self.open_folder = self.folder / "open"
-        self.index_path = self.folder / INDEX if index is None else index / f"{topic}{INDEX}"
-        self.index_within = root if index is None else index
+        self.index_path = None if index is None else index / f"{topic}.sqlite"
         # What was written here and the view does not show yet: entries with those that they speak of, and the header.
         self.changed: set[str] = set()
         self.header_changed = False
@@ -150,7 +148,7 @@ class Book:
         """Hints at which entries hold a command."""
         from logbook_agent.store.tried import TriedIndex
 
-        return TriedIndex(self.index_path, within=self.index_within)
+        return TriedIndex(self.index_path)
 
     def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
         """The next ID, never handed out before, and a warning when other worktrees cannot know of it."""
@@ -498,14 +496,14 @@ class Book:
         """What the blocks of long entries say of their runs."""
         from logbook_agent.store.runs_index import SaidIndex
 
-        return SaidIndex(path=self.index_path, within=self.index_within)
+        return SaidIndex(path=self.index_path)
 
     @property
     def _runs_index(self) -> RunsIndex:
         if self._runs is None:
             from logbook_agent.store.runs_index import RunsIndex
 
-            self._runs = RunsIndex(self.index_path, self.index_within, __version__)
+            self._runs = RunsIndex(self.index_path, __version__)
         return self._runs
 
     def _run_numbers(self, entry_id: str) -> list[int]:
@@ -572,7 +570,7 @@ class Book:
         """What is known of summaries that were made in this version."""
         from logbook_agent.store.index import Index
 
-        index = Index(self.index_path, self.index_within, version)
+        index = Index(self.index_path, version)
         index.load()
         return index
 

@@ -45,14 +45,13 @@ class Stamp:
 class Index:
     """`version` names everything but the entries that summaries depend on; another version empties it."""
 
-    path: Path
-    within: Path
+    path: Path | None
     version: str
     known: dict[str, tuple[Stamp, dict[str, Any]]] = field(default_factory=dict)
 
     def load(self) -> None:
         """Read what is known; nothing when there is no index, it is damaged, or it is another version's."""
-        if not self.path.exists():
+        if self.path is None or not self.path.exists():
             return
 
         def act(database: sqlite3.Connection) -> dict[str, tuple[Stamp, dict[str, Any]]]:
@@ -65,7 +64,7 @@ class Index:
             return found
 
         with contextlib.suppress(ValueError, TypeError):  # what does not fit is made again
-            self.known = index_file.used(self.path, self.within, act, {})
+            self.known = index_file.used(self.path, act, {})
 
     def get(self, entry_id: str, stamp: Stamp) -> dict[str, Any] | None:
         """The summary of an entry, unless its files changed."""
@@ -98,7 +97,7 @@ class Index:
             database.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
             tried.put(database, {i: summary.get("keys", ()) for i, (_, summary) in keep.items()})
 
-        index_file.used(self.path, self.within, act, None)
+        index_file.used(self.path, act, None)
 
     @property
     def _version(self) -> str:

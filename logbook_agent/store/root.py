@@ -36,8 +36,15 @@ _GITATTRIBUTES = """\
 """
 
 
-def create(root: Path, header: Header, *, durable: bool = True, redactor: Callable[[], Redactor] = by_shape) -> Book:
-    """A new logbook under `root`. Raises Taken when its topic or prefix exists there."""
+def create(
+    root: Path,
+    header: Header,
+    *,
+    durable: bool = True,
+    redactor: Callable[[], Redactor] = by_shape,
+    index: Path | None = None,
+) -> Book:
+    """A new logbook under `root`; `index`: as of `Book`. Raises Taken when its topic or prefix exists there."""
     for book in books(root):
         if book.topic == header.topic:
             raise Taken(
@@ -51,7 +58,7 @@ def create(root: Path, header: Header, *, durable: bool = True, redactor: Callab
                 cause="IDs are unique in a root, so each logbook needs its own prefix",
                 hint=f"choose another --prefix, or continue with: logbook -L {book.topic} status",
             )
-    book = Book(root, header.topic, durable=durable, redactor=redactor)
+    book = Book(root, header.topic, durable=durable, redactor=redactor, index=index)
     if os.path.lexists(book.view_path) or os.path.lexists(book.folder):
         raise Taken(
             f"{header.topic}.md or {header.topic}/ exists in {root.name}/ and is not a logbook",

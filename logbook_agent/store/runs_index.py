@@ -61,8 +61,7 @@ class RunsIndex:
     """The runs of one logbook. Nothing here raises: what cannot be had is read from its file. `version` is that of the
     tool that wrote them."""
 
-    path: Path
-    within: Path
+    path: Path | None
     version: str
     _known: dict[str, dict[int, tuple[Stamp, Run]]] = field(default_factory=dict)
 
@@ -116,14 +115,14 @@ class RunsIndex:
             rows = [(entry_id, n, *stamp, _packed(run, number_of)) for n, (stamp, run) in settled.items()]
             database.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", rows)
 
-        index_file.used(self.path, self.within, act, None)
+        index_file.used(self.path, act, None)
 
     def _is_worth_it(self, numbers: Collection[int]) -> bool:
         """Whether these runs, or the entry by its highest number, are many."""
         return bool(numbers) and (len(numbers) >= _LEAST or max(numbers) > _LEAST)
 
     def _load(self, entry_id: str, stamps: Mapping[int, Stamp]) -> dict[int, tuple[Stamp, Run]]:
-        if not self.path.exists():
+        if self.path is None or not self.path.exists():
             return {}
 
         def act(database: sqlite3.Connection) -> dict[int, tuple[Stamp, Run]]:
@@ -142,7 +141,7 @@ class RunsIndex:
                         found[number] = (stamp, unpack.run(body))
             return found
 
-        return index_file.used(self.path, self.within, act, {})
+        return index_file.used(self.path, act, {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,30 +149,29 @@ class SaidIndex:
     """What was said of entries and took long to find: a text for each place, which is an ID, or what else is said of an
     entry, under a key that names everything that it follows from. What cannot be had is made again."""
 
-    path: Path
-    within: Path
+    path: Path | None
 
     def get(self, entry_id: str, key: str) -> str | None:
         """The text that was kept for an entry under this key."""
-        if not self.path.exists():
+        if self.path is None or not self.path.exists():
             return None
 
         def act(database: sqlite3.Connection) -> str | None:
             found = database.execute("SELECT value FROM said WHERE id = ? AND key = ?", (entry_id, key)).fetchone()
             return found[0] if found is not None and isinstance(found[0], str) else None
 
-        return index_file.used(self.path, self.within, act, None)
+        return index_file.used(self.path, act, None)
 
     def all(self, kind: str) -> dict[str, tuple[str, str]]:
         """Everything that was kept in places which begin with `kind `: its key and its text, by the rest."""
-        if not self.path.exists():
+        if self.path is None or not self.path.exists():
             return {}
 
         def act(database: sqlite3.Connection) -> dict[str, tuple[str, str]]:
             found = database.execute("SELECT id, key, value FROM said WHERE id GLOB ?", (f"{kind} *",))
             return {place.removeprefix(f"{kind} "): (key, value) for place, key, value in found}
 
-        return index_file.used(self.path, self.within, act, {})
+        return index_file.used(self.path, act, {})
 
     def put(self, entry_id: str, key: str, value: str) -> None:
         """Keep a text in place of the one kept before."""
@@ -190,7 +188,7 @@ class SaidIndex:
     def put_all(self, rows: Sequence[tuple[str, str, str]]) -> None:
         """The same for many: of each its place, its key and the text."""
         statement = "INSERT OR REPLACE INTO said VALUES (?, ?, ?)"
-        index_file.used(self.path, self.within, lambda database: database.executemany(statement, rows), None)
+        index_file.used(self.path, lambda database: database.executemany(statement, rows), None)
 
 
 def _holds(known: tuple[Stamp, Run] | None, stamp: Stamp) -> bool:

@@ -55,9 +55,8 @@ def _is_ours(database: sqlite3.Connection) -> bool:
 class TriedIndex:
     """The hints of one logbook. Nothing here raises: without a file that can be read, every entry is unseen."""
 
-    def __init__(self, path: Path, *, within: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._within = within
 
     def keep(self, keys: Mapping[str, Sequence[Key]], *, entries: int | None = None, folder_ns: int = 0) -> None:
         """Keep the keys of entries; when that cannot be done now, whoever looks next will see to it.
@@ -111,7 +110,7 @@ class TriedIndex:
     def found(self, key: str, *, compared: str = "") -> list[Hint]:
         """The entries that have a key, the newest first and at most 100 of them. With `compared` in front, an ID is the
         key of an entry with a comparison."""
-        if not self._path.exists():
+        if self._path is None or not self._path.exists():
             return []
 
         def act(database: sqlite3.Connection) -> list[Hint]:
@@ -128,7 +127,7 @@ class TriedIndex:
 
     def unseen(self, names: Sequence[str]) -> tuple[set[str], set[str]]:
         """Which of these entries were never looked at, and which were that are none of them any more."""
-        if not self._path.exists():
+        if self._path is None or not self._path.exists():
             return set(names), set()
 
         def act(database: sqlite3.Connection) -> tuple[set[str], set[str]]:
@@ -143,4 +142,4 @@ class TriedIndex:
         return self._do(act, (set(names), nothing))
 
     def _do(self, act: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
-        return index_file.used(self._path, self._within, act, otherwise)
+        return index_file.used(self._path, act, otherwise)

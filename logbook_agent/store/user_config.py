@@ -14,6 +14,7 @@ from typing import Any
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.store.files import locked, make_folder, write_atomic
 from logbook_agent.store.reading import read_text
+from logbook_agent.store.user_folders import user_folder
 
 MOST_BYTES = 1024 * 1024
 _HOSTS, _CONFIRMED = "confirmed_hosts", "confirmed_executors"
@@ -38,15 +39,9 @@ class UserConfig:
 
 
 def user_config_file(environ: Mapping[str, str]) -> Path | None:
-    """Where the settings are, or would be; None where the environment names no home.
-
-    A relative folder is ignored, as the XDG rules demand: it could lead into a repository.
-    """
-    for name, below in (("XDG_CONFIG_HOME", ""), ("HOME", ".config")):
-        folder = Path(environ.get(name, ""))
-        if folder.is_absolute():
-            return folder / below / "logbook-agent" / "config.toml"
-    return None
+    """Where the settings are, or would be; None where the environment names no home."""
+    folder = user_folder(environ, "config")
+    return None if folder is None else folder / "config.toml"
 
 
 def load_user_config(environ: Mapping[str, str]) -> UserConfig:

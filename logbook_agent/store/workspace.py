@@ -21,6 +21,7 @@ from logbook_agent.store.processes import create_time
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.root import books, create
+from logbook_agent.store.user_folders import cache_of
 from logbook_agent.text.redaction.plain import clean_record, clean_run, redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in
@@ -57,7 +58,6 @@ class Workspace:
     # What makes the runs of this invocation; None: its own process.
     executor: str | None = None
     # Where the disposable indexes are kept by whoever only looks; None: in the logbooks.
-    index_folder: Path | None = None
     # What is done with a logbook before the first use of it in this invocation.
     arrive: Callable[[Workspace, Book], object] | None = None
     warnings: list[str] = field(default_factory=list)
@@ -133,13 +133,18 @@ class Workspace:
             hint=f"name one: logbook -L {there[0].topic} ..., or set LOGBOOK={there[0].topic}",
         )
 
+    @cached_property
+    def index_folder(self) -> Path | None:
+        """Where the indexes of the logbooks lie."""
+        return cache_of(self.root, self.environ)
+
     def books(self) -> list[Book]:
         """All logbooks of the root."""
         return books(self.root, redactor=lambda: self.redactor, index=self.index_folder)
 
     def create(self, header: Header) -> Book:
         """A new logbook in the root."""
-        return create(self.root, header, redactor=lambda: self.redactor)
+        return create(self.root, header, redactor=lambda: self.redactor, index=self.index_folder)
 
     @cached_property
     def redactor(self) -> Redactor:

@@ -1,4 +1,4 @@
-"""Folders of runs, markers, leftovers, the index, and runs whose tool died."""
+"""Folders of runs, markers, leftovers, and runs whose tool died."""
 
 from __future__ import annotations
 
@@ -135,15 +135,6 @@ def test_temporary_files(three: Cli, book: Path, findings: Callable[..., Found],
     assert sorted(f["file"] for f in findings()) == sorted(str(p) for p in old)
     healthy()
     assert [p.exists() for p in (*old, fresh)] == [False, False, False, True]
-
-
-def test_a_damaged_index(three: Cli, book: Path, healthy: Callable[[], None], findings: Callable[..., Found]) -> None:
-    index = book / ".index.sqlite"
-    index.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
-    [found] = findings()
-    assert found["check"] == "index"
-    healthy()
-    assert not index.exists()
 
 
 def test_a_lock_that_is_held(

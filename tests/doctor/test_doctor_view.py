@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.store.book import INDEX
 from logbook_agent.store.reading import builtin_folder
 from logbook_agent.store.runs_index import SaidIndex
 from logbook_agent.text.marked import parse
-from tests.conftest import Cli
+from tests.conftest import Cli, index_of
 from tests.doctor.conftest import Found
 
 
@@ -57,7 +56,7 @@ def test_a_second_look_renders_what_changed_alone_and_finds_as_much(
         return [name for f in findings() if f["check"] == "view-block" for name in f["items"]]
 
     def kept() -> dict[str, tuple[str, str]]:
-        return SaidIndex(path=book / INDEX, within=book.parent).all("block")
+        return SaidIndex(path=index_of(book.parent.parent)).all("block")
 
     time.sleep(1.1)  # what changed within the last second is not kept
     assert stale() == []
@@ -66,9 +65,9 @@ def test_a_second_look_renders_what_changed_alone_and_finds_as_much(
     blocks = parse(view.read_text())
     assert {name: found for name, (_, found) in first.items()} == {name: blocks[name].hash for name in first}
     # It is what answers the next time.
-    SaidIndex(path=book / INDEX, within=book.parent).put("block MOE-002", first["MOE-002"][0], "0" * 16)
+    SaidIndex(path=index_of(book.parent.parent)).put("block MOE-002", first["MOE-002"][0], "0" * 16)
     assert stale() == ["MOE-002"]
-    SaidIndex(path=book / INDEX, within=book.parent).put("block MOE-002", *first["MOE-002"])
+    SaidIndex(path=index_of(book.parent.parent)).put("block MOE-002", *first["MOE-002"])
     assert stale() == []
 
     entry = book / "entries/MOE-001.yaml"

@@ -176,7 +176,7 @@ def _view(base: Base, random: Random) -> Document:
 
 
 def _other_file(base: Base, random: Random) -> Document:
-    """Reservations, markers, the index, ignored and odd files: what no one edits."""
+    """Reservations, markers, ignored and odd files: what no one edits."""
     path = random.choice(
         (
             "work/logbooks/.ids/MOE/MOE-005",
@@ -184,8 +184,6 @@ def _other_file(base: Base, random: Random) -> Document:
             f"{BOOK}/open/MOE-003.01",
             f"{BOOK}/open/MOE-404.99999999999999999999",
             f"{BOOK}/open/" + _file_name(random),
-            f"{BOOK}/.index.sqlite",
-            f"{BOOK}/.index.sqlite",
             f"{BOOK}/entries/" + _file_name(random),
             f"{BOOK}/entries/{_file_name(random)}.yaml",
             f"{BOOK}/runs/MOE-002/{_file_name(random)}/run.json",

@@ -32,7 +32,7 @@ def test_lines_of_a_job(
     assert iris("run", "--", *words).code == 0
     before = whole(folder / "logbooks")
 
-    space = Workspace(cwd=folder, environ=dict(os.environ), index_folder=tmp_path)
+    space = Workspace(cwd=folder, environ=dict(os.environ))
     book, run = space.book(), run_of(folder)
     lookers = Onlookers(space, tmp_path / "own", space.redactor.text)
     with contextlib.closing(lookers):

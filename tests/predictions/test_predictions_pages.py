@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Cli, FixedClock
+from tests.conftest import Cli, FixedClock, index_of
 
 pytestmark = pytest.mark.slow
 
@@ -204,8 +204,8 @@ def test_the_view_is_the_same_however_it_came_to_be(moe: Cli, folder: Path, cloc
         clock.tick()
         assert moe(*step).code == 0, step
         spliced = view.read_text()
-        for name in (".index.sqlite", "../moe.md"):
-            (folder / "logbooks/moe" / name).unlink(missing_ok=True)
+        for path in (index_of(folder), view):
+            path.unlink(missing_ok=True)
         assert moe("render").code == 0
         assert view.read_text() == spliced, step
     assert "Predicted before" in block(folder, "MOE-002")

@@ -1,9 +1,7 @@
-"""The index lies where a pulled branch can put a file of its name: nothing but what was made in its place is read."""
+"""The index lies in the user's cache, by the real path of the root: no branch brings one, and none is missed."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import sqlite3
 import time
 from contextlib import closing
@@ -12,121 +10,78 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.store.index import Index, Stamp
-from logbook_agent.store.index_file import RACY_NS, opened, problem_of
+from logbook_agent.store.index_file import RACY_NS
 from logbook_agent.store.tried import TriedIndex
-from tests.conftest import Cli
+from tests.conftest import Cli, index_of
 
 KEYS = {"MOE-000": [("k", 1)]}
-
-
-@pytest.fixture
-def index(tmp_path: Path) -> Path:
-    path = tmp_path / ".index.sqlite"
-    TriedIndex(path, within=path.parent).keep(KEYS)
-    return path
+READING = (["list"], ["status"], ["show", "MOE-000"], ["tried"])
 
 
 def found(index: Path) -> list[str]:
-    return [hint.id for hint in TriedIndex(index, within=index.parent).found("k")]
+    return [hint.id for hint in TriedIndex(index).found("k")]
 
 
-def test_an_index_is_read_in_the_place_where_it_was_made(index: Path, tmp_path: Path) -> None:
-    assert (found(index), problem_of(index, index.parent)) == (["MOE-000"], None)
-    # As git, or a copy of the folder, would put it there: the same bytes in another file.
-    whole = index.read_bytes()
-    index.rename(tmp_path / "elsewhere")
-    index.write_bytes(whole)
-    assert problem_of(index, index.parent) == "it was not made in this place, or by another version"
-    assert found(index) == []
-    TriedIndex(index, within=index.parent).keep(KEYS)
+@pytest.mark.parametrize(
+    "statement", ["DROP TABLE tried", "CREATE VIEW more AS SELECT * FROM tried", "ALTER TABLE tried ADD COLUMN x"]
+)
+def test_an_index_of_another_version_is_made_anew(tmp_path: Path, statement: str) -> None:
+    index = tmp_path / "cache/moe.sqlite"
+    TriedIndex(index).keep(KEYS)
     assert found(index) == ["MOE-000"]
-
-
-def test_a_view_that_never_ends_is_not_asked(index: Path) -> None:
     with closing(sqlite3.connect(index)) as database, database:
-        database.execute("DROP TABLE tried")
-        database.execute(
-            "CREATE VIEW tried AS WITH RECURSIVE n(key, id, failed) AS"
-            " (SELECT 'k', 'MOE-000', 1 UNION ALL SELECT key || 'k', id, failed FROM n) SELECT * FROM n"
-        )
-    began = time.monotonic()
-    assert problem_of(index, index.parent) is not None
+        database.execute(statement)
     assert found(index) == []
-    assert time.monotonic() - began < 5
-
-
-@pytest.mark.parametrize("end", ["", "-journal", "-wal"])
-def test_a_link_is_not_followed(tmp_path: Path, end: str) -> None:
-    index, outside = tmp_path / ".index.sqlite", tmp_path / "outside"
-    (tmp_path / f".index.sqlite{end}").symlink_to(outside)
-    TriedIndex(index, within=index.parent).keep(KEYS)
-    assert not os.path.lexists(outside)
+    TriedIndex(index).keep(KEYS)
     assert found(index) == ["MOE-000"]
-    assert not (tmp_path / f".index.sqlite{end}").is_symlink()
 
 
-@pytest.mark.parametrize("content", ["CREATE TABLE mine (x)", ""])
-def test_a_hard_link_is_not_written(tmp_path: Path, content: str) -> None:
-    precious = tmp_path / "precious.sqlite"
-    precious.touch()
-    with closing(sqlite3.connect(precious)) as database, database:
-        database.execute(content)
-    before = precious.read_bytes()
-    os.link(precious, tmp_path / ".index.sqlite")
-    TriedIndex(tmp_path / ".index.sqlite", within=tmp_path).keep(KEYS)
-    assert precious.read_bytes() == before
-
-
-def _left_journal(index: Path, names: Path) -> bytes:
-    """The journal of a transaction over two databases that was cut off, as SQLite itself leaves it; it names a file."""
-    page = index.read_bytes()[:4096]
-    header = bytes.fromhex("d9d505f920a163d7") + (1).to_bytes(4, "big") + bytes(4)
-    header += (
-        (len(index.read_bytes()) // 4096).to_bytes(4, "big") + (512).to_bytes(4, "big") + (4096).to_bytes(4, "big")
-    )
-    total = sum(page[at] for at in range(4096 - 200, 0, -200)) & 0xFFFFFFFF
-    record = (1).to_bytes(4, "big") + page + total.to_bytes(4, "big")
-    name = os.fsencode(names)
-    end = (2**30 // 4096 + 1).to_bytes(4, "big") + name + len(name).to_bytes(4, "big")
-    end += sum(name).to_bytes(4, "big") + bytes.fromhex("d9d505f920a163d7")
-    return header.ljust(512, b"\0") + record + end
-
-
-@pytest.mark.parametrize("age_s", [0, 3600, -3600])
-def test_a_journal_that_was_left_is_not_played_back(index: Path, tmp_path: Path, age_s: int) -> None:
-    """SQLite deletes the file that the journal of a transaction over several databases names."""
-    precious = tmp_path / "precious"
-    precious.write_text("mine")
-    journal = tmp_path / ".index.sqlite-journal"
-    journal.write_bytes(_left_journal(index, precious))
-    os.utime(journal, (time.time() - age_s,) * 2)
-    # It is a real one: without a look at it first, the file is gone.
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    for name in (index, journal):
-        shutil.copy2(name, copy)
-    victim = copy / "victim"
-    victim.write_text("mine")
-    (copy / journal.name).write_bytes(_left_journal(index, victim))
-    with closing(sqlite3.connect(copy / index.name)) as database:
-        database.execute("SELECT count(*) FROM about").fetchone()
-    assert not victim.exists()
-    assert found(index) == []
-    TriedIndex(index, within=index.parent).keep(KEYS)
-    assert precious.read_text() == "mine"
-
-
-def test_a_command_line_with_a_foreign_index_says_the_same(started: Cli, folder: Path) -> None:
+def test_commands_say_the_same_whatever_became_of_the_index(started: Cli, folder: Path) -> None:
     started("run", "--", "sh", "-c", "echo RESULT tflops=2")
-    index = folder / "logbooks/moe/.index.sqlite"
-    wanted = [started(*words).out for words in (["list"], ["status"])]
-    index.unlink(missing_ok=True)
+    index = index_of(folder)
+    wanted = [started(*words).out for words in READING]
+    assert index.is_file()
+    for damage in (index.unlink, lambda: index.write_bytes(b"no database" * 100), lambda: index.write_bytes(b"")):
+        damage()
+        assert [started(*words).out for words in READING] == wanted
+    index.unlink()
     index.mkdir()
-    assert [started(*words).out for words in (["list"], ["status"])] == wanted
-    index.rmdir()
-    with opened(index, index.parent) as database:
-        database.execute("INSERT INTO about VALUES ('version', 'x')")
-    assert [started(*words).out for words in (["list"], ["status"])] == wanted
+    assert [started(*words).out for words in READING] == wanted
+
+
+def test_without_a_place_for_a_cache_there_is_no_index(
+    started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started("run", "--", "sh", "-c", "echo RESULT tflops=2")
+    wanted = [started(*words).out for words in READING]
+    for name, value in (("XDG_CACHE_HOME", "relative"), ("HOME", "")):
+        monkeypatch.setenv(name, value)
+    assert [started(*words).out for words in READING] == wanted
+    assert not (folder / "relative").exists()
+
+
+def test_an_index_in_the_logbook_is_not_read_and_can_be_deleted(started: Cli, folder: Path) -> None:
+    """Earlier versions kept it there, and a branch may bring one."""
+    started("run", "--", "sh", "-c", "echo RESULT tflops=2")
+    wanted = [started(*words).out for words in READING]
+    old = folder / "logbooks/moe/.index.sqlite"
+    old.write_bytes(index_of(folder).read_bytes())
+    with closing(sqlite3.connect(old)) as database, database:
+        database.execute("UPDATE entries SET summary = replace(summary, 'tflops', 'forged')")
+    index_of(folder).unlink()
+    assert [started(*words).out for words in READING] == wanted
+    assert "the index of an earlier version: it now lies in your cache folder" in started("doctor").out
+    started("doctor", "--fix")
+    assert not old.exists()
+
+
+def test_two_roots_share_no_index_and_one_by_two_paths_does(started: Cli, folder: Path, tmp_path: Path) -> None:
+    started("note", "--title", "here")
+    started("list")
+    (tmp_path / "link").symlink_to(folder)
+    assert index_of(tmp_path / "link") == index_of(folder)
+    assert index_of(tmp_path / "elsewhere") != index_of(folder)
+    assert list(folder.rglob("*.sqlite*")) == []
 
 
 def test_a_summary_of_what_changed_a_moment_ago_is_not_kept(tmp_path: Path) -> None:
@@ -139,7 +94,7 @@ def test_a_summary_of_what_changed_a_moment_ago_is_not_kept(tmp_path: Path) -> N
         "MOE-002": Stamp((old, 1), now, ()),
         "MOE-003": Stamp((old, 1), old, ((1, old, 1), (2, now, 1))),
     }
-    index = Index(tmp_path / "index", tmp_path, "1")
+    index = Index(tmp_path / "index", "1")
     index.save({entry_id: (stamp, {"id": entry_id}) for entry_id, stamp in stamps.items()}, stamps)
     index.load()
     assert {i: index.get(i, stamp) for i, stamp in stamps.items()} == {

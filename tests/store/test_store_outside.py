@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,6 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.store import files
 from logbook_agent.store.files import locked
 from logbook_agent.store.reading import check_place
-from logbook_agent.store.tried import TriedIndex
 from tests.conftest import Cli
 
 SECRET = "SECRET-WORD"
@@ -181,44 +178,6 @@ def test_recipes_that_are_links(started: Cli, folder: Path, outside: Path) -> No
     answer = started("sweep", "MOE-000")
     assert "recipes is a symbolic link" in answer.err
     assert SECRET not in answer.err
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "CREATE VIEW about AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r)"
-        " SELECT x AS key, x AS value FROM r",
-        "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries; END",
-        "CREATE TABLE about (key TEXT, value TEXT AS (hex(zeroblob(900000000))))",
-    ],
-    ids=["view", "trigger", "column"],
-)
-def test_an_index_that_computes_is_discarded(one: Cli, folder: Path, statement: str) -> None:
-    path = folder / "logbooks/moe/.index.sqlite"
-    path.unlink(missing_ok=True)
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("CREATE TABLE entries (id TEXT PRIMARY KEY, stamp TEXT, summary TEXT)")
-        database.execute(statement)
-    assert "the index is damaged" in one("doctor").out
-    assert one("list").code == 0
-    assert one("status").code == 0
-    assert one("run", "--", "true").code == 0
-
-
-def test_a_journal_of_somebody_else_is_not_played_back(tmp_path: Path) -> None:
-    """SQLite would do so with the next question, and may delete a file that it names."""
-    path, journal = tmp_path / "index", tmp_path / "index-journal"
-    hints = TriedIndex(path, within=tmp_path)
-    hints.keep({"MOE-000": [("key", 0)]})
-    assert [hint.id for hint in hints.found("key")] == ["MOE-000"]
-    journal.write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"\0" * 504)
-    assert hints.found("key") == []
-    assert journal.exists(), "a write may be going on"
-    os.utime(journal, (0, 0))
-    assert hints.found("key") == []
-    assert not journal.exists()
-    hints.keep({"MOE-000": [("key", 0)]})
-    assert [hint.id for hint in hints.found("key")] == ["MOE-000"]
 
 
 # -- the functions -----------------------------------------------------------------------------------

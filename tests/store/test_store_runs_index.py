@@ -47,19 +47,19 @@ RUNS = st.builds(
 @pytest.mark.slow
 def test_what_is_kept_comes_back_the_same(tmp_path: Path, runs: list[Run]) -> None:
     kept = {20 + number: decode(Run, encode(run)) for number, run in enumerate(runs)}
-    index = RunsIndex(tmp_path / "index", tmp_path, "1")
+    index = RunsIndex(tmp_path / "index", "1")
     index.keep(ID, {number: (OLD, run) for number, run in kept.items()})
-    fresh = RunsIndex(tmp_path / "index", tmp_path, "1")
+    fresh = RunsIndex(tmp_path / "index", "1")
     found = fresh.runs(ID, dict.fromkeys(kept, OLD))
     assert repr(found) == repr(kept)
     assert fresh.runs(ID, dict.fromkeys(kept, (1, 2))) == {}
-    assert RunsIndex(tmp_path / "index", tmp_path, "2").runs(ID, dict.fromkeys(kept, OLD)) == {}
+    assert RunsIndex(tmp_path / "index", "2").runs(ID, dict.fromkeys(kept, OLD)) == {}
 
 
 @pytest.fixture
 def book(tmp_path: Path) -> Book:
     header = Header(topic="moe", title="MoE", prefix="MOE", opened="2026-02-10T10:00:00+00:00")
-    found = create(tmp_path / "logbooks", header, durable=False)
+    found = create(tmp_path / "logbooks", header, durable=False, index=tmp_path / "cache")
     for number in range(1, 16):
         found.run_folder(ID, number).mkdir(parents=True)
         found.write_run(Run(entry=ID, run=number, argv=("true",), started="2026-02-10T10:43:00+00:00"))
@@ -75,8 +75,9 @@ def test_what_changed_a_moment_ago_is_not_kept(book: Book) -> None:
 def test_runs_are_kept_and_forgotten_with_their_records(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("logbook_agent.store.index_file.RACY_NS", -(10**9))
     wanted = book.runs(ID)
+    assert book.index_path is not None
     assert _rows(book) == 15
-    assert Book(book.root, "moe").runs(ID) == wanted
+    assert Book(book.root, "moe", index=book.index_path.parent).runs(ID) == wanted
     (book.run_folder(ID, 3) / "run.json").unlink()
     assert [run.run for run in book.runs(ID)] == [*range(1, 3), *range(4, 16)]
     assert _rows(book) == 14
@@ -97,12 +98,14 @@ def test_runs_are_kept_and_forgotten_with_their_records(book: Book, monkeypatch:
 def test_what_does_not_fit_is_read_from_its_file(book: Book, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
     monkeypatch.setattr("logbook_agent.store.index_file.RACY_NS", -(10**9))
     wanted = book.runs(ID)
+    assert book.index_path is not None
     with closing(sqlite3.connect(book.index_path)) as database, database:
         database.execute(damage)
-    assert Book(book.root, "moe").runs(ID) == wanted
+    assert Book(book.root, "moe", index=book.index_path.parent).runs(ID) == wanted
 
 
 def _rows(book: Book) -> int:
+    assert book.index_path is not None
     if not book.index_path.exists():
         return 0
     with closing(sqlite3.connect(book.index_path)) as database:

@@ -26,7 +26,7 @@ NO_WRITERS = {"rule.replace", "examination.rename"}
 
 WRITERS = {
     "store/files.py": "the one place",
-    "store/index_file.py": "SQLite opens the index itself, after its files were looked at",
+    "store/index_file.py": "SQLite opens the index itself, in the cache folder",
     "running/worker/perform.py": "the temporary folder of $LOGBOOK_RESULT_FILE",
     "running/worker/tree.py": "on the other machine: the copy of the synced files that a run works in",
     "running/worker/nursery.py": "/dev/null",
@@ -39,7 +39,7 @@ WRITERS = {
     "running/provenance/worktrees.py": "the temporary folder of two working trees",
     "running/provenance/checkouts.py": "the folders of checkouts, among temporary files",
     "gate/ci.py": "the temporary folder of a record",
-    "cli/serve.py": "the temporary folder of the indexes of a server, which changes nothing in the logbook",
+    "cli/serve.py": "the temporary folder of news from other machines",
     "cli/watch.py": "the same for logbook watch",
     "sweeps/predicted.py": "the temporary folder of a logbook that a dry run predicts in",
 }

@@ -16,7 +16,7 @@ from logbook_agent.findings.tried.keys import command_key
 from logbook_agent.running.provenance import snapshot
 from logbook_agent.store.tried import TriedIndex
 from tests.breadth import examples
-from tests.conftest import Cli
+from tests.conftest import Cli, index_of
 
 pytestmark = pytest.mark.slow
 
@@ -140,7 +140,7 @@ def test_marks_and_answers_are_reported(started: Cli, folder: Path) -> None:
 @pytest.mark.slow
 def test_entries_that_came_from_elsewhere_are_found_and_a_lost_index_costs_nothing(started: Cli, folder: Path) -> None:
     started("run", "--", *FAILS)
-    index = folder / "logbooks/moe/.index.sqlite"
+    index = index_of(folder)
     assert index.exists()
     for damage in (index.unlink, lambda: index.write_bytes(b"no database" * 100), lambda: index.write_bytes(b"")):
         damage()
@@ -159,12 +159,12 @@ def test_a_store_that_was_never_indexed_is_left_to_list(started: Cli, folder: Pa
         (folder / f"logbooks/moe/entries/{name}.yaml").write_text(whole.replace("MOE-000", name))
     answer = started("run", "--json", "--", "true")
     assert "129 entries are not indexed here yet; logbook list indexes them" in answer.out
-    with sqlite3.connect(folder / "logbooks/moe/.index.sqlite") as database:
+    with sqlite3.connect(index_of(folder)) as database:
         assert database.execute("SELECT count(*) FROM seen").fetchone() == (2,)
 
 
 def test_hints_of_another_form_are_not_used(tmp_path: Path) -> None:
-    hints = TriedIndex(tmp_path / "index.sqlite", within=tmp_path)
+    hints = TriedIndex(tmp_path / "index.sqlite")
     hints.keep({"MOE-000": [("k", 1)]}, entries=1, folder_ns=7)
     assert [h.id for h in hints.found("k")] == ["MOE-000"]
     assert hints.is_complete(7)

@@ -20,7 +20,7 @@ from logbook_agent.model.run import Code, Exit, Failure, Host, Measurement, Outp
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import create_time
 from tests.breadth import STRESS
-from tests.conftest import Cli
+from tests.conftest import Cli, index_of
 
 ID = "MOE-000"
 # Opens of records by the command line, in a process of its own.
@@ -86,7 +86,7 @@ def book(started: Cli, folder: Path) -> Book:
 
 
 def index(book: Book) -> Path:
-    return book.folder / ".index.sqlite"
+    return index_of(book.root.parent, book.topic)
 
 
 def block(book: Book) -> str:
