@@ -97,7 +97,7 @@ class Findings:
 
     @cached_property
     def _summarised(self) -> Summaries:
-        from logbook_agent.findings.summaries import FORM, summary_of
+        from logbook_agent.findings.summaries import summary_of
 
         header = self.book.header
 
@@ -105,7 +105,7 @@ class Findings:
             self._records[record.id] = record
             return summary_of(record, header)
 
-        return self.book.summaries(summarise, form=FORM)
+        return self.book.summaries(summarise)
 
     @cached_property
     def summaries(self) -> Sequence[Summary]:

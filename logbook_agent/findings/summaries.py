@@ -18,8 +18,6 @@ from logbook_agent.text.markdown import lead, one_line
 
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
-# Of what is stored: a new number whenever `summary_of` says something else of the same entry.
-FORM = 35
 
 
 def summary_of(record: Record, header: Header) -> dict[str, Any]:

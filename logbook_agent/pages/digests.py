@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from logbook_agent import __version__
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import digest
-from logbook_agent.pages.look import FORM, template_stamps
+from logbook_agent.pages.look import template_stamps
 from logbook_agent.pages.plotted import plots_of
 from logbook_agent.pages.views import all_blocks
 from logbook_agent.store.book import Book
@@ -44,7 +43,7 @@ def _keys(workspace: Workspace, found: Findings) -> dict[str, str]:
     """By entry, a digest of all that its block follows from, but for living processes; entries whose files changed a
     moment ago, or cannot be read, have none."""
     book = found.book
-    about = digest(__version__, FORM, encode(found.header), template_stamps(workspace, "entry.md.j2", "table.md.j2"))
+    about = digest(encode(found.header), template_stamps(workspace, "entry.md.j2", "table.md.j2"))
     keys = {}
     for entry_id in found.order:
         try:

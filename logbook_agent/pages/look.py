@@ -16,7 +16,6 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from logbook_agent import __version__
 from logbook_agent.findings.said import Said, first_part, is_long
 from logbook_agent.findings.tried.keys import mark_of
 from logbook_agent.model.codec import decode, encode
@@ -31,9 +30,6 @@ from logbook_agent.store.workspace import Workspace
 
 if TYPE_CHECKING:
     from logbook_agent.store.runs_index import Stamp
-
-# Of what is kept: a new number whenever the same records give something else.
-FORM = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +138,6 @@ def _key(workspace: Workspace, book: Book, entry: Entry, numbers: Sequence[int],
         if k in ("id", "kind", "aliases", "commands", "recipe", "comparison", "contrasts")
     }
     about = [
-        f"{__version__} {FORM}",
         facts,
         encode(book.header.metrics),
         template_stamps(workspace, "table.md.j2"),

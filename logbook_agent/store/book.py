@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent import __version__
 from logbook_agent.model.entry import Entry, id_number, parse_id, run_number, sorted_ids, typed_id
 from logbook_agent.model.errors import LogbookError, NotFound, RecordError, StoreError
 from logbook_agent.model.header import Header
@@ -503,7 +502,7 @@ class Book:
         if self._runs is None:
             from logbook_agent.store.runs_index import RunsIndex
 
-            self._runs = RunsIndex(self.index_path, __version__)
+            self._runs = RunsIndex(self.index_path)
         return self._runs
 
     def _run_numbers(self, entry_id: str) -> list[int]:
@@ -529,17 +528,15 @@ class Book:
                 damaged.append(error)
         return Contents(header=self.header, records=tuple(good), damaged=tuple(damaged))
 
-    def summaries(self, summarise: Callable[[Record], dict[str, Any]], *, form: int = 1) -> Summaries:
-        """What `summarise` says of every entry, from the index where its files have not changed. What was stored
-        in another `form` is not used.
+    def summaries(self, summarise: Callable[[Record], dict[str, Any]]) -> Summaries:
+        """What `summarise` says of every entry, from the index where its files have not changed.
 
         An entry with an unfinished run is always looked at anew: its state depends on living processes.
         """
         from logbook_agent.store.index import stamp_of
 
         header = self.header
-        version = f"{__version__} {form} {self._header_stamp}"
-        index = self.index(version)
+        index = self.index(self._header_stamp)
         found: list[dict[str, Any]] = []
         fresh: dict[str, tuple[EntryStamp, dict[str, Any]]] = {}
         damaged: list[LogbookError] = []

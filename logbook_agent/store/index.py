@@ -22,8 +22,6 @@ from logbook_agent.store import index_file, tried
 if TYPE_CHECKING:
     import sqlite3
 
-FORMAT = "2"
-
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
@@ -43,7 +41,7 @@ class Stamp:
 
 @dataclass(slots=True)
 class Index:
-    """`version` names everything but the entries that summaries depend on; another version empties it."""
+    """`version` names what summaries depend on beside their entries and the code; another one empties it."""
 
     path: Path | None
     version: str
@@ -56,7 +54,7 @@ class Index:
 
         def act(database: sqlite3.Connection) -> dict[str, tuple[Stamp, dict[str, Any]]]:
             found = {}
-            if index_file.is_of(database, "version", self._version):
+            if index_file.is_of(database, "version", self.version):
                 for entry_id, stamp, summary in database.execute("SELECT id, stamp, summary FROM entries"):
                     entry, folder, runs = json.loads(stamp)
                     known = Stamp(tuple(entry), folder, tuple(tuple(r) for r in runs))
@@ -88,7 +86,9 @@ class Index:
             return
 
         def act(database: sqlite3.Connection) -> None:
-            index_file.renew(database, "version", self._version, "DELETE FROM entries")
+            if not index_file.is_of(database, "version", self.version):
+                database.execute("DELETE FROM entries")
+                database.execute("INSERT OR REPLACE INTO about VALUES ('version', ?)", (self.version,))
             database.executemany("DELETE FROM entries WHERE id = ?", [(i,) for i in gone])
             rows = [
                 (i, json.dumps([s.entry, s.folder, s.runs]), json.dumps(summary, ensure_ascii=False))
@@ -98,10 +98,6 @@ class Index:
             tried.put(database, {i: summary.get("keys", ()) for i, (_, summary) in keep.items()})
 
         index_file.used(self.path, act, None)
-
-    @property
-    def _version(self) -> str:
-        return f"{FORMAT} {self.version}"
 
 
 def stamp_of(entry: str, runs: str, known_runs: Callable[[int], tuple[int, ...] | None]) -> Stamp:

@@ -1,5 +1,5 @@
 """The file of the disposable index, in the user's cache: what is kept there is made again from the records. A file that
-is damaged, or of another version, is removed, which costs time alone."""
+is damaged, or was made by other code, is removed, which costs time alone."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from logbook_agent.store.code_key import code_key
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,7 +23,7 @@ _BESIDE = ("-journal", "-wal", "-shm")
 _SCHEMA = {
     name: f"CREATE {text}"
     for name, text in {
-        # Of each part of the index which version wrote it.
+        # What each part of the index follows from, and which code made it.
         "about": "TABLE about (key TEXT PRIMARY KEY, value TEXT)",
         # Of each entry what `list` and `status` say.
         "entries": "TABLE entries (id TEXT PRIMARY KEY, stamp TEXT, summary TEXT)",
@@ -56,27 +58,19 @@ def used(path: Path | None, act: Callable[[sqlite3.Connection], T], otherwise: T
 
 
 def is_of(database: sqlite3.Connection, part: str, version: str) -> bool:
-    """Whether a part of the index was written in this version."""
+    """Whether this is what a part of the index follows from."""
     return bool(database.execute("SELECT value FROM about WHERE key = ?", (part,)).fetchone() == (version,))
-
-
-def renew(database: sqlite3.Connection, part: str, version: str, *emptying: str) -> None:
-    """Make a part that was written in another version one of this: what it holds is deleted by `emptying`."""
-    if not is_of(database, part, version):
-        for statement in emptying:
-            database.execute(statement)
-        database.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (part, version))
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """The database of an index, in a transaction that is committed when the block ends well; empty where there was none
-    of this version. Raises sqlite3.Error, or OSError."""
+    that this code made. Raises sqlite3.Error, or OSError."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     database = _connect(path)
     try:
         tables = _tables(database)
-        if tables and tables != _SCHEMA:
+        if tables and not (tables == _SCHEMA and is_of(database, "code", code_key())):
             database.close()
             remove(path)
             database = _connect(path)
@@ -116,3 +110,4 @@ def _make(database: sqlite3.Connection) -> None:
         if not _tables(database):
             for statement in _SCHEMA.values():
                 database.execute(statement)
+            database.execute("INSERT INTO about VALUES ('code', ?)", (code_key(),))

@@ -58,11 +58,9 @@ def are_settled(stamps: Iterable[Stamp]) -> bool:
 
 @dataclass(slots=True)
 class RunsIndex:
-    """The runs of one logbook. Nothing here raises: what cannot be had is read from its file. `version` is that of the
-    tool that wrote them."""
+    """The runs of one logbook. Nothing here raises: what cannot be had is read from its file."""
 
     path: Path | None
-    version: str
     _known: dict[str, dict[int, tuple[Stamp, Run]]] = field(default_factory=dict)
 
     def each(
@@ -109,7 +107,6 @@ class RunsIndex:
             return
 
         def act(database: sqlite3.Connection) -> None:
-            index_file.renew(database, "runs", self.version, "DELETE FROM runs", "DELETE FROM parts")
             database.executemany("DELETE FROM runs WHERE id = ? AND run = ?", [(entry_id, n) for n in gone])
             number_of = _Numbers(database).of
             rows = [(entry_id, n, *stamp, _packed(run, number_of)) for n, (stamp, run) in settled.items()]
@@ -127,8 +124,6 @@ class RunsIndex:
 
         def act(database: sqlite3.Connection) -> dict[int, tuple[Stamp, Run]]:
             found: dict[int, tuple[Stamp, Run]] = {}
-            if not index_file.is_of(database, "runs", self.version):
-                return found
             unpack = _Unpacking(database)
             rows = database.execute(
                 "SELECT run, changed, size, body FROM runs WHERE id = ? AND run BETWEEN ? AND ?",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Of what is kept: a new number whenever an entry has other keys.
-FORM = "3"
 # A key, and whether the entry says that it did not work out (1) or not (0).
 Key = Sequence[object]
 
@@ -35,21 +33,10 @@ class Hint:
 
 def put(database: sqlite3.Connection, keys: Mapping[str, Sequence[Key]]) -> None:
     """Keep the keys of entries, by ID, in place of those kept before. (In somebody else's transaction.)"""
-    _prepare(database)
     database.executemany("DELETE FROM tried WHERE id = ?", [(i,) for i in keys])
     rows = [(key, i, failed) for i, found in keys.items() for key, failed in found]
     database.executemany("INSERT OR REPLACE INTO tried VALUES (?, ?, ?)", rows)
     database.executemany("INSERT OR IGNORE INTO seen VALUES (?)", [(i,) for i in keys])
-
-
-def _prepare(database: sqlite3.Connection) -> None:
-    """Empty the tables where they are of another form."""
-    other = ("DELETE FROM tried", "DELETE FROM seen", "DELETE FROM about WHERE key = 'folder'")
-    index_file.renew(database, "tried", FORM, *other)
-
-
-def _is_ours(database: sqlite3.Connection) -> bool:
-    return index_file.is_of(database, "tried", FORM)
 
 
 class TriedIndex:
@@ -78,8 +65,6 @@ class TriedIndex:
         """Keep further keys of an entry, beside those kept before; False when it was never looked at."""
 
         def act(database: sqlite3.Connection) -> bool:
-            if not _is_ours(database):
-                return False
             if database.execute("SELECT 1 FROM seen WHERE id = ?", (entry_id,)).fetchone() is None:
                 return False
             rows = [(key, entry_id, failed) for key, failed in keys]
@@ -92,7 +77,7 @@ class TriedIndex:
         """Whether all entries were seen, and their folder has not changed since."""
 
         def act(database: sqlite3.Connection) -> bool:
-            return _is_ours(database) and index_file.is_of(database, "folder", str(folder_ns))
+            return index_file.is_of(database, "folder", str(folder_ns))
 
         return self._do(act, False)
 
@@ -100,7 +85,6 @@ class TriedIndex:
         """Of entries that are gone."""
 
         def act(database: sqlite3.Connection) -> None:
-            _prepare(database)
             gone = [(i,) for i in ids]
             database.executemany("DELETE FROM tried WHERE id = ?", gone)
             database.executemany("DELETE FROM seen WHERE id = ?", gone)
@@ -114,8 +98,6 @@ class TriedIndex:
             return []
 
         def act(database: sqlite3.Connection) -> list[Hint]:
-            if not _is_ours(database):
-                return []
             rows = database.execute(
                 "SELECT id, failed, EXISTS (SELECT 1 FROM tried AS c WHERE c.key = ? || t.id) FROM tried AS t"
                 " WHERE key = ? ORDER BY length(id) DESC, id DESC LIMIT 100",
@@ -131,8 +113,6 @@ class TriedIndex:
             return set(names), set()
 
         def act(database: sqlite3.Connection) -> tuple[set[str], set[str]]:
-            if not _is_ours(database):
-                return set(names), set()
             if database.execute("SELECT count(*) FROM seen").fetchone() == (len(names),):
                 return set(), set()
             seen = {i for (i,) in database.execute("SELECT id FROM seen")}

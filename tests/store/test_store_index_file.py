@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
+import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +16,7 @@ import pytest
 from logbook_agent.store.index import Index, Stamp
 from logbook_agent.store.index_file import RACY_NS
 from logbook_agent.store.tried import TriedIndex
-from tests.conftest import Cli, index_of
+from tests.conftest import REPOSITORY, Cli, index_of
 
 KEYS = {"MOE-000": [("k", 1)]}
 READING = (["list"], ["status"], ["show", "MOE-000"], ["tried"])
@@ -34,6 +38,38 @@ def test_an_index_of_another_version_is_made_anew(tmp_path: Path, statement: str
     assert found(index) == []
     TriedIndex(index).keep(KEYS)
     assert found(index) == ["MOE-000"]
+
+
+def test_an_index_that_other_code_made_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = tmp_path / "cache/moe.sqlite"
+    TriedIndex(index).keep(KEYS)
+    with monkeypatch.context() as patch:
+        patch.setattr("logbook_agent.store.index_file.code_key", lambda: "other")
+        assert found(index) == []
+    assert found(index) == []
+
+
+def test_other_code_has_another_key(tmp_path: Path) -> None:
+    package = REPOSITORY / "logbook_agent"
+    keys = []
+    for change in ("", "# more\n"):
+        shutil.copytree(package, tmp_path / "logbook_agent", dirs_exist_ok=True)
+        with (tmp_path / "logbook_agent/findings/best.py").open("a") as file:
+            file.write(change)
+        keys += [key_in(tmp_path), key_in(tmp_path)]
+    # Of a wheel, its own list of what it holds says it.
+    for listed in ("a", "b"):
+        (tmp_path / "logbook_agent-1.dist-info").mkdir(exist_ok=True)
+        (tmp_path / "logbook_agent-1.dist-info/RECORD").write_text(listed)
+        keys += [key_in(tmp_path), key_in(tmp_path)]
+    assert [keys.index(key) for key in keys] == [0, 0, 2, 2, 4, 4, 6, 6]
+
+
+def key_in(folder: Path) -> str:
+    """The key that the code below a folder gives, in a process of its own."""
+    asked = [sys.executable, "-P", "-c", "from logbook_agent.store.code_key import code_key; print(code_key())"]
+    environ = {"PYTHONPATH": str(folder), "PATH": os.environ["PATH"]}
+    return subprocess.run(asked, env=environ, check=True, capture_output=True, text=True).stdout
 
 
 def test_commands_say_the_same_whatever_became_of_the_index(started: Cli, folder: Path) -> None:

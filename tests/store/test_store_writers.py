@@ -45,6 +45,7 @@ WRITERS = {
 }
 READERS = {
     "store/reading.py": "the one place",
+    "store/code_key.py": "the files of this package",
     "store/repository.py": "the files of git itself",
     "store/processes.py": "/proc",
     "running/provenance/machine.py": "/proc and /sys",

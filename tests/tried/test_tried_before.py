@@ -163,14 +163,14 @@ def test_a_store_that_was_never_indexed_is_left_to_list(started: Cli, folder: Pa
         assert database.execute("SELECT count(*) FROM seen").fetchone() == (2,)
 
 
-def test_hints_of_another_form_are_not_used(tmp_path: Path) -> None:
+def test_hints_that_other_code_made_are_not_used(tmp_path: Path) -> None:
     hints = TriedIndex(tmp_path / "index.sqlite")
     hints.keep({"MOE-000": [("k", 1)]}, entries=1, folder_ns=7)
     assert [h.id for h in hints.found("k")] == ["MOE-000"]
     assert hints.is_complete(7)
     assert not hints.is_complete(8)
     with sqlite3.connect(tmp_path / "index.sqlite") as database:
-        database.execute("UPDATE about SET value = 'other' WHERE key = 'tried'")
+        database.execute("UPDATE about SET value = 'other' WHERE key = 'code'")
     assert (hints.found("k"), hints.is_complete(7), hints.unseen(["MOE-000"])) == ([], False, ({"MOE-000"}, set()))
     hints.keep({"MOE-001": [("k", 0)]})
     assert [(h.id, h.failed) for h in hints.found("k")] == [("MOE-001", False)]

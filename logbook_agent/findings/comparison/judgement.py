@@ -27,8 +27,6 @@ from logbook_agent.model.values import canonical
 _SLOW = 1.5
 # The logarithm of the largest ratio that is a number, about.
 _LARGEST_LOG = 700.0
-# A new number whenever the rule gives something else of the same pairs.
-_FORM = 6
 
 # One series of one entry, with what the entry states.
 Own: TypeAlias = tuple[Tried, dict[str, Any]]
@@ -287,4 +285,4 @@ class Judge:
         return None if second.outcome == "open" else second.outcome == judged.outcome
 
     def _kept(self, name: str, of: object, make: Callable[[], str]) -> Any:
-        return json.loads(self.memo(f"judged {self.key} {name}", digest(_FORM, self.bound, self.seed, of), make))
+        return json.loads(self.memo(f"judged {self.key} {name}", digest(self.bound, self.seed, of), make))
