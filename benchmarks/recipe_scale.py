@@ -24,8 +24,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.sweeps.recipes.expand import expand
-from logbook_agent.sweeps.recipes.parse import parse_recipe
+from logbook_agent.campaign.recipes.expand import expand
+from logbook_agent.campaign.recipes.parse import parse_recipe
 
 CASES = 100_000
 TARGET_S, TARGET_BYTES = 2.0, 500 * 10**6

@@ -15,13 +15,13 @@ from clocks import CLOCKS
 from machines import MODELS, Logs, Sides
 from numpy.random import Generator
 
+from logbook_agent.campaign.ab_prepare import any_seed
 from logbook_agent.findings.comparison.answer import Judged, PairSeries
 from logbook_agent.findings.comparison.answers import answers
 from logbook_agent.findings.comparison.power import is_hopeless
 from logbook_agent.findings.comparison.rule import judge, looks
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.draw import order_of_round
-from logbook_agent.sweeps.ab_prepare import any_seed
 
 BOUND = math.log1p(MINIMUM_EFFECT)
 EXACT = 1e-12

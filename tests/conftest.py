@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
+from logbook_agent.campaign import ab_prepare
 from logbook_agent.cli import main
 from logbook_agent.model.draw import drawn
 from logbook_agent.running.allocators import allocator
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.snapshot import relevant_env
 from logbook_agent.store.user_folders import cache_of
-from logbook_agent.sweeps import ab_prepare
 from tests.breadth import WIDE, beyond_samples, in_sample
 
 REPOSITORY = Path(__file__).resolve().parent.parent

@@ -19,21 +19,26 @@ ROOMS: dict[str, str] = {
     "store": "model text",
     "running": "model text store",
     "findings": "model text store",
-    "plots": "model store findings",
     "pages": "model text store findings",
-    "report": "model text store findings plots pages",
     "entries": "model text store running findings pages",
-    "sweeps": "model text store running findings entries",
+    "campaign": "model text store running findings entries",
     "doctor": "model text store running pages",
-    "issue": "model text store running findings pages",
-    "live": "model text running store findings pages report",
-    "exports": "model text store findings",
-    "gate": "model text store running findings entries sweeps issue",
+    "cli": "model text store running findings pages entries campaign doctor predict",
+    "issue": "model text store running findings pages entries campaign cli",
+    "report": "model text store running findings pages entries cli",
+    "exports": "model text store findings cli report",
+    "predict": "model findings entries cli",
+    "cluster": "model store running findings entries cli",
     "api": "model store findings entries exports",
-    "cli": "model text store running findings plots pages report entries sweeps doctor issue live exports gate",
 }
-# Of the 136 pairs that could be.
-MOST_PAIRS = 84
+# Folders that hang on the core: none is imported by it, and none imports another.
+FEATURES = ("issue", "report", "exports", "predict", "cluster")
+# Imports between features, and of features by the core, that are still to be undone.
+STILL: set[tuple[str, str]] = {
+    ("cli", "predict"),
+    ("exports", "report"),
+}
+MOST_PAIRS = 78
 BENCH = (
     {"__main__"},
     {"cli"},
@@ -53,7 +58,7 @@ PURE = (
     "text",
     "findings",
     "running/results",
-    "sweeps/recipes",
+    "campaign/recipes",
     "issue/planning",
     "issue/told",
 )
@@ -71,8 +76,8 @@ EFFECTS = {
 }
 # Third-party packages and the only places that may import them.
 HOMES = {
-    "typer": {"cli"},
-    "rich": {"cli"},
+    "typer": {"cli", *FEATURES},
+    "rich": {"cli", *FEATURES},
     "jinja2": {"pages"},
     "yaml": {"store"},
     "psutil": {"store"},
@@ -88,10 +93,10 @@ HOMES = {
     # The Python API names their types.
     **{name: {"exports", "api"} for name in ("pandas", "polars")},
     "re2": {"text"},
-    "matplotlib": {"plots"},
+    "matplotlib": {"report"},
     "numpy": {"findings"},
-    "starlette": {"live"},
-    "uvicorn": {"live"},
+    "starlette": {"report"},
+    "uvicorn": {"report"},
 }
 NEVER = {"jax", "jaxlib", "scipy"}
 
@@ -133,7 +138,7 @@ def test_rooms_use_those_below_them() -> None:
     """Exactly those that are listed, so that the list is the plan of the house."""
     used: dict[str, set[str]] = {room: set() for room in ROOMS}
     for path, part in modules("logbook_agent"):
-        if part in ("__main__", "worker"):  # what a process starts in
+        if part in ("__main__", "worker", "features"):  # what a process starts in, and the table of features
             continue
         assert part in ROOMS, f"{path.relative_to(ROOT)}: the room {part} has no place in tests/test_layers.py"
         for _, name in imports(path):
@@ -145,11 +150,13 @@ def test_rooms_use_those_below_them() -> None:
 
 def test_rooms_lie_above_one_another() -> None:
     order = list(ROOMS)
+    used = {(room, other) for room, below in ROOMS.items() for other in below.split()}
+    assert {(room, other) for room, other in used if other in FEATURES and room != "api"} == STILL
     assert [
         f"{room} above {other}"
         for room, below in ROOMS.items()
         for other in below.split()
-        if order.index(other) > order.index(room)
+        if order.index(other) > order.index(room) and (room, other) not in STILL
     ] == []
     assert sum(len(below.split()) for below in ROOMS.values()) <= MOST_PAIRS
 

@@ -18,70 +18,50 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 import typer
 from typer.main import get_command
 
 from logbook_agent.cli.output import report_error, wants_json
+from logbook_agent.features import Subcommand, present
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.text.near import nearest
 
-
-@dataclass(frozen=True, slots=True)
-class Subcommand:
-    name: str
-    module: str
-    help: str
-
-
-SUBCOMMANDS = (
-    Subcommand("start", "header", "Start a logbook: scope, metrics, baseline, stop criteria, an ID prefix."),
-    Subcommand("run", "run", "Run a command as an experiment: next ID, live output, full record."),
-    Subcommand("bench", "run", "Run the MoE benchmark of bench_core as an experiment."),
-    Subcommand("wait", "attend", "Wait for detached runs; return the exit code of `run`."),
-    Subcommand("tail", "attend", "Print the end of a run's output, also while it runs."),
-    Subcommand("cancel", "attend", "Stop the runs of an entry."),
-    Subcommand("collect", "attend", "Record detached runs that have ended."),
-    Subcommand("executors", "executors", "List the executors for `--on`, and check each."),
-    Subcommand("lease", "lease", "Request, list, renew or release a lease of devices."),
-    Subcommand("plan", "entries", "Write down an experiment to be run later with `run --id`."),
-    Subcommand("note", "entries", "Add an entry without a command: note, decision or incident."),
-    Subcommand("edit", "entries", "Change the prose, confidence or state of an entry."),
-    Subcommand("void", "entries", "Withdraw an entry: it stays in the record, and nothing counts it."),
-    Subcommand("list", "reading", "List the entries, one per line."),
-    Subcommand("show", "reading", "Show one entry with its runs."),
-    Subcommand("status", "reading", "Show where the thread stands, in at most 8,000 bytes."),
-    Subcommand("watch", "watch", "Show what is running, the newest results and the best so far, live."),
-    Subcommand("serve", "serve", "Show the pages of `report` in a browser, updated during runs."),
-    Subcommand("search", "reading", "Find the entries that contain all words of a text."),
-    Subcommand("tried", "tried", "List what was tried and did not work: no gain, failures, negative results."),
-    Subcommand("table", "table", "Show rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
-    Subcommand("export", "export", "Export all measured rows: CSV, Parquet, JSON, HTML, MLflow, W&B offline, Trackio."),
-    Subcommand("plot", "plot", "Draw measured results as SVG: sweeps, pairs, controls, best so far."),
-    Subcommand("noise", "noise", "Measure how much runs of a command vary, and what an A/B would settle."),
-    Subcommand("ab", "ab", "Run two values of an axis, or of the code, in pairs until it is settled."),
-    Subcommand("sweep", "sweep", "Run a recipe: cases, controls, pairs of the best; without one, list the recipes."),
-    Subcommand("ci", "ci", "Measure base and head of a pull request in pairs, and comment on it."),
-    Subcommand("predict", "predict", "Predict a step time on a TPU that you do not have; nothing is measured."),
-    Subcommand("predictions", "predict", "Show how accurate predictions were, for cases measured later."),
-    Subcommand("compare", "table", "Show the answer of a comparison; of other rows their numbers, side by side."),
-    Subcommand("summary", "close", "Say where the thread stands, in your own words."),
-    Subcommand("baseline", "header", "Show the baseline and how it moved; move it, with a reason."),
-    Subcommand("criteria", "header", "Show which stop criteria are met; record a judgement on one."),
-    Subcommand("sync", "sync", "Bring the GitHub issue up to date; a second sync writes nothing."),
-    Subcommand("link", "sync", "Link the experiment issue, or a prior or related one; confirm a host."),
-    Subcommand("snapshot", "close", "Tag the pushed commit and tell the issue how to reproduce it."),
-    Subcommand("close", "close", "Close a thread: conclusion, limitations, next steps."),
-    Subcommand("report", "report", "Write an HTML page for each logbook, and an index."),
-    Subcommand("render", "view", "Render the whole view again."),
-    Subcommand("absorb", "view", "Copy hand edits of the view into the entries."),
-    Subcommand("doctor", "doctor", "Find problems in the store, and fix those that are safe to fix."),
-    Subcommand("migrate", "doctor", "Upgrade a logbook from an older format."),
-    Subcommand("prune", "doctor", "Delete old output logs, never a record."),
+CORE = (
+    Subcommand("start", "cli.header", "Start a logbook: scope, metrics, baseline, stop criteria, an ID prefix."),
+    Subcommand("run", "cli.run", "Run a command as an experiment: next ID, live output, full record."),
+    Subcommand("bench", "cli.run", "Run the MoE benchmark of bench_core as an experiment."),
+    Subcommand("wait", "cli.attend", "Wait for detached runs; return the exit code of `run`."),
+    Subcommand("tail", "cli.attend", "Print the end of a run's output, also while it runs."),
+    Subcommand("cancel", "cli.attend", "Stop the runs of an entry."),
+    Subcommand("collect", "cli.attend", "Record detached runs that have ended."),
+    Subcommand("plan", "cli.entries", "Write down an experiment to be run later with `run --id`."),
+    Subcommand("note", "cli.entries", "Add an entry without a command: note, decision or incident."),
+    Subcommand("edit", "cli.entries", "Change the prose, confidence or state of an entry."),
+    Subcommand("void", "cli.entries", "Withdraw an entry: it stays in the record, and nothing counts it."),
+    Subcommand("list", "cli.reading", "List the entries, one per line."),
+    Subcommand("show", "cli.reading", "Show one entry with its runs."),
+    Subcommand("status", "cli.reading", "Show where the thread stands, in at most 8,000 bytes."),
+    Subcommand("search", "cli.reading", "Find the entries that contain all words of a text."),
+    Subcommand("tried", "cli.tried", "List what was tried and did not work: no gain, failures, negative results."),
+    Subcommand("table", "cli.table", "Show rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
+    Subcommand("noise", "cli.noise", "Measure how much runs of a command vary, and what an A/B would settle."),
+    Subcommand("ab", "cli.ab", "Run two values of an axis, or of the code, in pairs until it is settled."),
+    Subcommand("sweep", "cli.sweep", "Run a recipe: cases, controls, pairs of the best; without one, list them."),
+    Subcommand("compare", "cli.table", "Show the answer of a comparison; of other rows their numbers, side by side."),
+    Subcommand("summary", "cli.entries", "Say where the thread stands, in your own words."),
+    Subcommand("baseline", "cli.header", "Show the baseline and how it moved; move it, with a reason."),
+    Subcommand("criteria", "cli.header", "Show which stop criteria are met; record a judgement on one."),
+    Subcommand("render", "cli.view", "Render the whole view again."),
+    Subcommand("absorb", "cli.view", "Copy hand edits of the view into the entries."),
+    Subcommand("doctor", "cli.doctor", "Find problems in the store, and fix those that are safe to fix."),
+    Subcommand("migrate", "cli.doctor", "Upgrade a logbook from an older format."),
+    Subcommand("prune", "cli.doctor", "Delete old output logs, never a record."),
 )
 
+
+SUBCOMMANDS = (*CORE, *(command for feature in present() for command in feature.commands))
 
 # Start-up makes ten thousands of objects and no garbage; looking for some in between costs a tenth of it.
 gc.set_threshold(50_000, 20, 20)
@@ -108,7 +88,7 @@ def build(wanted: str | None) -> typer.Typer:
     for command in SUBCOMMANDS:
         function: Callable[..., object]
         if command.name == wanted:
-            module = importlib.import_module(f"logbook_agent.cli.{command.module}")
+            module = importlib.import_module(f"logbook_agent.{command.module}")
             function = getattr(module, f"{command.name}_command")
         else:
             function = _not_loaded
@@ -195,14 +175,14 @@ def _main(args: list[str]) -> int:
 
 def _draw_plots() -> None:
     """Draw the plots of what a command has rendered: once, at its end, and nothing is loaded where none is named."""
+    drawing = [feature.plots for feature in present() if feature.plots]
     plotted = sys.modules.get("logbook_agent.pages.plotted")
     options = sys.modules.get("logbook_agent.cli.options")
     spaces = options.take_spaces() if options is not None else []
     for space in spaces:
         if plotted is not None and plotted.is_due(space):
-            from logbook_agent.cli.plot import draw_due
-
-            draw_due(space)
+            for name in drawing:
+                importlib.import_module(f"logbook_agent.{name}").draw_due(space)
 
 
 def _never_unwritable() -> None:

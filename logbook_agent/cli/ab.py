@@ -7,6 +7,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from logbook_agent.campaign.ab import AbResult, ab
+from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words, read_part
 from logbook_agent.cli.output import LineDisplay, emit
@@ -15,8 +17,6 @@ from logbook_agent.findings.comparison import words
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.prepare import parse_duration
-from logbook_agent.sweeps.ab import AbResult, ab
-from logbook_agent.sweeps.ab_prepare import AbRequest
 
 
 def ab_command(

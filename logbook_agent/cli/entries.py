@@ -1,4 +1,4 @@
-"""`logbook plan`, `note` and `edit`."""
+"""`logbook plan`, `note`, `edit`, `void` and `summary`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from logbook_agent.cli.options import Common, ResultOption, Text, Texts, Words, 
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.entries import WITHDRAWN, EditRequest, edit, note, plan
+from logbook_agent.entries.start import summarise
 from logbook_agent.model.entry import Entry
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -107,3 +108,21 @@ def _written(command: str, space: Workspace, book: Book, entry: Entry, text: str
         "view": str(book.view_path),
     }
     emit(command, data, text, as_json=as_json, warnings=space.warnings)
+
+
+def summary_command(
+    *,
+    text: Annotated[
+        Text, Argument(metavar="[TEXT]", help="The summary; an empty text removes it. Text, @FILE, or -.")
+    ] = None,
+    common: Common,
+) -> None:
+    """Say where the thread stands: the first lines of the logbook and of its issue.
+
+    Without a text, print the current one. Example: logbook summary "int8 loses on this CPU at every shape"
+    """
+    space = common.space()
+    book = space.book()
+    header = book.header if text is None else summarise(space, book, prose(text) or "")
+    data = {"logbook": book.topic, "summary": header.summary}
+    emit("summary", data, header.summary or "no summary", as_json=common.as_json, warnings=space.warnings)

@@ -7,22 +7,22 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from logbook_agent.campaign.chosen import Chosen, ChosenStages, common_scales, has_stages, list_recipes
+from logbook_agent.campaign.prepare import SweepRequest, prepare_sweep
+from logbook_agent.campaign.recipes.stages import StagedRecipe
+from logbook_agent.campaign.result import SweepResult
+from logbook_agent.campaign.stages import StagesResult, prepare_stages, sweep_stages
+from logbook_agent.campaign.sweep import sweep
+from logbook_agent.campaign.sweep_predict import predict_sweep
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
-from logbook_agent.cli.predict import CalibrationOption, PredictOption, check_calibration
 from logbook_agent.cli.sweep_plan import plan_data, plan_text, stages_plan_data, stages_plan_text
 from logbook_agent.findings.comparison.words import text_lines
 from logbook_agent.model.errors import UsageError
+from logbook_agent.predict.commands import CalibrationOption, PredictOption, check_calibration
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, naming
-from logbook_agent.sweeps.chosen import Chosen, ChosenStages, common_scales, has_stages, list_recipes
-from logbook_agent.sweeps.prepare import SweepRequest, prepare_sweep
-from logbook_agent.sweeps.recipes.stages import StagedRecipe
-from logbook_agent.sweeps.result import SweepResult
-from logbook_agent.sweeps.stages import StagesResult, prepare_stages, sweep_stages
-from logbook_agent.sweeps.sweep import sweep
-from logbook_agent.sweeps.sweep_predict import predict_sweep
 
 
 def sweep_command(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from logbook_agent.sweeps.prepare import Prepared
-from logbook_agent.sweeps.recipes.expand import Estimate, PlannedRun, SweepPlan, describe_run
-from logbook_agent.sweeps.stages import PreparedStages
-from logbook_agent.sweeps.sweep import length
+from logbook_agent.campaign.prepare import Prepared
+from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, describe_run
+from logbook_agent.campaign.stages import PreparedStages
+from logbook_agent.campaign.sweep import length
 
 _SHOWN_RUNS = 5
 

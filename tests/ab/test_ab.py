@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from logbook_agent import Logbook
+from logbook_agent.campaign.ab_prepare import any_seed
 from logbook_agent.model.draw import order_of_round
 from logbook_agent.store.book import Book
-from logbook_agent.sweeps.ab_prepare import any_seed
 from tests.conftest import Answer, Cli, FixedClock
 from tests.e2e.e2e_support import LOGBOOK
 

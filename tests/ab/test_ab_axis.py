@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from logbook_agent.campaign.ab_axis import parse_axis, placed
+from logbook_agent.campaign.ab_prepare import with_bench
 from logbook_agent.entries.run import RunRequest
 from logbook_agent.model.errors import UsageError
-from logbook_agent.sweeps.ab_axis import parse_axis, placed
-from logbook_agent.sweeps.ab_prepare import with_bench
 
 
 def test_the_benchmark_is_this_pythons_own() -> None:

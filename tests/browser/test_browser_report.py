@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from logbook_agent.report.write import write_report
+from logbook_agent.report.page.write import write_report
 from tests.browser import books
 from tests.browser.site import Site, violations
 from tests.conftest import Cli

@@ -12,6 +12,10 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 
+from logbook_agent.campaign.recipe_files import RecipeFile, read_recipe
+from logbook_agent.campaign.recipes.expand import expand
+from logbook_agent.campaign.recipes.parse import parse_recipe
+from logbook_agent.campaign.recipes.stages import is_staged, parse_staged
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.issue.github import answers
 from logbook_agent.issue.planning import block, markers
@@ -25,10 +29,6 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.config import load_config
 from logbook_agent.store.parse import parse_json, parse_yaml
 from logbook_agent.store.user_config import load_user_config
-from logbook_agent.sweeps.recipe_files import RecipeFile, read_recipe
-from logbook_agent.sweeps.recipes.expand import expand
-from logbook_agent.sweeps.recipes.parse import parse_recipe
-from logbook_agent.sweeps.recipes.stages import is_staged, parse_staged
 from logbook_agent.text import marked as views
 from logbook_agent.text.redaction.plain import clean_run, redacted
 from logbook_agent.text.redaction.redactor import Redactor

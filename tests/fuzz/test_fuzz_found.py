@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.campaign.recipes.parse import parse_recipe
+from logbook_agent.campaign.recipes.problem import RecipeProblem
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.store import records
-from logbook_agent.sweeps.recipes.parse import parse_recipe
-from logbook_agent.sweeps.recipes.problem import RecipeProblem
 from logbook_agent.text import marked as view
 from tests.conftest import Cli
 

@@ -122,7 +122,9 @@ def test_ports_that_cannot_be(started: Cli) -> None:
 
 def test_without_the_extra(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [
-        name for name in sys.modules if name.startswith(("logbook_agent.live.guard", "logbook_agent.live.server"))
+        name
+        for name in sys.modules
+        if name.startswith(("logbook_agent.report.live.guard", "logbook_agent.report.live.server"))
     ]:
         monkeypatch.delitem(sys.modules, name)
     for name in [name for name in sys.modules if name.partition(".")[0] == "starlette"]:

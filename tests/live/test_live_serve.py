@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from logbook_agent.live import server
+from logbook_agent.report.live import server
 from tests.conftest import Cli
 from tests.live.live_support import GO, Served, serving, whole
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.cli.watch_lines import lines_of
 from logbook_agent.findings.progress import RunProgress
-from logbook_agent.live.marks import Marks
+from logbook_agent.report.live.marks import Marks
+from logbook_agent.report.live.watch_lines import lines_of
 from logbook_agent.store.book import Book
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.cli import plot as cli_plot
-from logbook_agent.plots import kept
-from logbook_agent.report import pictures
+from logbook_agent.report.page import pictures
+from logbook_agent.report.plots import kept
 from tests.breadth import wide
 from tests.conftest import Cli, FixedClock
 from tests.oracle import enumerator, redraw

@@ -15,8 +15,8 @@ import pytest
 
 from logbook_agent.findings.plots.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
 from logbook_agent.model.errors import UsageError
-from logbook_agent.plots.draw import svg
-from logbook_agent.plots.theme import DARK, LIGHT
+from logbook_agent.report.plots.draw import svg
+from logbook_agent.report.plots.theme import DARK, LIGHT
 
 SVG = "{http://www.w3.org/2000/svg}"
 RULES = PlotSeries(name="no change", shape="rule", points=(PlotPoint(x=1, y=0, entry="X-001"),), beside=True)

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from logbook_agent.campaign.recipes.expand import expand
+from logbook_agent.campaign.recipes.parse import parse_recipe
+from logbook_agent.campaign.state import EarlierSweep, made_runs
+from logbook_agent.campaign.tally import Tally
 from logbook_agent.findings.measured import row_counts
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Exit, Measurement, Row, Run
 from logbook_agent.store.book import Book
-from logbook_agent.sweeps.recipes.expand import expand
-from logbook_agent.sweeps.recipes.parse import parse_recipe
-from logbook_agent.sweeps.state import EarlierSweep, made_runs
-from logbook_agent.sweeps.tally import Tally
 from tests.conftest import Cli
 from tests.recipes.sweep_support import runs_of, write_recipe
 

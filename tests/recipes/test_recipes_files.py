@@ -20,10 +20,10 @@ from bench_core.harness.case import Case
 from bench_core.harness.record import Environment, Row
 from bench_core.studies.paths import PathName
 from bench_core.studies.study import Study
+from logbook_agent.campaign.chosen import choose_recipe, choose_stages, list_recipes
+from logbook_agent.campaign.recipes.expand import SweepPlan
+from logbook_agent.campaign.recipes.rules import CAN_ANSWER, violations
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.chosen import choose_recipe, choose_stages, list_recipes
-from logbook_agent.sweeps.recipes.expand import SweepPlan
-from logbook_agent.sweeps.recipes.rules import CAN_ANSWER, violations
 from tests.conftest import REPOSITORY
 
 # name: cases at full scale, of them controls; cases at the tiny one, of them controls.

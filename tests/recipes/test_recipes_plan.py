@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from logbook_agent.campaign.recipes.expand import SweepPlan, describe, estimate, expand
+from logbook_agent.campaign.recipes.parse import parse_recipe
+from logbook_agent.campaign.recipes.problem import RecipeProblem
+from logbook_agent.campaign.recipes.rules import violations
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.errors import UsageError
-from logbook_agent.sweeps.recipes.expand import SweepPlan, describe, estimate, expand
-from logbook_agent.sweeps.recipes.parse import parse_recipe
-from logbook_agent.sweeps.recipes.problem import RecipeProblem
-from logbook_agent.sweeps.recipes.rules import violations
 
 BASE: dict[str, Any] = {
     "name": "demo",

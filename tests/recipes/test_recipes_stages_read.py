@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.sweeps.recipes.problem import RecipeProblem
-from logbook_agent.sweeps.recipes.stages import Settable, Stage, parse_staged, shared_out, stage_sets
+from logbook_agent.campaign.recipes.problem import RecipeProblem
+from logbook_agent.campaign.recipes.stages import Settable, Stage, parse_staged, shared_out, stage_sets
 
 BASE: dict[str, Any] = {"name": "story", "question": "?", "stages": ["pair"]}
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.campaign.recipe_files import recipe_files
 from logbook_agent.model.header import Header, MatrixAxis
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.sweeps.recipe_files import recipe_files
 from tests.conftest import REPOSITORY, Cli
 from tests.recipes.sweep_support import RECIPE, write_recipe
 from tests.recipes.test_recipes_stages import write_story

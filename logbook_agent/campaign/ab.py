@@ -1,0 +1,355 @@
+"""`logbook ab`: runs of two values of an axis or more, in pairs, until the comparison is settled or the budget ends."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
+from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_budget
+from logbook_agent.campaign.code_axis import checked_out
+from logbook_agent.entries.series import NotCounted, Series, series
+from logbook_agent.findings.commands import ab_again
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import PairSeries
+from logbook_agent.findings.comparison.answers import Answer, Finding
+from logbook_agent.findings.read import read
+from logbook_agent.model.comparison import BUDGET_PAIRS, FIRST_LOOK, LOOKS, Comparison, Part
+from logbook_agent.model.draw import order_of_round
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.record import is_own, run_state
+from logbook_agent.model.run import Run, Scalar
+from logbook_agent.model.stats import median
+from logbook_agent.running.execution import Display
+from logbook_agent.running.prepare import Command
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.words import assignments
+
+# So many findings are shown in a line of progress, and so many problems of the output.
+_SHOWN = 3
+_STDERR_LINES = 5
+# Where the machine is busy.
+LOAD_ADVICE = "the load affects both sides of a pair, but the pairs will scatter more; wait until it is idle if you can"
+
+
+class Stop(StrEnum):
+    """Why no further pair was run."""
+
+    SETTLED = "settled"
+    FUTILE = "futile"
+    PAIRS = "pairs"
+    TIME = "time"
+    FAILED = "failed"
+    NOT_COUNTED = "not-counted"
+    INTERRUPTED = "interrupted"
+    NOT_COMPARABLE = "not-comparable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbResult:
+    """The runs just made, and the answer as it stands afterwards; None when no pair is whole. `pairs` are those of the
+    entry."""
+
+    series: Series
+    stated: Comparison
+    answer: Answer | None
+    pairs: int
+    stop: Stop
+    why: str
+
+    def data(self) -> dict[str, Any]:
+        made = self.series
+        return {
+            "id": made.entry.id,
+            "title": made.entry.title,
+            "exit_status": made.exit_status,
+            "axis": self.stated.question.axis,
+            "values": list(self.stated.question.values),
+            "pairs": self.pairs,
+            "design": asdict(self.stated.design),
+            "ran": len(made.runs),
+            "stopped": {"by": self.stop.value, "why": self.why},
+            "answer": words.data(self.answer) if self.answer is not None else None,
+            "view": str(made.book.view_path),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbCase:
+    """What is run for each side: `commands` in the order of the sides, and the config beside the axis. A run is ended
+    after `timeout_s` (None: never). `name` tells it from other cases; empty: its config does."""
+
+    commands: tuple[Command, ...]
+    config: Mapping[str, Scalar] = field(default_factory=dict)
+    timeout_s: float | None = None
+    name: str = ""
+
+
+def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
+    """Run the sides in pairs. Nothing is written when the request does not fit."""
+    request = checked(request)
+    book = workspace.book(request.run.entry_id)
+    with contextlib.ExitStack() as stack:
+        axis: AbAxis
+        around: Callable[[Command], AbstractContextManager[object]] = contextlib.nullcontext
+        if request.codes is not None:
+            axis = stack.enter_context(checked_out(workspace, request.codes, request.run, display))
+            run, around = axis.with_codes(request.run), axis.measuring
+            commands = axis.commands(workspace, run)
+        else:
+            axis = parse_axis(request.axis)
+            run = replace(request.run, argv=placed(axis, request.run.argv, request.run.config))
+            commands = tuple(command(workspace, run, axis, value) for value in axis.values)
+        request = replace(request, run=run)
+        case = AbCase(commands=commands, config=run.config, timeout_s=run.timeout_s)
+
+        def found() -> Entry:
+            return found_or_new(workspace, book, request, axis)
+
+        made = stack.enter_context(
+            series(workspace, book, found, display, on=run.on, another="leave --id out", advice=LOAD_ADVICE)
+        )
+        made.around = around
+        return Rounds(made, request, axis, [case]).carry_out()
+
+
+class Rounds:
+    """Which run comes next, and what is known so far. A pair is one run of each side, however many there are, and of
+    each case, one case after another."""
+
+    def __init__(self, made: Series, request: AbRequest, axis: AbAxis, cases: Sequence[AbCase]) -> None:
+        self._series, self._book = made, made.book
+        self._request, self._axis = request, axis
+        # A single case needs no name: its command says what it is.
+        self._cases = {case.name or (assignments(case.config) if len(cases) > 1 else ""): case for case in cases}
+        self._pairs = self._whole_pairs()
+        budget = self._pairs + request.pairs
+        if request.run.entry_id is not None and request.repeat is None and request.max_pairs is None:
+            budget = max(self._stated(made.entry).design.budget_pairs, self._pairs)
+        self._entry = with_budget(made.workspace, made.book, made.entry, budget)
+        self._budget = budget
+        self._before = self._pairs
+        self._thread = read(made.workspace, made.book)
+        self._durations_s: list[float] = []
+        self._answer: Answer | None = None
+        self._began = time.monotonic()
+        self._forecast = ""
+
+    @staticmethod
+    def _stated(entry: Entry) -> Comparison:
+        if entry.comparison is None:
+            raise AssertionError(f"{entry.id} states no comparison")
+        return entry.comparison
+
+    def carry_out(self) -> AbResult:
+        stopped = self._look() or self._warm_up()
+        while stopped is None:
+            ended = self._pair()
+            looked = self._look(is_new=ended is None)
+            stopped = ended or looked
+        stop, why = stopped
+        if stop is Stop.NOT_COMPARABLE:
+            self._series.workspace.warnings.append(why)
+        if self._answer is not None and len(self._answer.entries) > 1:
+            # Earlier entries say that this one goes on with their question.
+            self._series.refresh(*self._answer.entries)
+        return AbResult(
+            series=self._series,
+            stated=self._stated(self._entry),
+            answer=self._answer,
+            pairs=self._pairs,
+            stop=stop,
+            why=why,
+        )
+
+    # -- runs ------------------------------------------------------------------------------------------
+
+    def _finished(self) -> set[tuple[int, str, str]]:
+        """The parts that runs of the entry have had, as pair, case and side."""
+        return {
+            (r.part.pair, r.part.case, r.part.side)
+            for r in self._book.runs(self._series.entry.id)
+            if r.part is not None and not r.discarded and run_state(r, self._book.life) == "finished"
+        }
+
+    def _parts(self, pair: int) -> list[Part]:
+        """The parts of a pair, in the order that the design draws; each case has a draw of its own."""
+        sides = self._stated(self._series.entry).question.values
+        seed = self._stated(self._series.entry).design.seed
+        return [
+            Part(pair=pair, side=sides[place], case=name)
+            for number, name in enumerate(self._cases)
+            for place in order_of_round(seed, (pair - 1) * len(self._cases) + number + 1, len(sides))
+        ]
+
+    def _whole_pairs(self) -> int:
+        """How many pairs of the entry are whole, from the first on."""
+        finished, pair = self._finished(), 1
+        while all((p.pair, p.case, p.side) in finished for p in self._parts(pair)):
+            pair += 1
+        return pair - 1
+
+    def _warm_up(self) -> tuple[Stop, str] | None:
+        """The pairs that are discarded; what ends the A/B when a run of them did not go well."""
+        for number in range(self._request.run.discard):
+            for part in self._parts(number + 1):
+                if (ended := self._make(part, discarded=True)) is not None:
+                    return ended
+        return None
+
+    def _pair(self) -> tuple[Stop, str] | None:
+        """What is missing of the next pair; what ends the A/B when a run did not go well."""
+        began, finished = time.monotonic(), self._finished()
+        for part in self._parts(self._pairs + 1):
+            if (part.pair, part.case, part.side) not in finished and (ended := self._make(part)) is not None:
+                return ended
+        self._pairs += 1
+        self._durations_s.append(time.monotonic() - began)
+        return None
+
+    def _make(self, part: Part, *, discarded: bool = False) -> tuple[Stop, str] | None:
+        """One run; what ends the A/B when it did not go well."""
+        case = self._cases[part.case]
+        at = self._stated(self._entry).question.values.index(part.side)
+        config = {**case.config, **self._axis.config(self._axis.values[at])}
+        own = None if discarded else part
+        try:
+            run = self._series.make(case.commands[at], config, part=own, timeout_s=case.timeout_s, discarded=discarded)
+        except NotCounted as error:
+            self._leave_out(own, error.message)
+            return Stop.NOT_COUNTED, f"{error.message}; {error.hint}" if self._is_own else error.message
+        if run is None and self._series.is_interrupted:
+            return Stop.INTERRUPTED, self._rest()
+        run = run or self._series.runs[-1]  # one that was lost, or never started, ends the A/B as a failure does
+        state = run_state(run, self._book.life)
+        if state == "finished":
+            return None
+        failure = _failure(run, state, f"{self._axis.name}={part.side}")
+        return Stop.FAILED, f"{failure}\nonce that is mended, to go on: {self._again()}" if self._is_own else failure
+
+    def _leave_out(self, part: Part | None, why: str) -> None:
+        """Let no run of this pair count."""
+        for run in self._book.runs(self._entry.id):
+            if part is not None and run.part is not None and run.part.pair == part.pair and not is_own(run):
+                self._book.write_run(replace(run, discarded=True, problems=(*run.problems, f"left out: {why}")))
+
+    # -- looks -----------------------------------------------------------------------------------------
+
+    def _look(self, *, is_new: bool = False) -> tuple[Stop, str] | None:
+        """Judge what there is; why this is the end, or None to go on. Before a pair is whole there is nothing.
+        `is_new`: a pair was made, whose line is shown."""
+        if not self._pairs:
+            return None
+        self._answer = self._thread.answer_with(self._book.record(self._entry.id))
+        if self._answer is None or not any(f.change is not None for f in self._answer.findings):
+            return self._nothing()
+        if is_new:
+            self._series.display.progress(self._line(self._answer))
+        stopped = self._settled(self._answer) if self._request.repeat is None else None
+        return stopped or self._spent(self._answer)
+
+    def _settled(self, answer: Answer) -> tuple[Stop, str] | None:
+        """Why further pairs would say no more: all goals are settled, or cannot be; those that were settled before, by
+        this sitting too."""
+        made = self._pairs - self._before
+        # More pairs settle nothing of a metric that no run reports, or that has no direction.
+        open_ones = [f for f in answer.goals if f.lacks_pairs]
+        if not open_ones:
+            resumed = self._request.run.entry_id is not None and self._request.max_pairs is None
+            is_replicated = all(f.is_replicated is not None for f in answer.goals)
+            # Settled by pairs that were made now, not by those before.
+            is_new = any(f.judged > f.pairs - made for f in answer.goals)
+            enough = made >= FIRST_LOOK and (is_replicated or answer.sittings < 2)
+            return (Stop.SETTLED, "settled") if is_new or resumed or enough else None
+        if answer.pairs not in LOOKS:
+            return None
+        left = self._budget - self._pairs
+        bound = math.log1p(answer.question.minimum_effect)
+        from logbook_agent.findings.comparison.power import is_hopeless
+
+        if left and is_hopeless(*_family(answer, open_ones), bound=bound, budget=answer.pairs + left):
+            why = f"{left} more pairs would settle this in fewer than 5 of 100 cases"
+            return Stop.FUTILE, f"{why}; to go on anyway: {self._again(f'--repeat {self._budget}')}"
+        return None
+
+    def _spent(self, answer: Answer) -> tuple[Stop, str] | None:
+        """Whether the budget is: a pair that would probably not end in time is not begun."""
+        if self._pairs >= self._budget:
+            made = self._pairs - self._before
+            more = "" if answer.is_settled else f"; to go on: {self._again(f'--max-pairs {BUDGET_PAIRS}')}"
+            return Stop.PAIRS, f"{made} pair{'s' * (made != 1)} made{more}"
+        limit_s = self._request.max_time_s
+        if limit_s is None or not self._durations_s:
+            return None
+        is_over = time.monotonic() - self._began + median(self._durations_s) > limit_s
+        if not is_over:
+            return None
+        more = "" if answer.is_settled or not self._is_own else f"; to go on: {self._again()}"
+        return Stop.TIME, f"another pair would not end within {limit_s:g} s{more}"
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether `ab` or `sweep` was typed, which can go on; `ci` measures afresh."""
+        return self._request.sweep is not None or bool(self._request.run.argv)
+
+    def _again(self, more: str = "") -> str:
+        """What to type to go on; `more`: with an option that allows further pairs."""
+        if self._request.sweep is not None:
+            return self._request.sweep + (f" --set confirm={self._budget + BUDGET_PAIRS}" if more else "")
+        text = ab_again(self._book, self._entry.id, self._stated(self._entry).question, more)
+        # A command that is too long to be shown.
+        is_shown = not text.endswith("-- COMMAND")
+        return text if is_shown else f"the same command with --id {self._entry.id} {more}".rstrip()
+
+    def _rest(self) -> str:
+        again = self._again(f"--repeat {self._budget - self._pairs}" if self._request.repeat is not None else "")
+        return self._series.rest(self._pairs, self._budget_text, again, what="pairs")
+
+    @property
+    def _budget_text(self) -> str:
+        """`6`, or `at most 20`."""
+        return f"{'' if self._request.repeat is not None else 'at most '}{self._budget}"
+
+    def _nothing(self) -> tuple[Stop, str]:
+        """Why no pair counts, with what was wrong with the output."""
+        found = self._answer
+        why = [*found.left_out, *(reason for f in found.findings for reason in f.left_out)] if found else []
+        why = why or ["nothing was measured"]
+        problems = dict.fromkeys(p for run in self._book.runs(self._entry.id) for p in run.problems)
+        return Stop.NOT_COMPARABLE, "; ".join([f"nothing can be compared: {why[0]}", *list(problems)[:_SHOWN]])
+
+    def _line(self, answer: Answer) -> str:
+        """`pair 8 of at most 20: tflops +5.98% (95%: 5.7 to 6.3%), settled; 20 pairs settle it in 83 of 100 cases`."""
+        shown = [words.progress(f) for f in answer.goals[:_SHOWN]]
+        more = len(answer.goals) - _SHOWN
+        parts = ["; ".join(shown) + (f"; and {more} more" if more > 0 else "")]
+        open_ones = [f for f in answer.goals if f.lacks_pairs]
+        if open_ones and answer.pairs in LOOKS and self._pairs < self._budget:
+            text = self._chance(answer, open_ones)
+            parts += [text] if text != self._forecast else []
+            self._forecast = text
+        return f"pair {self._pairs} of {self._budget_text}: {'; '.join(parts)}"
+
+    def _chance(self, answer: Answer, open_ones: Sequence[Finding]) -> str:
+        from logbook_agent.findings.comparison.power import chance_text
+
+        budget, (family, _) = answer.pairs + self._budget - self._pairs, _family(answer, open_ones)
+        return chance_text(family, bound=math.log1p(answer.question.minimum_effect), budget=budget)
+
+
+def _family(answer: Answer, first: Sequence[Finding]) -> tuple[list[PairSeries], int]:
+    """The pairs of the goals, which are judged together, these first; and how many these are."""
+    return [f.series for f in (*first, *(f for f in answer.goals if f not in first))], len(first)
+
+
+def _failure(run: Run, state: str, which: str) -> str:
+    """Which run failed and how, with its last lines of stderr."""
+    code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
+    tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
+    return "\n".join([f"run {run.run}, {which}: {state}{code}", *(f"  {line}" for line in tail)])

@@ -1,0 +1,214 @@
+"""Before an A/B: its budget, the command of each side, and the entry, new or earlier, with its comparison."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logbook_agent.campaign.ab_axis import AbAxis, described
+from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, with_relations
+from logbook_agent.entries.run import RunRequest, check_count, check_no_prose, prepared
+from logbook_agent.model.comparison import (
+    BUDGET_PAIRS,
+    CODE_AXIS,
+    FIRST_LOOK,
+    MINIMUM_EFFECT,
+    Comparison,
+    Design,
+    Question,
+    code_hash,
+)
+from logbook_agent.model.draw import drawn, order_of_round
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Header
+from logbook_agent.running.prepare import PROGRAM, Command, own_benchmark
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+
+_DIRECTED = re.compile(r"(.+):(?:max|min)(?::.*)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbRequest:
+    """What is compared, and for how long.
+
+    `run` says how each run is made; its `argv` holds the placeholders. `repeat` pairs are made whatever the result;
+    else pairs are added until the question is settled, at most `max_pairs`. `seed` draws the order of each pair (None:
+    one that nobody has chosen). `minimum_effect` and `metrics` None are those of the entry that is continued, else 1%
+    and the primary ones. `sweep`: what to type to go on with the sweep whose best case is compared.
+    """
+
+    axis: str
+    run: RunRequest
+    codes: tuple[str, str] | None = None
+    repeat: int | None = None
+    max_pairs: int | None = None
+    seed: int | None = None
+    max_time_s: float | None = None
+    minimum_effect: float | None = None
+    metrics: tuple[str, ...] | None = None
+    sweep: str | None = None
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs may be made."""
+        return self.repeat or self.max_pairs or BUDGET_PAIRS
+
+
+def checked(request: AbRequest) -> AbRequest:
+    """With the benchmark found. Raises UsageError where options cannot be used together."""
+    request = dataclasses.replace(request, run=with_bench(request.run))
+    check_count("--repeat", request.repeat)
+    check_count("--max-pairs", request.max_pairs)
+    check_count("--discard", request.run.discard, least=0)
+    if request.repeat is not None and request.max_pairs is not None:
+        raise UsageError(
+            "--repeat and --max-pairs cannot be used together",
+            cause="the number of pairs is either fixed, or follows from the result",
+            hint="leave one of them out",
+        )
+    for name in request.metrics or ():
+        if (found := _DIRECTED.fullmatch(name)) is not None:
+            raise UsageError(
+                f"--metric {name} states a direction",
+                cause="which way is better stands in the logbook",
+                hint=f"--metric {found[1]}, with {name} under metrics in logbook.yaml",
+            )
+    return request
+
+
+def with_bench(run: RunRequest, name: str = "ab") -> RunRequest:
+    """`bench-core` and `logbook bench --` mean this Python's benchmark, as in `logbook bench`."""
+    words = list(run.argv)
+    if words[:2] == ["logbook", "bench"]:
+        words = [PROGRAM, *(words[3:] if words[2:3] == ["--"] else words[2:])]
+        if words[1:2] and words[1].startswith("-"):
+            raise UsageError(
+                f"{words[1]} is an option of logbook bench",
+                cause=f"logbook {name} creates the entry itself",
+                hint=f"pass it to logbook {name}, and only the benchmark after --",
+            )
+    return dataclasses.replace(run, argv=words, search_first=own_benchmark(words, run.on))
+
+
+def command(workspace: Workspace, run: RunRequest, axis: AbAxis, value: str) -> Command:
+    of_value = dataclasses.replace(run, env={**run.env, **axis.env(value)})
+    return prepared(workspace, of_value, axis.words(run.argv, value), run.label)
+
+
+def comparison_of(
+    workspace: Workspace,
+    header: Header,
+    *,
+    axis: str,
+    values: Sequence[str],
+    metrics: Sequence[str] | None,
+    minimum_effect: float | None,
+    budget_pairs: int,
+    seed: int | None,
+) -> Comparison:
+    """A comparison of these values, the first of which is the base. Metrics that are not named are the primary ones of
+    the logbook; its other metrics are guards."""
+    names = tuple(map(workspace.redacted, values))
+    if len(set(names)) < len(names):
+        raise UsageError(
+            f"two values of {axis} read the same once secrets are hidden",
+            cause="a side is known by its value, and no secret is written",
+            hint="name the values by something else: a variable that the command reads them from",
+        )
+    goals = tuple(m.name for m in header.metrics if m.primary) if metrics is None else tuple(metrics)
+    question = Question(
+        axis=axis,
+        base=names[0],
+        sides=names[1:],
+        metrics=goals,
+        guards=tuple(m.name for m in header.metrics if not m.primary and m.name not in goals),
+        minimum_effect=MINIMUM_EFFECT if minimum_effect is None else minimum_effect,
+    )
+    seed = any_seed(workspace.moment(), budget_pairs, len(values)) if seed is None else seed
+    return Comparison(question=question, design=Design(seed=seed, budget_pairs=budget_pairs))
+
+
+def found_or_new(workspace: Workspace, book: Book, request: AbRequest, axis: AbAxis) -> Entry:
+    """The entry to go on with, which must be an A/B of these values; else a new one that states the comparison."""
+    run = request.run
+    if run.entry_id is not None:
+        entry = book.entry(run.entry_id)
+        check_no_prose(entry.id, run.prose)
+        _check_asked(workspace, entry, axis, request)
+        return entry
+    prose = with_relations(book, run.prose)
+    check_required(workspace, prose, run.label)
+    stated = comparison_of(
+        workspace,
+        book.header,
+        axis=axis.name,
+        values=axis.keys,
+        metrics=request.metrics,
+        minimum_effect=request.minimum_effect,
+        budget_pairs=request.pairs,
+        seed=request.seed,
+    )
+    draft = draft_entry(workspace, prose, title=prose.title or described(axis))
+    return create_entry(workspace, book, dataclasses.replace(draft, comparison=stated))
+
+
+def any_seed(moment: str, pairs: int, values: int) -> int:
+    """A seed that nobody has chosen: the first of those that a moment makes by which the order of the values changes
+    between the pairs of the first look."""
+    for number in itertools.count():
+        seed = int.from_bytes(drawn(f"{moment} {number}")[:4])
+        rounds = range(1, min(pairs, FIRST_LOOK) + 1)
+        if len(rounds) < 3 or len({tuple(order_of_round(seed, one, values)) for one in rounds}) > 1:
+            return seed
+    raise AssertionError("a moment makes any number of seeds")
+
+
+def _check_asked(workspace: Workspace, entry: Entry, axis: AbAxis, request: AbRequest) -> None:
+    """Raises UsageError where the entry asks something else."""
+    stated = entry.comparison
+    if stated is None:
+        raise UsageError(
+            f"{entry.id} is not an A/B",
+            cause="it states no comparison",
+            hint="to start a new entry, leave --id out",
+        )
+    asked = stated.question
+    values = tuple(map(workspace.redacted, axis.keys))
+    if asked.axis == axis.name == CODE_AXIS and [*map(code_hash, values)] == [*map(code_hash, asked.values)]:
+        values = asked.values  # one commit has several names
+    wanted = {
+        "axis": (asked.axis, axis.name),
+        "values": (asked.values, values),
+        "--min-effect": (asked.minimum_effect, request.minimum_effect or asked.minimum_effect),
+        "--metric": (asked.metrics, asked.metrics if request.metrics is None else request.metrics),
+    }
+    for name, (has, given) in wanted.items():
+        if has != given:
+            raise UsageError(
+                f"{entry.id} asks another question: {name} is {_text(has)}, not {_text(given)}",
+                cause="the question of an entry is stated before its first run",
+                hint="to start a new entry, leave --id out",
+            )
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def with_budget(workspace: Workspace, book: Book, entry: Entry, budget_pairs: int) -> Entry:
+    """The entry with so many pairs in its design."""
+    with book.lock():
+        now = book.entry(entry.id)
+        if now.comparison is None:
+            return now
+        design = dataclasses.replace(now.comparison.design, budget_pairs=budget_pairs)
+        if design == now.comparison.design:
+            return now
+        changed = dataclasses.replace(now, comparison=dataclasses.replace(now.comparison, design=design))
+        book.write_entry(workspace.redacted_entry(changed))
+    return changed

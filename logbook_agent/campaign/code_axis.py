@@ -1,0 +1,177 @@
+"""The code as the axis of an A/B: two commits, or a commit and the working tree, each in a checkout of its own.
+
+The checkouts are made from the repository in which the command was typed, and removed in the end. The user's working
+tree, index, references and stash stay as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from logbook_agent.campaign.ab_axis import AbAxis
+from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
+from logbook_agent.entries.run import RunRequest, prepared
+from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.run import Scalar
+from logbook_agent.model.values import parse_scalar
+from logbook_agent.running.execution import Display
+from logbook_agent.running.prepare import Command
+from logbook_agent.running.provenance.checkouts import checkout_folder
+from logbook_agent.running.provenance.git import code_facts
+from logbook_agent.running.provenance.snapshot import imported_from
+from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
+from logbook_agent.store.workspace import Workspace
+
+WORK = "WORK"
+"""The side that is the working tree as it is, with files that git does not track and does not ignore."""
+# Of one length, which is part of what a program meets: its path.
+_NAMES = ("base", "head")
+_COMMIT_CHARS, _TREE_CHARS = 9, 7
+_PYTHON_PATH = "PYTHONPATH"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeAxis(AbAxis):
+    """The sides of an A/B by their labels (`main@3f2a9c01d`, `WORK+a1b2c3d`), with the tree of each."""
+
+    checkout: Checkout
+    trees: tuple[Tree, ...]
+    watched: WatchedTrees
+    described: str
+
+    def config(self, value: str) -> dict[str, Scalar]:
+        return {self.name: value}
+
+    def key(self, value: Scalar) -> str:
+        return str(value)
+
+    def commands(self, workspace: Workspace, run: RunRequest) -> tuple[Command, ...]:
+        """The command in the tree of each side."""
+        return tuple(self._command(workspace, run, tree) for tree in self.trees)
+
+    def measuring(self, command: Command) -> AbstractContextManager[None]:
+        """Around a run, which counts only while both trees hold their files."""
+        return self.watched.measuring(command)
+
+    def with_codes(self, run: RunRequest) -> RunRequest:
+        """The request with a field that names both codes, for a new entry."""
+        if run.entry_id is not None:
+            return run
+        fields = (f"Code={self.described}", *run.prose.fields)
+        return dataclasses.replace(run, prose=dataclasses.replace(run.prose, fields=fields))
+
+    def _command(self, workspace: Workspace, run: RunRequest, tree: Tree) -> Command:
+        words = list(run.argv)
+        if not run.shell:
+            words = [_in_tree(word, self.checkout.top, tree.top) for word in words]
+            words[:1] = [_program(word, self.checkout.top / self.checkout.inside, tree.folder) for word in words[:1]]
+        paths = self._python_paths(workspace, run, tree)
+        env = {**run.env, _PYTHON_PATH: os.pathsep.join(paths)} if paths else run.env
+        return prepared(workspace, dataclasses.replace(run, env=env, cwd=str(tree.folder)), words, run.label)
+
+    def _python_paths(self, workspace: Workspace, run: RunRequest, tree: Tree) -> list[str]:
+        """Where Python looks first: the folders of this tree in place of those of the repository that PYTHONPATH names,
+        or that are installed as editable packages; empty where there are none."""
+        environ = {**workspace.environ, **run.env}
+        given = [path for path in environ.get(_PYTHON_PATH, "").split(os.pathsep) if path]
+        installed = imported_from(run.argv, self.checkout.top / self.checkout.inside, environ, within=self.checkout.top)
+        mapped = [_in_tree(path, self.checkout.top, tree.top) for path in (*map(str, installed), *given)]
+        return list(dict.fromkeys(mapped)) if mapped != given else []
+
+
+@contextlib.contextmanager
+def checked_out(workspace: Workspace, codes: Sequence[str], run: RunRequest, display: Display) -> Iterator[CodeAxis]:
+    """Both codes as an axis, while their checkouts are there. Raises UsageError where one is no commit, or both are the
+    same code, and StoreError where git cannot check one out."""
+    if run.on is not None:
+        raise UsageError(
+            "--code and --on cannot be used together",
+            cause="the checkouts are made on this machine",
+            hint="leave --on out, or run logbook on that machine",
+        )
+    place = (workspace.cwd / (run.cwd or ".")).absolute()
+    checkout = checkout_of(place, workspace.environ)
+    commits = [_commit(checkout, code) for code in codes]
+    root = Path(os.path.realpath(workspace.root))
+    with (
+        checkout_folder(checkout) as above,
+        side_by_side(checkout, above, dict(zip(_NAMES, commits, strict=True)), display) as trees,
+    ):
+        lines = []
+        for code, tree in zip(codes, trees, strict=True):
+            said = checkout.subject_of(tree.commit)
+            if code == WORK:
+                count = checkout.bring_changes(tree.top, without=root if root.is_relative_to(checkout.top) else None)
+                said = f"with {count} changed file{'s' * (count != 1)}"
+            lines.append(f"`{tree.commit}` {said}".rstrip())
+            _check_folder(checkout, code, tree)
+        identities = [code_facts(tree.top, root, (), environ=workspace.environ).code.identity for tree in trees]
+        if identities[0] == identities[1] is not None:
+            raise UsageError(
+                f"{codes[0]} and {codes[1]} are the same code",
+                cause="they have the same files outside of the logbooks",
+                hint="name another commit to compare with: git log --oneline",
+            )
+        labels = [_label(*side) for side in zip(codes, commits, identities, strict=True)]
+        yield CodeAxis(
+            name=CODE_AXIS,
+            values=tuple(labels),
+            checkout=checkout,
+            trees=tuple(trees),
+            watched=WatchedTrees(checkout, trees),
+            described="\n".join(f"- {label}: {line}" for label, line in zip(labels, lines, strict=True)),
+        )
+
+
+def _commit(checkout: Checkout, code: str) -> str:
+    found = checkout.commit_of("HEAD" if code == WORK else code)
+    if found is None:
+        raise UsageError(
+            f"--code: {code!r} is not a commit of this clone",
+            cause="no branch, tag or hash of that name",
+            hint=f"git log --oneline lists commits; {WORK} is the working tree",
+        )
+    return found
+
+
+def _check_folder(checkout: Checkout, code: str, tree: Tree) -> None:
+    if not (tree.top / checkout.inside).is_dir():
+        raise UsageError(
+            f"{code} has no folder {checkout.inside}",
+            cause="the command runs in the folder of the checkout in which it was typed",
+            hint="cd into a folder that both have",
+        )
+
+
+def _label(code: str, commit: str, identity: str | None) -> str:
+    """`main@3f2a9c01d`, `3f2a9c01d` for a hash, and `WORK+a1b2c3d` with the digest of the whole tree."""
+    if code == WORK:
+        return f"{WORK}+{(identity or commit)[:_TREE_CHARS]}"
+    short = commit[:_COMMIT_CHARS]
+    # One that could be read as a number is no name.
+    is_hash = commit.startswith(code.lower()) and isinstance(parse_scalar(short), str)
+    return short if is_hash else f"{code}@{short}"
+
+
+def _in_tree(text: str, top: Path, tree: Path) -> str:
+    """A word with the paths of the repository in it as paths of a checkout, where the checkout has them."""
+
+    def moved(match: re.Match[str]) -> str:
+        path = f"{tree}{match['rest']}"
+        return path if os.path.lexists(path) else match[0]
+
+    return re.sub(rf"{re.escape(str(top))}(?P<rest>(?:/[^:,;]*)?)(?=[:,;]|$)", moved, text)
+
+
+def _program(word: str, here: Path, folder: Path) -> str:
+    """The first word of a command; absolute for a program that only the user's own tree has (`.venv/bin/python`)."""
+    own = here / word
+    return str(own) if "/" in word and own.exists() and not (folder / word).exists() else word

@@ -1,0 +1,288 @@
+"""Before a sweep: the recipe found, expanded and checked, and every command known to start."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from logbook_agent.campaign.chosen import Chosen, choose_recipe, habits
+from logbook_agent.campaign.recipes.choice import reduced
+from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate
+from logbook_agent.campaign.recipes.rules import CAN_ANSWER, Violation, violations
+from logbook_agent.campaign.state import EarlierSweep, Progress, durations_s, earlier_sweeps
+from logbook_agent.findings.measured import baseline_cases
+from logbook_agent.findings.read import read
+from logbook_agent.model.entry import Entry, is_withdrawn
+from logbook_agent.model.errors import NotFound, UsageError
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Run
+from logbook_agent.running.prepare import Command, executor_at_once, executor_named_by, own_benchmark, prepare
+from logbook_agent.store.book import Book
+from logbook_agent.store.reading import is_inside
+from logbook_agent.store.repository import repository_of
+from logbook_agent.store.workspace import Workspace, naming, sweep_command
+
+# The field of an entry that says which cases a prediction leaves out, and why.
+LEFT_OUT = "Left out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRequest:
+    """Which recipe, at which scale, with which values; `resume` is an entry to go on with, `new` forbids to.
+
+    `retry_failed` makes failed runs again; at most `parallel` runs are made at once. For a stage of another recipe:
+    `is_stage`, and then a sweep that is there is kept, finished or not; `before` are the recipes of the stages before
+    it. `without` are the keys of cases that are left out, `why` says why in Markdown, and `predicted_in` is the entry
+    that this follows from.
+    """
+
+    recipe: str | None = None
+    scale: str | None = None
+    sets: tuple[str, ...] = ()
+    on: str | None = None
+    parallel: int = 1
+    resume: str | None = None
+    new: bool = False
+    retry_failed: bool = False
+    is_stage: bool = False
+    before: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    why: str = ""
+    predicted_in: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A plan that may be run: it breaks no rule and no limit. `entry`: the sweep to go on with, whether it
+    `is_complete`, how many of its runs have `failed`, and whether it `retries` these. `left`: runs still to be made."""
+
+    request: SweepRequest
+    chosen: Chosen
+    found: tuple[Violation, ...]
+    cost: Estimate
+    book: Book | None
+    entry: Entry | None
+    is_complete: bool
+    left: int
+    failed: int
+    retries: bool
+
+
+def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook: bool) -> Prepared:
+    """Find, expand and check the recipe. Nothing is written; what cannot be run is refused here."""
+    book = _book(workspace, request, needed=needs_logbook or request.resume is not None)
+    resumed = _resumed(book, request.resume) if book is not None and request.resume is not None else None
+    if resumed is not None:
+        request = _as_begun(workspace, request, resumed)
+    chosen = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
+    earlier = list(earlier_sweeps(book)) if book is not None else []
+    done = {sweep.use.name for sweep in earlier if sweep.is_complete and not sweep.use.without}
+    # Of the recipe as it is: what a prediction leaves out makes no habit a worse one.
+    found = habits(chosen, done | set(request.before) if book is not None else None)
+    if request.without:
+        chosen = dataclasses.replace(chosen, plan=reduced(chosen.plan, request.without))
+        answers = (v for v in violations(chosen.plan) if v.rule == CAN_ANSWER)
+        found = (*(v for v in found if v.rule != CAN_ANSWER), *answers)
+    if resumed is not None:
+        _check_unchanged(workspace, request, resumed, chosen)
+    cost = estimate(chosen.plan, durations_s(earlier, chosen.recipe.name, chosen.scale))
+    begun = resumed or _begun(workspace, request, chosen, earlier, book)
+    chosen = dataclasses.replace(chosen, plan=_drawn(chosen.plan, begun, earlier))
+    if begun is not None:
+        # The plan of a sweep that has begun stays as it is.
+        found = tuple(v for v in found if v.rule != CAN_ANSWER)
+    failed = begun.failed if begun is not None else 0
+    retries = request.retry_failed and failed > 0
+    entry, runs = (begun.entry, begun.runs) if begun is not None else (None, ())
+    progress = progress_of(workspace, chosen, book, entry, runs)
+    return Prepared(
+        request=request,
+        chosen=chosen,
+        found=found,
+        cost=cost,
+        book=book,
+        entry=entry,
+        is_complete=progress.is_finished,
+        left=dataclasses.replace(progress, retries=retries).left,
+        failed=failed,
+        retries=retries,
+    )
+
+
+def _drawn(plan: SweepPlan, begun: EarlierSweep | None, earlier: Sequence[EarlierSweep]) -> SweepPlan:
+    """The plan in its order: that in which it was begun; else, where the recipe states no seed, one in which no sweep
+    of this plan was made before."""
+    if begun is not None:
+        return plan if begun.use.seed is None else dataclasses.replace(plan, seed=begun.use.seed)
+    if plan.recipe.seed is not None or not earlier:
+        return plan
+    return dataclasses.replace(plan, seed=sum(sweep.use.digest == plan.digest for sweep in earlier))
+
+
+def progress_of(
+    workspace: Workspace, chosen: Chosen, book: Book | None, entry: Entry | None, runs: tuple[Run, ...]
+) -> Progress:
+    """How far these runs of an entry are with the plan."""
+    baseline = baseline_cases(book.header) if book is not None else ()
+    return Progress(
+        workspace=workspace,
+        plan=chosen.plan,
+        metric=deciding(chosen, book),
+        runs=runs,
+        baseline=baseline[0] if baseline else None,
+        is_settled=lambda: _is_settled(workspace, book, entry),
+    )
+
+
+def _is_settled(workspace: Workspace, book: Book | None, entry: Entry | None) -> bool:
+    """Whether the comparison that an entry states is settled."""
+    if book is None or entry is None or entry.comparison is None:
+        return False
+    answer = read(workspace, book).answer_of(entry.id)
+    return answer is not None and answer.is_settled
+
+
+def onward(workspace: Workspace, request: SweepRequest, book: Book | None, *more: str) -> str:
+    """What to type to go on with what was asked for."""
+    named = naming(workspace, book)
+    recipe, scale, sets = request.recipe or "", request.scale, request.sets
+    return sweep_command(recipe, *more, scale=scale, sets=sets, on=request.on, named=named)
+
+
+def _begun(
+    workspace: Workspace,
+    request: SweepRequest,
+    chosen: Chosen,
+    earlier: Sequence[EarlierSweep],
+    book: Book | None,
+) -> EarlierSweep | None:
+    """The sweep of the same plan to go on with: the newest unfinished one; of a stage the newest, and where failed
+    runs are to be made again, one that has some."""
+    if request.new:
+        return None
+    digest = chosen.plan.digest if earlier else ""
+    same = [s for s in earlier if s.use.digest == digest and s.use.on == request.on]
+    same = [s for s in same if not is_withdrawn(s.entry.state)]
+    if request.is_stage:
+        return next(iter(same), None)
+    retried = [s for s in same if s.failed] if request.retry_failed else []
+    if request.retry_failed and not retried:
+        raise UsageError(
+            f"no run of {chosen.recipe.name} has failed",
+            cause=f"{same[0].entry.id} has this plan and no failures" if same else "no entry has this plan",
+            hint=f"run it: {onward(workspace, request, book)}",
+        )
+    unfinished = (s for s in same if not progress_of(workspace, chosen, book, s.entry, s.runs).is_finished)
+    return retried[0] if retried else next(unfinished, None)
+
+
+def _book(workspace: Workspace, request: SweepRequest, *, needed: bool) -> Book | None:
+    try:
+        return workspace.book(request.resume)
+    except (NotFound, UsageError):
+        if needed:
+            raise
+        return None
+
+
+def _resumed(book: Book, entry_id: str) -> EarlierSweep:
+    """The sweep of an entry. Raises UsageError where it is none, StoreError when a run of it cannot be read."""
+    entry = book.entry(entry_id)
+    if entry.recipe is None:
+        raise UsageError(
+            f"{entry.id} is not a sweep", cause="it does not run a recipe", hint="list the recipes: logbook sweep"
+        )
+    return EarlierSweep(entry=entry, use=entry.recipe, runs=book.runs(entry.id))
+
+
+def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep) -> SweepRequest:
+    """The request with what an entry says of its sweep, as far as it says nothing itself."""
+    use = resumed.use
+    name = request.recipe or (str(_recorded(workspace, resumed.entry.id, use.file)) if use.file else use.name)
+    scale, on = request.scale or use.scale, request.on or use.on
+    given = {text.partition("=")[0] for text in request.sets}
+    sets = (*(text for text in use.sets if text.partition("=")[0] not in given), *request.sets)
+    return dataclasses.replace(request, recipe=name, scale=scale, sets=sets, on=on, without=use.without)
+
+
+def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep, chosen: Chosen) -> None:
+    """Raises UsageError for a sweep that would go on elsewhere, or with another plan."""
+    use, entry_id = resumed.use, resumed.entry.id
+    again = f"start a new sweep: {onward(workspace, request, workspace.book(entry_id), '--new')}"
+    if request.on != use.on:
+        raise UsageError(
+            f"{entry_id} runs {f'on {use.on}' if use.on else 'here'}, not on {request.on}",
+            cause="rows of two machines cannot be mixed",
+            hint=f"leave --on out, or {again}",
+        )
+    if chosen.plan.digest != use.digest:
+        raise UsageError(
+            f"the plan of {use.name} has changed since {entry_id} was started",
+            cause="the recipe, its scale or a value is different now; rows of two plans cannot be mixed",
+            hint=f"restore the recipe, or {again}",
+        )
+
+
+def _recorded(workspace: Workspace, entry_id: str, file: str) -> Path:
+    """The recipe that an entry says it carries out. The entry may be somebody else's: it names files of its repository
+    alone."""
+    place = repository_of(workspace.root)
+    bounds = place.top if place is not None else workspace.root.parent
+    path = workspace.root.parent / file
+    if "\0" not in file and is_inside(path, bounds):
+        return path
+    raise UsageError(
+        f"the recipe of {entry_id} is outside of {bounds}",
+        cause=f"the entry names {file!r}, and entries come with the repository",
+        hint=f"name it yourself: logbook sweep RECIPE --resume {entry_id}",
+    )
+
+
+def deciding(chosen: Chosen, book: Book | None) -> Metric | None:
+    """The metric that says which case is best: the recipe's first, else the logbook's."""
+    declared = book.header.metrics if book is not None else ()
+    wanted = chosen.recipe.metrics[0] if chosen.recipe.metrics else None
+    if wanted is None:
+        return next((m for m in declared if m.primary), None)
+    return next((m for m in declared if m.name == wanted.name and m.direction is not None), wanted)
+
+
+def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) -> None:
+    """Programs that are not there are met before an ID is taken."""
+    first: dict[str, PlannedRun] = {}
+    for planned in chosen.plan:
+        first.setdefault("/bin/sh" if chosen.recipe.command.shell else planned.argv[0], planned)
+    for planned in first.values():
+        prepared_run(workspace, chosen, planned, request.on)
+    check_parallel_sweep(workspace, request)
+    for command in (*chosen.recipe.setup, *chosen.recipe.teardown):
+        prepare(workspace, command.argv, on=executor_named_by(workspace, request.on), shell=command.shell)
+
+
+def check_parallel_sweep(workspace: Workspace, request: SweepRequest) -> None:
+    """Raises UsageError where the runs of this sweep cannot be made at once."""
+    if request.parallel == 1:
+        return
+    from logbook_agent.running.executors.many import check_parallel
+
+    check_parallel(workspace, executor_at_once(workspace, request.on), request.parallel)
+
+
+def prepared_run(
+    workspace: Workspace, chosen: Chosen, planned: PlannedRun, on: str | None, label: str | None = None
+) -> Command:
+    """The command of a run of the plan; the benchmark is this Python's own."""
+    shell = chosen.recipe.command.shell
+    own = None if shell else own_benchmark(planned.argv, on)
+    return prepare(
+        workspace,
+        planned.argv,
+        env=planned.env,
+        on=on,
+        shell=shell,
+        label=label,
+        search_first=own,
+        timeout_s=chosen.recipe.timeout_s,
+    )

@@ -1,0 +1,132 @@
+"""Recipes as files: which there are, one of them found and read, and its problems told with their lines."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.campaign.recipes.problem import RecipeProblem, suggestion
+from logbook_agent.model.errors import NotFound, StoreError, UsageError
+from logbook_agent.store.parse import line_of, parse_yaml
+from logbook_agent.store.reading import builtin_folder, read_text
+from logbook_agent.store.repository import repository_of
+from logbook_agent.store.workspace import Workspace
+
+FOLDER = "recipes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipeFile:
+    """A recipe's file; `own`: the project's, not one that comes with the tool. `within`: the folder below which no
+    link is followed; None for one that the user named, or that comes with the tool."""
+
+    name: str
+    path: Path
+    own: bool
+    within: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipeData:
+    """What a recipe's file holds: its text, and that as plain data."""
+
+    file: RecipeFile
+    text: str
+    data: Any
+
+    @contextlib.contextmanager
+    def located(self, scale: str | None) -> Iterator[None]:
+        """Problems begin with file and line, as far as they can be told."""
+        try:
+            yield
+        except RecipeProblem as error:
+            if error.place:
+                place = f"scale.{scale}.{error.place}" if _in_scale(self.data, scale, error.place) else error.place
+                line = line_of(self.text, place)
+                at = f", line {line}" if line is not None else ""
+                error.reword(f"{self.file.path.name}{at}: {error.message}")
+            raise
+
+    def check_name(self, name: str) -> None:
+        """A recipe is called as its file is."""
+        if name != self.file.name:
+            raise RecipeProblem(
+                f"the recipe is named {name}, but its file {self.file.name}",
+                place="name",
+                cause="a recipe must have the name of its file",
+                hint=f"write: name: {self.file.name}",
+            )
+
+
+def recipe_files(workspace: Workspace) -> list[RecipeFile]:
+    """The project's recipes, by name, then those that come with the tool and have another name."""
+    found: dict[str, RecipeFile] = {}
+    own = _own_folder(workspace)
+    packaged = builtin_folder(FOLDER)
+    for folder in (own, packaged):
+        if folder is None:
+            continue
+        for path in sorted(folder.glob("*.yaml")):
+            is_own = not packaged.is_dir() or not path.parent.samefile(packaged)
+            found.setdefault(
+                path.stem, RecipeFile(name=path.stem, path=path, own=is_own, within=folder.parent if is_own else None)
+            )
+    return sorted(found.values(), key=lambda file: (not file.own, file.name))
+
+
+def read_recipe(file: RecipeFile) -> RecipeData:
+    """The text and data of a recipe's file. Raises UsageError or StoreError when it cannot be read or holds no keys."""
+    try:
+        text = read_text(file.path, within=file.within)
+    except StoreError as error:
+        raise UsageError(
+            error.message, cause=f"a recipe is a YAML file; {error.cause}", hint="list the recipes: logbook sweep"
+        ) from error
+    data = parse_yaml(text, str(file.path))
+    if not isinstance(data, dict):
+        raise UsageError(
+            f"{file.path.name} holds no keys", cause="a recipe is a mapping", hint=f"start it with: name: {file.name}"
+        )
+    return RecipeData(file=file, text=text, data=data)
+
+
+def _own_folder(workspace: Workspace) -> Path | None:
+    """The nearest folder `recipes` with a recipe in it, from here up to the top of the repository."""
+    place = repository_of(workspace.cwd)
+    top = place.top if place is not None else None
+    for folder in (workspace.cwd, *workspace.cwd.parents):
+        if any((folder / FOLDER).glob("*.yaml")):
+            return folder / FOLDER
+        if folder == top:
+            break
+    return None
+
+
+def find_recipe(workspace: Workspace, name: str) -> RecipeFile:
+    if "/" in name or name.endswith((".yaml", ".yml")):
+        path = (workspace.cwd / Path(name).expanduser()).absolute()
+        if not path.is_file():
+            raise NotFound(
+                f"no recipe at {name}", cause="there is no such file", hint="list the recipes: logbook sweep"
+            )
+        return RecipeFile(name=path.stem, path=path, own=True)
+    files = {file.name: file for file in recipe_files(workspace)}
+    if name in files:
+        return files[name]
+    raise NotFound(
+        f"no recipe {name!r}",
+        cause=f"available recipes: {', '.join(files) or 'none'}",
+        hint=suggestion(name, files) or "list the recipes: logbook sweep",
+    )
+
+
+def _in_scale(data: Any, scale: str | None, place: str) -> bool:
+    """Whether what stands at a place was put there by a scale."""
+    top, _, rest = place.partition(".")
+    scales = data.get("scale")
+    values = scales.get(scale) if isinstance(scales, dict) else None
+    part = values.get(top.split("[")[0]) if isinstance(values, dict) else None
+    return part is not None and (not rest or not isinstance(part, dict) or rest.split("[")[0].split(".")[0] in part)

@@ -1,0 +1,295 @@
+"""From a recipe to its plan: cases with their controls, and the runs in order; and what they are
+expected to take. Nothing is run.
+
+A case is told by what varies: its key is `topk=2 quant_mode=int8` with canonical values, so 0.1 and 0.10 are one
+case. Commands are put together one at a time, when they are asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from logbook_agent.campaign.recipes.problem import RecipeProblem
+from logbook_agent.campaign.recipes.recipe import Control, Order, Recipe
+from logbook_agent.campaign.recipes.template import written
+from logbook_agent.model.comparison import FIRST_LOOK, Part
+from logbook_agent.model.draw import drawn
+from logbook_agent.model.stats import median
+from logbook_agent.model.values import Scalar, canonical
+
+# A plan asks for the same few values again and again (typed: 1 is not True).
+_canonical = functools.lru_cache(maxsize=16_384, typed=True)(canonical)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCase:
+    """One configuration. `values` is what it has beside the fixed config, `controls` the keys of the cases that are
+    run beside it; `is_control`: it is here for another's sake alone. `label` names its shapes, else None."""
+
+    key: str
+    label: str | None
+    values: Mapping[str, Scalar]
+    controls: tuple[str, ...] = ()
+    is_control: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """One run of a case: `repeat` counts from 1, `place` is where it stands in the plan, from 1."""
+
+    place: int
+    case: PlannedCase
+    repeat: int
+    config: Mapping[str, Scalar]
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepPlan:
+    """The runs of a recipe in order. Iterating puts each command together again. `varied` are the keys that an axis or
+    a control sets. `seed` draws the order, where one is drawn."""
+
+    recipe: Recipe
+    varied: tuple[str, ...]
+    cases: tuple[PlannedCase, ...]
+    seed: int = 0
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether chance orders the runs."""
+        return self.recipe.order is not Order.AS_LISTED and (
+            self.recipe.repeats > 1 or self.recipe.order is Order.SHUFFLED
+        )
+
+    @cached_property
+    def is_comparison(self) -> bool:
+        """Whether the runs answer what the recipe compares: in pairs that chance orders, as many as the first look
+        takes. A plan with fewer explores."""
+        return self.is_drawn and self.recipe.repeats >= FIRST_LOOK and bool(self._parts)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The sides of the comparison, the base first."""
+        sides = dict.fromkeys(side for side, _ in self._parts.values())
+        base = canonical(self.recipe.compare.base) if self.recipe.compare is not None else ""
+        return (base, *(side for side in sides if side != base))
+
+    def part(self, case: PlannedCase, repeat: int) -> Part | None:
+        """The part of a run in the comparison; None in a plan that explores."""
+        if not self.is_comparison:
+            return None
+        side, name = self._parts[case.key]
+        return Part(pair=repeat, side=side, case=name)
+
+    @cached_property
+    def _parts(self) -> dict[str, tuple[str, str]]:
+        """Side and case of each planned case, by its key; nothing where the recipe compares nothing, or where two cases
+        of a group have one value of the axis."""
+        recipe = self.recipe
+        if recipe.compare is None:
+            return {}
+        axis, groups = recipe.compare.axis, compared_groups(self)
+        rest = [key for key in self.varied if key != axis and key not in recipe.implied]
+        found = {
+            self.cases[at].key: (
+                canonical(self.config(self.cases[at]).get(axis)),
+                case_key(self.cases[at].values, rest, recipe.fixed) if len(groups) > 1 else "",
+            )
+            for group in groups
+            for at in group
+        }
+        has_base = canonical(recipe.compare.base) in {side for side, _ in found.values()}
+        return found if has_base and len(set(found.values())) == len(found) else {}
+
+    def __len__(self) -> int:
+        return len(self.cases) * self.recipe.repeats
+
+    def __iter__(self) -> Iterator[PlannedRun]:
+        for place, (index, repeat) in enumerate(self._order, start=1):
+            yield self.run(self.cases[index], repeat=repeat, place=place)
+
+    def ends(self, count: int) -> tuple[list[PlannedRun], list[PlannedRun]]:
+        """The first and the last `count` runs; where these are all there are, the second list is empty."""
+        places = list(enumerate(self._order, start=1))
+        first, last = (places, []) if len(places) <= 2 * count else (places[:count], places[-count:])
+        made = [[self.run(self.cases[i], repeat=r, place=p) for p, (i, r) in part] for part in (first, last)]
+        return made[0], made[1]
+
+    def run(self, case: PlannedCase, *, repeat: int, place: int) -> PlannedRun:
+        config = self.config(case)
+        env = {name: text.fill(config) for name, text in self.recipe.env.items()}
+        argv = self.recipe.command.argv(config)
+        return PlannedRun(place=place, case=case, repeat=repeat, config=config, argv=argv, env=env)
+
+    def config(self, case: PlannedCase) -> dict[str, Scalar]:
+        return {**self.recipe.fixed, **case.values}
+
+    @cached_property
+    def by_key(self) -> dict[str, PlannedCase]:
+        return {case.key: case for case in self.cases}
+
+    @cached_property
+    def digest(self) -> str:
+        """What two plans share that run the same: every command with its variables, and how their order is drawn."""
+        import hashlib
+
+        recipe = self.recipe
+        stated = (recipe.command.shell, recipe.timeout_s, recipe.order.value, recipe.seed)
+        found = hashlib.sha256(repr(stated).encode())
+        for case in self.cases:
+            for repeat in range(1, recipe.repeats + 1):
+                run = self.run(case, repeat=repeat, place=0)
+                found.update(repr((run.argv, sorted(run.env.items()), repeat, case.label)).encode())
+        return found.hexdigest()[:32]
+
+    @cached_property
+    def _order(self) -> Sequence[tuple[int, int]]:
+        """Index of the case and number of the repeat, for every run."""
+        repeats = range(1, self.recipe.repeats + 1)
+        if self.recipe.order is Order.INTERLEAVED:
+            groups = compared_groups(self)
+            return [place for group in groups for r in repeats for place in self._drawn([(i, r) for i in group])]
+        listed = [(i, r) for i in range(len(self.cases)) for r in repeats]
+        return self._drawn(listed) if self.recipe.order is Order.SHUFFLED else listed
+
+    def _drawn(self, listed: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """An order that depends on the seed and the cases alone, whatever Python it is."""
+        cases = self.cases
+        return sorted(listed, key=lambda place: drawn(f"{self.seed} {place[1]} {cases[place[0]].key}"))
+
+
+def expand(recipe: Recipe) -> SweepPlan:
+    """The plan of a recipe. RecipeProblem when there are too many cases, or two that are the same."""
+    count = math.prod(len(axis.points) for axis in recipe.axes)
+    if count > recipe.limits.cases:
+        raise RecipeProblem(
+            f"{recipe.name} has {count:,} cases, over its limit of {recipe.limits.cases:,}",
+            place="limits.cases",
+            cause=" x ".join(f"{axis.name} {len(axis.points):,}" for axis in recipe.axes),
+            hint="leave values out (--set KEY=V,V), or raise limits: {cases: ...} in the recipe",
+        )
+    parts = (*(axis.keys for axis in recipe.axes), *(control.values for control in recipe.controls))
+    varied = tuple(dict.fromkeys(key for keys in parts for key in keys))
+    found: dict[str, PlannedCase] = {}
+    for number, points in enumerate(itertools.product(*(axis.points for axis in recipe.axes)), start=1):
+        values = {key: value for point in points for key, value in point.values.items()}
+        label = " ".join(point.name for point in points if point.name is not None) or None
+        key = case_key(values, varied, recipe.fixed)
+        if key in found:
+            raise _twice(key, [*found].index(key) + 1, number)
+        found[key] = PlannedCase(key=key, label=label, values=values)
+    cases = _with_controls(recipe, varied, found) if recipe.controls else tuple(found.values())
+    return SweepPlan(recipe=recipe, varied=varied, cases=cases, seed=recipe.seed or 0)
+
+
+def case_key(values: Mapping[str, Scalar], varied: Iterable[str], fixed: Mapping[str, Scalar]) -> str:
+    """`topk=2 quant_mode=int8`; `one case` where nothing varies."""
+    pairs = (f"{key}={_canonical(values[key] if key in values else fixed[key])}" for key in varied)
+    return " ".join(pairs) or "one case"
+
+
+def _twice(key: str, first: int, second: int) -> RecipeProblem:
+    return RecipeProblem(
+        f"cases {first} and {second} are the same: {key}",
+        place="axes",
+        cause="an axis has a value twice (0.1 and 0.10 are the same), or two shapes have the same sizes",
+        hint="remove one of them; to run a case more than once, use repeats",
+    )
+
+
+def _with_controls(recipe: Recipe, varied: Sequence[str], found: Mapping[str, PlannedCase]) -> tuple[PlannedCase, ...]:
+    """Every case after its controls, each of which is there once."""
+    cases: dict[str, PlannedCase] = {}
+    for case in found.values():
+        keys = []
+        for control in recipe.controls:
+            values = {**case.values, **control.values}
+            key = case_key(values, varied, recipe.fixed)
+            if key == case.key:
+                continue
+            keys.append(key)
+            if key not in found and key not in cases:
+                cases[key] = PlannedCase(key=key, label=_label(case, control), values=values, is_control=True)
+        cases[case.key] = PlannedCase(key=case.key, label=case.label, values=case.values, controls=tuple(keys))
+    return tuple(cases.values())
+
+
+def _label(case: PlannedCase, control: Control) -> str | None:
+    return " ".join(part for part in (case.label, control.label) if part) or None
+
+
+def compared_groups(plan: SweepPlan) -> list[list[int]]:
+    """Indices of the cases that are compared with each other: alike but for the compared key and those that it
+    implies; without one, a case and its controls; without those, all."""
+    recipe = plan.recipe
+    if recipe.compare is not None:
+        rest = [key for key in plan.varied if key != recipe.compare.axis and key not in recipe.implied]
+        groups: dict[str, list[int]] = {}
+        for index, case in enumerate(plan.cases):
+            groups.setdefault(case_key(case.values, rest, recipe.fixed), []).append(index)
+        return list(groups.values())
+    if not recipe.controls:
+        return [list(range(len(plan.cases)))]
+    by_control: dict[str, list[int]] = {}
+    for index, case in enumerate(plan.cases):
+        by_control.setdefault(case.controls[0] if case.controls else case.key, []).append(index)
+    return list(by_control.values())
+
+
+def describe(plan: SweepPlan, case: PlannedCase) -> str:
+    """A case for people: the names of its shapes, and the varied keys that those do not set."""
+    recipe = plan.recipe
+    named = {key for axis in recipe.axes for key in axis.keys if any(p.name is not None for p in axis.points)}
+    named -= {key for control in recipe.controls for key in control.values}
+    config = plan.config(case)
+    pairs = [f"{k}={'null' if config[k] is None else written(config[k], k)}" for k in plan.varied if k not in named]
+    return " ".join([*([case.label] if case.label else []), *pairs]) or "one case"
+
+
+def describe_run(plan: SweepPlan, run: PlannedRun) -> str:
+    """A run for people: its case, and which one of several repeats it is."""
+    return describe(plan, run.case) + (f" repeat {run.repeat}" if plan.recipe.repeats > 1 else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """Expected seconds; None: nobody knows. `basis` says where the number comes from."""
+
+    runs: int
+    seconds_per_run: float | None
+    basis: str
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self.seconds_per_run is None else self.seconds_per_run * self.runs
+
+
+def estimate(plan: SweepPlan, measured_s: Sequence[float] = ()) -> Estimate:
+    """From the durations of earlier runs of this plan where there are any, else from what the recipe states.
+
+    RecipeProblem when that is over the recipe's limit of hours.
+    """
+    recipe = plan.recipe
+    runs = len(plan) + (0 if plan.is_comparison else 2 * recipe.confirm)
+    seconds, basis = None, "the recipe does not say how long a run takes"
+    if measured_s:
+        seconds, basis = median(measured_s), f"median of {len(measured_s)} earlier runs"
+    elif recipe.cost is not None:
+        seconds = recipe.cost.seconds_per_run
+        basis = "the recipe" + (f": {recipe.cost.source}" if recipe.cost.source else "")
+    found = Estimate(runs=runs, seconds_per_run=seconds, basis=basis)
+    hours = recipe.limits.hours
+    if hours is not None and found.seconds is not None and found.seconds > hours * 3600:
+        raise RecipeProblem(
+            f"{recipe.name} would take {found.seconds / 3600:.1f} h, over its limit of {hours:g} h",
+            place="limits.hours",
+            cause=f"{runs} runs at {found.seconds_per_run:g} s ({found.basis})",
+            hint="leave values out (--set KEY=V,V), or raise limits: {hours: ...} in the recipe",
+        )
+    return found

@@ -1,0 +1,288 @@
+"""`logbook sweep`: a plan carried out in one entry, run by run, and taken up again where it was stopped."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from logbook_agent.campaign.ab import AbCase, Rounds, Stop
+from logbook_agent.campaign.ab_axis import CaseAxis
+from logbook_agent.campaign.ab_prepare import AbRequest
+from logbook_agent.campaign.chosen import Chosen
+from logbook_agent.campaign.entry import new_entry, sides_of, state_comparison
+from logbook_agent.campaign.prepare import (
+    SweepRequest,
+    check_commands,
+    onward,
+    prepare_sweep,
+    prepared_run,
+    progress_of,
+)
+from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
+from logbook_agent.campaign.result import SweepResult, row_problems, write_csv, write_log
+from logbook_agent.campaign.state import Progress, with_failed_row
+from logbook_agent.campaign.tally import Tally
+from logbook_agent.entries.run import RunRequest
+from logbook_agent.entries.series import Series, series
+from logbook_agent.findings.progress import remaining_s
+from logbook_agent.findings.read import read
+from logbook_agent.findings.tried.keys import how_it_failed
+from logbook_agent.model.entry import Entry, PlannedCommand
+from logbook_agent.model.record import (
+    COMPARISON,
+    SETUP,
+    TEARDOWN,
+    ended_badly,
+    has_failed,
+    is_own,
+)
+from logbook_agent.model.run import Run
+from logbook_agent.model.stats import median
+from logbook_agent.running.execution import Display, RunPlan
+from logbook_agent.running.prepare import executor_named_by, prepare
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.markdown import cut_line
+
+# Of what came out of a run, in the line that follows it.
+_SAID_CHARS = 160
+
+
+def sweep(
+    workspace: Workspace, request: SweepRequest, display: Display, *, tell: Callable[[str], None] | None = None
+) -> SweepResult:
+    """Carry out the plan, or what is left of it.
+
+    What is to be said of the plan is told by `tell` before anything runs; without it, by warnings.
+    """
+    known = workspace.book(request.resume).entry_names()
+    prepared = prepare_sweep(workspace, request, needs_logbook=True)
+    book, chosen, request = prepared.book, prepared.chosen, prepared.request
+    if book is None:  # `needs_logbook` has raised
+        raise AssertionError("no logbook")
+    check_commands(workspace, request, chosen)
+    for v in prepared.found:
+        (tell or workspace.warnings.append)(v.text)
+
+    def found() -> Entry:
+        return prepared.entry or _found_or_new(workspace, book, request, chosen, known)
+
+    again = onward(workspace, request, book, "--new")
+    with series(workspace, book, found, display, on=request.on, another=again) as made:
+        return _Sweep(made, chosen, request).carry_out()
+
+
+def _found_or_new(
+    workspace: Workspace, book: Book, request: SweepRequest, chosen: Chosen, known: Collection[str]
+) -> Entry:
+    """The entry of a sweep that was not there a moment ago: of two that begin at once, one makes it for both."""
+    with book.lock():
+        if not request.new and set(book.entry_names()) != set(known):
+            found = prepare_sweep(workspace, request, needs_logbook=True).entry
+            if found is not None:
+                return found
+        return new_entry(workspace, book, request, chosen)
+
+
+class _Sweep:
+    """Which runs of a plan come next, and what came out so far."""
+
+    def __init__(self, made: Series, chosen: Chosen, request: SweepRequest) -> None:
+        self._series, self._workspace, self._book, self._entry = made, made.workspace, made.book, made.entry
+        self._chosen, self._plan, self._recipe = chosen, chosen.plan, chosen.recipe
+        self._on, self._retry, self._parallel = request.on, request.retry_failed, request.parallel
+        # Why the comparison of the best case made no further pair.
+        self._stopped = ""
+        self._failed: list[str] = []
+
+    def carry_out(self) -> SweepResult:
+        """Setup, every run that is missing, the comparison of the best case, teardown; then rows are held against the
+        plan."""
+        # The tool may have died between a run and the row of its failure.
+        for runs in self._progress().made.values():
+            for run in runs:
+                self._kept(run)
+        progress = dataclasses.replace(self._progress(), retries=self._retry)
+        done, total = len(self._plan) - len(progress.todo), len(self._plan)
+        if done:
+            self._series.display.progress(f"{self._entry.id}: {done} of {total} runs are already done")
+        return self._result([] if progress.is_finished else self._around(progress))
+
+    def _progress(self) -> Progress:
+        """What there is of the plan now."""
+        return progress_of(self._workspace, self._chosen, self._book, self._entry, self._book.runs(self._entry.id))
+
+    def _around(self, progress: Progress) -> list[str]:
+        """The runs between setup and teardown; the latter comes whatever happened."""
+        problems = []
+        try:
+            if self._commands(SETUP, self._recipe.setup if progress.left else ()):
+                self._measure(progress)
+            elif not self._series.is_interrupted:
+                problems.append(f"{SETUP} failed, so nothing was measured: logbook show {self._entry.id}")
+        finally:
+            if not self._commands(TEARDOWN, self._recipe.teardown):
+                problems.append(f"{TEARDOWN} failed: logbook show {self._entry.id}")
+        return problems
+
+    def _measure(self, progress: Progress) -> None:
+        """The runs that are missing, and after a plan that explores the comparison of its best case with the base."""
+        tally, left = progress.tally, len(progress.todo)
+        for planned, run in self._runs(progress.todo):
+            left -= 1
+            tally.add(planned.case.key, run)
+            self._series.display.progress(self._line(tally, planned, run, left))
+        progress = self._progress()
+        # A case that was not measured may be the best.
+        if not self._series.is_cut_off and not progress.todo and progress.to_compare:
+            self._compare(progress)
+
+    def _compare(self, progress: Progress) -> None:
+        """Pairs of the best case and its base, until they are settled."""
+        contenders = progress.tally.contenders(progress.baseline)
+        if contenders is None:
+            return
+        other, base = contenders
+        before = self._entry.comparison
+        sides = sides_of(self._plan, base, other)
+        if len(set(map(self._workspace.redacted, sides.values))) < 2:
+            self._stopped = "both cases read the same once secrets are hidden, so they are not compared"
+            return
+        entry = state_comparison(self._workspace, self._book, self._entry, self._chosen, sides)
+        self._entry = self._series.entry = entry
+        planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]
+        self._series.display.progress(" ".join(["comparing", sides.values[1], "with", sides.values[0], sides.case]))
+        case = AbCase(
+            commands=tuple(prepared_run(self._workspace, self._chosen, one, self._on, COMPARISON) for one in planned),
+            timeout_s=self._recipe.timeout_s,
+            name=sides.case,
+        )
+        # A larger budget than before asks for the pairs, whatever they say.
+        asked = before is not None and self._recipe.confirm > before.design.budget_pairs
+        request = AbRequest(
+            axis=sides.axis,
+            run=RunRequest(entry_id=entry.id),
+            repeat=progress.to_compare // 2 if asked else None,
+            sweep=f"logbook sweep --resume {entry.id}",
+        )
+        configs = {value: one.config for value, one in zip(sides.values, planned, strict=True)}
+        axis = CaseAxis(name=sides.axis, values=sides.values, configs=configs)
+        made = Rounds(self._series, request, axis, [case]).carry_out()
+        if made.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):
+            self._failed = [f"the comparison stopped: {made.why}"]
+        else:
+            self._stopped = made.why
+
+    def _runs(self, todo: Sequence[PlannedRun]) -> Iterator[tuple[PlannedRun, Run]]:
+        """The runs that are missing, as they end; one that was cut off is the last."""
+        repeats = self._recipe.repeats > 1
+        if self._parallel == 1:
+            for planned in todo:
+                made = self._run(planned, planned.case.label, planned.repeat if repeats else None)
+                if made is None:
+                    return
+                yield planned, made
+            return
+        wanted = [
+            RunPlan(
+                command=prepared_run(self._workspace, self._chosen, planned, self._on, planned.case.label),
+                entry_id=self._entry.id,
+                repeat=planned.repeat if repeats else None,
+                part=self._plan.part(planned.case, planned.repeat),
+                timeout_s=self._recipe.timeout_s,
+                config=dict(planned.config),
+            )
+            for planned in todo
+        ]
+        # What is compared is made on one machine: the runs of a round.
+        pins = [f"round {planned.repeat}" for planned in todo]
+        for place, run in self._series.make_all(wanted, pins, at_most=self._parallel):
+            yield todo[place], self._kept(run)
+
+    def _run(self, planned: PlannedRun, label: str | None, repeat: int | None) -> Run | None:
+        command = prepared_run(self._workspace, self._chosen, planned, self._on, label)
+        part = self._plan.part(planned.case, planned.repeat)
+        run = self._series.make(command, planned.config, repeat=repeat, part=part, timeout_s=self._recipe.timeout_s)
+        return self._kept(run) if run is not None else None
+
+    def _kept(self, run: Run) -> Run:
+        """The run with a row in any case."""
+        kept = self._workspace.redacted_run(with_failed_row(run)) if not run.rows else run
+        if kept.rows != run.rows:
+            self._book.write_run(kept)
+        return kept
+
+    def _commands(self, label: str, commands: Sequence[PlannedCommand]) -> bool:
+        """Setup or teardown, each command a run of the entry; False as soon as one of setup fails."""
+        good = True
+        for command in commands:
+            if label == SETUP and (not good or self._series.is_stopped()):
+                return False
+            name = f"{label}: {command.label}" if command.label else label
+            on = executor_named_by(self._workspace, self._on)
+            ready = prepare(self._workspace, command.argv, on=on, shell=command.shell, label=name)
+            self._series.display.progress(name)
+            run = self._series.make(ready, {}, always=label == TEARDOWN)
+            good = good and run is not None and not ended_badly(run)
+        return good
+
+    def _line(self, tally: Tally, planned: PlannedRun, run: Run, left: int) -> str:
+        best = tally.best()
+        parts = [f"[{planned.place}/{len(self._plan)}] {describe_run(self._plan, planned)}: {_said(tally, run)}"]
+        if best is not None and self._has_best:
+            parts.append(f"best so far {best.value:.6g} ({best.label})")
+        took_s = [r.duration_s for r in self._series.runs if not is_own(r) and r.duration_s is not None]
+        if left and took_s:
+            parts.append(f"about {length(remaining_s(left, median(took_s), self._parallel))} left")
+        return "; ".join(parts)
+
+    def _result(self, problems: Sequence[str]) -> SweepResult:
+        progress, total, interrupted = self._progress(), len(self._plan), self._series.is_interrupted
+        rows, wrong = row_problems(progress)
+        left = len(progress.todo)
+        if left or interrupted or problems or self._series.is_cut_off:
+            again = f"logbook sweep --resume {self._entry.id}"
+            wrong = [self._series.rest(total - left, total, again)] if left or not (problems or self._retry) else []
+        wrong += progress.tally.problems()
+        made = [run for runs in progress.made.values() for run in runs]
+        answer = read(self._workspace, self._book).answer_with(self._book.record(self._entry.id))
+        return SweepResult(
+            series=self._series,
+            planned=total,
+            left=left,
+            rows=rows,
+            failed=sum(map(has_failed, made)),
+            best=progress.tally.best() if self._has_best and not left else None,
+            answer=answer,
+            stopped=self._stopped,
+            csv=write_csv(self._book, self._entry.id, made),
+            log=write_log(self._book, self._entry.id, self._plan.varied),
+            problems=(*problems, *wrong, *self._failed),
+        )
+
+    @property
+    def _has_best(self) -> bool:
+        """Whether one case is to be chosen."""
+        return bool(self._recipe.confirm) and not self._plan.is_comparison
+
+
+def _said(tally: Tally, run: Run) -> str:
+    """What came out of a run, in a few words."""
+    failed = next((row.failed for row in run.rows if row.failed is not None), None)
+    if failed is not None:
+        why = failed.message.strip().splitlines()[-1:]
+        return cut_line(": ".join(["failed", failed.reason, *why]), _SAID_CHARS)
+    if run.exit is not None and has_failed(run):
+        return f"failed: {how_it_failed(run)}"
+    found, metric = tally.measured(run), tally.metric
+    if metric is None or not found:
+        return f"{len(run.rows)} row{'' if len(run.rows) == 1 else 's'}"
+    value, unit = found[0]
+    return f"{metric.name} {value:.6g}" + (f" {unit}" if unit else "")
+
+
+def length(seconds: float) -> str:
+    """A length of time for people."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

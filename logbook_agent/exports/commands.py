@@ -1,0 +1,117 @@
+"""`logbook export`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from typer import Argument, Option
+
+from logbook_agent.cli.options import Common, Text, Texts
+from logbook_agent.cli.output import emit, say
+from logbook_agent.exports.as_json import left_out
+from logbook_agent.exports.place import building, check_replaceable, place_of
+from logbook_agent.exports.write import FORMS, TEXTS, how_to_open, pieces, write
+from logbook_agent.findings.exported import Exported, exported, without_rows
+from logbook_agent.findings.read import read
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.values import parse_pair
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.near import choice
+
+
+def export_command(
+    *,
+    entry_ids: Annotated[Texts, Argument(metavar="[ID...]", help="Entries whose rows to export. [all]")] = None,
+    form: Annotated[str, Option("--as", metavar="FORM", help=f"{', '.join(FORMS)}.")],
+    out: Annotated[
+        Text,
+        Option("--out", metavar="PATH", help="Where to write; - for stdout (csv, json). [exports/ of the logbook]"),
+    ] = None,
+    where: Annotated[Texts, Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")] = None,
+    common: Common,
+) -> int:
+    """Export all measured rows: CSV, Parquet, JSON, HTML, MLflow, W&B offline, Trackio.
+
+    Rows that do not count are exported, too, with the reason. Example: logbook export --as parquet --out rows.parquet
+    """
+    _check(form, out, as_json=common.as_json)
+    space = common.space()
+    book = space.book(entry_ids[0] if entry_ids else None)
+    asked = dict(parse_pair(text, "--where") for text in where or ())
+    if form == "html":
+        return _report(space, book, entry_ids or where, out, as_json=common.as_json)
+    found = exported(read(space, book), entry_ids=entry_ids or (), where=asked)
+    space.warnings += [f"not exported: {message}" for message in found.damaged]
+    if not found.rows:
+        raise without_rows(book.topic, entry_ids or ())
+    if out == "-":
+        _print(found, book, form)
+        emit("export", None, "", as_json=False, warnings=space.warnings)
+        return 0
+    place = place_of(space, book, form, out)
+    write(found, book.header, place)
+    opens = how_to_open(place, book.topic)
+    entries = len({row.entry.id for row in found.rows})
+    data = {
+        "as": form,
+        "path": str(place.path),
+        "rows": len(found.rows),
+        "counting": sum(row.counts for row in found.rows),
+        "entries": entries,
+        "left_out": left_out(found),
+        "open_with": opens or None,
+    }
+    rows = (
+        f"{len(found.rows):,} row{'s' * (len(found.rows) > 1)} of {entries:,} {'entry' if entries == 1 else 'entries'}"
+    )
+    lines = [f"{rows} as {form}: {place.path}", *(f"  {note}" for note in found.notes())]
+    emit("export", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
+    if opens and not common.as_json:
+        say(f"next: {opens}")
+    return 0
+
+
+def _check(form: str, out: str | None, *, as_json: bool) -> None:
+    if form not in FORMS:
+        raise UsageError(
+            f"unknown form {form!r}", cause=f"the forms are {', '.join(FORMS)}", hint=choice("--as", form, FORMS)
+        )
+    if out == "-" and (form not in TEXTS or as_json):
+        raise UsageError(
+            f"--out - cannot take {'--json' if as_json else form}",
+            cause="stdout takes a single document" if as_json else f"only {' and '.join(TEXTS)} can be printed",
+            hint=f"name a file: --out rows{'' if form not in TEXTS else f'.{form}'}",
+        )
+
+
+def _report(space: Workspace, book: Book, chosen: object, out: str | None, *, as_json: bool) -> int:
+    """Export the page of the logbook, as `logbook report` makes it; the exit code."""
+    from logbook_agent.report.page.page import page_file
+    from logbook_agent.report.page.write import write_report
+
+    if chosen:
+        raise UsageError(
+            "--as html takes no ID and no --where",
+            cause="the page shows the whole logbook",
+            hint="logbook export --as html",
+        )
+    place = place_of(space, book, "html", out)
+    check_replaceable(place)
+    with building(place) as folder:
+        done = write_report(space, folder, [book])
+    page = str(place.path / page_file(book.topic))
+    data = {"as": "html", "path": str(place.path), "open_with": page}
+    emit("export", data, f"report: {page}", as_json=as_json, warnings=space.warnings)
+    return 1 if done.left_out else 0
+
+
+def _print(found: Exported, book: Book, form: str) -> None:
+    """The content on stdout, and what is left out on stderr."""
+    sys.stdout.flush()
+    for piece in pieces(found, book.header, form):
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+    for note in found.notes():
+        say(note)

@@ -1,0 +1,100 @@
+"""The table of features: folders of this package that the core does without.
+
+A feature may import the core; the core names a feature only here, and loads it when it is asked for. A feature whose
+folder is not there has no commands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Subcommand:
+    """A command: its name, the module below `logbook_agent` with its function `NAME_command`, a line of help."""
+
+    name: str
+    module: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """What a feature adds to the core."""
+
+    name: str
+    commands: tuple[Subcommand, ...] = ()
+    # A module with `draw_due(workspace)`, which draws the plots of the views that a command has rendered.
+    plots: str | None = None
+
+
+FEATURES = (
+    Feature(
+        name="issue",
+        commands=(
+            Subcommand("sync", "issue.commands", "Bring the GitHub issue up to date; a second sync writes nothing."),
+            Subcommand("link", "issue.commands", "Link the issue, or a prior or related one; confirm a host."),
+            Subcommand(
+                "snapshot",
+                "issue.close_commands",
+                "Tag the pushed commit and tell the issue how to reproduce it.",
+            ),
+            Subcommand("close", "issue.close_commands", "Close a thread: conclusion, limitations, next steps."),
+            Subcommand("ci", "issue.gate.commands", "Measure base and head of a pull request in pairs; comment on it."),
+        ),
+    ),
+    Feature(
+        name="report",
+        plots="report.plots.commands",
+        commands=(
+            Subcommand("report", "report.page.commands", "Write an HTML page for each logbook, and an index."),
+            Subcommand(
+                "serve", "report.live.serve_command", "Show the pages of `report` in a browser, updated during runs."
+            ),
+            Subcommand(
+                "watch",
+                "report.live.watch_command",
+                "Show what is running, the newest results and the best so far, live.",
+            ),
+            Subcommand(
+                "plot", "report.plots.commands", "Draw measured results as SVG: sweeps, pairs, controls, best so far."
+            ),
+        ),
+    ),
+    Feature(
+        name="exports",
+        commands=(
+            Subcommand(
+                "export",
+                "exports.commands",
+                "Export all measured rows: CSV, Parquet, JSON, HTML, MLflow, W&B offline, Trackio.",
+            ),
+        ),
+    ),
+    Feature(
+        name="predict",
+        commands=(
+            Subcommand(
+                "predict", "predict.commands", "Predict a step time on a TPU that you do not have; nothing is measured."
+            ),
+            Subcommand(
+                "predictions", "predict.commands", "Show how accurate predictions were for cases measured later."
+            ),
+        ),
+    ),
+    Feature(
+        name="cluster",
+        commands=(
+            Subcommand("executors", "cluster.commands", "List the executors for `--on`, and check each."),
+            Subcommand("lease", "cluster.lease_command", "Request, list, renew or release a lease of devices."),
+        ),
+    ),
+)
+
+
+def present() -> list[Feature]:
+    """The features whose folders are there, in their order."""
+    return [feature for feature in FEATURES if (_PACKAGE / feature.name).is_dir()]

@@ -1,0 +1,268 @@
+"""`logbook ci`: finds the commits, measures both, and writes the comment and the outputs of the job."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import shlex
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
+from logbook_agent.entries.start import StartRequest, start
+from logbook_agent.findings.comparison.answer import Outcome
+from logbook_agent.issue.gate.actions import Actions, PullRequest, actions_of, with_host, without_keys
+from logbook_agent.issue.gate.asked import AskedOfBoth, alike, asked_of
+from logbook_agent.issue.gate.comment import comment_of
+from logbook_agent.issue.gate.commits import Commits, commits_of
+from logbook_agent.issue.gate.job import BASE, HEAD, JobRequest, check_words
+from logbook_agent.issue.gate.measure import GateMeasured, Measuring, PairTerms
+from logbook_agent.issue.gate.outcome import GateFinding
+from logbook_agent.issue.gate.post import Placing, key_of
+from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, named_by
+from logbook_agent.model.comparison import MINIMUM_EFFECT
+from logbook_agent.model.errors import RemoteError, UsageError
+from logbook_agent.running.execution import Display
+from logbook_agent.running.provenance.checkouts import checkout_folder
+from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import append_text, make_folder, write_text
+from logbook_agent.store.workspace import Workspace
+
+TOPIC, PREFIX = "ci", "CI"
+_COMMENT_FILE = "comment.md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CiRequest:
+    """What is measured, which commits, and where it is told. `name` tells several jobs of one pull request apart;
+    `number` is a pull request where no event names one; `author` is the account of the token."""
+
+    job: JobRequest
+    terms: PairTerms
+    base: str | None = None
+    head: str | None = None
+    fetch: bool = False
+    dry_run: bool = False
+    name: str | None = None
+    number: int | None = None
+    author: str | None = None
+    artifact: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CiResult:
+    """`text`: the comment. `written` says what became of it, `why` why it was not written; `url` is where it is."""
+
+    finding: GateFinding
+    root: Path
+    text: str
+    number: int | None
+    written: str | None = None
+    url: str | None = None
+    why: str | None = None
+
+    @property
+    def exit_status(self) -> int:
+        return self.finding.exit_code
+
+    def data(self) -> dict[str, Any]:
+        comment = {"written": self.written, "url": self.url, "why": self.why, "text": self.text}
+        return {
+            **self.finding.data(),
+            "root": str(self.root),
+            "pull_request": self.number,
+            "comment": comment,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Gate:
+    """One invocation. `inner` is the workspace of the commands that are measured: it holds no token, and its logbook
+    is one of its own."""
+
+    space: Workspace
+    inner: Workspace
+    request: CiRequest
+    display: Display
+    actions: Actions | None
+    checkout: Checkout
+    job: AskedOfBoth
+
+    @property
+    def pull(self) -> PullRequest | None:
+        return _pull(self.actions)
+
+    @property
+    def number(self) -> int | None:
+        return self.request.number or (self.pull.number if self.pull is not None else None)
+
+
+def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions) -> CiResult:
+    """Measure base and head in turns, and tell what came out. Raises UsageError or StoreError; nothing is posted
+    then."""
+    actions = actions_of(space.environ)
+    checkout = checkout_of(space.cwd, space.environ)
+    check_words(request.job)
+    commits = commits_of(checkout, _pull(actions), base=request.base, head=request.head, fetch=request.fetch)
+    if request.head is None and checkout.has_changes():
+        space.warnings.append("uncommitted changes are not measured: the head is the last commit")
+    with contextlib.ExitStack() as stack:
+        trees: list[Tree] = []
+        if checkout.tree_of(commits.base) != checkout.tree_of(commits.head):
+            trees = stack.enter_context(_trees(checkout, commits, display))
+        # From here on settings, redaction rules and recipes are those of the base: the head is what is judged by them.
+        asked = asked_of(space, checkout, trees, request.job)
+        root = _root(space)
+        inner = alike(space, environ=without_keys(space.environ), root_option=str(root), logbook_option=TOPIC, made={})
+        inner.learn_secrets(space.environ, ())
+        gate = _Gate(
+            space=space, inner=inner, request=request, display=display, actions=actions, checkout=checkout, job=asked
+        )
+        finding = GateFinding(
+            name=request.name or asked.job.name,
+            commits=commits,
+            again=_again(gate, commits),
+            measured=_measured(gate, trees) if trees else None,
+            minimum_effect=request.terms.minimum_effect,
+            artifact=request.artifact,
+            differences=asked.differences,
+        )
+    text = space.redactor.text(inner.redactor.text(comment_of(finding, actions)))
+    result = CiResult(finding=finding, root=root, text=text, number=gate.number)
+    if finding.measured is not None:
+        write_text(root / _COMMENT_FILE, text, within=root)
+        if finding.measured.interrupted:
+            return dataclasses.replace(result, why="interrupted")
+    result = _told(gate, result, wire)
+    _tell_job(gate, result)
+    return result
+
+
+def _pull(actions: Actions | None) -> PullRequest | None:
+    return actions.pull if actions is not None else None
+
+
+def _root(space: Workspace) -> Path:
+    """The folder of the record: as named, else a new one that stays."""
+    if space.root_option is None:
+        return Path(tempfile.mkdtemp(prefix="logbook-ci-record-"))
+    root = (space.cwd / Path(space.root_option).expanduser()).absolute()
+    make_folder(root, within=root)
+    return root
+
+
+def _measured(gate: _Gate, trees: Sequence[Tree]) -> GateMeasured:
+    """What both sides measured."""
+    book = _book(gate)
+    if gate.job.no_base is not None:
+        return GateMeasured(book=book, entry=None, unmeasured=(gate.job.no_base,))
+    watched = WatchedTrees(gate.checkout, trees)
+    return Measuring(gate.inner, book, gate.job.job, trees, watched, gate.request.terms, gate.display).carry_out()
+
+
+@contextlib.contextmanager
+def _trees(checkout: Checkout, commits: Commits, display: Display) -> Iterator[list[Tree]]:
+    """Both commits as files, side by side."""
+    with (
+        checkout_folder(checkout) as above,
+        side_by_side(checkout, above, {BASE: commits.base, HEAD: commits.head}, display) as trees,
+    ):
+        yield trees
+
+
+def _book(gate: _Gate) -> Book:
+    """The logbook of these runs, which knows the metrics of the job."""
+    inner, metrics = gate.inner, gate.job.job.metrics
+    found = next((book for book in inner.books() if book.topic == TOPIC), None)
+    if found is None:
+        title = "Base against head of pull requests"
+        return start(inner, StartRequest(topic=TOPIC, prefix=PREFIX, title=title, stated={"metrics": metrics}))
+    names = {metric.name for metric in metrics}
+    found.change_header(
+        lambda h: dataclasses.replace(h, metrics=(*(m for m in h.metrics if m.name not in names), *metrics))
+    )
+    return found
+
+
+# -- telling ------------------------------------------------------------------------------------------
+
+
+def _told(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
+    """With what became of the comment: no trouble of the host's changes what was measured."""
+    if gate.request.dry_run:
+        return dataclasses.replace(result, why="--dry-run")
+    if result.number is None:
+        return dataclasses.replace(result, why="no pull request: neither an event nor --pull-request names one")
+    try:
+        placed = _place(gate, result, wire)
+    except (RemoteError, UsageError) as error:
+        why = f"{error.message} ({error.cause})" if error.cause else error.message
+        if gate.pull is not None and gate.pull.is_fork:
+            why += "; the token of a pull request from a fork cannot write comments"
+        gate.space.warnings.append(f"the comment was not written: {why}")
+        return dataclasses.replace(result, why=why)
+    return placed
+
+
+def _place(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
+    space, actions = gate.space, gate.actions
+    with_token = alike(space, environ=with_host(space.environ, actions))
+    repository = actions.repository if actions is not None else default_repository(with_token)
+    if repository is None or result.number is None:
+        raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")
+    who = "GITHUB_REPOSITORY" if actions is not None else named_by(with_token, repository)
+    calls = connect(with_token, repository, dataclasses.replace(wire, again="logbook ci"), named_by=who)
+    placing = Placing(
+        calls=calls,
+        number=result.number,
+        key=key_of(result.finding.name),
+        text=result.text,
+        run=actions.run if actions is not None else None,
+        author=gate.request.author,
+    )
+    placed = placing.place()
+    space.warnings += placing.warnings
+    return dataclasses.replace(result, written=placed.written.value, url=placed.url)
+
+
+def _tell_job(gate: _Gate, result: CiResult) -> None:
+    """The summary of the job, which needs no token, and what later steps may ask for."""
+    actions = gate.actions
+    if actions is None:
+        return
+    if actions.summary is not None:
+        append_text(actions.summary, f"{result.text}\n\n")
+    if actions.output is not None:
+        values = {
+            "outcome": result.finding.outcome.value,
+            "worse": str(result.finding.counts[Outcome.WORSE]),
+            "base": result.finding.commits.base,
+            "head": result.finding.commits.head,
+            "comment-url": result.url or "",
+            "root": str(result.root),
+        }
+        lines = (f"{name}={value}" for name, value in values.items() if "\n" not in value and "\r" not in value)
+        append_text(actions.output, "".join(f"{line}\n" for line in lines))
+
+
+def _again(gate: _Gate, commits: Commits) -> str:
+    """What anybody may type in a clone to measure the same once more."""
+    request, terms = gate.request, gate.request.terms
+    job = request.job
+    words = ["logbook", "ci", "--base", commits.base, "--head", commits.head]
+    words += [word for text in job.setup for word in ("--setup", text)]
+    words += ["--scale", job.scale] if job.scale is not None else []
+    words += [word for text in job.sets for word in ("--set", text)]
+    words += [word for k, v in job.env.items() for word in ("--env", f"{k}={v}")]
+    words += [word for m in job.metrics for word in ("--metric", ":".join(filter(None, (m.name, m.direction, m.unit))))]
+    words += ["--min-effect", f"{terms.minimum_effect:g}"] if terms.minimum_effect != MINIMUM_EFFECT else []
+    words += ["--max-pairs", str(terms.max_pairs)]
+    words += ["--", *job.words] if job.is_command else [*job.words]
+    command = gate.inner.redactor.text(shlex.join(words))
+    if commits.tip is None or gate.number is None:
+        return command
+    return f"git fetch origin refs/pull/{gate.number}/merge\n{command}"

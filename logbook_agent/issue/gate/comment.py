@@ -1,0 +1,175 @@
+"""The comment on a pull request, as Markdown. What stands in it from recipes, commands and output is shown as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from logbook_agent.campaign.trees import OUTSIDE
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import LEVEL, Finding, Outcome
+from logbook_agent.issue.gate.actions import Actions
+from logbook_agent.issue.gate.job import BASE, HEAD
+from logbook_agent.issue.gate.measure import Unmeasured
+from logbook_agent.issue.gate.outcome import GateFinding, GateOutcome
+from logbook_agent.text import markdown as md
+from logbook_agent.text import neutral
+from logbook_agent.text.as_html import visible
+from logbook_agent.text.fit import cut
+from logbook_agent.text.words import assignments
+
+# GitHub's limit is 65,536; the marker takes some.
+LIMIT_BYTES = 60_000
+_SHOWN_ROWS = 60
+_SHOWN_UNMEASURED = 10
+_SAID_CHARS = 2_000
+_SIGNS = {
+    Outcome.WORSE: "🔴",
+    Outcome.BETTER: "🟢",
+    Outcome.OPEN: "⚪",
+    Outcome.NO_DIFFERENCE: "✅",
+}
+_ORDER = (*_SIGNS,)
+# Half of the claims that chance makes say that the head is worse.
+_CHANCE = f"{(1 - LEVEL) / 2:.1%} of such measurements, over all cases, metrics and looks"
+_TITLES = {
+    GateOutcome.WORSE: "worse",
+    GateOutcome.HEAD_FAILED: "the head fails",
+    GateOutcome.NOT_MEASURED: "could not be measured",
+    GateOutcome.BETTER: "better",
+    GateOutcome.OPEN: "open",
+    GateOutcome.NO_DIFFERENCE: "no difference",
+    GateOutcome.NO_BASE: "no base to compare with",
+    GateOutcome.SAME_CODE: "base and head are the same code",
+}
+_SIDES = {BASE: "the base fails", HEAD: "the head fails and the base does not", "both": "both sides fail"}
+
+
+def comment_of(finding: GateFinding, actions: Actions | None) -> str:
+    """The comment without its marker. Deterministic."""
+    name = f" of {md.escape(finding.name)}" if finding.name else ""
+    changed = finding.measured.changed if finding.measured is not None else None
+    early = f": stopped early because {md.escape(changed)}" if changed else ""
+    parts = [f"### Benchmark{name}: {_TITLES[finding.outcome]}{early}", _summary(finding)]
+    parts += [f"To mend this, {OUTSIDE}."] if changed else []
+    parts += ["\n".join(f"- {md.escape(text)}" for text in finding.differences)]
+    parts += _table(finding.findings)
+    parts += _unmeasured(finding.unmeasured)
+    parts += _sentences(finding)
+    parts.append(_details(finding, actions))
+    page = actions.page if actions is not None else None
+    # The address of the job stays live, and nothing else.
+    whole = visible("\n\n".join(part for part in parts if part))
+    text = neutral.document(whole, [page] if page is not None else [])
+    return cut(text, LIMIT_BYTES)
+
+
+def _summary(finding: GateFinding) -> str:
+    counts = finding.counts
+    told = [f"**{counts[outcome]} {outcome.value}**" for outcome in _ORDER if counts[outcome]]
+    told += [f"**{len(finding.unmeasured)} not measured**"] if finding.unmeasured else []
+    sides = f"base {_commit(finding.commits.base)} → head {_commit(finding.commits.shown)}"
+    return f"{', '.join(told)}; {sides}" if told else sides
+
+
+def _commit(sha: str) -> str:
+    return md.inline_code(sha[:12])
+
+
+def _table(findings: Sequence[Finding]) -> list[str]:
+    """What is worse comes first; beyond what is shown, a count."""
+    if not findings:
+        return []
+    has_cases = any(f.case for f in findings)
+    ordered = sorted(findings, key=lambda f: _ORDER.index(f.outcome))
+    names = (*(["case"] if has_cases else []), "metric", "base", "head", "change", "answer", "pairs")
+    numeric = {"base", "head", "pairs"}
+    lines = [
+        f"| {' | '.join(names)} |",
+        f"| {' | '.join('---:' if name in numeric else '---' for name in names)} |",
+        *(_row(f, has_cases=has_cases) for f in ordered[:_SHOWN_ROWS]),
+    ]
+    more = len(findings) - _SHOWN_ROWS
+    return ["\n".join(lines) + (f"\n\nand {more} more rows in the record" if more > 0 else "")]
+
+
+def _row(f: Finding, *, has_cases: bool) -> str:
+    better = {"max": " ↑", "min": " ↓"}.get(f.direction or "", "")
+    unit = f" ({f.unit})" if f.unit else ""
+    interval = words.interval(f)
+    cells = [
+        *([assignments(f.case)] if has_cases else []),
+        f"{f.metric}{unit}{better}",
+        words.number(f, f.base),
+        words.number(f, f.other),
+        words.change_text(f) + (f" ({interval})" if interval else ""),
+        f"{_SIGNS[f.outcome]} {f.outcome.value}",
+        str(f.pairs),
+    ]
+    return f"| {' | '.join(md.cell(cell) for cell in cells)} |"
+
+
+def _unmeasured(unmeasured: Sequence[Unmeasured]) -> list[str]:
+    parts = []
+    for one in unmeasured[:_SHOWN_UNMEASURED]:
+        about = f"{md.inline_code(one.case)}: " if one.case else ""
+        text = f"- {about}{_SIDES[one.side]}: {md.escape(one.why)}"
+        said = neutral.log("\n".join(one.said))[-_SAID_CHARS:]
+        parts.append(text + (f"\n\n{md.indent(md.fence(said, 'text'))}" if said.strip() else ""))
+    more = len(unmeasured) - _SHOWN_UNMEASURED
+    return ["\n".join(parts) + (f"\n- and {more} more" if more > 0 else "")] if parts else []
+
+
+def _sentences(finding: GateFinding) -> list[str]:
+    """A line for each difference, and for each question that is open, with how often such pairs find a change; then
+    why pairs do not count."""
+    answer = finding.answer
+    if answer is None:
+        return []
+    lines = []
+    found = zip(answer.findings, finding.power, strict=True)
+    for f, chance in sorted(found, key=lambda one: _ORDER.index(one[0].outcome))[:_SHOWN_ROWS]:
+        beside = [*f.left_out, *f.notes]
+        if f.outcome is Outcome.OPEN and chance is not None:
+            beside.append(f"{_seen(finding)} is found in about {_tenths(chance)} such measurements")
+        if beside or f.outcome is not Outcome.NO_DIFFERENCE:
+            lines.append(f"- {md.escape('; '.join([words.sentence(answer, f), *beside]))}")
+    lines += [f"- {md.escape(text)}" for text in answer.left_out]
+    return ["\n".join(lines)] if lines else []
+
+
+def _seen(finding: GateFinding) -> str:
+    return f"a change of {100 * finding.seen_effect:.3g}%"
+
+
+def _tenths(part: float) -> str:
+    return f"{round(10 * part)} of 10"
+
+
+def _details(finding: GateFinding, actions: Actions | None) -> str:
+    """How it was measured, and the command that repeats it; folded."""
+    made, commits = finding.measured, finding.commits
+    lines = [f"- base {md.inline_code(commits.base)}: {md.escape(commits.how)}", f"- head {_head(finding)}"]
+    chances = [chance for chance in finding.power if chance is not None]
+    if made is not None and chances:
+        ended = f"; ended: {md.escape(made.why)}" if made.why else ""
+        least = f"{100 * finding.minimum_effect:.3g}%"
+        lines += [
+            f"- {made.pairs} pairs of runs in random order{ended}; effects below {least} do not matter",
+            f"- if nothing changed, noise says *worse* in at most {_CHANCE}",
+            f"- at the noise of these pairs, {made.power_pairs} pairs find {_seen(finding)} in at least"
+            f" {_tenths(min(chances))} measurements",
+        ]
+    if made is not None and made.entry is not None:
+        where = f" in {md.inline_code(finding.artifact)}" if finding.artifact else ""
+        lines.append(f"- record: {made.entry}{where}")
+    if actions is not None and actions.page is not None:
+        lines.append(f"- [the job]({actions.page})")
+    lines.append(f"- again: {md.indent(md.command(finding.again)).strip()}")
+    return "<details><summary>How it was measured</summary>\n\n" + "\n".join(lines) + "\n\n</details>"
+
+
+def _head(finding: GateFinding) -> str:
+    commits = finding.commits
+    if commits.tip is None:
+        return md.inline_code(commits.head)
+    return f"{md.inline_code(commits.tip)}, merged into the target branch as {md.inline_code(commits.head)}"

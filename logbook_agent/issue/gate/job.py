@@ -1,0 +1,152 @@
+"""What is run on both sides: the cases of a recipe, or one command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from logbook_agent.campaign.chosen import Chosen, choose_any
+from logbook_agent.campaign.recipes.expand import describe
+from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.entry import PlannedCommand
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Run, Scalar
+from logbook_agent.model.values import canonical
+from logbook_agent.store.workspace import Workspace
+
+# The sides of the comparison.
+BASE, HEAD = "base", "head"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCase:
+    """One command with its config; `name` is how people read it, `label` stands in the record."""
+
+    name: str
+    argv: tuple[str, ...]
+    shell: bool = False
+    config: Mapping[str, Scalar] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateJob:
+    """`name` says in comments what was run; `setup` and `teardown` are run on each side."""
+
+    name: str
+    question: str
+    cases: tuple[JobCase, ...]
+    metrics: tuple[Metric, ...] = ()
+    setup: tuple[PlannedCommand, ...] = ()
+    teardown: tuple[PlannedCommand, ...] = ()
+
+    def case_of(self, run: Run) -> JobCase | None:
+        """The case that a run is one of."""
+        return next((case for case in self.cases if _key(case.config) == _key(run.config)), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRequest:
+    """`words` are a recipe's name, or a command. `setup`: shell commands, after those of the recipe."""
+
+    words: tuple[str, ...]
+    is_command: bool = False
+    scale: str | None = None
+    sets: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    metrics: tuple[Metric, ...] = ()
+    timeout_s: float | None = None
+
+
+def _key(config: Mapping[str, Scalar]) -> frozenset[tuple[str, str]]:
+    return frozenset((name, canonical(value)) for name, value in config.items() if name != CODE_AXIS)
+
+
+def check_words(request: JobRequest) -> None:
+    """Raises UsageError where neither a recipe nor a command is named, or options of the one are given to the other."""
+    if not request.words:
+        raise UsageError(
+            "nothing to measure",
+            cause="the command line names neither a recipe nor a command",
+            hint="logbook ci RECIPE, or logbook ci -- python bench.py; logbook sweep lists the recipes",
+        )
+    if request.is_command and (request.scale or request.sets):
+        raise UsageError(
+            "--set and --scale need a recipe",
+            cause=f"the command line names a command: {request.words[0]} ...",
+            hint="leave them out, or name a recipe: logbook ci RECIPE",
+        )
+
+
+def job_of(workspace: Workspace, request: JobRequest) -> GateJob:
+    """What the words ask for. Raises UsageError."""
+    job = _of_command(request) if request.is_command else _of_recipe(_recipe(workspace, request), request)
+    for case in job.cases:
+        if CODE_AXIS in case.config:
+            raise UsageError(
+                f"the config key {CODE_AXIS!r} is taken",
+                cause=f"logbook ci tells its two sides apart by {CODE_AXIS}={BASE} and {CODE_AXIS}={HEAD}",
+                hint="rename the key in the recipe",
+            )
+    return job
+
+
+def _recipe(workspace: Workspace, request: JobRequest) -> Chosen:
+    [name] = request.words
+    found = choose_any(workspace, name, scale=request.scale, sets=request.sets)
+    if not isinstance(found, Chosen):
+        raise UsageError(
+            f"the recipe {name} has stages",
+            cause="logbook ci compares base and head over the cases of a single plan",
+            hint=f"run one of its stages: {', '.join(stage.recipe for stage in found.recipe.stages)}",
+        )
+    return found
+
+
+def _of_command(request: JobRequest) -> GateJob:
+    case = JobCase(name="", argv=request.words, env=request.env, timeout_s=request.timeout_s)
+    return GateJob(
+        name="command",
+        question="Does the head of this pull request change what this command measures?",
+        cases=(case,),
+        metrics=request.metrics,
+        setup=_setup(request),
+    )
+
+
+def _of_recipe(chosen: Chosen, request: JobRequest) -> GateJob:
+    plan, recipe = chosen.plan, chosen.recipe
+    cases = []
+    for planned in plan.cases:
+        run = plan.run(planned, repeat=1, place=1)
+        case = JobCase(
+            name=describe(plan, planned) if len(plan.cases) > 1 else "",
+            argv=run.argv,
+            shell=recipe.command.shell,
+            config=run.config,
+            env={**run.env, **request.env},
+            timeout_s=recipe.timeout_s if request.timeout_s is None else request.timeout_s,
+            label=planned.label,
+        )
+        cases.append(case)
+    return GateJob(
+        name=recipe.name,
+        question=recipe.question,
+        cases=tuple(cases),
+        metrics=_merged(recipe.metrics, request.metrics),
+        setup=(*recipe.setup, *_setup(request)),
+        teardown=recipe.teardown,
+    )
+
+
+def _setup(request: JobRequest) -> tuple[PlannedCommand, ...]:
+    return tuple(PlannedCommand(argv=(text,), shell=True) for text in request.setup)  # noqa: S604 - as typed
+
+
+def _merged(first: Sequence[Metric], more: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Those of the command line take the place of a recipe's by the same name."""
+    return tuple({metric.name: metric for metric in (*first, *more)}.values())

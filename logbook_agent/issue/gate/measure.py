@@ -1,0 +1,271 @@
+"""Measures base and head: setup on both sides, each case once to see that it runs, then pairs."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logbook_agent.campaign.ab import LOAD_ADVICE, AbCase, AbResult, Rounds, Stop
+from logbook_agent.campaign.ab_axis import AbAxis
+from logbook_agent.campaign.ab_prepare import AbRequest, any_seed
+from logbook_agent.campaign.trees import Tree, WatchedTrees
+from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
+from logbook_agent.entries.run import RunRequest
+from logbook_agent.entries.series import NotCounted, Series, series
+from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.tried.keys import how_it_failed
+from logbook_agent.issue.gate.job import BASE, HEAD, GateJob, JobCase
+from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, Comparison, Design, Question
+from logbook_agent.model.entry import Entry, Field, PlannedCommand
+from logbook_agent.model.errors import ToolError
+from logbook_agent.model.record import SETUP, TEARDOWN, ended_badly
+from logbook_agent.model.run import Run
+from logbook_agent.running.execution import Display
+from logbook_agent.running.prepare import Command, prepare
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+
+_AXIS = AbAxis(name=CODE_AXIS, values=(BASE, HEAD))
+_TAIL_LINES = 20
+# Why the pairs ended, without the options of `logbook ab`.
+_ENDED = {
+    Stop.SETTLED: "every answer is settled",
+    Stop.FUTILE: "the pairs that are left would settle it in fewer than 5 of 100 cases",
+    Stop.PAIRS: "--max-pairs is reached",
+    Stop.TIME: "--max-time is reached",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairTerms:
+    """How many pairs, for how long, and from which effect on."""
+
+    max_pairs: int
+    max_time_s: float | None = None
+    minimum_effect: float = MINIMUM_EFFECT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmeasured:
+    """A case that a side cannot run; `case` empty: none of them. `side`: base, head or both. `said`: the last lines."""
+
+    case: str
+    side: str
+    why: str
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateMeasured:
+    """`answer`: what the pairs answer; None without a pair. `stop`: why no further pair was run, `why` in words.
+    `power_pairs`: how many pairs could be made of a question that stays open. `changed`: which tree no longer held the
+    files of its commit; that pair is left out, and no pair was run after it."""
+
+    book: Book
+    entry: str | None
+    answer: Answer | None = None
+    unmeasured: tuple[Unmeasured, ...] = ()
+    stop: Stop | None = None
+    why: str = ""
+    pairs: int = 0
+    power_pairs: int = 0
+    interrupted: bool = False
+    changed: str | None = None
+
+
+class Measuring:
+    """The commands of one pull request, on both sides."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        book: Book,
+        job: GateJob,
+        trees: Sequence[Tree],
+        watched: WatchedTrees,
+        terms: PairTerms,
+        display: Display,
+    ) -> None:
+        self._space, self._book, self._job = workspace, book, job
+        self._trees, self._terms, self._display = tuple(trees), terms, display
+        self._watched, self._changed = watched, ""
+        self._unmeasured: list[Unmeasured] = []
+
+    def carry_out(self) -> GateMeasured:
+        found = None
+        with series(self._space, self._book, self._entry, self._display, advice=LOAD_ADVICE) as made:
+            try:
+                cases = self._able(made) if self._set_up(made) else []
+                found = self._pairs(made, cases) if cases and not made.is_stopped() else None
+            except NotCounted as error:
+                self._changed = error.message
+            finally:
+                # Whatever it changes is met before the next run.
+                with contextlib.suppress(NotCounted):
+                    self._each(made, TEARDOWN, self._job.teardown)
+        if found is not None and found.stop is Stop.FAILED:
+            self._failed(found.series.runs[-1])
+        return GateMeasured(
+            book=self._book,
+            entry=made.entry.id,
+            answer=found.answer if found is not None else None,
+            unmeasured=tuple(self._unmeasured),
+            stop=found.stop if found is not None else None,
+            why=_ENDED.get(found.stop, found.why) if found is not None else "",
+            pairs=found.pairs if found is not None else 0,
+            power_pairs=_power_pairs(found) if found is not None else 0,
+            interrupted=made.is_interrupted,
+            changed=self._changed or None,
+        )
+
+    # -- before the pairs -------------------------------------------------------------------------------
+
+    def _set_up(self, made: Series) -> bool:
+        """Whether both sides could be set up."""
+        failed = self._each(made, SETUP, self._job.setup)
+        if not failed:
+            return True
+        side = "both" if len(failed) > 1 else next(iter(failed))
+        run = next(iter(failed.values()))
+        self._unmeasured.append(_unmeasured("", side, "setup failed", run))
+        return False
+
+    def _each(self, made: Series, label: str, commands: Sequence[PlannedCommand]) -> dict[str, Run]:
+        """Setup or teardown on each side; the run that failed of each side where one did."""
+        failed: dict[str, Run] = {}
+        made.around = self._watched.setting_up
+        for tree in self._trees if commands else ():
+            for command in commands:
+                if label == SETUP and made.is_stopped():
+                    return failed
+                self._display.progress(f"{label} on {tree.name}")
+                ready = prepare(
+                    self._space,
+                    command.argv,
+                    env=self._path_of(tree),
+                    cwd=str(tree.folder),
+                    shell=command.shell,
+                    label=f"{label}: {tree.name}",
+                )
+                run = made.make(ready, {}, always=label == TEARDOWN)
+                if run is None or ended_badly(run):
+                    failed |= {tree.name: run or made.runs[-1]}
+                    break
+        return {} if made.is_interrupted and label == SETUP else failed
+
+    def _able(self, made: Series) -> list[JobCase]:
+        """The cases that both sides can run, each tried once; these runs warm up, and do not count."""
+        able = []
+        made.around = self._watched.measuring
+        for case in self._job.cases:
+            bad: dict[str, Unmeasured] = {}
+            for tree in self._trees:
+                if made.is_stopped():
+                    return []
+                found = self._try(made, case, tree)
+                if found is not None:
+                    bad[tree.name] = found
+            if not bad:
+                able.append(case)
+                continue
+            side = "both" if len(bad) > 1 else next(iter(bad))
+            # Of both the head is what can be mended.
+            self._unmeasured.append(dataclasses.replace(bad.get(HEAD) or bad[BASE], side=side))
+        # A head that cannot run what base can is not worth its pairs.
+        return [] if any(u.side == HEAD for u in self._unmeasured) else able
+
+    def _try(self, made: Series, case: JobCase, tree: Tree) -> Unmeasured | None:
+        self._display.progress(f"warm-up on {tree.name}: {case.name or self._job.name}")
+        try:
+            command = self._command(case, tree)
+        except ToolError as error:
+            return Unmeasured(case=case.name, side=tree.name, why=error.message)
+        run = made.make(command, {**case.config, CODE_AXIS: tree.name}, timeout_s=case.timeout_s, discarded=True)
+        if run is None:
+            return Unmeasured(case=case.name, side=tree.name, why="could not be started")
+        if ended_badly(run):
+            return _unmeasured(case.name, tree.name, "", run)
+        failure = next((row.failed for row in run.rows if row.failed is not None), None)
+        if failure is not None:
+            return _unmeasured(case.name, tree.name, f"reported a failure ({failure.reason})", run)
+        if not any(row.metrics or row.observations for row in run.rows):
+            return _unmeasured(case.name, tree.name, "printed no RESULT or METRIC line", run)
+        return None
+
+    def _command(self, case: JobCase, tree: Tree) -> Command:
+        env = {**case.env, **self._path_of(tree)}
+        folder = str(tree.folder)
+        return prepare(self._space, case.argv, env=env, cwd=folder, shell=case.shell, label=case.label)
+
+    def _path_of(self, tree: Tree) -> dict[str, str]:
+        """A virtual environment that the setup of a side has made comes first on its search path."""
+        programs = tree.environment / "bin"
+        if not programs.is_dir():
+            return {}
+        return {"PATH": f"{programs}{os.pathsep}{self._space.environ.get('PATH', os.defpath)}"}
+
+    # -- pairs ------------------------------------------------------------------------------------------
+
+    def _pairs(self, made: Series, cases: Sequence[JobCase]) -> AbResult:
+        ready = [
+            AbCase(
+                commands=tuple(self._command(case, tree) for tree in self._trees),
+                config=case.config,
+                timeout_s=case.timeout_s,
+            )
+            for case in cases
+        ]
+        made.around = self._watched.measuring
+        found = Rounds(made, self._request(), _AXIS, ready).carry_out()
+        if found.stop is Stop.NOT_COUNTED:
+            self._changed = found.why
+        return found
+
+    def _request(self) -> AbRequest:
+        return AbRequest(
+            axis=_AXIS.option,
+            run=RunRequest(),
+            max_pairs=self._terms.max_pairs,
+            max_time_s=self._terms.max_time_s,
+            minimum_effect=self._terms.minimum_effect,
+        )
+
+    def _failed(self, run: Run) -> None:
+        """Note the run that ended the pairs."""
+        case = self._job.case_of(run)
+        side = str(run.config.get(CODE_AXIS, BASE))
+        self._unmeasured.append(_unmeasured(case.name if case is not None else "", side, "", run))
+
+    def _entry(self) -> Entry:
+        """A new entry that states the comparison."""
+        space = self._space
+        question = Question(
+            axis=CODE_AXIS,
+            base=BASE,
+            sides=(HEAD,),
+            metrics=tuple(metric.name for metric in self._job.metrics),
+            minimum_effect=self._terms.minimum_effect,
+        )
+        pairs = self._terms.max_pairs
+        design = Design(seed=any_seed(space.moment(), pairs, len(question.values)), budget_pairs=pairs)
+        commits = "\n".join(f"- {tree.name}: `{tree.commit}`" for tree in self._trees)
+        draft = draft_entry(space, Prose(), title=f"{self._job.name}: base against head")
+        fields = (Field(label="Question", text=self._job.question), Field(label="Commits", text=commits))
+        stated = Comparison(question=question, design=design)
+        draft = dataclasses.replace(draft, comparison=stated, fields=(*fields, *draft.fields))
+        return create_entry(space, self._book, draft)
+
+
+def _power_pairs(found: AbResult) -> int:
+    """The whole budget, unless time or a failure cut it short."""
+    is_whole = found.stop in (Stop.SETTLED, Stop.FUTILE, Stop.PAIRS)
+    return found.stated.design.budget_pairs if is_whole else found.pairs
+
+
+def _unmeasured(case: str, side: str, what: str, run: Run) -> Unmeasured:
+    how = how_it_failed(run) if ended_badly(run) else ""
+    said = (run.output.error_tail or run.output.tail)[-_TAIL_LINES:] if run.output is not None else ()
+    return Unmeasured(case=case, side=side, why=": ".join(filter(None, (what, how))) or "failed", said=said)

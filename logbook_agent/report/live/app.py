@@ -1,0 +1,212 @@
+"""The addresses of the live view: an index, a page for each logbook, what changes on it, and the logs of its runs."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import functools
+import html
+import itertools
+import json
+import re
+import secrets
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from logbook_agent.model.entry import TOPIC, parse_id
+from logbook_agent.model.errors import LogbookError
+from logbook_agent.report.live.banner import ASSETS
+from logbook_agent.report.live.book_feed import BookFeed
+from logbook_agent.report.live.feed import Change, Feed
+from logbook_agent.report.live.follower import Follower
+from logbook_agent.report.live.guard import POLICY, Access, Guard
+from logbook_agent.report.live.index_feed import IndexFeed
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import pieces_of
+from logbook_agent.store.reading import read_text
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.as_html import visible
+
+_META = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
+# Which start of a server, and a version of a page that it counted.
+_SINCE = re.compile(r"([0-9a-f]{8})\.([0-9]{1,15})", re.ASCII)
+_RETRY_MS = 1000
+_MOST_VIEWERS = 50
+# What a store that changes just now may raise.
+_TROUBLE = (LogbookError, OSError)
+
+
+class LiveSite:
+    """The logbooks of a root, for viewers. `space` makes a workspace that only looks, whose indexes lie in `folder`."""
+
+    def __init__(self, space: Callable[[], Workspace], folder: Path, access: Access) -> None:
+        self._space, self._folder = space, folder
+        self._followers: dict[str, Follower] = {}
+        self._feeds: dict[str, Feed] = {}
+        self._making = threading.RLock()
+        # Versions count from this start of the server: those of another one mean nothing here.
+        self._started = secrets.token_hex(4)
+        self.is_closing = asyncio.Event()
+        routes = [
+            Route("/", self._index),
+            Route("/events", self._events),
+            Route("/{topic}.html", self._page),
+            Route("/{topic}/events", self._events),
+            Route("/{topic}/logs/{entry}-{run:int}.txt", self._log),
+        ]
+        self.app = Guard(Starlette(routes=routes, exception_handlers=dict.fromkeys(_TROUBLE, _unreadable)), access)
+
+    def close(self) -> None:
+        self.is_closing.set()
+        for feed in self._feeds.values():
+            feed.close()
+        for follower in self._followers.values():
+            follower.close()
+
+    async def _feed(self, topic: str | None) -> Feed | None:
+        """The feed of a logbook, or of the index; None where there is no such logbook."""
+        return self._feeds.get(topic or "") or await asyncio.to_thread(self._made, topic)
+
+    def _made(self, topic: str | None) -> Feed | None:
+        with self._making:
+            if topic is None:
+                return self._feeds.setdefault("", IndexFeed(self._space, self._follower))
+            if topic not in self._feeds:
+                if not TOPIC.fullmatch(topic) or all(book.topic != topic for book in self._space().books()):
+                    return None
+                self._feeds[topic] = BookFeed(self._follower(topic), self._href(topic))
+            return self._feeds[topic]
+
+    def _follower(self, topic: str) -> Follower:
+        """Who follows a logbook, for its page and the index."""
+        with self._making:
+            if topic not in self._followers:
+                self._followers[topic] = Follower(self._space, topic, self._folder)
+            return self._followers[topic]
+
+    def _book(self, topic: str) -> Book:
+        space = self._space()
+        return Book(space.root, topic, redactor=lambda: space.redactor, index=space.index_folder)
+
+    def _href(self, topic: str) -> Callable[[str, int], str | None]:
+        book = self._book(topic)
+
+        def href(entry_id: str, run: int) -> str | None:
+            return f"{topic}/logs/{entry_id}-{run:02d}.txt" if book.log_path(entry_id, run).is_file() else None
+
+        return href
+
+    async def _index(self, request: Request) -> Response:
+        return await self._opened(None)
+
+    async def _page(self, request: Request) -> Response:
+        # The page of a logbook `index` has another name, as a file.
+        return await self._opened(request.path_params["topic"].removesuffix(".logbook"))
+
+    async def _opened(self, topic: str | None) -> Response:
+        feed = await self._feed(topic)
+        if feed is None:
+            return _nothing()
+        text = await feed.opened(functools.partial(self._live, "events" if topic is None else f"{topic}/events"))
+        if text is None:
+            return PlainTextResponse(f"{topic} cannot be read: logbook doctor\n", status_code=503)
+        return _html(text)
+
+    def _live(self, events: str, banner: str, version: int) -> dict[str, Any]:
+        """What is live in a page."""
+        around = (
+            f'<div id="live" class="group" data-events="{events}" data-since="{self._started}.{version}">'
+            '<p><strong id="live-state" role="status">live</strong> <span id="live-heard" class="muted"></span></p>'
+        )
+        script = read_text(ASSETS / "live.js", within=ASSETS)
+        return {"scripts": [script], "connect": "'self'", "banner": f"{around}{banner}</div>"}
+
+    async def _events(self, request: Request) -> Response:
+        feed = await self._feed(request.path_params.get("topic"))
+        since = _SINCE.fullmatch(request.headers.get("last-event-id") or request.query_params.get("since", ""))
+        if feed is None or since is None:
+            return _nothing()
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
+        if feed.viewers >= _MOST_VIEWERS:
+            return PlainTextResponse("too many viewers\n", status_code=503)
+        started, version = since.groups()
+        told = self._told(feed, int(version)) if started == self._started else _another_server()
+        return StreamingResponse(told, media_type="text/event-stream")
+
+    async def _told(self, feed: Feed, since: int) -> AsyncIterator[str]:
+        """Server-sent events; a beat has the time by this clock (ms). Ends when the server does."""
+        closing = asyncio.create_task(self.is_closing.wait())
+        changes = feed.changes(since)
+        coming: asyncio.Future[list[Change]] | None = None
+        try:
+            yield f"retry: {_RETRY_MS}\n\n"
+            while not closing.done():
+                coming = asyncio.ensure_future(anext(changes))
+                await asyncio.wait({coming, closing}, return_when=asyncio.FIRST_COMPLETED)
+                if not coming.done():
+                    break
+                found = coming.result()
+                if not found:
+                    yield f"event: beat\ndata: {time.time_ns() // 10**6}\n\n"
+                for change in found:
+                    data = json.dumps({"id": change.id, "html": change.html})
+                    yield f"id: {self._started}.{change.version}\nevent: part\ndata: {data}\n\n"
+        finally:
+            closing.cancel()
+            if coming is None or coming.done():
+                await changes.aclose()
+            else:
+                # Its viewer left meanwhile: `changes` is at work, and ends when this does.
+                coming.cancel()
+
+    async def _log(self, request: Request) -> Response:
+        topic, entry, run = (request.path_params[name] for name in ("topic", "entry", "run"))
+        if await self._feed(topic) is None or parse_id(entry) is None or not 0 < run < 10**9:
+            return _nothing()
+        book = self._book(topic)
+        path = book.log_path(entry, run)
+        pieces = _readable(path, book.root)
+        try:
+            # Whatever may not be read is met here, before the answer begins.
+            first = await asyncio.to_thread(next, pieces, "")
+        except (LogbookError, OSError):
+            return PlainTextResponse("This log is not on this machine.\n", status_code=404)
+        return StreamingResponse(itertools.chain([first], pieces), media_type="text/plain; charset=utf-8")
+
+
+async def _another_server() -> AsyncIterator[str]:
+    """For a page of a server before this one: it opens itself again."""
+    yield "event: reload\ndata:\n\n"
+
+
+async def _unreadable(request: Request, error: Exception) -> Response:
+    text = error.message if isinstance(error, LogbookError) else type(error).__name__
+    return PlainTextResponse(f"This cannot be read now: {visible(text)}\n", status_code=503)
+
+
+def _readable(path: Path, within: Path) -> Iterator[str]:
+    """The text of a log, in which no mark turns the direction of what follows."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for piece in pieces_of(path, within=within):
+        yield visible(decoder.decode(piece))
+    yield visible(decoder.decode(b"", final=True))
+
+
+def _html(text: str) -> Response:
+    """A document, with its own policy as a header, too."""
+    found = _META.search(text)
+    headers = {POLICY: f"{html.unescape(found[1])}; frame-ancestors 'none'"} if found is not None else {}
+    return HTMLResponse(text, headers=headers)
+
+
+def _nothing() -> Response:
+    return PlainTextResponse("No such page.\n", status_code=404)

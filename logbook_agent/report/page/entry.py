@@ -1,0 +1,119 @@
+"""What the section of an entry says, as values of its template."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from logbook_agent.findings.plots.choose import of_entry
+from logbook_agent.findings.predictions.told import Beside
+from logbook_agent.findings.read import Findings
+from logbook_agent.findings.thread import Summary
+from logbook_agent.findings.trust import Compared
+from logbook_agent.model.entry import COMMAND, CONFIG
+from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.pages.blocks import Blocks
+from logbook_agent.pages.sections import Section as Bullet
+from logbook_agent.report.page.pictures import pictures
+from logbook_agent.text.as_html import as_html, as_inline_html
+from logbook_agent.text.markdown import cut_line, one_line
+from logbook_agent.text.times import duration, minute
+
+# A command or config of so many characters is folded.
+_LONG = 220
+_SHOWN_RUNS = 200
+_LEAD_CHARS = 110
+
+
+def log_nowhere(entry_id: str, run: int) -> str | None:
+    """No log has an address."""
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What every section needs: `ids` are the entries of the page, `drawn` those with plots on it."""
+
+    findings: Findings
+    blocks: Blocks
+    ids: Collection[str]
+    log_href: Callable[[str, int], str | None]
+    drawn: Collection[str] = ()
+
+    def html(self, text: str | None) -> Markup:
+        """Markdown of a record, as blocks."""
+        return Markup(as_html(text or "", self.ids))  # noqa: S704 - escaped there
+
+    def line(self, text: str | None) -> Markup:
+        """Markdown of a record, within a line."""
+        return Markup(as_inline_html(one_line(text or ""), self.ids))  # noqa: S704 - escaped there
+
+
+def entry_values(
+    around: Around,
+    record: Record,
+    summary: Summary,
+    *,
+    later: Mapping[str, Sequence[str]],
+    compared: Compared,
+    beside: Beside,
+) -> dict[str, Any]:
+    """An entry with its parts in the order of the view, and its runs."""
+    entry, zone = record.entry, around.findings.header.zone
+    bullets = around.blocks.sections(record, later=later, compared=compared, beside=beside)
+    runs = record.runs[:_SHOWN_RUNS]
+    return {
+        "id": entry.id,
+        "aliases": entry.aliases,
+        "title": one_line(entry.title),
+        "state": record.state,
+        "kind": entry.kind,
+        "confidence": summary["confidence"],
+        "opened": minute(entry.opened, zone),
+        "opened_utc": entry.opened,
+        "parts": [_part(around, bullet, record) for bullet in bullets],
+        "runs": [_run(around, status, zone) for status in runs],
+        "runs_said": f"{len(record.runs):,} run{'s' * (len(record.runs) != 1)}",
+        "more_runs": len(record.runs) - len(runs),
+        "figures": pictures(of_entry(around.findings, record)) if entry.id in around.drawn else (),
+    }
+
+
+def _part(around: Around, bullet: Bullet, record: Record) -> dict[str, Any]:
+    name = bullet.label.partition(" (")[0]
+    is_long = len(bullet.text) > _LONG and name in (COMMAND, CONFIG)
+    return {
+        "label": bullet.label,
+        "name": name.lower().replace(" ", "-") if name.isascii() and name.replace(" ", "").isalpha() else None,
+        "folded": _folded(name, bullet.text, record) if is_long else None,
+        "html": around.html(bullet.text),
+    }
+
+
+def _folded(name: str, text: str, record: Record) -> str:
+    """What stands for a long part until it is unfolded."""
+    if name == COMMAND:
+        words = next((s.run.command[:2] for s in record.runs), ())
+        commands = len({(s.run.label, s.run.argv) for s in record.runs})
+        said = f"{cut_line(' '.join(words), _LEAD_CHARS)} …" if words else "commands"
+        return said + (f" and {commands - 1} more" if commands > 1 else "")
+    first = text.removeprefix("- ").partition("\n")[0].strip("`")
+    return cut_line(first, _LEAD_CHARS)
+
+
+def _run(around: Around, status: RunStatus, zone: str) -> dict[str, Any]:
+    run, output = status.run, status.run.output
+    commit = run.code.commit if run.code is not None else None
+    return {
+        "number": run.run,
+        "label": run.label,
+        "state": status.text,
+        "started": minute(run.started, zone),
+        "took": duration(run.duration_s) if run.duration_s is not None else "",
+        "code": commit[:9] if commit else "",
+        "log": around.log_href(run.entry, run.run),
+        "printed": f"{output.lines:,} lines" if output is not None else "",
+    }

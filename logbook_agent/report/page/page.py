@@ -1,0 +1,171 @@
+"""The page of a logbook as sections, each one HTML element with a stable ID; and what an entry's needs are kept for.
+
+The sections stand in this order: `summary`, `criteria`, `best`, `plots`, `open`, `timeline`, `results`, then a section
+for each entry under its ID, then `facts`, which the page's script reads. They are always there; an empty one is hidden.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from logbook_agent.findings.read import Findings
+from logbook_agent.findings.side_by_side import Groups, groups_of
+from logbook_agent.findings.thread import Summary
+from logbook_agent.model.codec import encode
+from logbook_agent.model.errors import StoreError
+from logbook_agent.model.record import Record, digest
+from logbook_agent.pages.blocks import Blocks
+from logbook_agent.pages.templating.html import render_html
+from logbook_agent.pages.templating.templates import templates_of
+from logbook_agent.report.page import thread
+from logbook_agent.report.page.entry import Around, entry_values, log_nowhere
+from logbook_agent.report.page.pictures import drawn
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.as_html import visible
+
+ASSETS = Path(__file__).parent / "assets"
+# What an entry's section was made of, by its ID: the key, the HTML, and the facts for a diff.
+Kept = dict[str, tuple[str, str, Groups]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSection:
+    """One element of the page, `<section id=...>` or `<article id=...>`: escaped, without scripts."""
+
+    id: str
+    html: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The content of a page. `entries`: the IDs of the entries that have a section. `damaged`: for each entry that is
+    left out, why it cannot be read."""
+
+    topic: str
+    title: str
+    sections: tuple[PageSection, ...]
+    entries: tuple[str, ...]
+    foot: str
+    damaged: tuple[str, ...] = ()
+
+
+# The index over all logbooks; and the page of a logbook whose topic is `index` (a topic has no dot).
+INDEX, INDEX_TOPIC_PAGE = "index.html", "index.logbook.html"
+
+
+def page_file(topic: str) -> str:
+    """The name of a logbook's page, which is never that of the index."""
+    return INDEX_TOPIC_PAGE if f"{topic}.html" == INDEX else f"{topic}.html"
+
+
+def page(
+    workspace: Workspace,
+    findings: Findings,
+    *,
+    log_href: Callable[[str, int], str | None] = log_nowhere,
+    kept: Kept | None = None,
+) -> Page:
+    """The page of a logbook as its records stand. `log_href` gives the address of a run's log, or None for no link.
+
+    Whoever makes the page again and again passes the same `kept`: what did not change is taken from it. What cannot be
+    read is said on the page. Raises StoreError when the header cannot be read, or a template of the project fails.
+    """
+    header = findings.header
+    blocks = Blocks(templates_of(workspace), header)
+    ids = frozenset(findings.order)
+    around = Around(
+        findings=findings, blocks=blocks, ids=ids, log_href=log_href, drawn=frozenset(drawn(findings.order))
+    )
+    kept = {} if kept is None else kept
+    damaged = list(findings.unreadable)
+    made: list[PageSection] = []
+    facts: dict[str, tuple[str, Groups]] = {}
+    about = digest(encode(findings.book.header))
+    # The table of all results needs every record, too: each is read once.
+    records = {record.id: record for record in findings.contents.records}
+    for summary in findings.summaries:
+        try:
+            html, groups = _entry(around, summary, records, kept, about)
+        except StoreError as error:
+            damaged.append(error.message)
+            continue
+        made.append(PageSection(id=summary["id"], html=html))
+        facts[summary["id"]] = (summary["title"], groups)
+    for gone in kept.keys() - {section.id for section in made}:
+        del kept[gone]
+    sections = [_section(name, values) for name, values in thread.values(around, damaged)]
+    return Page(
+        topic=header.topic,
+        title=header.title,
+        sections=(*sections, *made, PageSection(id="facts", html=_facts(facts))),
+        entries=tuple(section.id for section in made),
+        foot=thread.foot(header, workspace.now()),
+        damaged=tuple(damaged),
+    )
+
+
+def _section(name: str, values: dict[str, Any]) -> PageSection:
+    return PageSection(id=name, html=visible(render_html(ASSETS, f"{name}.html.j2", values)))
+
+
+def _entry(
+    around: Around, summary: Summary, records: Mapping[str, Record], kept: Kept, about: str
+) -> tuple[str, Groups]:
+    """The section of an entry and its facts: those that are kept, where all that they follow from is the same. `about`
+    is the digest of the header."""
+    findings = around.findings
+    entry = findings.entry(summary["id"])
+    later = findings.later(entry)
+    compared = findings.compared(entry)
+    beside = findings.predictions.beside(entry.id)
+    hrefs = [around.log_href(entry.id, run) for run in range(1, summary["runs"] + 1)]
+    told = [later, encode(compared), beside.checked, beside.before, hrefs, entry.id in around.drawn]
+    key = digest(summary["digest"], *told, about)
+    if (before := kept.get(entry.id)) is not None and before[0] == key:
+        return before[1], before[2]
+    # One that could not be read with the others says why.
+    record = records.get(entry.id) or findings.book.record(entry.id)
+    values = entry_values(around, record, summary, later=later, compared=compared, beside=beside)
+    html = visible(render_html(ASSETS, "entry.html.j2", values))
+    kept[entry.id] = key, html, groups_of(record)
+    return html, kept[entry.id][2]
+
+
+def _facts(entries: dict[str, tuple[str, Groups]]) -> str:
+    """What the diff of two entries reads, as JSON: equal groups of facts stand in it once."""
+    places: dict[str, int] = {}
+    sets: list[dict[str, str]] = []
+    found: dict[str, Any] = {}
+    for entry_id, (title, groups) in entries.items():
+        found[entry_id] = {"title": visible(title)}
+        for name, group in groups.items():
+            text = json.dumps(group, sort_keys=True)
+            if text not in places:
+                places[text] = len(sets)
+                # Here: in the text of the JSON, the sign that stands for a mark would be read as the mark again.
+                sets.append({visible(key): visible(value) for key, value in group.items()})
+            found[entry_id][name] = places[text]
+    data = json.dumps({"sets": sets, "entries": found}, ensure_ascii=False, separators=(",", ":"))
+    return f'<script type="application/json" id="facts">{inert_json(data)}</script>'
+
+
+def inert_json(text: str) -> Markup:
+    """JSON that no element around it can be closed by."""
+    for sign in "<>&'":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704 - nothing in it is markup
+
+
+def body(found: Page) -> list[str]:
+    """All sections as they stand in <main>, a line or more each."""
+    own = {*found.entries}
+    before = [s.html for s in found.sections if s.id not in own and s.id != "facts"]
+    entries = [s.html for s in found.sections if s.id in own]
+    facts = [s.html for s in found.sections if s.id == "facts"]
+    return [*before, '<div id="entries"><h2 id="entries-title">Entries</h2>', *entries, "</div>", *facts]

@@ -1,0 +1,156 @@
+"""`logbook report`: the pages as files, with the logs that they link."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from logbook_agent.findings.read import Findings, read
+from logbook_agent.model.errors import NotFound, StoreError, Taken, UsageError
+from logbook_agent.report.page.document import document
+from logbook_agent.report.page.index import index_document
+from logbook_agent.report.page.page import INDEX, page, page_file
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import make_folder, pieces_of, write_pieces, write_text
+from logbook_agent.store.reading import open_file
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.as_html import visible
+
+# Below the root, where git ignores it and nothing of it changes the code that an experiment runs.
+OWN = ".report"
+_LOGS = "logs"
+# What a page of ours says of itself, near its beginning.
+_GENERATOR = b'<meta name="generator" content="logbook-agent">'
+_HEAD_BYTES = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFiles:
+    """The files of a report. `left_out`: how many entries and logbooks could not be read."""
+
+    index: Path
+    pages: tuple[Path, ...]
+    left_out: int
+
+
+def write_report(
+    workspace: Workspace, folder: Path | None = None, books: Sequence[Book] | None = None, *, logs: bool = True
+) -> ReportFiles:
+    """Write the page of each logbook of `books` (None: of all of the root) and the index over all into a folder (None:
+    `.report` in the root). For `logbook report` and `logbook export --as html`.
+
+    A page is `TOPIC.html`. With `logs`, the logs that are on this machine are copied to `TOPIC/logs/ID-RUN.txt`. Pages
+    of an earlier report are replaced, other files are left alone. The index names logbooks that cannot be read, and a
+    page its entries that cannot be read; a warning names both. Raises NotFound without a logbook,
+    UsageError where `folder` is none, Taken where a file of somebody else has the name of a page, and StoreError.
+    """
+    # Whoever names a folder chooses where it leads; below the root nothing is written through a link.
+    target, within = (workspace.root / OWN, workspace.root) if folder is None else (folder, folder)
+    all_books = workspace.books()
+    if not all_books:
+        raise NotFound(
+            f"no logbook in {workspace.root}",
+            cause="a report needs at least one logbook, and none was started here",
+            hint="logbook start TOPIC, or name another folder of logbooks: --root DIR",
+        )
+    if os.path.lexists(target) and not target.is_dir():
+        raise UsageError(
+            f"{target} is not a folder",
+            cause="logbook report writes several files into a folder",
+            hint="logbook report --out DIR",
+        )
+    make_folder(target, within=within)
+    if folder is None:
+        write_text(target / ".gitignore", "*\n", within=within, derived=True)
+    else:
+        for name in (INDEX, *(page_file(book.topic) for book in (all_books if books is None else books))):
+            _check_replaceable(target / name, target)
+    wanted = {book.topic for book in (all_books if books is None else books)}
+    found, damaged, pages, left_out = [], [], [], 0
+    for book in all_books:
+        try:
+            findings = read(workspace, book)
+            if book.topic in wanted:
+                path, missing = _write_page(workspace, findings, target, within, logs=logs)
+                pages.append(path)
+                if missing:
+                    left_out += missing
+                    workspace.warnings.append(
+                        f"{missing:,} {'entries' if missing > 1 else 'entry'} of {book.topic} cannot be read and"
+                        f" {'are' if missing > 1 else 'is'} left out of its page: logbook doctor"
+                    )
+            found.append(findings)
+        except StoreError as error:
+            damaged.append(f"{book.topic}: {error.message}")
+    workspace.warnings += [f"left out of the report: {message}" for message in damaged]
+    text = index_document(workspace, found, damaged)
+    write_text(target / INDEX, text, within=within, derived=True)
+    return ReportFiles(index=target / INDEX, pages=tuple(pages), left_out=left_out + len(damaged))
+
+
+def _check_replaceable(path: Path, within: Path) -> None:
+    """Raise Taken for a file that is no page of a report."""
+    if not path.is_file() or path.is_symlink():
+        return
+    with open_file(path, within=within) as file:
+        is_ours = _GENERATOR in file.read(_HEAD_BYTES)
+    if not is_ours:
+        raise Taken(
+            f"{path} exists and is not a page of a report",
+            cause="a report replaces only pages of an earlier report",
+            hint="choose another --out, or move that file away",
+        )
+
+
+def _write_page(
+    workspace: Workspace, findings: Findings, target: Path, within: Path, *, logs: bool
+) -> tuple[Path, int]:
+    """Where the page is, and how many entries it leaves out."""
+    book = findings.book
+    path = target / page_file(book.topic)
+    made = page(workspace, findings, log_href=_copies(book, target, within) if logs else _none)
+    pieces = (piece.encode("utf-8", "replace") for piece in document(made, above=INDEX))
+    write_pieces(path, pieces, within=within, derived=True)
+    return path, len(made.damaged)
+
+
+def _none(entry_id: str, run: int) -> str | None:
+    return None
+
+
+def _copies(book: Book, target: Path, within: Path) -> Callable[[str, int], str | None]:
+    """What copies the log of a run beside the page, once, and gives its address there; None where there is no log."""
+    folder = target / book.topic / _LOGS
+
+    def href(entry_id: str, run: int) -> str | None:
+        log = book.log_path(entry_id, run)
+        if not os.path.lexists(log):
+            return None
+        name = f"{entry_id}-{run:02d}.txt"
+        copy = folder / name
+        if not _is_newer(copy, log):
+            make_folder(folder, within=within)
+            pieces = (piece.encode("utf-8", "replace") for piece in _readable(log, book.root))
+            write_pieces(copy, pieces, within=within, durable=False, derived=True)
+        return f"{book.topic}/{_LOGS}/{name}"
+
+    return href
+
+
+def _is_newer(copy: Path, log: Path) -> bool:
+    try:
+        return copy.stat().st_mtime_ns > log.stat().st_mtime_ns
+    except OSError:
+        return False
+
+
+def _readable(log: Path, within: Path) -> Iterator[str]:
+    """The text of a log, in which no mark turns the direction of what follows."""
+    import codecs
+
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for piece in pieces_of(log, within=within):
+        yield visible(decoder.decode(piece))
+    yield visible(decoder.decode(b"", final=True))

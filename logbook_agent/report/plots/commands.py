@@ -1,0 +1,175 @@
+"""`logbook plot`, and the plots that are drawn again when what they show has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from logbook_agent.cli.options import Common, Text, Texts
+from logbook_agent.cli.output import emit, say
+from logbook_agent.entries.plots import name_plots
+from logbook_agent.findings.plots.choose import figures
+from logbook_agent.findings.plots.figure import Figure
+from logbook_agent.findings.read import Findings, read
+from logbook_agent.model.entry import PLOT_KINDS, id_number, typed_id
+from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.pages.plotted import take_due
+from logbook_agent.report.plots.draw import svg
+from logbook_agent.report.plots.kept import keep, keep_all, keep_due
+from logbook_agent.store.files import write_text
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.near import choice
+
+_SHOWN = 12
+
+
+def plot_command(
+    *,
+    wanted: Annotated[Text, Argument(metavar="[ID|METRIC]", help="Plots of one entry, or of one metric. [all]")] = None,
+    kind: Annotated[
+        Texts,
+        Option("--kind", metavar="KIND", help=f"Only this kind of plot: {', '.join(PLOT_KINDS)}; repeatable."),
+    ] = None,
+    metric: Annotated[Text, Option("--metric", metavar="NAME", help="With an ID: only plots of this metric.")] = None,
+    out: Annotated[
+        Path | None, Option("--out", metavar="F.svg", help="Write one plot to this file. [next to the view]")
+    ] = None,
+    save: Annotated[bool, Option("--save", help="Add them to their entries, so that the view shows them.")] = False,
+    common: Common,
+) -> None:
+    """Draw measured results as SVG: sweeps, pairs, controls, best so far.
+
+    Example: logbook plot MOE-I8-003 --kind ratios --save
+    """
+    for name in kind or ():
+        if name not in PLOT_KINDS:
+            raise UsageError(
+                f"--kind {name}: no such kind of plot",
+                cause=f"the kinds are {', '.join(PLOT_KINDS)}",
+                hint=choice("--kind", name, PLOT_KINDS),
+            )
+    space = common.space()
+    entry, asked = _asked(space, wanted, metric)
+    book = space.book(entry)
+    found = read(space, book)
+    chosen = _chosen(found, entry, asked, kind or ())
+    if save:
+        name_plots(space, book, _names(chosen, asked))
+        found = read(space, book)
+    if out is not None:
+        _check_one(chosen)
+        _write(out.absolute(), chosen[0])
+        files, missing = {chosen[0].key: str(out)}, {}
+    else:
+        plots = keep_all(found) if wanted is None and metric is None and not kind else keep(found, chosen)
+        files = {plot.figure.key: space.shown(plot.path) for plot in plots if not plot.missing}
+        missing = {plot.figure.key: plot.missing for plot in plots if plot.missing}
+    data = [_data(figure, files.get(figure.key), missing.get(figure.key)) for figure in chosen]
+    text = "\n".join(f"{files[figure.key]}: {figure.title}" for figure in chosen if figure.key in files)
+    space.warnings += [f"not drawn: {f.title}: {missing[f.key]}" for f in chosen if f.key in missing]
+    emit("plot", data, text, as_json=common.as_json, warnings=space.warnings)
+
+
+def _asked(space: Workspace, wanted: str | None, metric: str | None) -> tuple[str | None, str | None]:
+    """The entry and the metric that the words name, each None if not named. A word in the form of an ID is an ID."""
+    if wanted is None:
+        return None, metric
+    name = typed_id(wanted)
+    if any(id_number(name, book.header.prefix) is not None for book in space.books()):
+        return name, metric
+    if metric is not None:
+        raise UsageError(
+            f"{wanted} is not an entry",
+            cause="--metric chooses among the plots of one entry",
+            hint=f"name one metric: logbook plot {metric}",
+        )
+    return None, wanted
+
+
+def _chosen(found: Findings, entry: str | None, metric: str | None, kinds: list[str] | tuple[str, ...]) -> list[Figure]:
+    every = figures(found, entry=entry, metric=metric)
+    chosen = [figure for figure in every if not kinds or figure.kind in kinds]
+    if chosen:
+        return chosen
+    what = " of ".join(filter(None, [" or ".join(kinds), metric, entry or (None if metric else found.book.topic)]))
+    there = sorted({figure.kind.value for figure in every}) or None
+    metrics = [m.name for m in found.book.header.metrics]
+    if there is not None:
+        cause, hint = f"the available kinds are {', '.join(there)}", f"--kind {there[0]}"
+    elif metric is not None and metric not in metrics:
+        cause = f"no measured row has the metric {metric}"
+        cause += f"; declared are {', '.join(metrics)}" if metrics else ""
+        hint = f"logbook table {entry or ''}".rstrip()
+    else:
+        cause = "a plot needs several measured cases, or several runs of one case"
+        hint = "logbook run --repeat 6 -- COMMAND"
+    raise UsageError(f"nothing to plot: {what}", cause=cause, hint=hint)
+
+
+def _check_one(chosen: list[Figure]) -> None:
+    if len(chosen) < 2:
+        return
+    named = ", ".join(figure.key for figure in chosen[:_SHOWN])
+    more = f" and {len(chosen) - _SHOWN} more" if len(chosen) > _SHOWN else ""
+    raise UsageError(
+        f"--out takes one plot, and there are {len(chosen)}",
+        cause=f"they are {named}{more}",
+        hint="choose one: logbook plot [ID] --kind KIND --metric NAME --out F.svg",
+    )
+
+
+def _write(path: Path, figure: Figure) -> None:
+    if not path.parent.is_dir():
+        raise UsageError(
+            f"cannot write {path}: there is no folder {path.parent}",
+            cause="logbook plot does not create the folder of --out",
+            hint=f"mkdir -p {path.parent}",
+        )
+    write_text(path, svg(figure), within=path.parent)
+
+
+def _names(chosen: list[Figure], metric: str | None) -> dict[str | None, list[str]]:
+    """For each entry (None: the header) the plots to add, with the metric if one was asked for."""
+    found: dict[str | None, list[str]] = {}
+    for figure in chosen:
+        found.setdefault(figure.entry, []).append(" ".join(filter(None, [figure.kind.value, metric])))
+    return found
+
+
+def _data(figure: Figure, file: str | None, missing: str | None) -> dict[str, Any]:
+    return {
+        "key": figure.key,
+        "kind": figure.kind.value,
+        "title": figure.title,
+        "file": file,
+        "missing": missing,
+        "x": {"name": figure.x.name, "unit": figure.x.unit, "log": figure.x.log},
+        "y": {"name": figure.y.name, "unit": figure.y.unit, "log": figure.y.log},
+        "series": [
+            {
+                "name": series.name,
+                "shape": series.shape,
+                "points": [
+                    {"x": p.x, "y": p.y, "low": p.low, "high": p.high, "n": p.n, "entry": p.entry, "said": p.said}
+                    for p in series.points
+                ],
+            }
+            for series in figure.series
+        ],
+        "note": figure.note,
+        "entry": figure.entry,
+        "entries": list(figure.entries),
+    }
+
+
+def draw_due(space: Workspace) -> None:
+    """Draw again the plots of what a command has rendered. The records stand already, so trouble with a picture is a
+    warning."""
+    for topic, entry_ids in take_due(space).items():
+        try:
+            keep_due(read(space, space.choose(topic)), sorted(entry_ids))
+        except LogbookError as error:
+            say(f"warning: plots of {topic} were not drawn: {error.message}; fix that, then type: logbook plot")
+            say(f"next: {error.hint}")
