@@ -15,7 +15,6 @@ from logbook_agent.pages.look import Look, look, said_in
 from logbook_agent.pages.plotted import mark_due, naming_plots, plots_of, plots_of_thread
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.processes import on_all_cores
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import marked as views
 
@@ -174,24 +173,15 @@ def all_blocks(
     found = found or read(workspace, book)
     order = [entry_id for entry_id in found.order if entry_id not in but]
     blocks = Blocks(templates_of(workspace), found.header)
-    # Here, so that no fork reads what entries say of one another again.
-    footer = blocks.footer(found.listed)
     mark_due(workspace, book, naming_plots(found))
 
-    def rendered(entry_id: str) -> tuple[str | None, str]:
-        """The block, or None and why there is none."""
-        try:
-            seen = look(workspace, book, entry_id)
-        except StoreError as error:
-            return None, _brief(error)
-        return _entry_block(found, blocks, seen), ""
-
     made = [(HEADER, blocks.header(plots_of_thread(found), answers_of(found)))]
-    for entry_id, (block, why) in zip(order, on_all_cores(order, rendered), strict=True):
-        if block is None:
-            workspace.warnings.append(f"not rendered: {why}")
-        else:
-            made.append((entry_id, block))
+    for entry_id in order:
+        try:
+            made.append((entry_id, _entry_block(found, blocks, look(workspace, book, entry_id))))
+        except StoreError as error:
+            workspace.warnings.append(f"not rendered: {_brief(error)}")
+    footer = blocks.footer(found.listed)
     return [*made, (FOOTER, footer)] if footer else made
 
 

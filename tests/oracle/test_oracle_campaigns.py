@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.cli import plot as cli_plot
 from logbook_agent.report.page import pictures
+from logbook_agent.report.plots import commands as cli_plot
 from logbook_agent.report.plots import kept
 from tests.breadth import wide
 from tests.conftest import Cli, FixedClock

@@ -1,4 +1,4 @@
-"""Which process is which: a number alone names none for good; and work that is spread over forks."""
+"""Which process is which: a number alone names none for good."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from logbook_agent.store import processes
-from logbook_agent.store.processes import alive, create_time, is_alive, on_all_cores
+from logbook_agent.store.processes import alive, create_time, is_alive
 
 
 @pytest.fixture
@@ -45,18 +44,3 @@ def test_a_process_that_plain_data_names() -> None:
     assert is_alive({**me, "started": 1000.0, "host": "another-host"}), "it cannot be told from here"
     for pid in (0, -1, 2**31, "1", None):
         assert not is_alive({"pid": pid})
-
-
-def test_work_that_a_fork_fails_at_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    here = os.getpid()
-
-    def make(number: int) -> int:
-        if number == 1500 and os.getpid() != here:
-            raise OSError("no memory")
-        return 2 * number
-
-    items = range(3 * processes._LEAST)
-    assert on_all_cores(items, make) == [2 * number for number in items]
-    with pytest.raises(ZeroDivisionError):
-        on_all_cores(items, lambda number: 1 // (2500 - number))
