@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets fuzz oracle net format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
+.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets fuzz oracle net format constraints rules bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -20,6 +20,9 @@ quickstart: setup  ## start a logbook, log a none / int8 pair of the MoE benchma
 
 tutorial: setup  ## run docs/tutorial.md: one question from kickoff to answer (three minutes)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/tutorial
+
+docs: setup  ## write the reference of commands, settings and JSON from the code into build/docs/reference (a minute)
+	@$(BIN)/python scripts/reference
 
 emulator: setup
 	@scripts/emulator $(BIN)

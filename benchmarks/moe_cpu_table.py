@@ -1,4 +1,4 @@
-"""The tables of benchmarks/README.md from the samples that `moe_cpu.py` saved. No JAX, no torch."""
+"""Tables of the samples that `moe_cpu.py` saved. No JAX, no torch."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def targets(results: list[Result], clock: str) -> Iterable[str]:
 
 
 def tables(document: dict[str, Any]) -> str:
-    """Everything that the README shows of a saved document."""
+    """All tables of a saved document."""
     results, facts = document["results"], document["facts"]
     lines = [", ".join(f"{name} {value}" for name, value in facts.items()) + ".", ""]
     lines += [f"{peer} was not measured: {why}." for peer, why in document["missing"].items()]

@@ -69,6 +69,7 @@ def ab_command(
 
     Example: logbook ab --axis quant_mode=none,int8 -- python bench.py --quant-mode none
     Or of the code: logbook ab --code main WORK -- python bench.py
+    The value replaces that of the flag of this name, or {axis}. Quote a value that has a comma; null omits the flag.
     """
     run = dataclasses.replace(how.request(command or (), prose.read(), entry_id), on=on, discard=discard)
     if (axis is None) == (code is None):

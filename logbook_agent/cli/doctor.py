@@ -147,7 +147,12 @@ def migrate_command(
 def prune_command(
     *,
     keep_days: Annotated[
-        int | None, Option("--keep-days", metavar="N", help="Keep logs of runs that ended in the last N days.")
+        int | None,
+        Option(
+            "--keep-days",
+            metavar="N",
+            help="Keep logs of runs that ended in the last N days; without --max-bytes, delete all older ones.",
+        ),
     ] = None,
     max_bytes: Annotated[
         Text,

@@ -20,7 +20,12 @@ def plan_command(
     *,
     words: Words,
     command: Annotated[
-        Texts, Option("--command", metavar="'LABEL: CMD'", help="A command to execute later; may be repeated.")
+        Texts,
+        Option(
+            "--command",
+            metavar="'LABEL: CMD'",
+            help="A command to execute later, with or without a label; may be repeated.",
+        ),
     ] = None,
     shell: Annotated[bool, Option("--shell", help="The commands are shell text, run by /bin/sh.")] = False,
     common: Common,
@@ -63,7 +68,12 @@ def edit_command(
         Text, Option("--confidence", metavar="WORD", help="exploratory, replicated, stable, or computed.")
     ] = None,
     reason: Annotated[
-        Text, Option("--reason", metavar="TEXT", help="Why the confidence differs from what the runs show.")
+        Text,
+        Option(
+            "--reason",
+            metavar="TEXT",
+            help="Why the confidence differs from what the runs show; required for one above that.",
+        ),
     ] = None,
     state: Annotated[
         Text, Option("--state", metavar="STATE", help="planned, blocked, abandoned, void, or computed.")
@@ -73,7 +83,7 @@ def edit_command(
 ) -> None:
     """Change the prose, confidence or state of an entry.
 
-    An empty text removes a field. Example: logbook edit MOE-I8-002 --interpretation "no difference seen"
+    An empty text removes a field or a relation. Example: logbook edit MOE-I8-002 --interpretation "no difference seen"
     """
     space = common.space()
     request = EditRequest(

@@ -27,7 +27,9 @@ _NONE = "no stop criteria; to add one: logbook criteria --add TEXT"
 
 
 def start_command(
-    topic: Annotated[Text, Argument(metavar="TOPIC", help="Name of the thread and its files.")] = None,
+    topic: Annotated[
+        Text, Argument(metavar="TOPIC", help="Name of the thread and its files: a-z, 0-9, _ and -.")
+    ] = None,
     prefix: Annotated[
         Text, Option("--prefix", metavar="PREFIX", help="Prefix of the IDs, such as MOE-I8. [from the topic]")
     ] = None,
@@ -52,7 +54,12 @@ def start_command(
         Text, Option("--baseline-confidence", metavar="WORD", help="How far these numbers can be trusted.")
     ] = None,
     matrix: Annotated[
-        Texts, Option("--matrix", metavar="KEY=V,V", help="An axis of the experiment matrix; repeatable.")
+        Texts,
+        Option(
+            "--matrix",
+            metavar="KEY=V,V",
+            help="An axis of the experiment matrix; quote a value that has a comma; repeatable.",
+        ),
     ] = None,
     command_template: Annotated[
         Texts, Option("--command-template", metavar="'LABEL: CMD'", help="A command to start from; repeatable.")
@@ -247,7 +254,7 @@ def baseline_command(
         Text, Option("--confidence", metavar="TEXT", help="exploratory, replicated or stable, and why.")
     ] = None,
     reason: Annotated[
-        Text, Option("--reason", metavar="TEXT", help="Why the baseline moves. Text, @FILE, or -.")
+        Text, Option("--reason", metavar="TEXT", help="Why the baseline moves; required for a move. Text, @FILE, or -.")
     ] = None,
     common: Common,
 ) -> None:

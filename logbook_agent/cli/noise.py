@@ -21,7 +21,9 @@ def noise_command(
     command: Annotated[Texts, Argument(metavar="-- [K=V...] CMD...", help="The command, after --.")] = None,
     words: Words,
     how: How,
-    repeat: Annotated[int, Option("--repeat", metavar="N", help="Run it N times; two runs are a pair.")] = _REPEAT,
+    repeat: Annotated[
+        int, Option("--repeat", metavar="N", help="Run it N times, at least 6; two runs are a pair.")
+    ] = _REPEAT,
     on: OnOption = None,
     entry_id: Annotated[Text, Option("--id", metavar="ID", help="Add runs to this measurement of noise.")] = None,
     shell: ShellOption = False,

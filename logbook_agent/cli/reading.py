@@ -27,8 +27,13 @@ _SPARK, _SPARK_STATUS = 12, 40
 
 def list_command(
     *,
-    state: Annotated[Text, Option("--state", metavar="STATE", help="Only entries in this state.")] = None,
-    kind: Annotated[Text, Option("--kind", metavar="KIND", help="Only entries of this kind.")] = None,
+    state: Annotated[
+        Text,
+        Option("--state", metavar="STATE", help="Only entries in this state: planned, running, finished, failed ..."),
+    ] = None,
+    kind: Annotated[
+        Text, Option("--kind", metavar="KIND", help="Only entries of this kind: experiment, note, decision ...")
+    ] = None,
     last: Annotated[int | None, Option("--last", metavar="N", help="Only the last N.")] = None,
     common: Common,
 ) -> None:

@@ -40,7 +40,9 @@ CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run it in this 
 OnOption = Annotated[
     Text, Option("--on", metavar="NAME", help="Run it on this executor or launcher; see `logbook executors`.")
 ]
-IdOption = Annotated[Text, Option("--id", metavar="ID", help="Add to this entry, or execute its planned commands.")]
+IdOption = Annotated[
+    Text, Option("--id", metavar="ID", help="Add a run to this entry; without a command, execute its planned commands.")
+]
 ShellOption = Annotated[bool, Option("--shell", help="Pass the command to /bin/sh as one string.")]
 
 

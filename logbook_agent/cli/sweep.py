@@ -32,7 +32,11 @@ def sweep_command(
     ] = None,
     sets: Annotated[
         Texts,
-        Option("--set", metavar="K=V", help="Change the value of a key, or the values of an axis: V,V; repeatable."),
+        Option(
+            "--set",
+            metavar="K=V",
+            help="Change a key, the values of an axis (V,V), or repeats, order, confirm, timeout_s; repeatable.",
+        ),
     ] = None,
     scale: Annotated[
         Text, Option("--scale", metavar="NAME", help="Use the recipe's values for this scale, such as tiny.")

@@ -65,7 +65,9 @@ def table_command(
         tuple[str, str] | None,
         Option("--difference", metavar="A B", help="Largest and mean |A - B|; metrics, observations or config."),
     ] = None,
-    where: Annotated[Texts, Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")] = None,
+    where: Annotated[
+        Texts, Option("--where", metavar="K=V", help="Only rows with this value on an axis, — for none; repeatable.")
+    ] = None,
     csv: Annotated[
         bool, Option("--csv", help="As CSV in full precision: the rows, or the table when it is pivoted.")
     ] = False,
@@ -127,7 +129,9 @@ def compare_command(
     metric: Annotated[
         Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]")
     ] = None,
-    where: Annotated[Texts, Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")] = None,
+    where: Annotated[
+        Texts, Option("--where", metavar="K=V", help="Only rows with this value on an axis, — for none; repeatable.")
+    ] = None,
     save: Annotated[
         Text, Option("--save", metavar="ID", help="Keep the numbers with this entry, which then shows them.")
     ] = None,

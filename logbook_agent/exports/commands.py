@@ -29,7 +29,9 @@ def export_command(
         Text,
         Option("--out", metavar="PATH", help="Where to write; - for stdout (csv, json). [exports/ of the logbook]"),
     ] = None,
-    where: Annotated[Texts, Option("--where", metavar="K=V", help="Only rows with this value; repeatable.")] = None,
+    where: Annotated[
+        Texts, Option("--where", metavar="K=V", help="Only rows with this value on an axis, — for none; repeatable.")
+    ] = None,
     common: Common,
 ) -> int:
     """Export all measured rows: CSV, Parquet, JSON, HTML, MLflow, W&B offline, Trackio.

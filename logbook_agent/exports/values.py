@@ -11,7 +11,7 @@ from logbook_agent.model.codec import encode
 
 
 def row_data(row: MeasuredRow) -> dict[str, Any]:
-    """The row as JSON holds it; `docs/reference/json.md` has the keys. Numbers are those of the record."""
+    """The row as `logbook export --as json` writes it. Numbers are those of the record."""
     run, entry, measured = row.run, row.entry, row.row
     return {
         "entry": entry.id,

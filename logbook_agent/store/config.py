@@ -40,9 +40,16 @@ _SECONDS = {"pause_s": 1.0, "timeout_s": 30}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitHubConfig:
-    """`repository`: OWNER/REPO; None: where the git remote leads. `host`: a host or its base URL; None: github.com,
-    or where the git remote leads when it names the repository. `api`: None: the host's usual one. `remote`: None:
-    `origin`, else the only one. `pause_s`: between two writes. `timeout_s`: for one request.
+    """Where the issue of a logbook is, and how its host is asked.
+
+    repository: `OWNER/REPO` of the issue; default: where the git remote leads
+    host: a host or its base URL; default: github.com, or where the git remote leads if no `repository` is set; without
+        TLS (`http://`) only this machine
+    api: base URL of the API where it is not `https://HOST/api/v3`, on the same host; not for github.com
+    remote: git remote that pushed files are linked to; default: `origin`, else the only one
+    labels: labels of an issue that is created
+    pause_s: seconds between two writes, at most 86400; for github.com at least 1
+    timeout_s: seconds for one request, at most 86400
     """
 
     repository: str | None = None
@@ -63,14 +70,25 @@ class GitHubConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """Settings of a project; `file` is where they stand, and paths are relative to its `folder`.
+    """Settings of a project: `logbook.toml`, or `[tool.logbook]` in `pyproject.toml`. Paths are relative to the file.
 
-    `require`: fields that `run` and `plan` demand. `env`: patterns of further variables that matter.
-    `secrets`: names of further variables whose values are redacted; `secret_rules`: shapes of further secrets.
-    `packages`: further packages whose versions are recorded. `launchers`: prefixes for `--on`; `executors`: what else
-    it may name, as written, and `allocators`, which lend what those need. `log_bytes`: size limit of one output.log.
-    `logbook_bytes`: what `prune` leaves of all logs of a logbook. `github`: where the issue is, and how it is spoken
-    to.
+    root: folder of logbooks, in this repository; default: the nearest `logbooks/`, else one at the top of the
+        repository
+    logbook: the default logbook of all commands, by topic or prefix
+    templates: folder with templates of your own, in this repository
+    zone: IANA time zone of new logbooks; default: UTC
+    require: options that `run` and `plan` require: any of `hypothesis`, `title`, `label` (`run` alone),
+        `interpretation`, `next`
+    env: glob patterns of further variables to record; each begins with three literal characters
+    secrets: names of further variables whose values are redacted
+    secret_rules: tables `[[secret_rules]]`, the shapes of further secrets
+    packages: further packages whose versions are recorded
+    launchers: tables `[launchers.NAME]`, or texts, their templates
+    executors: tables `[executors.NAME]`
+    allocators: tables `[allocators.NAME]`
+    log_bytes: size limit of one `output.log`; what exceeds it is counted and not kept
+    logbook_bytes: how many bytes of logs `logbook prune` keeps in a logbook
+    github: table `[github]`, the issue that shows a logbook to others
     """
 
     file: Path | None = None

@@ -10,7 +10,7 @@ from logbook_agent.model.errors import SettingError
 if TYPE_CHECKING:
     from logbook_agent.text.redaction.rules import Rule
 
-_KEYS = ("id", "description", "regex", "secretGroup", "keywords", "entropy")
+KEYS = ("id", "description", "regex", "secretGroup", "keywords", "entropy")
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 _EXAMPLE = """write: [[secret_rules]] id = "acme-token", regex = 'acme_[a-z0-9]{32}', keywords = ["acme_"]"""
 MOST_RULES = 100
@@ -37,7 +37,17 @@ _EVERYDAY = (
 
 
 def secret_rules(value: object) -> tuple[Rule, ...]:
-    """The rules of the setting `secret_rules`. Raises SettingError naming the rule and what is wrong with it."""
+    """The rules of the setting `secret_rules`, in the form of gitleaks; at most 100, of at most 2,000 characters.
+
+    id: a secret becomes `[redacted:ID]`; a-z, 0-9 and `-`
+    description: for people
+    regex: what it looks like within one line, in RE2's syntax; the first group, where there is one, is the secret
+    secretGroup: number of the group, where it is not the first
+    keywords: one of these, in any case, occurs in every match; without any, every line is tried
+    entropy: the least Shannon entropy of the secret, in bits per character
+
+    Raises SettingError naming the rule and what is wrong with it.
+    """
     if not isinstance(value, list) or not all(isinstance(rule, dict) for rule in value):
         raise SettingError("secret_rules must be a list of tables", _EXAMPLE)
     if len(value) > MOST_RULES:
@@ -49,8 +59,8 @@ def _rule(table: dict[str, Any], where: str) -> Rule:
     from logbook_agent.text.redaction.rules import Rule
 
     for key in table:
-        if key not in _KEYS:
-            hint = f"a rule can only add to what is redacted; its keys are: {', '.join(_KEYS)}"
+        if key not in KEYS:
+            hint = f"a rule can only add to what is redacted; its keys are: {', '.join(KEYS)}"
             raise SettingError(f"{where}: unknown key {key!r}", hint)
     name, regex, keywords = table.get("id"), table.get("regex"), table.get("keywords", [])
     if not isinstance(name, str) or _ID.fullmatch(name) is None:

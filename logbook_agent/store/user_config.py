@@ -27,9 +27,15 @@ Hosts = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserConfig:
-    """`confirmed_hosts`: hosts that a token may be sent to, as written in addresses. `launchers`, `executors`,
-    `allocators`: their tables. `confirmed_executors`: the digests of what projects may start, each with the folder
-    that it is confirmed for."""
+    """Settings of the user: `$XDG_CONFIG_HOME/logbook-agent/config.toml`, else `~/.config/logbook-agent/config.toml`.
+
+    confirmed_hosts: hosts that a token may be sent to; written by `logbook link --confirm-host`
+    launchers: launchers of your own, as in a project
+    executors: executors of your own
+    allocators: allocators of your own
+    confirmed_executors: digests of what projects may start, each with its folder; written by `logbook executors
+        --confirm`
+    """
 
     confirmed_hosts: Hosts = ()
     launchers: dict[str, Any] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from docs_runner import ENGINES, REPOSITORY, agrees, disagreements, documents, s
 # Many runs of the benchmark, or many commands. `first-steps.md` runs it in every `make test`.
 _WIDE = {
     *("README.md", "tutorial.md", "github.md", "bench-core.md", "recipes.md", "ab.md", "what-is-measured.md"),
-    *("cli.md", "tpu-without-a-tpu.md", "repair.md", "tried.md", "criteria.md", "json.md", "templates.md"),
+    *("tpu-without-a-tpu.md", "repair.md", "tried.md", "templates.md"),
     *("compare.md", "predict.md", "agents.md", "report-results.md", "several-devices.md", "detached.md"),
     *("iris.md", "leases.md", "ci.md", "plots.md", "plan.md", "launchers.md"),
 }

@@ -1,4 +1,4 @@
-"""The reference names all there is, links lead somewhere, and no text names a machine."""
+"""The reference names all there is, by hand or from the code; links lead somewhere, and no text names a machine."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ import dataclasses
 import re
 import subprocess
 from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
 
 import pytest
-from docs_runner import REPOSITORY, Command, documents, steps
-from typer.main import get_command
+from docs_runner import REPOSITORY, documents
 
-from bench_core.cli import app as bench_app
 from logbook_agent.api import Logbook
-from logbook_agent.cli import SUBCOMMANDS, build
 from logbook_agent.entries.stated import _FILE_KEYS
 from logbook_agent.findings.tables.spec import Column, Table
 from logbook_agent.findings.thread import Thread, said_by
 from logbook_agent.model import entry as entries
 from logbook_agent.model import header as headers
 from logbook_agent.model.entry import Entry, Field
-from logbook_agent.model.errors import LogbookError, RemoteError
+from logbook_agent.model.errors import RemoteError
 from logbook_agent.model.header import Baseline, Criterion, Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Row, Run
@@ -30,12 +29,12 @@ from logbook_agent.model.units import KNOWN
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.environment import environment
 from logbook_agent.pages.templating.templates import NAMES, Templates
+from logbook_agent.running.allocators.allocator import ALLOCATORS
+from logbook_agent.running.executors.table import KINDS as EXECUTOR_KINDS
 from logbook_agent.running.provenance.snapshot import PATTERNS
-from logbook_agent.store.config import REQUIRABLE, Config, GitHubConfig
-from logbook_agent.store.user_config import UserConfig
+from logbook_agent.store.config import REQUIRABLE
 
 REFERENCE = REPOSITORY / "docs/reference"
-COMMANDS = [c.name for c in SUBCOMMANDS]
 
 
 def text_of(name: str) -> str:
@@ -49,78 +48,84 @@ def section(text: str, heading: str) -> str:
     return found[1]
 
 
-def parameters(command: str) -> list[Any]:
-    return list(get_command(build(command)).commands[command].params)  # type: ignore[attr-defined]
-
-
 def in_code(text: str, word: str) -> bool:
     """Whether the word stands in a code span, alone or before what it takes."""
     spans = re.findall(r"`([^`\n]+)`", text)
     return any(word in re.split(r"[\s=,\[]+", span.replace("\\|", "|")) for span in spans)
 
 
-# -- commands ----------------------------------------------------------------------------------------
+# -- what `make docs` writes -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_is_in_the_reference(command: str) -> None:
-    text = text_of("cli.md")
-    places = section(text, f"`logbook {command}`") + section(text, "Options that commands share")
-    options = [o for p in parameters(command) if p.param_type_name == "option" for o in p.opts]
-    assert [o for o in options if not in_code(places, o)] == []
-    arguments = [p.metavar for p in parameters(command) if p.param_type_name == "argument"]
-    assert [m for m in arguments if re.findall(r"[A-Z]{2,}", m)[-1] not in places] == []
+def _generator() -> Any:
+    """The program scripts/reference as a module."""
+    loader = SourceFileLoader("reference", str(REPOSITORY / "scripts/reference"))
+    spec = spec_from_loader("reference", loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_reference_names_no_option_that_is_not(command: str) -> None:
-    known = {o for p in parameters(command) for o in p.opts} | {"--help"}
-    table = [line for line in section(text_of("cli.md"), f"`logbook {command}`").splitlines() if line[:3] == "| `"]
-    named = [o for line in table for o in re.findall(r"(?<=`)--?[a-z][a-z-]*", line.split(" | ")[0])]
-    assert [o for o in named if o not in known] == []
+generator = _generator()
+COMMANDS: dict[str, dict[str, Any]] = {
+    "logbook": generator.commands_of_logbook(),
+    "bench-core": generator.commands_of_bench_core(),
+}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_json_and_an_example(command: str) -> None:
-    params = parameters(command)
-    assert [p.name for p in params if not (p.help or "").strip()] == []
-    assert any("--json" in p.opts for p in params)
-    assert f"logbook/{command}/1" in text_of("json.md")
-    found = [s.text for s in steps(text_of("cli.md")) if isinstance(s, Command)]
-    assert any(re.search(rf"\blogbook (-L \S+ )?{command}\b", t) for t in found), "no executed example"
+@pytest.mark.parametrize("program", COMMANDS)
+def test_every_option_has_help_and_is_written(program: str) -> None:
+    commands = COMMANDS[program]
+    page = generator.commands_page(program, commands)
+    for name, command in commands.items():
+        assert [p.name for p in command.params if not (getattr(p, "help", None) or "").strip()] == []
+        written = section(page, f"`{program} {name}`")
+        options = [o for p in command.params if p.param_type_name == "option" for o in p.opts]
+        assert [o for o in options if not in_code(written, o)] == []
+        assert written.count("\n| ") == 1 + len(command.params)
 
 
-def test_the_reference_has_no_command_that_is_not() -> None:
-    assert sorted(re.findall(r"^## `logbook (\S+)`", text_of("cli.md"), re.MULTILINE)) == sorted(COMMANDS)
-    assert set(re.findall(r"logbook/([a-z]\w*)/1", text_of("json.md"))) == {*COMMANDS, "error"}
+def test_every_command_answers_in_json_and_is_shown() -> None:
+    assert [name for name, c in COMMANDS["logbook"].items() if not any("--json" in p.opts for p in c.params)] == []
+    shown = [command for command, _ in generator.SESSION if command]
+    assert sorted([*shown, *generator.ELSEWHERE]) == sorted([*COMMANDS["logbook"], "rows", "error"])
 
 
-def test_every_error_code_is_in_the_reference() -> None:
-    def below(cls: type[LogbookError]) -> Iterator[type[LogbookError]]:
-        for child in cls.__subclasses__():
-            yield child
-            yield from below(child)
+@pytest.mark.slow
+def test_the_answers_are_those_of_their_commands() -> None:
+    for command, text, answer in generator.answers():
+        assert answer["schema"] == ("logbook-rows/1" if command == "rows" else f"logbook/{command}/1"), text
+        assert answer.get("data") or answer.get("error") or answer["rows"], text
 
-    kinds = [c for c in below(LogbookError) if c.__module__ == "logbook_agent.model.errors"]
-    rows = re.findall(r"^\| `(\w+)` \| (\d+) \|", section(text_of("json.md"), "Errors"), re.MULTILINE)
-    assert {(c.code, str(c.exit_code)) for c in kinds} == set(rows)
+
+def test_every_setting_has_a_meaning() -> None:
+    for heading, owner, keys in generator.SETTINGS:
+        said = generator.said_of_keys(owner)
+        assert [key for key in keys if not said.get(key)] == [], heading
+        assert [key for key in said if key not in keys] == [], heading
+    page = generator.settings_page()
+    kinds = {*re.findall(r'`\[executors.NAME\]`, `kind = "(\w+)"`', page)}
+    assert kinds == {*EXECUTOR_KINDS}
+    assert {*re.findall(r'`\[allocators.NAME\]`, `kind = "([\w-]+)"`', page)} == {*ALLOCATORS}
+    require = section(page, "`logbook.toml`").partition("| `require` |")[2].partition("\n")[0]
+    assert [name for name in REQUIRABLE if f"`{name}`" not in require] == []
+
+
+def test_every_exit_code_is_in_the_reference() -> None:
     codes = section(text_of("cli.md"), "Exit codes")
-    assert [c.exit_code for c in kinds if f"| {c.exit_code} |" not in codes] == []
+    kinds = list(generator.kinds_of_errors())
+    assert [c.exit_code for c in kinds if not re.search(rf"^\|[^|]*\b{c.exit_code}\b", codes, re.MULTILINE)] == []
+    assert {c.code for c in kinds} >= {c.code for c in RemoteError.__subclasses__()}
+
+
+# -- hand-written pages ------------------------------------------------------------------------------
 
 
 def test_every_error_of_the_host_has_its_remedy() -> None:
     text = (REPOSITORY / "docs/how-to/github.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \|", section(text, "When it fails"), re.MULTILINE)
     assert sorted(rows) == sorted(c.code for c in RemoteError.__subclasses__())
-
-
-def test_every_flag_of_the_benchmark_is_in_the_reference() -> None:
-    text = text_of("bench-core.md")
-    commands = get_command(bench_app).commands  # type: ignore[attr-defined]
-    places = {"hillclimb": text, "overlap": text, "compare": section(text, "`bench-core compare`"), "roofline": text}
-    for name, place in places.items():
-        assert [o for p in commands[name].params for o in p.opts if not in_code(place, o)] == []
-        assert [p.name for p in commands[name].params if not p.help] == []
 
 
 def test_every_public_member_is_in_the_reference() -> None:
@@ -134,10 +139,6 @@ def test_every_public_member_is_in_the_reference() -> None:
 @pytest.mark.parametrize(
     ("page", "names"),
     [
-        ("settings.md", [f.name for f in dataclasses.fields(Config) if f.name not in ("file", "bounds")]),
-        ("settings.md", list(REQUIRABLE)),
-        ("settings.md", [f.name for f in dataclasses.fields(GitHubConfig)]),
-        ("settings.md", [f.name for f in dataclasses.fields(UserConfig)]),
         ("header.md", _FILE_KEYS),
         ("header.md", [f.name for f in dataclasses.fields(Header) if f.name != "extra"]),
         ("header.md", [f.name for f in dataclasses.fields(Baseline)]),

@@ -62,10 +62,10 @@ def test_the_wheel_works_without_the_checkout(tmp_path: Path) -> None:
         archive.extractall(site)
     names = {p.relative_to(site).as_posix() for p in site.rglob("*")}
     assert {f"logbook_agent/_data/templates/{n}" for n in NAMES} <= names
-    assert {"logbook_agent/_data/recipes/int8-ab.yaml", "logbook_agent/_data/recipes/int8-ab.md"} <= names
+    assert {"logbook_agent/_data/recipes/int8-ab.yaml", "logbook_agent/_data/recipes/README.md"} <= names
     assert not any(n.startswith(("tests/", "docs/")) for n in names)
     pages = {text for _, text in texts() if PAGE.fullmatch(text)}
-    assert len(pages) >= 7
+    assert len(pages) >= 6
     assert {f"logbook_agent/_data/docs/{page}" for page in pages} <= names
     recipes = site / "logbook_agent/_data/recipes"
     links = {link for page in recipes.glob("*.md") for link in re.findall(r"\]\(([^)#]+)", page.read_text())}

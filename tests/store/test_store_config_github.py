@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import re
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -9,8 +7,6 @@ import pytest
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.config import GitHubConfig, load_config
 from logbook_agent.text.address import Site
-
-SETTINGS = Path(__file__).resolve().parents[2] / "docs/reference/settings.md"
 
 
 def load(folder: Path, text: str) -> GitHubConfig:
@@ -110,9 +106,3 @@ def test_mistakes_are_named(folder: Path, text: str, message: str) -> None:
 def test_an_unknown_setting_lists_those_there_are(folder: Path) -> None:
     hint = error(folder, "[github]\ntoken = 'x'").hint
     assert hint == "its settings are: repository, host, api, remote, labels, pause_s, timeout_s"
-
-
-def test_every_setting_is_in_the_reference() -> None:
-    text = SETTINGS.read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \|", text.split("## The issue on GitHub")[1].split("\n## ")[0], re.MULTILINE)
-    assert rows == [f.name for f in fields(GitHubConfig)]

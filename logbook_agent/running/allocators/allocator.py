@@ -75,9 +75,18 @@ class Allocator(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllocatorSettings:
-    """The settings of kind `command`. `request`, `poll`, `renew` and `release` are lists of words with `{id}` and
-    `{ttl}` (seconds); `poll` prints JSON with a `state`, or a line whose last word is one, and `states` says what each
-    means. `gone` is printed where there is no such lease."""
+    """An allocator asked by commands: lists of words, `{id}` the lease's name and `{ttl}` its length in seconds.
+
+    request: command that asks for a lease
+    poll: command that prints JSON with a `state`, or a line whose last word is the state
+    release: command that ends a lease
+    renew: command that extends a lease; without it, leases cannot be renewed
+    states: what each state means: `requested`, `waiting`, `active`, `suspended`, `released` or `failed`
+    gone: regular expression for what `poll` and `release` print on stderr when the lease does not exist
+    devices: how many devices a lease holds
+    ttl_s: length of a lease in seconds, unless `--for` gives another
+    timeout_s: seconds to wait for an answer
+    """
 
     request: Words
     poll: Words
@@ -92,8 +101,14 @@ class AllocatorSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DevTpuSettings:
-    """The settings of kind `dev-tpu`: `program` are the words before `allocate`, with `--tpu-name`; `tpu_type` is the
-    type."""
+    """An allocator of development TPUs.
+
+    program: the words before `allocate`, with `--tpu-name`
+    tpu_type: type of the TPU
+    devices: how many devices a lease holds
+    ttl_s: length of a lease in seconds, unless `--for` gives another
+    timeout_s: seconds to wait for an answer
+    """
 
     program: Words
     tpu_type: str

@@ -30,9 +30,19 @@ _FRESH_S = 20.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaySettings:
-    """`address` of the dashboard. What a run takes of a node: `cpus`, `gpus` and `resources`, such as `{TPU = 4}`.
-    `folder` and `tree` lie on the nodes, as in `Places`; `python`: instead of Ray's own. `lease_s`: so long after its
-    coordinator or the head is gone, a run without an end counts as lost."""
+    """A Ray cluster.
+
+    address: address of the dashboard, `http://HOST:8265`
+    cpus: CPUs that Ray reserves for a run
+    gpus: GPUs that Ray reserves for a run
+    resources: custom resources that Ray reserves for a run, such as `{TPU = 4}`
+    folder: folder on the nodes for code, synced files and the files of runs
+    python: Python 3.11 or later on the nodes, for workers; default: the one that Ray runs in
+    sync: whether to send the files that git tracks or does not ignore
+    tree: with `sync = false`, the folder on the nodes that corresponds to the top of the repository; default: the same
+        path as here
+    lease_s: seconds after which a run without a result counts as lost once its coordinator or the head has died
+    """
 
     address: str
     cpus: float = 1

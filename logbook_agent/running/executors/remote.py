@@ -73,9 +73,14 @@ _BROUGHT = (BEGAN, LOG, "changes.diff", ERRORS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where things lie on the other machine: `folder` holds spools, code and synced trees; `python` is any Python 3.11
-    or later. `sync`: the working tree is brought there; else the command runs in `tree`, which stands for the top of
-    the repository there (None: the same path as here)."""
+    """Where things lie on the other machine.
+
+    folder: folder there for code and the files of runs; on a cluster, on a disk that all nodes share
+    python: Python 3.11 or later there, with google-re2, at the same path on all nodes
+    sync: whether to copy the files that git tracks or does not ignore
+    tree: with `sync = false`, the folder there that corresponds to the top of the repository; default: the same path as
+        here
+    """
 
     folder: str = "~/.cache/logbook-agent"
     python: str = "python3"

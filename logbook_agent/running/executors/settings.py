@@ -4,9 +4,9 @@ confirmed."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError
@@ -16,10 +16,15 @@ from logbook_agent.store.user_config import load_user_config, user_config_file
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.near import nearest
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 LOCAL = "local"
 # A start that is refused for a reason that may pass is tried again for so long.
 PATIENCE_S = 900.0
+# What every executor may state.
+COMMON = ("kind", "lease", "equivalent", "retry_start_s")
 _MOST_RETRY_S = 7 * 24 * 3600.0
 
 
@@ -52,7 +57,7 @@ class Declared:
             raise UsageError(
                 f"{self.what}: {error}",
                 cause=f"[{self.section}.{self.name}] in {self.file} is not valid",
-                hint=f"{manual('reference/settings.md')} lists its settings",
+                hint=f"its settings are: {', '.join(f.name for f in fields(settings))}",
             ) from None
 
 
@@ -104,6 +109,15 @@ def named(workspace: Workspace, name: str, section: Section = "executors", cwd: 
 
 
 def _declared(section: Section, name: str, table: Mapping[str, Any], file: Path | None) -> Declared:
+    """One table of an executor or allocator, with the keys that each executor has.
+
+    kind: `ssh`, `slurm`, `ray` or `command`
+    lease: the allocator whose lease its runs need
+    equivalent: true declares its machines equal: a round of `logbook sweep --parallel` may use several, and runs of
+        different ones are compared; default: false
+    retry_start_s: for how many seconds a start that was refused for a reason that may pass is retried; 0: not at all;
+        default: 900
+    """
     kind = table.get("kind")
     if name == LOCAL:
         raise UsageError(
@@ -129,7 +143,7 @@ def _declared(section: Section, name: str, table: Mapping[str, Any], file: Path 
             f"[{section}.{name}] in {file}: retry_start_s = {retry_s!r}: expected seconds from 0 to {_MOST_RETRY_S:g}",
             hint=f"write: retry_start_s = {PATIENCE_S:g}",
         )
-    own = ("kind", "lease", "equivalent", "retry_start_s") if section == "executors" else ("kind",)
+    own = COMMON if section == "executors" else ("kind",)
     rest = {key: value for key, value in table.items() if key not in own}
     return Declared(
         name=name,

@@ -69,8 +69,13 @@ exec {worker}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlurmSettings(Places):
-    """`host`: a login node as ssh takes it, and `ssh_options` further words for ssh; None: Slurm's commands are here.
-    `options` are words for sbatch. `folder` lies on a file system that the nodes share with the login node."""
+    """A Slurm cluster.
+
+    host: a login node, as typed after `ssh`; default: Slurm's commands run on this machine
+    ssh_options: further options for `ssh`
+    options: options for `sbatch`, such as `--partition=gpu`, but not `--array`; those that logbook adds, such as
+        `--no-requeue`, win
+    """
 
     host: str | None = None
     ssh_options: tuple[str, ...] = ()

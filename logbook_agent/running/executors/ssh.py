@@ -40,9 +40,13 @@ _OPTIONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SshSettings(Places):
-    """`host` as ssh takes it, and further words for ssh. `secrets` are variables of this machine that the command is
-    given, too. `devices` names what the machine has, where it does not show it; empty: runs there do not wait for one
-    another."""
+    """A machine behind ssh.
+
+    host: the machine, as typed after `ssh`
+    options: further options for `ssh`
+    secrets: names of variables of this machine that the command gets, too
+    devices: names of its accelerators, for which runs wait in a queue; default: those that it shows; empty: no queue
+    """
 
     host: str
     options: tuple[str, ...] = ()

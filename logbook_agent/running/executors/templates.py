@@ -39,15 +39,28 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobTemplates:
-    """The settings of an executor of kind `command`.
+    """A launcher that submits a job and reports its state later. Commands are lists of words.
 
-    `program` and `options` complete a `preset`. `submit` starts a job; the word with `{name}` in it names the job.
-    `id` is found in what that prints, `found` in what `find` prints, where `{name}` stands for the name. `state` prints
-    JSON, in which `facts` says where what stands, or a line whose last word is the state; `states` says what each one
-    means, `gone` what is printed of a job that is not there. `line` takes off what `logs` puts before each line; it
-    gives no more than `log_lines`. `secrets` are variables that may be handed to it with their values. `syncs`: it
-    sends the files of this folder along. A job is asked about every `poll_s` seconds; an answer takes at most
-    `timeout_s`.
+    preset: `iris` or `dev-tpu`, which knows the other keys
+    program: of a preset: the words that start its program
+    options: of a preset: further options when it submits
+    submit: command that starts a job; the word with `{name}` names it
+    env: words that pass on one variable
+    id: regular expression for the job's ID in what `submit` prints
+    find: command that lists jobs, for one whose ID was not read
+    found: regular expression for the ID in what `find` prints
+    state: command that prints JSON, or a line whose last word is the state
+    facts: where what stands in that JSON
+    states: what each state means: `waiting`, `running`, `succeeded`, `failed`, `killed`, `lost` or `never-started`
+    gone: regular expression for what is printed of a job that does not exist
+    logs: command that prints a job's output
+    line: regular expression for what `logs` puts before each line
+    log_lines: the most lines that `logs` prints
+    stop: command that ends a job
+    secrets: names of variables that it may be given with their values
+    syncs: whether it sends the files of this folder along
+    poll_s: seconds between two questions about a job
+    timeout_s: seconds to wait for an answer
     """
 
     preset: str | None = None

@@ -22,13 +22,18 @@ ENV_TEMPLATE = "-e {key}={value}"
 _PLACEHOLDER = re.compile(r"(?<!\$)\{(name|env|command)\}")
 _ANY_PLACEHOLDER = re.compile(r"(?<!\$)\{(\w+)\}")
 _ENV_PLACEHOLDER = re.compile(r"\{(key|value)\}")
-_KEYS = frozenset({"template", "target", "env_template"})
+KEYS = ("template", "target", "env_template")
 _EXAMPLE = "template = 'ssh {name} {command}'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launcher:
-    """One configured launcher; `target` is what `{name}` becomes unless a run says otherwise."""
+    """One configured launcher, a prefix of commands.
+
+    template: shell words with `{command}`, and `{env}` and `{name}` if needed
+    target: value of `{name}`, unless the run gives another (`--on NAME:TARGET`)
+    env_template: how one variable is passed on
+    """
 
     name: str
     template: str
@@ -71,8 +76,8 @@ def _launcher(name: str, given: object) -> Launcher:
     if not isinstance(given, Mapping):
         raise UsageError(f"{where} is neither a template nor a table", hint=_EXAMPLE)
     for key, value in given.items():
-        if key not in _KEYS:
-            raise UsageError(f"{where} has the unknown key {key!r}", hint=f"keys: {', '.join(sorted(_KEYS))}")
+        if key not in KEYS:
+            raise UsageError(f"{where} has the unknown key {key!r}", hint=f"keys: {', '.join(sorted(KEYS))}")
         if not isinstance(value, str):
             raise UsageError(f"{where}: {key} is not text", cause=f"it is {value!r}", hint=_EXAMPLE)
     if "template" not in given:
