@@ -51,7 +51,7 @@ def executors_command(
         raise UsageError(
             f"no executor {unknown[0]!r}",
             cause=f"executors in the settings: {', '.join(there) or 'none'}",
-            hint=f"describe it in your settings: {manual('how-to/ssh.md')}",
+            hint=f"describe it in your settings: {manual('how-to/clusters.md')}",
         )
     done = confirm(space, digest) if digest is not None else None
     for option, is_given in (("--install", install), ("--prune", prune)):

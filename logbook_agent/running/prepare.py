@@ -249,7 +249,7 @@ def _unknown(workspace: Workspace, name: str, target: str, launchers: Collection
     return UsageError(
         f"no executor or launcher {name!r}",
         cause=f"no executor in the settings has this name; launchers in the settings: {', '.join(launchers) or 'none'}",
-        hint=f"logbook executors lists the executors; {manual('how-to/launchers.md')} describes launchers",
+        hint=f"logbook executors lists the executors; {manual('how-to/clusters.md')} describes launchers",
     )
 
 

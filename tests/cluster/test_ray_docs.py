@@ -1,4 +1,4 @@
-"""What the page about Ray says, typed at a real one."""
+"""The section about Ray of docs/how-to/clusters.md, typed at a real one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ from docs_runner import disagreements
 
 
 def test_commands_print_what_the_document_says(ray: Ray, tmp_path: Path) -> None:
-    document = REPOSITORY / "docs/how-to/ray.md"
+    document = REPOSITORY / "docs/how-to/clusters.md"
     assert ray.address in document.read_text(encoding="utf-8")
-    assert disagreements(document, Path(os.path.realpath(tmp_path))) == []
+    assert disagreements(document, Path(os.path.realpath(tmp_path)), "ray") == []

@@ -1,4 +1,4 @@
-"""docs/how-to/slurm.md does what it says, with a real Slurm."""
+"""The section about Slurm of docs/how-to/clusters.md does what it says, with a real one."""
 
 from __future__ import annotations
 
@@ -13,5 +13,6 @@ from tests.conftest import REPOSITORY
 
 def test_the_page_about_slurm(slurm: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(REPOSITORY / "tests/docs")
-    wrong = importlib.import_module("docs_runner").disagreements(REPOSITORY / "docs/how-to/slurm.md", tmp_path)
+    page = REPOSITORY / "docs/how-to/clusters.md"
+    wrong = importlib.import_module("docs_runner").disagreements(page, tmp_path, "slurm")
     assert not wrong, "\n\n".join(wrong)

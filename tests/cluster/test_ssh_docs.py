@@ -1,4 +1,4 @@
-"""docs/how-to/ssh.md does what it says, with a real ssh."""
+"""The section about ssh of docs/how-to/clusters.md does what it says, with a real one."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def test_the_page_about_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (own / "ssh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{own}:{os.environ['PATH']}")
     monkeypatch.syspath_prepend(REPOSITORY / "tests/docs")
-    page = REPOSITORY / "docs/how-to/ssh.md"
+    page = REPOSITORY / "docs/how-to/clusters.md"
     (tmp_path / "page").mkdir()
     try:
-        wrong = importlib.import_module("docs_runner").disagreements(page, tmp_path / "page")
+        wrong = importlib.import_module("docs_runner").disagreements(page, tmp_path / "page", "ssh")
     finally:
         ssh_place.SshPlace("box", tmp_path, far=engine / "far").end()
     assert not wrong, "\n\n".join(wrong)

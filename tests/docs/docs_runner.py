@@ -21,10 +21,10 @@ from docs_github import Served, confirms_host, is_needed, serving
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 600
-# What needs a real engine: tests/cluster runs it.
-ENGINES = frozenset({"ray.md", "slurm.md", "ssh.md"})
 # Stand-ins for the programs of clusters; a document that names this folder has them.
 FAKES = REPOSITORY / "tests/executors/fakes"
+# What a block may need: the stand-ins, or a real engine, with which tests/cluster runs it.
+ENGINES = frozenset({"fakes", "ssh", "slurm", "ray"})
 
 _FENCE = re.compile(r"(?P<indent> *)(?P<ticks>`{3,})(?P<info>.*)")
 _TITLE = re.compile(r"\btitle=(\S+)")
@@ -85,10 +85,13 @@ def blocks(text: str) -> Iterator[tuple[str, int, list[str]]]:
         at += 1
 
 
-def steps(text: str) -> list[File | Command]:
-    """What a document does, in order."""
+def steps(text: str, engine: str = "fakes") -> list[File | Command]:
+    """What a document does with an engine, in order; blocks that name no engine are for all of them."""
     found: list[File | Command] = []
     for info, first, lines in blocks(text):
+        needed = ENGINES.intersection(info.split())
+        if needed and engine not in needed:
+            continue
         title = _TITLE.search(info)
         if title is not None:
             found.append(File(name=title[1], text="\n".join(lines) + "\n"))
@@ -145,12 +148,12 @@ def environment(home: Path) -> dict[str, str]:
     }
 
 
-def run_document(text: str, home: Path) -> list[tuple[Command, str]]:
+def run_document(text: str, home: Path, engine: str = "fakes") -> list[tuple[Command, str]]:
     """Every command with what it printed, run by one shell in `home`/work. The home reads `~` in outputs."""
-    before = f"{FAKES}{os.pathsep}" if "tests/executors/fakes" in text else ""
+    before = f"{FAKES}{os.pathsep}" if engine == "fakes" and "tests/executors/fakes" in text else ""
     there = serving(home, confirms_host=confirms_host(text)) if is_needed(text) else contextlib.nullcontext()
     with there as served:
-        return _run_steps(steps(text), home, served, before)
+        return _run_steps(steps(text, engine), home, served, before)
 
 
 def _run_steps(
@@ -209,9 +212,9 @@ def _shaped(text: str, *, measured: bool) -> str:
     return _MEASURED.sub("NUMBER", text) if measured else text
 
 
-def disagreements(path: Path, home: Path) -> list[str]:
+def disagreements(path: Path, home: Path, engine: str = "fakes") -> list[str]:
     """Run a document; each command that does not print what it says, with both."""
-    ran = run_document(path.read_text(encoding="utf-8"), Path(os.path.realpath(home)))
+    ran = run_document(path.read_text(encoding="utf-8"), Path(os.path.realpath(home)), engine)
     return [
         f"{path.relative_to(REPOSITORY)}:{command.line}: $ {command.text}\n--- the document says\n"
         f"{command.expected}\n--- it printed\n{output}"

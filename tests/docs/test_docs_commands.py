@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from docs_runner import ENGINES, REPOSITORY, agrees, disagreements, documents, steps
+from docs_runner import REPOSITORY, agrees, disagreements, documents, steps
 
 # Many runs of the benchmark, or many commands. `first-steps.md` runs it in every `make test`.
 _WIDE = {
     *("README.md", "tutorial.md", "github.md", "bench-core.md", "recipes.md", "ab.md", "what-is-measured.md"),
     *("tpu-without-a-tpu.md", "repair.md", "tried.md", "templates.md"),
-    *("compare.md", "predict.md", "agents.md", "report-results.md", "several-devices.md", "detached.md"),
-    *("iris.md", "leases.md", "ci.md", "plots.md", "plan.md", "launchers.md"),
+    *("agents.md", "report-results.md", "several-devices.md", "detached.md", "ci.md", "clusters.md", "report.md"),
 }
 
 
@@ -24,7 +23,7 @@ def _parameters() -> list[object]:
             marks=[pytest.mark.slow, *([pytest.mark.wide] if path.name in _WIDE else [])],
         )
         for path in documents()
-        if path.name not in ENGINES and steps(path.read_text(encoding="utf-8"))
+        if steps(path.read_text(encoding="utf-8"))
     ]
 
 

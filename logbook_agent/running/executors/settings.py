@@ -98,11 +98,10 @@ def named(workspace: Workspace, name: str, section: Section = "executors", cwd: 
     there, one = declared(workspace, section), section.removesuffix("s")
     if name not in there:
         near = nearest(name, tuple(there))
-        page = manual("how-to/ssh.md") if section == "executors" else manual("how-to/leases.md")
         raise UsageError(
             f"no {one} {name!r}",
             cause=f"{section} in the settings: {', '.join(there) or 'none'}",
-            hint=f"did you mean {near}?" if near else f"describe it in your settings: {page}",
+            hint=f"did you mean {near}?" if near else f"describe it in your settings: {manual('how-to/clusters.md')}",
         )
     check_confirmed(workspace, section, name, cwd)
     return there[name]

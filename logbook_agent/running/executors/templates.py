@@ -163,7 +163,7 @@ def iris(program: Words, options: Words = ()) -> JobTemplates:
 def _check(where: str, given: JobTemplates) -> None:
     for key in ("submit", "state", "logs", "id"):
         if not getattr(given, key):
-            raise UsageError(f"{where} has no {key}", hint=f"{manual('how-to/iris.md')} describes {key}")
+            raise UsageError(f"{where} has no {key}", hint=f"{manual('how-to/clusters.md')} describes {key}")
     for key, allowed in _KNOWN.items():
         names = [name for word in getattr(given, key) for name in _PLACEHOLDER.findall(word)]
         if unknown := [name for name in names if name not in allowed]:
