@@ -86,6 +86,8 @@ def tree_of(commit: str) -> Path:
         for name in ("logbook_agent", "bench_core", "templates", "recipes"):
             (made / "packages").mkdir(exist_ok=True)
             shutil.copytree(made / name, made / "packages" / name)
+        # Its own oracle generates the stores: also for a version that had no net.
+        shutil.copytree(HERE, made / "tests/net", dirs_exist_ok=True)
         made.rename(place)
     return place
 
