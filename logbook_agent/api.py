@@ -25,7 +25,7 @@ from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
 from logbook_agent.findings.lines import line_of
 from logbook_agent.findings.read import read
-from logbook_agent.findings.reading import search, shown
+from logbook_agent.findings.reading import listed, search, shown
 from logbook_agent.findings.status import status
 from logbook_agent.findings.trust import Compared
 from logbook_agent.model.entry import Entry
@@ -201,7 +201,7 @@ class Logbook:
 
     def search(self, text: str) -> list[dict[str, Any]]:
         """Entries that contain all words of `text`."""
-        return search(self._workspace, self._book, text)
+        return listed(search(read(self._workspace, self._book), [text]), state=None, kind=None, last=None)
 
     def status(self) -> dict[str, Any]:
         """What `logbook status --json` tells."""

@@ -52,9 +52,6 @@ FEATURES = (
         commands=(
             Subcommand("report", "report.page.commands", "Write an HTML page for each logbook, and an index."),
             Subcommand(
-                "serve", "report.live.serve_command", "Show the pages of `report` in a browser, updated during runs."
-            ),
-            Subcommand(
                 "watch",
                 "report.live.watch_command",
                 "Show what is running, the newest results and the best so far, live.",

@@ -33,24 +33,18 @@ CORE = (
     Subcommand("run", "cli.run", "Run a command as an experiment: next ID, live output, full record."),
     Subcommand("bench", "cli.run", "Run the MoE benchmark of bench_core as an experiment."),
     Subcommand("wait", "cli.attend", "Wait for detached runs; return the exit code of `run`."),
-    Subcommand("tail", "cli.attend", "Print the end of a run's output, also while it runs."),
     Subcommand("cancel", "cli.attend", "Stop the runs of an entry."),
-    Subcommand("collect", "cli.attend", "Record detached runs that have ended."),
     Subcommand("plan", "cli.entries", "Write down an experiment to be run later with `run --id`."),
     Subcommand("note", "cli.entries", "Add an entry without a command: note, decision or incident."),
     Subcommand("edit", "cli.entries", "Change the prose, confidence or state of an entry."),
-    Subcommand("void", "cli.entries", "Withdraw an entry: it stays in the record, and nothing counts it."),
-    Subcommand("list", "cli.reading", "List the entries, one per line."),
+    Subcommand("list", "cli.listing", "List the entries, those with some words, or what was tried without a gain."),
     Subcommand("show", "cli.reading", "Show one entry with its runs."),
     Subcommand("status", "cli.reading", "Show where the thread stands, in at most 8,000 bytes."),
-    Subcommand("search", "cli.reading", "Find the entries that contain all words of a text."),
-    Subcommand("tried", "cli.tried", "List what was tried and did not work: no gain, failures, negative results."),
     Subcommand("table", "cli.table", "Show rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
     Subcommand("noise", "cli.noise", "Measure how much runs of a command vary, and what an A/B would settle."),
     Subcommand("ab", "cli.ab", "Run two values of an axis, or of the code, in pairs until it is settled."),
     Subcommand("sweep", "cli.sweep", "Run a recipe: cases, controls, pairs of the best; without one, list them."),
     Subcommand("compare", "cli.table", "Show the answer of a comparison; of other rows their numbers, side by side."),
-    Subcommand("summary", "cli.entries", "Say where the thread stands, in your own words."),
     Subcommand("baseline", "cli.header", "Show the baseline and how it moved; move it, with a reason."),
     Subcommand("criteria", "cli.header", "Show which stop criteria are met; record a judgement on one."),
     Subcommand("render", "cli.view", "Render the whole view again."),
@@ -71,7 +65,18 @@ _NO_OPTION = "No such option: "
 _NAMES = [c.name for c in SUBCOMMANDS]
 # What is typed for one of our commands, and what does it.
 _AGAIN = "logbook run --id ID --repeat N -- COMMAND"
-_MEANT = {"reopen": "logbook close --reopen", "repeat": _AGAIN, "rerun": _AGAIN}
+_MEANT = {
+    "reopen": "logbook close --reopen",
+    "repeat": _AGAIN,
+    "rerun": _AGAIN,
+    "search": "logbook list TEXT",
+    "tried": "logbook list --tried",
+    "void": "logbook edit ID --state void --reason TEXT",
+    "tail": "logbook show ID --log --tail 10, or logbook wait ID --follow",
+    "collect": "logbook status",
+    "summary": "logbook status --summary TEXT",
+    "serve": "logbook report --serve",
+}
 
 
 def build(wanted: str | None) -> typer.Typer:

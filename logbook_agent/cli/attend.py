@@ -1,29 +1,21 @@
-"""`logbook wait`, `tail`, `cancel` and `collect`: runs that go on by themselves."""
+"""`logbook wait` and `logbook cancel`: runs that go on by themselves."""
 
 from __future__ import annotations
 
-import sys
-import time
-from collections import deque
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from logbook_agent.cli.log import follow_log
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.attend import WaitedFor, cancel, collect_ended, wait
-from logbook_agent.findings.going import is_going
+from logbook_agent.entries.attend import WaitedFor, cancel, wait
 from logbook_agent.findings.said import brief_run
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import RunStatus, run_state
 from logbook_agent.model.run import Run
-from logbook_agent.running.executors.client import log_piece
 from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.book import Book
-
-_PAUSE_S = 0.2
-# Of a line without end, no more than this is shown first.
-_LINE_BYTES = 1 << 20
 
 
 def wait_command(
@@ -33,6 +25,9 @@ def wait_command(
     timeout: Annotated[
         Text, Option("--timeout", metavar="TIME", help="Stop waiting after 90s, 30m, 2h; the runs continue.")
     ] = None,
+    follow: Annotated[
+        bool, Option("-f", "--follow", help="Of one entry: print its output as it comes, from the last lines on.")
+    ] = False,
     common: Common,
 ) -> int:
     """Wait for runs that were started with --detach, or in another terminal.
@@ -46,6 +41,14 @@ def wait_command(
     space.arrive = None  # what ended since the last command is part of the answer
     book = space.book(ids[0] if ids else None)
     limit_s = parse_duration(timeout) if timeout is not None else None
+    if follow:
+        if common.as_json or ids is None or len(ids) != 1:
+            raise UsageError(
+                "--follow prints the output of one entry",
+                cause="it takes one ID, and a JSON document cannot grow",
+                hint=f"logbook wait {ids[0] if ids else 'ID'} --follow",
+            )
+        follow_log(space, book, book.resolve(ids[0]), limit_s)
     done = wait(space, book, ids or (), is_any=any_, timeout_s=limit_s, tell=say)
     data = {
         "ended": [one.data(book) for one in done.ended],
@@ -69,74 +72,6 @@ def _ended_text(one: WaitedFor) -> str:
     return f"{one.id}: {one.state}, {rows} row{'' if rows == 1 else 's'}{cut}"
 
 
-def tail_command(
-    *,
-    entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
-    follow: Annotated[bool, Option("-f", "--follow", help="Keep printing until the entry has ended.")] = False,
-    lines: Annotated[int, Option("-n", "--lines", metavar="N", help="How many of the last lines to print first.")] = 10,
-    common: Common,
-) -> None:
-    """Print the last lines of an entry's newest run, with secrets redacted.
-
-    Example: logbook tail MOE-I8-004 -f
-    """
-    if common.as_json and follow:
-        raise UsageError(
-            "--follow and --json cannot be used together",
-            cause="a JSON document cannot grow",
-            hint=f"logbook tail {entry_id} --json",
-        )
-    if lines < 0:
-        raise UsageError(
-            "--lines must be at least 0", cause=f"it is {lines}", hint=f"logbook tail {entry_id} --lines {-lines}"
-        )
-    space = common.space()
-    book = space.book(entry_id)
-    entry_id = book.resolve(entry_id)
-    number = _last_run(book, entry_id)
-    kept: deque[bytes] = deque(maxlen=lines)
-    offset, rest = 0, b""
-    while piece := log_piece(space, book, entry_id, number, offset):
-        offset += len(piece)
-        *whole, rest = (rest + piece).split(b"\n")
-        rest = rest[-_LINE_BYTES:]
-        kept.extend(line + b"\n" for line in whole)
-    kept.extend([rest] if rest else [])
-    if common.as_json:
-        texts = [line.decode("utf-8", "replace").removesuffix("\n") for line in kept]
-        emit("tail", {"id": entry_id, "run": number, "lines": texts}, "", as_json=True, warnings=space.warnings)
-        return
-    sys.stdout.flush()
-    _print(b"".join(kept))
-    while follow:
-        collect_ended(space, book)
-        is_over = not is_going(book, entry_id)
-        while piece := log_piece(space, book, entry_id, number, offset):
-            offset += len(piece)
-            _print(piece)
-        if (later := _last_run(book, entry_id)) != number:
-            number, offset = later, 0
-        elif is_over:
-            break
-        else:
-            time.sleep(_PAUSE_S)
-    emit("tail", None, "", as_json=False, warnings=space.warnings)
-
-
-def _last_run(book: Book, entry_id: str) -> int:
-    numbers = book.run_numbers(entry_id)
-    if not numbers:
-        raise UsageError(
-            f"{entry_id} has no run", cause="nothing has been printed yet", hint=f"logbook run --id {entry_id} --detach"
-        )
-    return numbers[-1]
-
-
-def _print(data: bytes) -> None:
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
-
-
 def cancel_command(
     *,
     entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
@@ -153,20 +88,6 @@ def cancel_command(
     data = {"ended": [_brief(book, run) for run in runs]}
     text = "\n".join(_run_text(book, run) for run in runs) or f"{entry_id}: stopped"
     emit("cancel", data, text, as_json=common.as_json, warnings=space.warnings)
-
-
-def collect_command(*, common: Common) -> None:
-    """Record detached runs that have ended. Every command that reads the logbook does this first.
-
-    Example: logbook collect
-    """
-    space = common.space()
-    space.arrive = None  # what it would take in is what is told
-    book = space.book()
-    runs = collect_ended(space, book)
-    data = {"collected": [_brief(book, run) for run in runs]}
-    text = "\n".join(_run_text(book, run) for run in runs) or "nothing to collect"
-    emit("collect", data, text, as_json=common.as_json, warnings=space.warnings)
 
 
 def _brief(book: Book, run: Run) -> dict[str, Any]:

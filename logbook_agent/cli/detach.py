@@ -117,7 +117,7 @@ def started(
     emit(name, data, entry_id, as_json=as_json, warnings=space.warnings)
     if not as_json and is_going:
         what = f"run {number}" if number is not None else "the series of runs"
-        wait, tail = f"logbook wait {entry_id}", f"logbook tail {entry_id} -f"
+        wait, tail = f"logbook wait {entry_id}", f"logbook wait {entry_id} --follow"
         say(f"{what} is detached; to wait for it: {wait}; to see its output: {tail}")
 
 

@@ -1,17 +1,16 @@
-"""`logbook plan`, `note`, `edit`, `void` and `summary`."""
+"""`logbook plan`, `note` and `edit`."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, ResultOption, Text, Texts, Words, prose
 from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.entries import WITHDRAWN, EditRequest, edit, note, plan
-from logbook_agent.entries.start import summarise
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.entry import VOID, Entry
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -72,11 +71,16 @@ def edit_command(
         Option(
             "--reason",
             metavar="TEXT",
-            help="Why the confidence differs from what the runs show; required for one above that.",
+            help="Why the confidence differs from what the runs show, or why the entry is void.",
         ),
     ] = None,
     state: Annotated[
-        Text, Option("--state", metavar="STATE", help="planned, blocked, abandoned, void, or computed.")
+        Text,
+        Option(
+            "--state",
+            metavar="STATE",
+            help="planned, blocked, abandoned, void (nothing counts the entry any more), or computed.",
+        ),
     ] = None,
     append: Annotated[bool, Option("--append", help="Add to the fields instead of replacing them.")] = False,
     common: Common,
@@ -86,27 +90,12 @@ def edit_command(
     An empty text removes a field or a relation. Example: logbook edit MOE-I8-002 --interpretation "no difference seen"
     """
     space = common.space()
-    request = EditRequest(
-        prose=words.read(result=result), confidence=confidence, reason=prose(reason), state=state, append=append
-    )
+    given, why = words.read(result=result), prose(reason)
+    if state == VOID and confidence is None and why is not None:
+        given, why = replace(given, fields=(*given.fields, f"{WITHDRAWN}={why}")), None
+    request = EditRequest(prose=given, confidence=confidence, reason=why, state=state, append=append)
     book, entry = edit(space, entry_id, request)
     _written("edit", space, book, entry, f"changed {entry.id} {entry.title}", common.as_json)
-
-
-def void_command(
-    *,
-    entry_id: Annotated[str, Argument(metavar="ID", help="The entry to withdraw.")],
-    reason: Annotated[Text, Option("--reason", metavar="TEXT", help="Why it is withdrawn. Text, @FILE, or -.")] = None,
-    common: Common,
-) -> None:
-    """Withdraw an entry: it stays in the record, and nothing counts it. Takes back: logbook edit ID --state computed.
-
-    Example: logbook void MOE-I8-002 --reason "the wrong branch was checked out"
-    """
-    space = common.space()
-    fields = (f"{WITHDRAWN}={prose(reason)}",) if reason is not None else ()
-    book, entry = edit(space, entry_id, EditRequest(prose=Prose(fields=fields), state="void"))
-    _written("void", space, book, entry, f"withdrew {entry.id} {entry.title}", common.as_json)
 
 
 def _written(command: str, space: Workspace, book: Book, entry: Entry, text: str, as_json: bool) -> None:
@@ -118,21 +107,3 @@ def _written(command: str, space: Workspace, book: Book, entry: Entry, text: str
         "view": str(book.view_path),
     }
     emit(command, data, text, as_json=as_json, warnings=space.warnings)
-
-
-def summary_command(
-    *,
-    text: Annotated[
-        Text, Argument(metavar="[TEXT]", help="The summary; an empty text removes it. Text, @FILE, or -.")
-    ] = None,
-    common: Common,
-) -> None:
-    """Say where the thread stands: the first lines of the logbook and of its issue.
-
-    Without a text, print the current one. Example: logbook summary "int8 loses on this CPU at every shape"
-    """
-    space = common.space()
-    book = space.book()
-    header = book.header if text is None else summarise(space, book, prose(text) or "")
-    data = {"logbook": book.topic, "summary": header.summary}
-    emit("summary", data, header.summary or "no summary", as_json=common.as_json, warnings=space.warnings)

@@ -1,4 +1,4 @@
-"""`logbook list`, `show`, `status` and `search`."""
+"""`logbook show` and `logbook status`."""
 
 from __future__ import annotations
 
@@ -9,77 +9,33 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.cli.options import Common, JsonOption, LogbookOption, RootOption, Text, workspace
-from logbook_agent.cli.output import clean, columns, draws, emit
+from logbook_agent.cli.log import FollowedLog, last_run, write_bytes
+from logbook_agent.cli.options import Common, Text, prose
+from logbook_agent.cli.output import clean, draws, emit
+from logbook_agent.entries.start import summarise
+from logbook_agent.findings.history import of_thread
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.reading import listed, search, shown
+from logbook_agent.findings.reading import shown
 from logbook_agent.findings.status import status
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.plotted import plots_of
-from logbook_agent.store.files import pieces_of
-from logbook_agent.text.markdown import one_line
-from logbook_agent.text.times import minute
+from logbook_agent.store.book import Book
+from logbook_agent.store.records import dump_yaml
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.spark import spark
 
-# How many blocks a sparkline has: of an entry's runs, and of a thread's entries.
-_SPARK, _SPARK_STATUS = 12, 40
-
-
-def list_command(
-    *,
-    state: Annotated[
-        Text,
-        Option("--state", metavar="STATE", help="Only entries in this state: planned, running, finished, failed ..."),
-    ] = None,
-    kind: Annotated[
-        Text, Option("--kind", metavar="KIND", help="Only entries of this kind: experiment, note, decision ...")
-    ] = None,
-    last: Annotated[int | None, Option("--last", metavar="N", help="Only the last N.")] = None,
-    common: Common,
-) -> None:
-    """One line per entry.
-
-    Example: logbook list --state failed
-    """
-    space = common.space()
-    book = space.book()
-    found = read(space, book)
-    space.warnings += found.unreadable
-    lines = listed(found.summaries, state=state, kind=kind, last=last)
-    drawn = _sparklines(found) if draws() and not common.as_json else {}
-    emit("list", lines, _lines(lines, book.header.zone, drawn), as_json=common.as_json, warnings=space.warnings)
-
-
-def _sparklines(found: Findings) -> dict[str, str]:
-    """By entry the course of the first primary metric that its runs measured more than once."""
-    from logbook_agent.text.spark import spark
-
-    drawn = {s["id"]: (spark(own["values"], _SPARK) for own in s["history"].values()) for s in found.summaries}
-    return {entry_id: text for entry_id, texts in drawn.items() if (text := next(filter(None, texts), ""))}
-
-
-def _lines(lines: list[dict[str, Any]], zone: str, drawn: Mapping[str, str]) -> str:
-    if not lines:
-        return "no entries"
-    rows = [
-        [
-            e["id"],
-            minute(e["opened"], zone),
-            e["state"],
-            *([drawn.get(e["id"], "")] if drawn else []),
-            one_line(e["title"])[:60],
-            one_line(e["result"] or "")[:90],
-        ]
-        for e in lines
-    ]
-    return columns(rows)
+# How many blocks the sparkline of a thread has.
+_SPARK_STATUS = 40
 
 
 def show_command(
     *,
     entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
     full: Annotated[bool, Option("--full", help="With --json: every sample and all provenance.")] = False,
-    log: Annotated[bool, Option("--log", help="Print the whole output of its last run instead.")] = False,
+    log: Annotated[bool, Option("--log", help="Print the output of its last run instead, also while it runs.")] = False,
+    tail: Annotated[int | None, Option("--tail", metavar="N", help="With --log: only the last N lines.")] = None,
     common: Common,
 ) -> None:
     """One entry with its runs.
@@ -92,20 +48,18 @@ def show_command(
             cause="the text output shows only medians",
             hint=f"logbook show {entry_id} --full --json",
         )
+    if tail is not None and (not log or tail < 0):
+        raise UsageError(
+            f"--tail {tail} needs --log, and a number of at least 0",
+            cause="it says how many of the last lines to print",
+            hint=f"logbook show {entry_id} --log --tail 10",
+        )
     space = common.space()
     book = space.book(entry_id)
     entry_id = book.resolve(entry_id)
     record = book.record(entry_id)
-    if log and not common.as_json:
-        for number in [s.run.run for s in record.runs][-1:]:
-            path = book.log_path(entry_id, number)
-            if os.path.lexists(path):
-                sys.stdout.flush()
-                for piece in pieces_of(path, within=book.root):
-                    sys.stdout.buffer.write(piece)
-            else:
-                space.warnings.append(f"{path} is not here: it is on the machine that ran this, or was pruned")
-        emit("show", None, "", as_json=False, warnings=space.warnings)
+    if log:
+        _show_log(space, book, entry_id, tail, as_json=common.as_json)
         return
     found, data, text = read(space, book), None, ""
     later = found.later(record.entry)
@@ -125,6 +79,22 @@ def show_command(
     emit("show", data, text, as_json=common.as_json, warnings=space.warnings)
 
 
+def _show_log(space: Workspace, book: Book, entry_id: str, tail: int | None, *, as_json: bool) -> None:
+    """Print the output of the newest run of an entry, or its last lines; as JSON the lines."""
+    number = last_run(book, entry_id)
+    log = FollowedLog(space, book, entry_id, number)
+    pieces = log.pieces() if tail is None else log.last_lines(tail)
+    if as_json:
+        lines = b"".join(pieces).decode("utf-8", "replace").splitlines()
+        emit("log", {"id": entry_id, "run": number, "lines": lines}, "", as_json=True, warnings=space.warnings)
+        return
+    write_bytes(pieces)
+    path = book.log_path(entry_id, number)
+    if not log.offset and not os.path.lexists(path):
+        space.warnings.append(f"{path} is not here: it is on the machine that ran this, or was pruned")
+    emit("log", None, "", as_json=False, warnings=space.warnings)
+
+
 def _pretty(markdown: str) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
@@ -132,17 +102,30 @@ def _pretty(markdown: str) -> None:
     Console().print(Markdown(clean(markdown)))
 
 
-def status_command(logbook: LogbookOption = None, root: RootOption = None, as_json: JsonOption = False) -> None:
+def status_command(
+    *,
+    summary: Annotated[
+        Text,
+        Option(
+            "--summary",
+            metavar="TEXT",
+            help="First say where the thread stands, in your own words: text, @FILE, or -; an empty text removes them.",
+        ),
+    ] = None,
+    common: Common,
+) -> None:
     """Where the thread stands.
 
     The first command to type when you have lost all context. Example: logbook status --json
     """
-    space = workspace(logbook, root)
+    space = common.space()
     book = space.book()
+    if summary is not None:
+        summarise(space, book, prose(summary) or "")
     found = read(space, book)
     data = status(space, book, found)
-    text = "" if as_json else _status_text(data, _courses(found) if draws() else {})
-    emit("status", data, text, as_json=as_json, warnings=space.warnings)
+    text = "" if common.as_json else _status_text(data, _courses(found) if draws() else {})
+    emit("status", data, text, as_json=common.as_json, warnings=space.warnings)
 
 
 _OPENING = ("logbook", "asked", "not_settled", "command", "settled", "open_questions", "next_actions", "summary")
@@ -151,8 +134,6 @@ _OPENING = ("logbook", "asked", "not_settled", "command", "settled", "open_quest
 def _status_text(data: dict[str, Any], drawn: Mapping[str, str]) -> str:
     """The first lines as text; then the rest as YAML, the shortest text that still shows its structure; behind it what
     is drawn."""
-    from logbook_agent.store.records import dump_yaml
-
     rest = {name: value for name, value in data.items() if name not in _OPENING}
     return "\n".join([*_opening_lines(data), dump_yaml(_said({**rest, "course": dict(drawn)})).rstrip()])
 
@@ -183,10 +164,6 @@ def _opening_lines(data: dict[str, Any]) -> Iterator[str]:
 
 def _courses(found: Findings) -> dict[str, str]:
     """By primary metric how it went over the entries that count: `▁▃█ ▅  1.5 .. 3.2 TF/s, 5 entries`."""
-    from logbook_agent.findings.history import of_thread
-    from logbook_agent.model.units import format_value, known
-    from logbook_agent.text.spark import spark
-
     drawn = {}
     for metric in (m for m in found.header.metrics if m.primary):
         values, unit = of_thread(found.thread, metric)
@@ -201,24 +178,3 @@ def _said(data: dict[str, Any]) -> dict[str, Any]:
     """Without what says nothing."""
     found = {k: _said(v) if isinstance(v, dict) else v for k, v in data.items()}
     return {k: v for k, v in found.items() if v not in (None, [], {})}
-
-
-def search_command(
-    *,
-    text: Annotated[list[str], Argument(metavar="TEXT...", help="Words that must all occur.")],
-    common: Common,
-) -> None:
-    """Entries that contain all words of a text.
-
-    Titles, fields, commands, config, results and ends of outputs are searched. Example: logbook search int8 gmm
-    """
-    space = common.space()
-    book = space.book()
-    found = search(space, book, " ".join(text))
-    lines = []
-    for entry in found:
-        lines.append(f"{entry['id']}  {entry['state']}  {one_line(entry['title'])}")
-        lines += [f"    {hit['where']}: {hit['text']}" for hit in entry["found"]]
-        if entry["more"]:
-            lines.append(f"    and {entry['more']} more places")
-    emit("search", found, "\n".join(lines) or "nothing found", as_json=common.as_json, warnings=space.warnings)

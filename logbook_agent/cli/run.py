@@ -159,7 +159,7 @@ def _summary(result: RunResult, data: dict[str, Any]) -> list[str]:
         label = f" [{run_data['label']}]" if run_data["label"] else ""
         count, predicted = len(run_data["rows"]), run_data.get("predictions", [])
         if run_data["state"] == "submitted":
-            wait = f"to wait for it: logbook wait {data['id']}; to see its output: logbook tail {data['id']} -f"
+            wait = f"to wait for it: logbook wait {data['id']}; to see its output: logbook wait {data['id']} --follow"
             lines.append(f"{data['id']} run {run_data['run']}{label}: submitted; {wait}")
             continue
         warm = f", {WARM_UP}" if run_data["discarded"] else ""

@@ -87,7 +87,7 @@ def _pruned_text(name: str, what: PruneCount) -> str:
     """`box: removed 3 synced trees and the files of 12 runs, 45.0 MiB; 1 run is not collected`."""
     text = f"{name}: removed {counted(what.trees, 'synced tree')} and the files of {counted(what.runs, 'run')}"
     text += f", {what.bytes / 2**20:.1f} MiB"
-    return text + (f"; {counted(what.uncollected, 'run')} not collected: logbook collect" if what.uncollected else "")
+    return text + (f"; {counted(what.uncollected, 'run')} not collected: logbook status" if what.uncollected else "")
 
 
 def _text(one: Checked) -> str:

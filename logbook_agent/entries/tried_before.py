@@ -64,7 +64,7 @@ def tried_before(
     lines = [f"tried before: {t}" for t in negative] + [f"measured before: {t}" for t in others]
     if len(lines) <= _LINES:
         return lines
-    return [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1} more entries: logbook tried"]
+    return [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1} more entries: logbook list --tried"]
 
 
 class _Looking:

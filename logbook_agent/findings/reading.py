@@ -1,4 +1,4 @@
-"""Questions about a logbook: `list`, `show`, `search`. Answers are plain data, short and complete."""
+"""Questions about a logbook: `list` and `show`. Answers are plain data, short and complete."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.lines import line_of
-from logbook_agent.findings.read import Findings, read
+from logbook_agent.findings.read import Findings
 from logbook_agent.findings.said import brief_run
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
@@ -15,7 +15,6 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.near import choice
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.
 LINE = ("id", "opened", "kind", "state", "confidence", "confidence_text", "title", "runs", "result")
+FOUND = ("found", "more")
 _SNIPPET = 80
 
 
@@ -41,10 +41,8 @@ def listed(
         raise UsageError(
             f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint=choice("--kind", kind, KINDS)
         )
-    if last is not None and last < 1:
-        raise UsageError(f"--last {last} is not a number of entries", cause="it is below 1", hint="--last 10")
     found = [e for e in entries if state in (None, e["state"]) and kind in (None, e["kind"])]
-    return [{key: e[key] for key in LINE} for e in (found[-last:] if last else found)]
+    return [{key: e[key] for key in (*LINE, *FOUND) if key in e} for e in (found[-last:] if last else found)]
 
 
 def shown(
@@ -117,25 +115,18 @@ def _level_changes(record: Record) -> list[dict[str, Any]]:
     return found
 
 
-def search(workspace: Workspace, book: Book, text: str) -> list[dict[str, Any]]:
-    """Entries in which every word of `text` occurs (case does not matter), each with where it was found."""
-    words = text.casefold().split()
-    if not words:
-        raise UsageError("nothing to search for", cause="the text is empty", hint="logbook search int8")
-    answered = read(workspace, book)
-    contents = answered.contents
-    workspace.warnings += [e.message for e in contents.damaged]
-    found = []
-    for record in contents.records:
+def search(found: Findings, words: Sequence[str]) -> list[dict[str, Any]]:
+    """The lines of the entries in which every word occurs (case does not matter), each with where it was found."""
+    words = [word for text in words for word in text.casefold().split()]
+    by_id = {summary["id"]: summary for summary in found.summaries}
+    lines = []
+    for record in found.contents.records:
         places = list(_places(record))
         whole = "\n".join(content for _, content in places).casefold()
-        if all(w in whole for w in words):
+        if all(w in whole for w in words) and record.id in by_id:
             hits = _hits(places, words)
-            compared = answered.compared(record.entry)
-            found.append(
-                {**line_of(record, contents.header, compared), "found": hits[:5], "more": max(0, len(hits) - 5)}
-            )
-    return found
+            lines.append({**by_id[record.id], "found": hits[:5], "more": max(0, len(hits) - 5)})
+    return lines
 
 
 def _places(record: Record) -> Iterator[tuple[str, str]]:
@@ -164,7 +155,7 @@ def _run_places(status: RunStatus) -> Iterator[tuple[str, str]]:
         yield f"{name} output", "\n".join((*run.output.tail, *run.output.error_tail))
 
 
-def _hits(places: list[tuple[str, str]], words: list[str]) -> list[dict[str, str]]:
+def _hits(places: list[tuple[str, str]], words: Sequence[str]) -> list[dict[str, str]]:
     """Where the words occur, each text once. An output mostly repeats the command and the rows; it is shown for words
     that stand nowhere else."""
     hits: list[dict[str, str]] = []

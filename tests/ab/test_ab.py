@@ -76,7 +76,7 @@ def test_every_reader_says_the_same(ready: Cli, folder: Path) -> None:
     assert said in (folder / "logbooks/moe.md").read_text()
     shown = ready("show", "MOE-000", "--json").data
     assert (shown["answer"]["findings"][0]["sentence"], shown["result"]) == (said, said)
-    assert ready("search", "quant_mode", "--json").data[0]["result"] == said
+    assert ready("list", "quant_mode", "--json").data[0]["result"] == said
     record = Logbook.open().record("MOE-000")
     assert said in repr(record)
     assert said in record._repr_html_()

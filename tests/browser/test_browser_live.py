@@ -1,4 +1,4 @@
-"""The pages of `logbook serve` in a browser: what runs, ends and starts while they are open."""
+"""The pages of `logbook report --serve` in a browser: what runs, ends and starts while they are open."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Live(Watched):
 
 @contextmanager
 def serving(browser: Browser, folder: Path, *words: str) -> Iterator[Live]:
-    with running("serve", "--json", *words, cwd=folder) as process:
+    with running("report", "--serve", "--json", *words, cwd=folder) as process:
         assert process.stdout is not None
         found = json.loads(process.stdout.readline())["data"]
         live = Live(browser=browser, origins=(f"http://127.0.0.1:{found['port']}/",), url=found["url"])
@@ -60,7 +60,7 @@ def test_a_run_while_the_page_is_open(chromium: Browser, started: Cli, folder: P
         assert violations(page) == []
         (folder / "go").touch()
         expect(page.locator("#live-now")).to_contain_text("not in the logbook yet")
-        assert started("collect").code == 0
+        assert started("status").code == 0
         expect(page.locator("#MOE-000")).to_contain_text("7.000")
         expect(page.locator("#live-now")).to_contain_text("nothing is running")
         # A section that begins to say something has its place in the list of them.
@@ -166,7 +166,7 @@ def test_a_page_that_nobody_sees_gives_its_connection_back(chromium: Browser, st
 
 
 def test_the_end_of_the_server_does_not_wait_for_its_viewers(chromium: Browser, started: Cli, folder: Path) -> None:
-    with running("serve", "--json", cwd=folder, number=signal.SIGTERM) as process:
+    with running("report", "--serve", "--json", cwd=folder, number=signal.SIGTERM) as process:
         assert process.stdout is not None
         found = json.loads(process.stdout.readline())["data"]
         live = Live(browser=chromium, origins=(f"http://127.0.0.1:{found['port']}/",), url=found["url"])

@@ -198,7 +198,7 @@ def test_an_end_that_cannot_be_read_is_not_made_up(box: SshPlace) -> None:
     run = box.send(*sh("echo RESULT tflops=1"))
     box.until(run, "ended")
     (box.left(run) / "final.json").write_text("{")
-    answer = logbook("collect", cwd=box.folder)
+    answer = logbook("status", cwd=box.folder)
     assert b"not collected" in answer.stderr
     assert box.read(run).exit is None
     assert box.read(run).rows == ()

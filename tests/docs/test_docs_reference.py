@@ -89,7 +89,9 @@ def test_every_option_has_help_and_is_written(program: str) -> None:
 def test_every_command_answers_in_json_and_is_shown() -> None:
     assert [name for name, c in COMMANDS["logbook"].items() if not any("--json" in p.opts for p in c.params)] == []
     shown = [command for command, _ in generator.SESSION if command]
-    assert sorted([*shown, *generator.ELSEWHERE]) == sorted([*COMMANDS["logbook"], "rows", "error"])
+    assert sorted([*shown, *generator.ELSEWHERE]) == sorted(
+        [*COMMANDS["logbook"], "rows", "error", "log", "tried", "serve"]
+    )
 
 
 @pytest.mark.slow

@@ -121,7 +121,7 @@ def read_all(cli: Cli, matrix: Matrix, *ids: str) -> None:
     commands = [["show", i] for i in ids] + [["table", i, "--csv"] for i in ids]
     commands += [["compare", ids[0], ids[-1]]] if len(ids) > 1 else []
     if matrix.kinds is not EVERY:
-        more = (["list"], ["status"], ["search", "keep"], ["criteria"], ["tried"], ["doctor"], ["table"])
+        more = (["list"], ["status"], ["list", "keep"], ["criteria"], ["list", "--tried"], ["doctor"], ["table"])
         for words in (*more, *commands):
             matrix.hear(" ".join(words), cli(*words))
             matrix.hear(f"{' '.join(words)} --json", cli(*words, "--json"))

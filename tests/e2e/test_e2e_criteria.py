@@ -150,35 +150,34 @@ def test_a_judgement_is_text(judging: Cli, folder: Path) -> None:
 
 
 def test_a_summary_comes_first_and_can_be_taken_back(judging: Cli, folder: Path) -> None:
-    assert judging("summary").out == "no summary\n"
     generated = block(judging).split("## TL;DR")[1].split("##")[0].strip()
     assert generated
     assert (
-        ok(judging("summary", "Int8 **loses** at every shape.", "--json"))["summary"]
+        ok(judging("status", "--summary", "Int8 **loses** at every shape.", "--json"))["summary"]
         == "Int8 **loses** at every shape."
     )
     assert "## Scope\n- Summary: Int8 **loses** at every shape.\n- Goal: find out\n" in view(folder)
     # What was asked and found stands above it.
     told = block(judging).split("## TL;DR")[1].split("##")[0].strip()
     assert told == f"{generated}\n\nInt8 **loses** at every shape."
-    assert judging("summary").out == "Int8 **loses** at every shape.\n"
+    assert "summary: Int8 **loses** at every shape.\n" in judging("status").out
     (folder / "summary.md").write_text("From a file:\n\n- one\n- two\n")
-    judging("summary", "@summary.md")
+    judging("status", "--summary", "@summary.md")
     assert "- Summary:\n  From a file:\n\n  - one\n  - two\n" in view(folder)
     assert "From a file:\n\n- one\n- two\n" in block(judging)
-    assert ok(judging("summary", "", "--json"))["summary"] is None
+    assert ok(judging("status", "--summary", "", "--json"))["summary"] is None
     assert "Summary" not in view(folder)
     assert block(judging).split("## TL;DR")[1].split("##")[0].strip() == generated
 
 
 def test_a_summary_of_blanks_is_none(judging: Cli, folder: Path) -> None:
-    assert ok(judging("summary", " \n ", "--json"))["summary"] is None
+    assert ok(judging("status", "--summary", " \n ", "--json"))["summary"] is None
     assert "Summary" not in view(folder)
 
 
 def test_a_summary_without_secrets(judging: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVICE_TOKEN", "s3cr3t-value-of-the-service")
-    answer = judging("summary", "with s3cr3t-value-of-the-service", "--json")
+    answer = judging("status", "--summary", "with s3cr3t-value-of-the-service", "--json")
     assert "s3cr3t-value" not in answer.out + view(folder) + (folder / "logbooks/moe/logbook.yaml").read_text()
     assert "s3cr3t-value" not in json.dumps(judging("status", "--json").data)
 

@@ -18,19 +18,14 @@ CALLS: dict[str, list[str]] = {
     "run": ["run", "--json", "--config", "a=b", "--", *PRINTS],
     "bench": ["bench", "--json", "--id", "MOE-001"],
     "wait": ["wait", "MOE-000", "--json"],
-    "tail": ["tail", "MOE-000", "--json"],
-    "collect": ["collect", "--json"],
     "executors": ["executors", "--json"],
     "lease": ["lease", "list", "--json"],
     "plan": ["plan", "--title", "x", "--command", "true", "--json"],
     "note": ["note", "--title", "x", "--json"],
     "edit": ["edit", "MOE-000", "--next", "x", "--json"],
-    "void": ["void", "MOE-001", "--reason", "a plan for later", "--json"],
     "list": ["list", "--json"],
     "show": ["show", "MOE-000", "--json"],
     "status": ["--json", "status"],
-    "search": ["search", "topk", "--json"],
-    "tried": ["tried", "--json"],
     "baseline": ["baseline", "--json"],
     "table": ["table", "MOE-000", "--json"],
     "export": ["export", "--as", "csv", "--json"],
@@ -40,7 +35,6 @@ CALLS: dict[str, list[str]] = {
     "sweep": ["sweep", "null-routing", "--scale", "tiny", "--dry-run", "--json"],
     "predictions": ["predictions", "--json"],
     "compare": ["compare", "MOE-000", "--axis", "topk", "--json"],
-    "summary": ["summary", "Half way", "--json"],
     "criteria": ["criteria", "--json"],
     "sync": ["sync", "--create", "--dry-run", "--json"],
     "link": ["link", "acme/moe#7", "--as", "Prior issue", "--json"],
@@ -64,8 +58,15 @@ def filled(started: Cli) -> Cli:
 # A snapshot is made of what is pushed: tests/sync/test_sync_snapshot.py; a prediction by a compiler: tests/predictions;
 # base and head are two commits: tests/gate; what runs can be ended: tests/executors; what goes on until it is ended:
 # tests/live.
+def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
+    """One command, another schema: its data have another shape."""
+    log = json.loads(filled("show", "MOE-000", "--log", "--tail", "1", "--json").out)
+    assert (log["schema"], log["data"]) == ("logbook/log/1", {"id": "MOE-000", "run": 1, "lines": ["no end"]})
+    assert json.loads(filled("list", "--tried", "--json").out)["schema"] == "logbook/tried/1"
+
+
 @pytest.mark.parametrize(
-    "name", [c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict", "cancel", "ci", "watch", "serve")]
+    "name", [c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict", "cancel", "ci", "watch")]
 )
 @pytest.mark.sample(13)
 def test_json(filled: Cli, name: str) -> None:
@@ -81,7 +82,7 @@ def test_json(filled: Cli, name: str) -> None:
 
 def test_warnings_are_part_of_the_json(filled: Cli, folder: Path) -> None:
     (folder / "logbooks/moe/entries/MOE-000.yaml").write_text("title: [")
-    for name in ("list", "status", "render", "search", "note"):
+    for name in ("list", "status", "render", "note"):
         answer = filled(*CALLS[name])
         [warning] = json.loads(answer.out)["warnings"] or [""]
         assert "MOE-000" in warning or name == "note"

@@ -37,7 +37,7 @@ def test_an_open_logbook_answers_from_the_header_as_it_stands(cli: Cli, folder: 
     cli("start", "moe", "--prefix", "MOE", "--stop", "all measured")
     book = Logbook.open(root=folder / "logbooks")
     assert book.status()["summary"] is None
-    assert cli("summary", "hello").code == 0
+    assert cli("status", "--summary", "hello").code == 0
     assert cli("criteria", "--met", "1", "--evidence", "https://example.org/1").code == 0
     assert book.header.summary == "hello"
     assert book.status()["summary"] == "hello"

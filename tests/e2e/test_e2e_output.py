@@ -103,7 +103,7 @@ def test_hostile_output_of_a_failure_stays_in_its_fence(started: Cli, folder: Pa
     assert (folder / "logbooks/moe.md").read_text() == text
     log = (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_bytes()
     assert log == HOSTILE[name] * 2, "the log is what was printed, to the byte"
-    for words in (["status"], ["list"], ["show", "MOE-000"], ["search", "done"]):
+    for words in (["status"], ["list"], ["show", "MOE-000"], ["list", "done"]):
         answer = started(*words)
         assert answer.code == 0
         assert not [c for c in answer.out if ord(c) < 32 and c not in "\n\t"]

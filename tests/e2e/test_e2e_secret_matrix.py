@@ -61,9 +61,9 @@ def test_texts_of_an_entry_and_a_header(cli: Cli, folder: Path, matrix: Matrix) 
     more = [f"--command=L{n}: echo {shlex.quote(text)} | cat" for n, text in enumerate(matrix.plant("plan --shell"))]
     assert matrix.hear("plan --shell", cli("plan", "--shell", "--title", "t", *more)).code == 0
     assert matrix.hear("criteria", cli("criteria", "--add", matrix.one("criteria --add"))).code == 0
-    for word in matrix.plant("search", matrix.words[:5]):
-        matrix.hear("search", cli("search", word))
-        matrix.hear("search", cli("search", word, "--json"))
+    for word in matrix.plant("list", matrix.words[:5]):
+        matrix.hear("list", cli("list", word))
+        matrix.hear("list", cli("list", word, "--json"))
     read_all(cli, matrix, "MOE-000", "MOE-001", "MOE-002", "MOE-003", "MOE-004")
     offline(cli, matrix, folder)
     matrix.nothing_leaked(folder)

@@ -51,14 +51,15 @@ def test_a_note_is_a_text(started: Cli, folder: Path) -> None:
     assert started("note").code == 2
 
 
-def test_void_withdraws_an_entry_as_edit_does(started: Cli) -> None:
+def test_void_withdraws_an_entry_with_or_without_a_reason(started: Cli) -> None:
     for title in ("one", "other"):
         assert started("run", "--title", title, "--", "echo", "METRIC tflops=1").code == 0
-    answer = started("void", "MOE-000", "--reason", "the wrong branch was checked out")
-    assert (answer.code, answer.out) == (0, "withdrew MOE-000 one\n")
+    answer = started("edit", "MOE-000", "--state", "void", "--reason", "the wrong branch was checked out")
+    assert (answer.code, answer.out) == (0, "changed MOE-000 one\n")
     assert started("edit", "MOE-001", "--state", "void").code == 0
     assert [entry["state"] for entry in started("list", "--json").data] == ["void", "void"]
     assert "Void because: the wrong branch was checked out" in started("show", "MOE-000").out
-    assert started("void", "MOE-000").code == 2
+    gone = started("void", "MOE-000")
+    assert (gone.code, "next:  logbook edit ID --state void --reason TEXT\n" in gone.err) == (2, True)
     assert started("edit", "MOE-000", "--state", "computed").code == 0
     assert started("list", "--json").data[0]["state"] == "finished"

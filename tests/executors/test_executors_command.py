@@ -228,7 +228,7 @@ def test_status_and_wait_say_in_which_state_a_job_waits(
 @pytest.mark.slow
 def test_cancel_stops_the_job(iris: Cli, folder: Path, tmp_path: Path) -> None:
     iris("run", "--detach", "--on", "cluster", "--", *sh("echo RESULT tflops=1; exec sleep 60"))
-    wait_for(lambda: b"RESULT" in iris("tail", "MOE-000").out.encode())
+    wait_for(lambda: b"RESULT" in iris("show", "MOE-000", "--log").out.encode())
     done = iris("cancel", "MOE-000")
     assert done.out == "MOE-000 run 1: interrupted, 1 row\n"
     assert jobs(tmp_path)[0]["state"] == "KILLED"
@@ -243,7 +243,7 @@ def test_a_log_that_was_cut_keeps_what_was_seen(
         f"for i in 1 2 3 4; do echo RESULT size=$i tflops=$i; done; until [ -e {go} ]; do sleep 0.02; done; echo end"
     )
     iris("run", "--detach", "--on", "cluster", "--", *sh(script))
-    wait_for(lambda: "size=4" in iris("tail", "MOE-000").out)
+    wait_for(lambda: "size=4" in iris("show", "MOE-000", "--log").out)
     monkeypatch.setenv("FAKE_IRIS_FAULTS", "truncated")
     go.touch()
     assert iris("wait").code == 0
@@ -285,7 +285,7 @@ def test_a_spool_of_somebody_else_chooses_no_program(iris: Cli, folder: Path, tm
     work["env"] = {"PATH": f"{tmp_path}/trap:/usr/bin:/bin"}
     (spool.folder / "work.json").write_text(json.dumps(work))
     (spool.folder / "heartbeat.json").unlink(missing_ok=True)
-    for command in (["list"], ["cancel", "MOE-000"], ["tail", "MOE-000"]):
+    for command in (["list"], ["cancel", "MOE-000"], ["show", "MOE-000", "--log"]):
         done = iris(*command)
         assert "was not submitted by you" in done.err + done.out
     assert not (tmp_path / "sprung").exists()

@@ -71,7 +71,7 @@ def test_a_program_that_was_replaced_is_not_started_to_ask_for_a_job(started: Cl
     confirm(started)
     assert started("run", "--detach", "--on", "jobs", "--", "true").code == 0
     script(folder / "poll.sh", "touch ran; echo RUNNING")
-    for words in (("status",), ("list",), ("show", "MOE-000"), ("collect",), ("doctor",)):
+    for words in (("status",), ("list",), ("show", "MOE-000"), ("doctor",)):
         answer = started(*words)
         assert not (folder / "ran").exists(), words
     assert "not confirmed" in answer.err + answer.out

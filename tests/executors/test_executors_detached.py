@@ -49,7 +49,7 @@ def test_a_run_from_its_start_to_its_end(started: Cli, folder: Path) -> None:
     done = started("run", "--label", "Slow", "--detach", "--", *WAITS)
     assert (done.code, done.out) == (0, "MOE-000\n")
     assert (
-        "run 1 is detached; to wait for it: logbook wait MOE-000; to see its output: logbook tail MOE-000 -f"
+        "run 1 is detached; to wait for it: logbook wait MOE-000; to see its output: logbook wait MOE-000 --follow"
         in done.err
     )
     [now] = wait_for(lambda: (found := running(started)) and found[0]["host"] and found)
@@ -57,13 +57,13 @@ def test_a_run_from_its_start_to_its_end(started: Cli, folder: Path) -> None:
     assert now["host"] == os.uname().nodename
     assert now["since"]
     wait_for(lambda: running(started)[0].get("heartbeat"))
-    assert wait_for(lambda: started("tail", "MOE-000").out) == "RESULT tflops=2\n"
+    assert wait_for(lambda: started("show", "MOE-000", "--log").out) == "RESULT tflops=2\n"
     late = started("wait", "MOE-000", "--timeout", "100ms")
     assert (late.code, late.out) == (124, "still running: MOE-000\n")
     (folder / "go").touch()
     waited = started("wait", "MOE-000")
     assert (waited.code, waited.out) == (3, "MOE-000: failed, 1 row\n")
-    assert started("tail", "MOE-000", "-n", "1").out == "RESULT tflops=3\n"
+    assert started("show", "MOE-000", "--log", "--tail", "1").out == "RESULT tflops=3\n"
     assert started("wait", "MOE-000").code == 3, "and again"
     past = started("wait")
     assert (past.code, past.out) == (3, "nothing is running; the last to end was MOE-000: failed, 1 row\n")
@@ -95,18 +95,15 @@ def test_wait_counts_no_warm_up(started: Cli, folder: Path) -> None:
     assert started("wait", "MOE-000").out == "MOE-000: finished, 1 row\n"
 
 
-def test_tail_refuses_a_number_of_lines_that_is_none(started: Cli) -> None:
-    refused = started("tail", "MOE-000", "-n", "-5")
-    assert (refused.code, refused.err) == (
-        2,
-        "error: --lines must be at least 0\n  cause: it is -5\n  next:  logbook tail MOE-000 --lines 5\n",
-    )
+def test_a_number_of_last_lines_that_is_none_is_refused(started: Cli) -> None:
+    refused = started("show", "MOE-000", "--log", "--tail", "-5")
+    assert (refused.code, "--tail 10\n" in refused.err) == (2, True)
 
 
 @pytest.mark.slow
 def test_the_end_of_a_line_without_end_is_shown(started: Cli) -> None:
     assert started("run", "--", "sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x; echo end").code == 0
-    shown = started("tail", "MOE-000").out
+    shown = started("show", "MOE-000", "--log", "--tail", "1").out
     assert shown.endswith("xend\n")
     assert 2**20 <= len(shown) < 3_000_000
 
@@ -118,10 +115,22 @@ def test_every_command_collects_first(started: Cli, folder: Path) -> None:
     wait_for(lambda: book.spools()[0].has("final.json") and not book.spools()[0].is_held())
     assert "finished" in started("list").out
     assert "tflops" in (folder / "logbooks/moe.md").read_text()
-    assert started("collect").out == "nothing to collect\n"
     assert started("run", "--detach", "--", "echo", "RESULT tflops=8").code == 0
     wait_for(lambda: book.spools()[0].has("final.json") and not book.spools()[0].is_held())
-    assert started("collect").out == "MOE-001 run 1: finished, 1 row\n"
+    assert "MOE-001" not in str(started("status", "--json").data["running"])
+    assert runs_of(folder)[-1].exit is not None
+
+
+@pytest.mark.slow
+def test_wait_prints_the_output_as_it_comes(started: Cli, folder: Path) -> None:
+    assert started("run", "--detach", "--", "sh", "-c", f"seq 20; {GO}; echo RESULT tflops=8; exit 3").code == 0
+    wait_for(lambda: "20" in started("show", "MOE-000", "--log").out.split())
+    assert started("wait", "MOE-000", "--follow", "--timeout", "100ms").code == 124
+    (folder / "go").touch()
+    done = started("wait", "MOE-000", "--follow")
+    assert done.code == 3
+    assert done.out.endswith("\n19\n20\nRESULT tflops=8\nMOE-000: failed, 1 row\n")
+    assert started("wait", "--follow").code == 2
 
 
 @pytest.mark.slow
@@ -142,7 +151,7 @@ def test_cancel(started: Cli, folder: Path) -> None:
     answer = started("run", "--detach", "--json", "--", "sh", "-c", "echo RESULT tflops=4; exec sleep 60")
     assert answer.data["id"] == "MOE-000"
     assert answer.data["run"] == 1
-    wait_for(lambda: started("tail", "MOE-000").out)
+    wait_for(lambda: started("show", "MOE-000", "--log").out)
     done = started("cancel", "MOE-000", "--json")
     assert done.code == 0
     assert [(one["id"], one["run"], one["state"], len(one["rows"])) for one in done.data["ended"]] == [
@@ -158,7 +167,7 @@ def test_cancel(started: Cli, folder: Path) -> None:
 def test_cancel_and_wait_of_a_run_in_another_terminal(started: Cli, folder: Path) -> None:
     words = (*LOGBOOK, "run", "--", "sh", "-c", "echo RESULT tflops=4; exec sleep 60")
     other = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for(lambda: started("tail", "MOE-000").out == "RESULT tflops=4\n")
+    wait_for(lambda: started("show", "MOE-000", "--log").out == "RESULT tflops=4\n")
     assert started("wait", "--timeout", "50ms").out == "still running: MOE-000\n"
     assert started("cancel", "MOE-000").out == "MOE-000 run 1: interrupted, 1 row\n"
     assert other.wait(timeout=30) == 130
@@ -323,4 +332,4 @@ def test_nothing_to_wait_for(started: Cli) -> None:
         "error: MOE-000 has no run to wait for\n  cause: its state is planned\n"
         "  next:  logbook run --id MOE-000 --detach\n"
     )
-    assert started("tail", "MOE-000").code == 2
+    assert started("show", "MOE-000", "--log").code == 2

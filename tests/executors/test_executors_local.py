@@ -325,7 +325,7 @@ def test_an_end_that_somebody_else_wrote_does_not_count_while_the_worker_works(s
 def test_an_entry_whose_file_is_removed_during_its_run(started: Cli, local: Place) -> None:
     assert started("run", "--detach", "--", *sh(WAITS)).code == 0
     (local.folder / "logbooks/moe/entries/MOE-000.yaml").unlink()
-    for words in (("wait", "MOE-000"), ("cancel", "MOE-000"), ("tail", "MOE-000")):
+    for words in (("wait", "MOE-000"), ("cancel", "MOE-000"), ("show", "MOE-000", "--log")):
         said = started(*words).err
         assert "cause: its file was removed, but its runs are there" in said
         assert "next:  logbook doctor --fix writes an entry for them" in said

@@ -63,7 +63,7 @@ def assert_both(folder: Path) -> None:
 @pytest.mark.slow
 def test_a_detached_run_is_collected_under_its_new_number(cli: Cli, rebased: Callable[[], None], folder: Path) -> None:
     assert cli("run", "--detach", "--title", "mine", "--", "sh", "-c", WAITS).code == 0
-    wait_for(lambda: "RESULT" in cli("tail", "MOE-000").out)
+    wait_for(lambda: "RESULT" in cli("show", "MOE-000", "--log").out)
     rebased()
     assert "MOE-001" in cli("status").out
     assert cli("doctor").code == 0
@@ -93,7 +93,7 @@ def test_a_detached_series_ends_before_its_entry_gets_another_number(
     cli: Cli, git: Callable[..., str], folder: Path, rebased: Callable[[], None]
 ) -> None:
     assert cli("run", "--detach", "--repeat", "2", "--title", "mine", "--", "sh", "-c", WAITS).code == 0
-    wait_for(lambda: "RESULT" in cli("tail", "MOE-000").out)
+    wait_for(lambda: "RESULT" in cli("show", "MOE-000", "--log").out)
     git("add", "logbooks")
     git("commit", "-qm", "mine")
     words = ["git", "pull", "-q", "--rebase", str(folder.parent / "other"), "main"]

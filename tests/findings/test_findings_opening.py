@@ -78,7 +78,7 @@ def test_findings_are_in_the_order_of_the_header_and_a_guard_is_no_negative_resu
 def test_a_void_comparison_leaves_the_first_lines_and_the_view(thread: Cli, folder: Path) -> None:
     ab(thread, "env:MODE=5,6", "Six", "--repeat", "12")
     assert "## Answers" in (folder / "logbooks/moe.md").read_text()
-    assert thread("void", "MOE-000", "--reason", "the wrong code").code == 0
+    assert thread("edit", "MOE-000", "--state", "void", "--reason", "the wrong code").code == 0
     assert thread("status").out.splitlines()[2] == "Nothing was measured yet."
     view = (folder / "logbooks/moe.md").read_text()
     assert "## Answers" not in view

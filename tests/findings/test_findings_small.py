@@ -175,9 +175,9 @@ def test_numbers_have_the_digits_that_their_spread_supports(started: Cli) -> Non
 def test_a_search_shows_lines_and_an_output_only_where_nothing_else_has_the_word(started: Cli) -> None:
     script = "echo RESULT size=1 tflops=2; echo the words before a marmot and those behind it"
     assert started("run", "--title", "Sizes", "--shell", "--", script).code == 0
-    assert [h["where"] for h in started("search", "size", "--json").data[0]["found"]] == ["title", "run 1", "run 1 row"]
+    assert [h["where"] for h in started("list", "size", "--json").data[0]["found"]] == ["title", "run 1", "run 1 row"]
     assert started("run", "--title", "M", "--", "sh", "-c", "echo $0$1 over there", "mar", "mot").code == 0
-    hits = started("search", "marmot", "there", "--json").data[0]["found"]
+    hits = started("list", "marmot", "there", "--json").data[0]["found"]
     assert [h["text"] for h in hits if h["where"] == "run 1 output"] == ["marmot over there"]
 
 
@@ -185,8 +185,8 @@ def test_a_search_shows_lines_and_an_output_only_where_nothing_else_has_the_word
 def test_a_time_limit_is_the_reason_of_a_timeout(started: Cli) -> None:
     script = "import time, sys; print('x', flush=True); time.sleep(9)"
     assert started("run", "--timeout", "0.5", "--", sys.executable, "-c", script).code != 0
-    assert "KeyboardInterrupt" not in started("tried").out
-    assert "ended by its time limit of 0.5 s" in started("tried").out
+    assert "KeyboardInterrupt" not in started("list", "--tried").out
+    assert "ended by its time limit of 0.5 s" in started("list", "--tried").out
 
 
 def test_a_baseline_of_an_entry_keeps_where_the_code_stands(started: Cli) -> None:
@@ -252,9 +252,9 @@ def test_a_traceback_is_told_by_its_last_line(started: Cli) -> None:
     message = "  File x.py, line 3\n    main()\n    ^^^^^^\nValueError: no topk"
     line = json.dumps({"config": {"topk": 2}, "failed": {"reason": "error", "message": message}})
     assert started("run", "--repeat", "7", "--", "echo", f"RESULT_JSON {line}").code == 0
-    [item] = started("tried", "--json").data["tried"]
+    [item] = started("list", "--tried", "--json").data["tried"]
     assert item["reason"] == "ValueError: no topk"
-    assert started("tried").out.startswith("MOE-000 runs 1, 2, …, 6, 7  ")
+    assert started("list", "--tried").out.startswith("MOE-000 runs 1, 2, …, 6, 7  ")
 
 
 @pytest.mark.parametrize("command", ["bench -p {} | tee x", "bench -p {} '", "bench -p {} \x01"])

@@ -27,7 +27,7 @@ def test_one_size_is_named_once_another_comparison_has_another(started: Cli, fol
     ab(started, 2)
     assert (cases(started, "MOE-000"), cases(started, "MOE-001")) == ([{"n": "200"}], [{"n": "2"}])
     assert " less tflops than a at n=200 (95%: " in started("compare", "MOE-000").out
-    assert {i["entry"]: i["case"] for i in started("tried", "--json").data["tried"]} == {
+    assert {i["entry"]: i["case"] for i in started("list", "--tried", "--json").data["tried"]} == {
         "MOE-000": {"n": "200"},
         "MOE-001": {"n": "2"},
     }

@@ -10,7 +10,7 @@ _ENTRY = f"{BOOK}/entries/MOE-001.yaml"
 _RUN = f"{BOOK}/runs/MOE-002/01/run.json"
 _HEADER = f"{BOOK}/logbook.yaml"
 _LIST: Words = ("list", "--json")
-_READ: tuple[Words, ...] = (_LIST, ("status",), ("show", "MOE-001"), ("search", "x"))
+_READ: tuple[Words, ...] = (_LIST, ("status",), ("show", "MOE-001"), ("list", "x"))
 _WRITE: tuple[Words, ...] = (("note", "--title", "n"), ("absorb",), ("doctor", "--json"), ("render",))
 
 _ENTRY_TEXT = b"format: 1\nid: MOE-001\ntitle: t\nopened: '2026-02-10T10:57:00+00:00'\n"

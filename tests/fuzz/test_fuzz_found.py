@@ -160,6 +160,6 @@ def test_a_secret_where_a_time_belongs_is_not_shown_and_the_entry_is_named(
     there, warnings = listed(cli)
     assert there == ["MOE-001"]
     assert "a secret rule hides a value that MOE-000 needs: opened is $FUZZ_API_KEY" in warnings[0]
-    for words in (("list",), ("show", "MOE-000"), ("status",), ("search", "x"), ("render",), ("doctor", "--json")):
+    for words in (("list",), ("show", "MOE-000"), ("status",), ("list", "x"), ("render",), ("doctor", "--json")):
         answer = cli(*words)
         assert secret not in answer.out + answer.err, words

@@ -119,8 +119,8 @@ class Follow:
 
 @contextmanager
 def serving(*words: str, cwd: Path, number: int = signal.SIGTERM) -> Iterator[Served]:
-    """`logbook serve`, which ends as it should when the block is left."""
-    with running("serve", "--json", *words, cwd=cwd, number=number) as process:
+    """`logbook report --serve`, which ends as it should when the block is left."""
+    with running("report", "--serve", "--json", *words, cwd=cwd, number=number) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         yield Served(json.loads(process.stdout.readline())["data"]["url"])

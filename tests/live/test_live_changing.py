@@ -1,4 +1,4 @@
-"""`logbook serve` while the store changes under it, beside other servers, and where it cannot start."""
+"""`logbook report --serve` while the store changes under it, beside other servers, and where it cannot start."""
 
 from __future__ import annotations
 
@@ -94,12 +94,12 @@ def test_several_servers(started: Cli, folder: Path) -> None:
         elsewhere = f"http://127.0.0.1:{one.port}/moe.html?{one.token}"
         assert one.status("/moe.html", cookie="", Referer=elsewhere) == 401
         assert one.status("/moe.html", cookie="", Authorization=f"Bearer {one.token.partition('=')[2]}") == 401
-        taken = started("serve", "--port", str(one.port))
+        taken = started("report", "--serve", "--port", str(one.port))
         assert (taken.code, taken.out) == (2, "")
         assert taken.err == (
             f"error: cannot listen on port {one.port}\n"
             "  cause: another program uses it\n"
-            "  next:  let the system choose a port: logbook serve\n"
+            "  next:  let the system choose a port: logbook report --serve\n"
         )
 
 
@@ -113,11 +113,11 @@ def test_events_of_a_server_before_this_one(started: Cli, folder: Path) -> None:
 
 def test_ports_that_cannot_be(started: Cli) -> None:
     for port in ("-1", "65536", "x"):
-        assert started("serve", "--port", port).code == 2
+        assert started("report", "--serve", "--port", port).code == 2
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         held.listen()
-        assert started("serve", "--json", "--port", str(held.getsockname()[1])).code == 2
+        assert started("report", "--serve", "--json", "--port", str(held.getsockname()[1])).code == 2
 
 
 def test_without_the_extra(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ def test_without_the_extra(started: Cli, monkeypatch: pytest.MonkeyPatch) -> Non
     for name in [name for name in sys.modules if name.partition(".")[0] == "starlette"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "starlette", None)
-    answer = started("serve")
+    answer = started("report", "--serve")
     assert (answer.code, answer.out) == (2, "")
     assert answer.err == (
         "error: starlette is not installed\n"

@@ -1,4 +1,4 @@
-"""`logbook serve`: who may ask it for what, and that it tells of changes; a real server and real requests."""
+"""`logbook report --serve`: who may ask it for what, and that it tells of changes; a real server and real requests."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_changes_are_told(served: Served, started: Cli, folder: Path) -> None:
         assert "<b>bold" not in (now if "bold" in now else page.until("now", "bold"))
         (folder / "go").touch()
         page.until("now", "not in the logbook yet")
-        assert started("collect").code == 0
+        assert started("status").code == 0
         page.until("MOE-001", "tflops")
         (folder / "logbooks").rename(folder / "away")
         page.until("now", "cannot be read now")

@@ -131,7 +131,7 @@ class Mixed:
         words = self.draw.choice(
             [
                 ["baseline", "topk=2", "--reason", "the default"],
-                ["summary", self.draw.choice(TEXTS)],
+                ["status", "--summary", self.draw.choice(TEXTS)],
                 ["link", "https://example.org/a", "--as", "Paper"],
                 ["compare", "MOE-000", "MOE-001", "--save", "MOE-000"],
             ]

@@ -18,8 +18,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.cli import SUBCOMMANDS
 from tests.net.caller import call, stop_the_clock
 
+# Commands as they are typed, and as they were; blanks within words are NUL.
+BEFORE = (
+    (r"list --tried", "tried"),
+    (r"\blist (?=\w)", "search "),
+    (r"edit (\S+) --state void --reason", r"void \1 --reason"),
+)
 NOW = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 # What a machine writes of itself into the folder of logbooks, and pictures, which are drawn of the same data.
 STATE = re.compile(r"(^|/)(\.[^/]*|.*\.(log|svg|lock))(/|$)")
@@ -36,7 +43,15 @@ def commands(work: Path) -> Iterator[list[str]]:
 def of_one(folder: Path) -> Iterator[list[str]]:
     ids = sorted(path.stem for path in (folder / "entries").glob("*.yaml"))
     book = ["-L", folder.name]
-    for words in (["status"], ["list"], ["tried"], ["criteria"], ["baseline"], ["predictions"], ["lease", "list"]):
+    for words in (
+        ["status"],
+        ["list"],
+        ["list", "--tried"],
+        ["criteria"],
+        ["baseline"],
+        ["predictions"],
+        ["lease", "list"],
+    ):
         yield [*book, *words]
     yield [*book, "doctor"]
     for one in ids:
@@ -46,7 +61,7 @@ def of_one(folder: Path) -> Iterator[list[str]]:
     for one, other in itertools.pairwise(ids):
         yield [*book, "compare", one, other]
         yield [*book, "table", one, other, "--delta"]
-    for words in (["search", "tflops"], ["search", "faster"], ["export", "--as", "json", "--out", "-"]):
+    for words in (["list", "tflops"], ["list", "faster"], ["export", "--as", "json", "--out", "-"]):
         yield [*book, *words]
     yield [*book, "export", "--as", "csv", "--out", "-"]
     yield [*book, "sync", "--create", "--repo", "acme/moe", "--offline", "../offline"]
@@ -60,7 +75,7 @@ def of_one(folder: Path) -> Iterator[list[str]]:
     yield [*book, "run", "--hypothesis", "It counts.", "--", "sh", "-c", "echo RESULT tflops=2.5 topk=2"]
     if ids:
         yield [*book, "edit", ids[0], "--interpretation", "As expected."]
-        yield [*book, "void", ids[-1], "--reason", "the wrong branch"]
+        yield [*book, "edit", ids[-1], "--state", "void", "--reason", "the wrong branch"]
     yield [*book, "status"]
     yield [*book, "close", "--reopen"]
 
@@ -78,7 +93,7 @@ def read(store: Path, place: Path) -> dict[str, Any]:
     for number, words in enumerate(commands(work)):
         changes = {"run", "note", "void", "edit", "close"} & set(words[:3])
         for typed in [[*words, "--json"]] if changes else [words, [*words, "--json"]]:
-            answer = call(*typed)
+            answer = call(*as_it_was(typed))
             said = as_json(answer.out) if "--json" in typed else answer.out.splitlines()
             found[f"{number:03d} {' '.join(typed)}"] = {
                 "code": answer.code,
@@ -95,6 +110,16 @@ def read(store: Path, place: Path) -> dict[str, Any]:
     found |= {f"file {path.name}": path.read_text().splitlines() for path in sorted(page.glob("*.html"))}
     shutil.rmtree(place)
     return found
+
+
+def as_it_was(typed: list[str]) -> list[str]:
+    """A command as a version typed it that still has `search`, `tried` and `void`."""
+    if "search" not in {command.name for command in SUBCOMMANDS}:
+        return typed
+    text = " ".join(word.replace(" ", "\0") for word in typed)
+    for now, before in BEFORE:
+        text = re.sub(now, before, text)
+    return [word.replace("\0", " ") for word in text.split(" ")]
 
 
 def as_json(text: str) -> Any:

@@ -63,7 +63,7 @@ class Campaign:
         self.say("run", "--id", "MOE-002", "--repeat", "2", *self._bench("base"))
         self.say(*ask, *drawn, "6", "--supersedes", "MOE-002", *self._bench("{axis}"))
         self.say(*ask, *drawn, "4", *self._bench("{axis}"))
-        self.say("void", "MOE-004", "--reason", "the wrong branch")
+        self.say("edit", "MOE-004", "--state", "void", "--reason", "the wrong branch")
         self.say("ab", "--axis", "mode=base,old", *drawn, "8", *self._bench("{axis}"))
         self.say("ab", "--axis", "mode=base,same", *drawn, "8", *self._bench("{axis}", 2))
         self.say("compare", "MOE-000", "MOE-001", "--save", "MOE-001")
@@ -216,7 +216,7 @@ class Campaign:
     def _void(self) -> None:
         entry = self.chance.choice(self.entries(compared=self.chance.random() < 0.8))
         if self.chance.random() < 0.4:
-            self.say("void", entry, "--reason", "the wrong branch", may_fail=True)
+            self.say("edit", entry, "--state", "void", "--reason", "the wrong branch", may_fail=True)
         else:
             state = self.chance.choice(["abandoned", "void", "computed"])
             self.say("edit", entry, "--state", state, may_fail=True)

@@ -240,7 +240,7 @@ def _listed(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
 
 def _tried(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
     """Goals that came out worse or without a difference, and no others."""
-    data = cli("tried", "--kind", "verdict", "--last", "1000", "--json").data["tried"]
+    data = cli("list", "--tried", "verdict", "--last", "1000", "--json").data["tried"]
     said = [(one["entry"], one["metric"], one["config"]["mode"], one["outcome"], one["delta"]) for one in data]
     due = [
         (a["id"], f["metric"], f["side"], f["outcome"], f["change"])

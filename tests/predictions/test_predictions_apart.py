@@ -27,7 +27,7 @@ def test_no_reader_counts_a_prediction(moe: Cli, folder: Path) -> None:
     status = moe("status", "--json").data
     assert status["best"] == []
     assert status["settled"] == []
-    assert moe("tried", "--json").data["tried"] == []
+    assert moe("list", "--tried", "--json").data["tried"] == []
     assert "1 experiment" not in moe("sync", "--offline").out
 
 

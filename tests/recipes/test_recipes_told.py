@@ -86,7 +86,7 @@ def test_failures_that_were_mended_are_none_of_the_table(started: Cli, folder: P
     write_recipe(folder, bench='[ -e mended ] || exit 3\necho "RESULT tflops=$(($1 * 10))"\n')
     assert started("sweep", "demo", "--set", "size=1,2").code == 1
     assert "- 4 of 4 cases failed" in started("table", "MOE-000").out
-    assert [item["since"] for item in started("tried", "--json").data["tried"]] == [None] * 4
+    assert [item["since"] for item in started("list", "--tried", "--json").data["tried"]] == [None] * 4
     (folder / "mended").touch()
     dry = started("sweep", "demo", "--set", "size=1,2", "--retry-failed", "--dry-run")
     assert "retries its 4 failed runs" in dry.out
@@ -95,7 +95,7 @@ def test_failures_that_were_mended_are_none_of_the_table(started: Cli, folder: P
     for text in (started("table", "MOE-000").out, view):
         assert "cases failed" not in text
         assert "failed run" not in text
-    assert all(item["since"] for item in started("tried", "--json").data["tried"]), "and each says so"
+    assert all(item["since"] for item in started("list", "--tried", "--json").data["tried"]), "and each says so"
     assert "4 failed" not in started("list").out
 
 

@@ -133,7 +133,7 @@ def test_tried_passes_over_a_warm_up_that_failed(started: Cli, folder: Path) -> 
     done = started("run", "--discard", "1", "--", "sh", "bench.sh")
     # The exit code is that of the first run that did not go well, as of all runs.
     assert done.code == 3
-    assert started("tried", "--json").data["tried"] == []
+    assert started("list", "--tried", "--json").data["tried"] == []
     assert started("list", "--json").data[0]["state"] == "finished"
 
 

@@ -62,7 +62,7 @@ def test_a_run_with_bytes_that_are_no_text(two: Cli, folder: Path) -> None:
     assert "61 ff" in (folder / MOE / "runs/MOE-002/01/output.log").read_text()
     for words in (
         ["list"], ["list", "--json"], ["status", "--json"], ["show", "MOE-002"], ["table", "MOE-002"],
-        ["show", "MOE-002", "--json", "--full"], ["table", "MOE-002", "--csv"], ["search", "a"], ["render"], ["doctor"],
+        ["show", "MOE-002", "--json", "--full"], ["table", "MOE-002", "--csv"], ["list", "a"], ["render"], ["doctor"],
         ["sync", "--offline", "out"], ["edit", "MOE-002", "--next", "n\udcff"],
         ["run", "--id", "MOE-002", "--", "echo", "\udcff"],
     ):  # fmt: skip

@@ -145,7 +145,7 @@ BYTES = {
 @pytest.mark.sample(8)
 def test_a_record(two: Cli, folder: Path, file: str, name: str) -> None:
     (folder / file).write_bytes(BYTES[name])
-    for words in (["list"], ["status"], ["search", "two"], ["render"], ["note", "--title", "n"], ["show", "MOE-001"]):
+    for words in (["list"], ["status"], ["list", "two"], ["render"], ["note", "--title", "n"], ["show", "MOE-001"]):
         answer = two(*words)
         assert answer.code == 0, (words, answer.err)
     assert Path(file).name in two("list").err
@@ -236,7 +236,7 @@ def test_texts_that_are_not_what_is_expected(two: Cli, folder: Path, value: str)
         )
         data |= {"started": value} if file == RUN else {"opened": value, "title": value}
         path.write_text(json.dumps(data))
-    for words in (["list"], ["show", "MOE-000"], ["render"], ["status"], ["search", "x"], ["sync", "--offline", "out"]):
+    for words in (["list"], ["show", "MOE-000"], ["render"], ["status"], ["list", "x"], ["sync", "--offline", "out"]):
         answer = two(*words)
         assert answer.code in (0, 3), words
         assert "\x1b" not in answer.err

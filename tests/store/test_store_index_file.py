@@ -19,7 +19,7 @@ from logbook_agent.store.tried import TriedIndex
 from tests.conftest import REPOSITORY, Cli, index_of
 
 KEYS = {"MOE-000": [("k", 1)]}
-READING = (["list"], ["status"], ["show", "MOE-000"], ["tried"])
+READING = (["list"], ["status"], ["show", "MOE-000"], ["list", "--tried"])
 
 
 def found(index: Path) -> list[str]:

@@ -86,7 +86,7 @@ def test_nothing_from_prose_or_logs_is_live(bench: Bench) -> None:
     hostile = (
         "x @ada @org/team #12 o/r#3 GH-4 fixes #5 closes https://github.com/o/r/issues/6 &#64;ada \\@ada `@ada` <b>@ada"
     )
-    bench.ok("summary", hostile)
+    bench.ok("status", "--summary", hostile)
     bench.ok("criteria", "--json")
     bench.ok(
         "run",

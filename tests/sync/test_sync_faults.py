@@ -176,7 +176,7 @@ def test_edits_and_deletions_that_fail_in_turn(thirty: Bench, name: str) -> None
     thirty.sync()
     thirty.github.comment_as("ada", thirty.repo, thirty.number, thirty.comments[2]["body"])
     thirty.ok("edit", ids[0], "--title", "Another title")
-    thirty.ok("summary", "So far, so good")
+    thirty.ok("status", "--summary", "So far, so good")
     applied = name.endswith("_after")
     start = len(thirty.github.writes)
     for at in range(1, 4):

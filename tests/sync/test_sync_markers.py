@@ -138,7 +138,7 @@ def planted_everywhere(bench: Bench) -> list[str]:
     bench.cli("run", "--title", "A failed run", "--", "python", "-c", f"import sys; sys.exit({text!r})")
     bench.note("A note", "--result", text, "--field", f"More={text}")
     bench.note(found[2])
-    bench.ok("summary", text)
+    bench.ok("status", "--summary", text)
     return found
 
 

@@ -48,7 +48,7 @@ def test_a_failure_is_told_before_it_is_run_again_and_what_differs(git: Git, fol
     assert second.startswith("tried before: MOE-000 run 1")
     started("run", "--", *FAILS)
     [*_, more] = lines = said(started("run", "--", *FAILS).err)
-    assert (len(lines), more) == (3, "and 2 more entries: logbook tried")
+    assert (len(lines), more) == (3, "and 2 more entries: logbook list --tried")
 
 
 @pytest.mark.slow

@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING
 
 from logbook_agent.findings.comparison.answers import Outcome
 from logbook_agent.findings.thread import Summary
-from logbook_agent.findings.tried.keys import FAILURE, MARKED, VERDICT, Item, command_key
+from logbook_agent.findings.tried.keys import FAILURE, VERDICT, Item, command_key
 from logbook_agent.model.entry import is_withdrawn
-from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.flags import normal_name
-from logbook_agent.text.near import choice
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answers import Answer
-
-KINDS = (VERDICT, FAILURE, MARKED)
 
 
 def without_gain(answers: Sequence[Answer]) -> list[Item]:
@@ -53,40 +49,28 @@ def without_gain(answers: Sequence[Answer]) -> list[Item]:
 # -- the list ----------------------------------------------------------------------------------------
 
 
-def chosen(
-    items: Sequence[Item],
-    entries: Sequence[Summary],
-    *,
-    where: Mapping[str, str],
-    kind: str | None = None,
-    outcome: str | None = None,
-    entry_id: str | None = None,
-) -> list[Item]:
-    """Of all that was tried, oldest first: what has these values of config or flags, is of a kind, has an outcome, is
-    of an entry (its present ID). Raises UsageError for a name that no entry has.
+def chosen(items: Sequence[Item], entries: Sequence[Summary], words: Sequence[str] = ()) -> list[Item]:
+    """Of all that was tried, oldest first, what every word is of: KEY=VALUE of the config or a flag, or a text of its
+    entry, kind, outcome, reason or command.
 
     `since`: the later run of the same command that finished, when there is one in an entry that nobody took back.
     """
-    if kind not in (None, *KINDS):
-        raise UsageError(
-            f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint=choice("--kind", kind, KINDS)
-        )
-    configs = {id(i): {normal_name(key): canonical(value) for key, value in i["config"].items()} for i in items}
-    _check(items, outcome, where, sorted({key for config in configs.values() for key in config}))
-    wanted = {(key, canonical(value)) for key, value in where.items()}
     finished: dict[str, tuple[str, str]] = {}
     for entry in (e for e in entries if not is_withdrawn(e["state"])):
         for key, (run, started) in entry["finished"].items():
             finished[key] = max(finished.get(key, ("", "")), (started, f"{entry['id']}/{run}"))
-    kept = [
-        {**item, "since": _since(item, finished)}
-        for item in items
-        if kind in (None, item["kind"])
-        and outcome in (None, item["outcome"])
-        and entry_id in (None, item["entry"])
-        and wanted <= configs[id(item)].items()
-    ]
+    kept = [{**item, "since": _since(item, finished)} for item in items if all(_is_of(item, word) for word in words)]
     return sorted(kept, key=lambda item: (item["at"], item["entry"]))
+
+
+def _is_of(item: Item, word: str) -> bool:
+    key, equals, value = word.partition("=")
+    if equals:
+        return (normal_name(key), canonical(value)) in {
+            (normal_name(k), canonical(v)) for k, v in item["config"].items()
+        }
+    texts = (item["entry"], item["kind"], item["outcome"], item["reason"], *item["command"])
+    return word.casefold() in "\n".join(texts).casefold()
 
 
 def _since(item: Item, finished: Mapping[str, tuple[str, str]]) -> str | None:
@@ -94,27 +78,6 @@ def _since(item: Item, finished: Mapping[str, tuple[str, str]]) -> str | None:
         return None
     started, run = finished.get(command_key(item["command"]), ("", ""))
     return run if started >= item["at"] and run != f"{item['entry']}/{item['run']}" else None
-
-
-def _check(items: Sequence[Item], outcome: str | None, where: Mapping[str, str], keys: Sequence[str]) -> None:
-    """Raises UsageError for an outcome or a key that nothing here has."""
-    from difflib import get_close_matches
-
-    outcomes = sorted({item["outcome"] for item in items})
-    if outcome is not None and outcome not in outcomes:
-        near = get_close_matches(outcome, outcomes, n=1)
-        raise UsageError(
-            f"nothing has the outcome {outcome!r}",
-            cause=f"outcomes here are {', '.join(outcomes) or 'none yet'}",
-            hint=f"--outcome {near[0]}" if near else "logbook tried",
-        )
-    for key in (k for k in where if items and k not in keys):
-        near = get_close_matches(key, keys, n=1)
-        raise UsageError(
-            f"nothing that was tried has a {key!r}",
-            cause=f"its config has {', '.join(keys[:20]) or 'no keys'}",
-            hint=f"{near[0]}={where[key]}" if near else "logbook tried",
-        )
 
 
 _SHOWN_CHARACTERS = 100

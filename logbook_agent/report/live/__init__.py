@@ -1,1 +1,1 @@
-"""A logbook that is looked at while runs go on: `logbook watch` and `logbook serve`. Nothing here writes to it."""
+"""`logbook watch` and `logbook report --serve`: a logbook looked at while runs go on. Nothing here writes to it."""

@@ -117,7 +117,7 @@ class Guard:
 
 
 _PATH = re.compile(r"/[A-Za-z0-9_.-]*", re.ASCII)
-_HOW = "Open the address that `logbook serve` printed: it contains the token."
+_HOW = "Open the address that `logbook report --serve` printed: it contains the token."
 
 
 def _asked(query: bytes) -> dict[str, list[str]]:

@@ -80,7 +80,7 @@ def bound(port: int) -> socket.socket:
         raise UsageError(
             f"cannot listen on port {port}",
             cause="another program uses it" if is_taken else str(error.strerror or error),
-            hint="let the system choose a port: logbook serve",
+            hint="let the system choose a port: logbook report --serve",
         ) from error
     return listening
 

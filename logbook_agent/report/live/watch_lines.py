@@ -100,7 +100,7 @@ def _running(data: dict[str, Any], now: datetime) -> Iterator[Line]:
         for note in filter(None, (one["said"], one["trouble"])):
             yield [("    ", ""), (one_line(note), "yellow")]
         if one["ended"]:
-            yield [("    ", ""), ("not in the logbook yet: logbook collect", "yellow")]
+            yield [("    ", ""), ("not in the logbook yet: logbook status", "yellow")]
         shown = one["lines"][-_SHOWN_LINES:] or ([one["last"]] if one["last"] else [])
         yield from ([("    │ ", "dim"), (line, "dim")] for line in shown)
 

@@ -9,6 +9,7 @@ from typer import Option
 
 from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import emit
+from logbook_agent.report.live.serving import serve_pages
 from logbook_agent.report.page.write import write_report
 
 
@@ -18,6 +19,15 @@ def report_command(
         Text, Option("--out", metavar="DIR", help="The folder to write to. [.report in the folder of logbooks]")
     ] = None,
     no_logs: Annotated[bool, Option("--no-logs", help="Do not copy the logs of the runs next to the pages.")] = False,
+    serve: Annotated[
+        bool, Option("--serve", help="Write nothing: show the pages in a browser until Ctrl-C, updated during runs.")
+    ] = False,
+    port: Annotated[
+        int,
+        Option(
+            "--port", metavar="N", min=0, max=65535, help="--serve: the port on 127.0.0.1. [any]", show_default=False
+        ),
+    ] = 0,
     common: Common,
 ) -> int:
     """Write an HTML page for each logbook, and an index.
@@ -26,6 +36,9 @@ def report_command(
     Exit code: 1 when an entry or a logbook cannot be read and is left out.
     Example: logbook report --out public
     """
+    if serve:
+        serve_pages(common, port)
+        return 0
     space = common.space()
     books = [space.book()] if common.logbook else None
     folder = (space.cwd / Path(out).expanduser()).absolute() if out is not None else None

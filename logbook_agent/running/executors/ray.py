@@ -292,7 +292,7 @@ class Ray(Remote):
         elif told.get("stage") == "ended" and FINAL not in contents:
             if node is not None and self._is_alive(node):
                 raise ToolError(
-                    f"cannot read the files of {key}", cause="Ray did not return them", hint="logbook collect"
+                    f"cannot read the files of {key}", cause="Ray did not return them", hint="logbook status"
                 )
             told["said"] = "its node ended before its files were collected"
         said = told.get("said") or (None if journal.is_going else _ended_as(journal))

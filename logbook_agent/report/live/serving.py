@@ -1,13 +1,10 @@
-"""`logbook serve`."""
+"""`logbook report --serve`."""
 
 from __future__ import annotations
 
 import json
 import tempfile
 from pathlib import Path
-from typing import Annotated
-
-from typer import Option
 
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import say
@@ -15,21 +12,9 @@ from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.report.live.watch_command import ends_well, looking
 
 
-def serve_command(
-    *,
-    port: Annotated[
-        int,
-        Option(
-            "--port", metavar="N", min=0, max=65535, help="The port on 127.0.0.1. [any free port]", show_default=False
-        ),
-    ] = 0,
-    common: Common,
-) -> None:
-    """Show the pages of `logbook report` in a browser, updated during runs.
-
-    Prints an address with a token, which works on this machine only, and serves until Ctrl-C. It is read-only: it does
-    not collect runs that have ended. Example: logbook serve
-    """
+def serve_pages(common: Common, port: int) -> None:
+    """Print an address with a token, which works on this machine only, and serve the pages there until Ctrl-C. It is
+    read-only: it does not collect runs that have ended."""
     try:
         from logbook_agent.report.live.guard import Access
         from logbook_agent.report.live.server import bound, serve

@@ -1,0 +1,147 @@
+"""`logbook list`: the entries, those that contain some words, and what was tried without a gain."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from logbook_agent.cli.options import Common, Text, Texts
+from logbook_agent.cli.output import columns, draws, emit
+from logbook_agent.findings.read import Findings, read
+from logbook_agent.findings.reading import listed, search
+from logbook_agent.findings.tried.keys import MARKED, Item
+from logbook_agent.findings.tried.listed import chosen, outcome_text, where_text
+from logbook_agent.model.errors import UsageError
+from logbook_agent.text.markdown import cut_line, one_line
+from logbook_agent.text.spark import spark
+from logbook_agent.text.times import minute
+from logbook_agent.text.words import assignments
+
+# How many blocks the sparkline of an entry's runs has.
+_SPARK = 12
+# What was tried is printed up to these.
+_SHOWN, _LIMIT_BYTES = 20, 8000
+_LINE_CHARACTERS = 160
+
+
+def list_command(
+    *,
+    text: Annotated[Texts, Argument(metavar="[TEXT...]", help="Only entries that contain all these words.")] = None,
+    tried: Annotated[
+        bool,
+        Option("--tried", help="What did not work out instead: failures, comparisons without a gain, marked entries."),
+    ] = False,
+    state: Annotated[
+        Text,
+        Option("--state", metavar="STATE", help="Only entries in this state: planned, running, finished, failed ..."),
+    ] = None,
+    kind: Annotated[
+        Text, Option("--kind", metavar="KIND", help="Only entries of this kind: experiment, note, decision ...")
+    ] = None,
+    last: Annotated[int | None, Option("--last", metavar="N", help="Only the last N.")] = None,
+    common: Common,
+) -> None:
+    """One line per entry. With words, also where they stand: in titles, fields, commands, config, results or output.
+
+    With --tried, a word KEY=VALUE is a config or a flag. Example: logbook list int8 --state failed
+    """
+    if last is not None and last < 1:
+        raise UsageError(f"--last {last} is not a number of entries", cause="it is below 1", hint="--last 10")
+    if tried and (state, kind) != (None, None):
+        raise UsageError(
+            "--tried takes no --state and no --kind",
+            cause="it lists outcomes, not entries",
+            hint="logbook list --tried timeout",
+        )
+    space = common.space()
+    book = space.book()
+    found = read(space, book)
+    space.warnings += found.unreadable
+    if tried:
+        items = chosen(found.tried, found.summaries, text or ())
+        shown = "" if common.as_json else _tried_text(items, last or _SHOWN, book.header.zone)
+        emit("tried", {"tried": items}, shown, as_json=common.as_json, warnings=space.warnings)
+        return
+    lines = search(found, text) if text else [*found.summaries]
+    lines = listed(lines, state=state, kind=kind, last=last)
+    drawn = _sparklines(found) if draws() and not common.as_json else {}
+    emit("list", lines, _lines(lines, book.header.zone, drawn), as_json=common.as_json, warnings=space.warnings)
+
+
+def _sparklines(found: Findings) -> dict[str, str]:
+    """By entry the course of the first primary metric that its runs measured more than once."""
+    drawn = {s["id"]: (spark(own["values"], _SPARK) for own in s["history"].values()) for s in found.summaries}
+    return {entry_id: text for entry_id, texts in drawn.items() if (text := next(filter(None, texts), ""))}
+
+
+def _lines(lines: list[dict[str, Any]], zone: str, drawn: Mapping[str, str]) -> str:
+    if not lines:
+        return "no entries"
+    if "found" in lines[0]:
+        return "\n".join(text for e in lines for text in _hits(e))
+    rows = [
+        [
+            e["id"],
+            minute(e["opened"], zone),
+            e["state"],
+            *([drawn.get(e["id"], "")] if drawn else []),
+            one_line(e["title"])[:60],
+            one_line(e["result"] or "")[:90],
+        ]
+        for e in lines
+    ]
+    return columns(rows)
+
+
+def _hits(entry: Mapping[str, Any]) -> list[str]:
+    """An entry with the places where the words stand."""
+    places = [f"    {hit['where']}: {hit['text']}" for hit in entry["found"]]
+    more = [f"    and {entry['more']} more places"] if entry["more"] else []
+    return [f"{entry['id']}  {entry['state']}  {one_line(entry['title'])}", *places, *more]
+
+
+def _tried_text(found: Sequence[Item], last: int, zone: str) -> str:
+    """Two lines each, the newest last; what is cut is counted."""
+    found = _once(found)
+    shown: list[str] = []
+    size = 0
+    for item in reversed(found[-last:]):
+        lines = _tried_lines(item, zone)
+        size += len(lines.encode()) + 1
+        if size > _LIMIT_BYTES - 100:
+            break
+        shown.insert(0, lines)
+    more = len(found) - len(shown)
+    cut = [f"{more:,} earlier ones: --last {len(found)}, or --json for all"] if more else []
+    return "\n".join([*cut, *shown]) or "no negative results"
+
+
+def _once(found: Sequence[Item]) -> list[Item]:
+    """What an entry was marked with stands behind what came out of the same command there."""
+
+    def command(item: Item) -> tuple[str, ...]:
+        return item["entry"], *item["command"]
+
+    marks = {command(i): i for i in found if i["kind"] == MARKED}
+    said = {command(i) for i in found if i["kind"] != MARKED}
+    return [
+        {**i, "also": None if i["kind"] == MARKED else marks.get(command(i))}
+        for i in found
+        if i["kind"] != MARKED or command(i) not in said
+    ]
+
+
+def _tried_lines(item: Item, zone: str) -> str:
+    commit = f", commit {item['commit'][:9]}" if item["commit"] else ""
+    since = f"; finished since in {item['since']}" if item["since"] else ""
+    also = f"; {_cut(outcome_text(item['also']))}" if item["also"] else ""
+    head = f"{where_text(item)}  {minute(item['at'], zone)}{commit}: {_cut(outcome_text(item))}{since}{also}"
+    about = "; ".join(t for t in (assignments(item.get("case", {})), shlex.join(item["command"])) if t)
+    return head + (f"\n    {_cut(about)}" if about else "")
+
+
+_cut = partial(cut_line, characters=_LINE_CHARACTERS)
