@@ -115,7 +115,7 @@ def test_nothing_that_may_become_a_secret_leaves_on_a_pause(begun: str, rest: st
 
 
 def test_extra_arguments_are_not_repeated(started: Cli) -> None:
-    for words in (["list", "password", VALUE], ["edit", "MOE-000", "--field", "password", VALUE]):
+    for words in (["show", "password", VALUE], ["edit", "MOE-000", "--field", "password", VALUE]):
         answer = started(*words)
         assert answer.code == 2
         assert VALUE not in answer.err
