@@ -29,6 +29,8 @@ class Feature:
     commands: tuple[Subcommand, ...] = ()
     # A module with `draw_due(workspace)`, which draws the plots of the views that a command has rendered.
     plots: str | None = None
+    # A module with `select(workspace, request, display, target, dry_run=...)`, a `Selection` of the cases of a sweep.
+    selects: str | None = None
 
 
 FEATURES = (
@@ -73,12 +75,10 @@ FEATURES = (
     ),
     Feature(
         name="predict",
+        selects="predict.plan",
         commands=(
             Subcommand(
                 "predict", "predict.commands", "Predict a step time on a TPU that you do not have; nothing is measured."
-            ),
-            Subcommand(
-                "predictions", "predict.commands", "Show how accurate predictions were for cases measured later."
             ),
         ),
     ),

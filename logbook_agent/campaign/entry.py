@@ -42,7 +42,7 @@ def new_entry(workspace: Workspace, book: Book, request: SweepRequest, chosen: C
     )
     title = f"Sweep {recipe.name}" + (f" ({chosen.scale})" if chosen.scale else "")
     draft = dataclasses.replace(
-        draft_entry(workspace, Prose(continues=request.predicted_in), title=title),
+        draft_entry(workspace, Prose(continues=request.continues), title=title),
         recipe=use,
         comparison=_stated(workspace, book, chosen),
         fields=tuple(Field(label=label, text=text) for label, text in texts.items() if text),

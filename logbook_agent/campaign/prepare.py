@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.campaign.chosen import Chosen, choose_recipe, habits
-from logbook_agent.campaign.recipes.choice import reduced
-from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate
+from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate, reduced
 from logbook_agent.campaign.recipes.rules import CAN_ANSWER, Violation, violations
 from logbook_agent.campaign.state import EarlierSweep, Progress, durations_s, earlier_sweeps
 from logbook_agent.findings.measured import baseline_cases
@@ -24,7 +23,7 @@ from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace, naming, sweep_command
 
-# The field of an entry that says which cases a prediction leaves out, and why.
+# The field of an entry that says which cases were left out before the first run, and why.
 LEFT_OUT = "Left out"
 
 
@@ -34,8 +33,8 @@ class SweepRequest:
 
     `retry_failed` makes failed runs again; at most `parallel` runs are made at once. For a stage of another recipe:
     `is_stage`, and then a sweep that is there is kept, finished or not; `before` are the recipes of the stages before
-    it. `without` are the keys of cases that are left out, `why` says why in Markdown, and `predicted_in` is the entry
-    that this follows from.
+    it. `without` are the keys of cases that are left out, `why` says why in Markdown, and `continues` is the entry that
+    this follows from.
     """
 
     recipe: str | None = None
@@ -50,7 +49,7 @@ class SweepRequest:
     before: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     why: str = ""
-    predicted_in: str | None = None
+    continues: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +78,7 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     chosen = choose_recipe(workspace, request.recipe or "", scale=request.scale, sets=request.sets)
     earlier = list(earlier_sweeps(book)) if book is not None else []
     done = {sweep.use.name for sweep in earlier if sweep.is_complete and not sweep.use.without}
-    # Of the recipe as it is: what a prediction leaves out makes no habit a worse one.
+    # Of the recipe as it is: cases that are left out make no habit a worse one.
     found = habits(chosen, done | set(request.before) if book is not None else None)
     if request.without:
         chosen = dataclasses.replace(chosen, plan=reduced(chosen.plan, request.without))

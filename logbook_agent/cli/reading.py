@@ -64,13 +64,12 @@ def show_command(
     found, data, text = read(space, book), None, ""
     later = found.later(record.entry)
     if common.as_json:
-        data = {**shown(book, record, later, found, full=full), **found.predictions.data(entry_id)}
+        data = shown(book, record, later, found, full=full)
     else:
         compared = found.compared(record.entry)
-        beside = found.predictions.beside(entry_id)
         text = (
             blocks_of(space, book)
-            .entry(record, later=later, compared=compared, beside=beside, plots=plots_of(found, record.entry))
+            .entry(record, later=later, compared=compared, plots=plots_of(found, record.entry))
             .strip("\n")
         )
     if text and sys.stdout.isatty():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -11,16 +13,16 @@ from logbook_agent.campaign.chosen import Chosen, ChosenStages, common_scales, h
 from logbook_agent.campaign.prepare import SweepRequest, prepare_sweep
 from logbook_agent.campaign.recipes.stages import StagedRecipe
 from logbook_agent.campaign.result import SweepResult
+from logbook_agent.campaign.selection import Selection
 from logbook_agent.campaign.stages import StagesResult, prepare_stages, sweep_stages
 from logbook_agent.campaign.sweep import sweep
-from logbook_agent.campaign.sweep_predict import predict_sweep
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
 from logbook_agent.cli.sweep_plan import plan_data, plan_text, stages_plan_data, stages_plan_text
+from logbook_agent.features import present
 from logbook_agent.findings.comparison.words import text_lines
 from logbook_agent.model.errors import UsageError
-from logbook_agent.predict.commands import CalibrationOption, PredictOption, check_calibration
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, naming
 
@@ -54,8 +56,10 @@ def sweep_command(
     hold: Annotated[bool, Option("--hold", help="Keep the executor's lease when the sweep is done.")] = False,
     parallel: Annotated[int, Option("--parallel", metavar="N", help="With --on: up to N runs at the same time.")] = 1,
     detach: DetachOption = False,
-    predict: PredictOption = None,
-    calibration: CalibrationOption = None,
+    predict: Annotated[
+        Text,
+        Option("--predict", metavar="TPU", help="Predict for this slice, such as v5p-8, and run only what may win."),
+    ] = None,
     common: Common,
 ) -> int:
     """Run a recipe: every case of its axes, its controls, then fresh pairs of the best case and its base.
@@ -90,12 +94,10 @@ def sweep_command(
         retry_failed=retry_failed,
     )
     staged = recipe is not None and resume is None and has_stages(space, recipe)
-    if predict is None:
-        check_calibration(calibration)
 
     def carry_out(display: LineDisplay) -> int:
         if predict is not None:
-            return _predict(space, request, common, display, (predict, calibration), dry_run=dry_run)
+            return _selected(space, request, common, display, predict, dry_run=dry_run)
         return _made(space, request, common, display, staged=staged, hold=hold)
 
     if dry_run and predict is None:
@@ -129,26 +131,39 @@ def _release(space: Workspace, book: Book, request: SweepRequest) -> None:
         release_after(space, book, request.on)
 
 
-def _predict(
-    space: Workspace,
-    request: SweepRequest,
-    common: Common,
-    display: LineDisplay,
-    by: tuple[str, str | None],
-    *,
-    dry_run: bool,
+def _selected(
+    space: Workspace, request: SweepRequest, common: Common, display: LineDisplay, target: str, *, dry_run: bool
 ) -> int:
-    """`by`: the slice that is predicted for, and the calibration."""
-    target, calibration = by
-    tell = None if common.as_json else _warn
-    found = predict_sweep(space, request, display, target=target, calibration=calibration, dry_run=dry_run, tell=tell)
-    lines = found.lines() if dry_run else []
-    if not dry_run and found.result is None:
-        lines.append(f"nothing to run; see {found.entry}: logbook show {found.entry}")
-    if found.result is not None:
-        lines.append(result_text(found.result))
-    emit("sweep", found.data(), "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
-    return found.result.exit_status if found.result is not None else found.exit_status
+    """Carry out what may win on this slice; a dry run only says what that is."""
+    found = _select(space, request, display, target, dry_run=dry_run)
+    lines, result = list(found.lines), None
+    if not dry_run:
+        for line in found.lines:
+            display.progress(line)
+        lines = [f"nothing to run; see {found.entry}: logbook show {found.entry}"]
+        if found.runs:
+            left = dataclasses.replace(request, new=True, without=found.without, why=found.why, continues=found.entry)
+            result = sweep(space, left, display, tell=None if common.as_json else _warn)
+            lines = [result_text(result)]
+    status = found.exit_status if result is None else result.exit_status
+    data = {**found.data, "exit_status": status, "sweep": result.data() if result is not None else None}
+    emit("sweep", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
+    return status
+
+
+def _select(space: Workspace, request: SweepRequest, display: LineDisplay, target: str, *, dry_run: bool) -> Selection:
+    """What the feature that predicts leaves of a sweep. Raises UsageError where it is not there."""
+    module = next((feature.selects for feature in present() if feature.selects is not None), None)
+    if module is None:
+        raise UsageError(
+            "--predict is not available",
+            cause="the feature `predict` is not part of this installation",
+            hint="leave --predict out",
+        )
+    found: Selection = importlib.import_module(f"logbook_agent.{module}").select(
+        space, request, display, target, dry_run=dry_run
+    )
+    return found
 
 
 def _warn(text: str) -> None:

@@ -106,13 +106,9 @@ def _step(workspace: Workspace, found: Findings, view: str, block: views.Block) 
         record = book.record(block.name)
     except StoreError as error:
         return _Step(block=block, refused=(error.message,))
-    later, compared, beside = (
-        found.later(record.entry),
-        found.compared(record.entry),
-        found.predictions.beside(record.id),
-    )
+    later, compared = found.later(record.entry), found.compared(record.entry)
     form, plots = blocks_of(workspace, book), plots_of(found, record.entry)
-    rendered = form.entry(record, later=later, compared=compared, beside=beside, plots=plots)
+    rendered = form.entry(record, later=later, compared=compared, plots=plots)
     standing = StandingText(
         text=block.text(view),
         line=view.count("\n", 0, block.text_start) + 1,
@@ -120,14 +116,14 @@ def _step(workspace: Workspace, found: Findings, view: str, block: views.Block) 
         clean=workspace.redactor.text,
     )
     taken: TakenEdit = take(
-        record, form.sections(record, later=later, compared=compared, beside=beside, plots=plots), rendered, standing
+        record, form.sections(record, later=later, compared=compared, plots=plots), rendered, standing
     )
     # Without its secrets, as it will be written: what was understood must be what a reader of the next view finds.
     changed = with_earlier_hypothesis(record, taken.entry, day(workspace.stamp(), book.header.zone))
     new = workspace.redacted_entry(changed) if taken.changed else record.entry
     now = dataclasses.replace(record, entry=new)
-    text = form.entry(now, later=later, compared=compared, beside=beside, plots=plots)
-    read_own(now, form.sections(now, later=later, compared=compared, beside=beside, plots=plots), text)
+    text = form.entry(now, later=later, compared=compared, plots=plots)
+    read_own(now, form.sections(now, later=later, compared=compared, plots=plots), text)
     nothing = not taken.changed and taken.refused
     return _Step(
         block=block,

@@ -266,7 +266,7 @@ def stated_confidence(
         raise UsageError(
             f"{record.id} is a prediction, which has no confidence",
             cause="confidence follows from repeated measurements, and nothing was measured",
-            hint="how far predictions came true: logbook predictions",
+            hint="measure the case, then state the confidence of that entry: logbook run",
         )
     if given is None:
         given = record.entry.confidence or COMPUTED

@@ -16,12 +16,12 @@ from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.facts import commands_of
 from logbook_agent.findings.said import brief_run
 from logbook_agent.findings.unmeasured import unmeasured
-from logbook_agent.model.entry import PREDICTION, Entry, Predicting
+from logbook_agent.model.entry import PREDICTION, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, RunStatus, is_made, run_state
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.running.execution import Display
-from logbook_agent.running.prepare import PREDICT, Command, is_predict, predicts_nothing_measured, prepare
+from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.title import title_of
@@ -33,8 +33,8 @@ class RunRequest:
     """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed.
 
     Before the `repeat` runs of each command, `discard` more are made that warm up and never count. Programs are looked
-    for in the folder `search_first`, then on PATH. `noise`: a new entry is a measurement of noise. `predicting`: what a
-    new entry of kind `prediction` predicts. `detach`: a single run is submitted, and continues without this process.
+    for in the folder `search_first`, then on PATH. `noise`: a new entry is a measurement of noise, or with `predicts`
+    a prediction. `detach`: a single run is submitted, and continues without this process.
     """
 
     argv: Sequence[str] = ()
@@ -51,7 +51,7 @@ class RunRequest:
     shell: bool = False
     search_first: Path | None = None
     noise: bool = False
-    predicting: Predicting | None = None
+    predicts: bool = False
     detach: bool = False
 
     @property
@@ -98,7 +98,8 @@ def run(
     else:
         commands = [prepared(workspace, request, request.argv, request.label)]
         check_required(workspace, request.prose, request.label)
-    check_apart(request.predicting is not None, earlier, commands)
+    if earlier is not None:
+        check_apart(earlier, predicts=request.predicts)
     # Before there is a new entry, which is none of those that are looked at.
     for line in tried_before(workspace, book, commands, request.config, own_id=earlier.id if earlier else None):
         (tell or workspace.warnings.append)(line)
@@ -117,7 +118,7 @@ def run(
             if made.make(command, request.config, repeat=numbered, timeout_s=timeout_s, discarded=is_warm_up) is None:
                 break
     is_first = bool(made.runs) and made.runs[0].run == 1 and not is_sent
-    if is_first and request.predicting is None and (why := unmeasured(made.runs, book.header.metrics)) is not None:
+    if is_first and not request.predicts and (why := unmeasured(made.runs, book.header.metrics)) is not None:
         workspace.warnings.append(why)
     if book.header.closing is not None:
         closed = day(book.header.closing.at, book.header.zone)
@@ -136,10 +137,9 @@ def _found_or_new(
 
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:
     title = request.prose.title or f"{'Noise of ' * request.noise}{title_of(workspace.redactor.argv(command.words))}"
-    kind = "experiment" if request.predicting is None else PREDICTION
+    kind = PREDICTION if request.predicts else "experiment"
     draft = draft_entry(workspace, request.prose, title=title, kind=kind)
-    draft = dataclasses.replace(draft, noise=request.noise, predicting=request.predicting)
-    return create_entry(workspace, book, draft)
+    return create_entry(workspace, book, dataclasses.replace(draft, noise=request.noise))
 
 
 def _rest(made: Series, commands: Sequence[Command], total: int) -> str:
@@ -191,13 +191,9 @@ def check_count(option: str, count: int | None, *, least: int = 1) -> None:
         )
 
 
-def check_apart(predicts: bool, earlier: Entry | None, commands: Sequence[Command]) -> None:
+def check_apart(earlier: Entry, *, predicts: bool) -> None:
     """Raises UsageError where a prediction and a measurement would stand in one entry."""
-    for command in commands:
-        words = command.words
-        if not predicts and is_predict(words):
-            raise predicts_nothing_measured(words[words.index(PREDICT) + 1 :])
-    if earlier is not None and earlier.is_prediction != predicts:
+    if earlier.is_prediction != predicts:
         what, other = ("a prediction", "measurements") if earlier.is_prediction else ("no prediction", "predictions")
         raise UsageError(
             f"{earlier.id} is {what}, so its runs can hold no {other}",

@@ -19,7 +19,7 @@ from logbook_agent.running.execution import Display, RunPlan
 from logbook_agent.running.executors.making import close_dead, make_runs, submit
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.prepare import Command, is_predict
+from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import locked, make_folder
 from logbook_agent.store.workspace import Workspace
@@ -78,7 +78,7 @@ class Series:
         if time.monotonic() - self._refreshed > _REFRESH_S:
             self.refresh()
         # Where a compiler is asked what a program would take, the load of this machine changes nothing.
-        if not self.runs and not is_predict(command.argv):
+        if not self.runs and not self.entry.is_prediction:
             self._say_if_busy(command)
         plan = RunPlan(
             command=command,

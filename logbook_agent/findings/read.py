@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from logbook_agent.findings.comparison.pairs import Tried
     from logbook_agent.findings.contrasts.contrast import Contrasted
     from logbook_agent.findings.criteria.facts import Facts
-    from logbook_agent.findings.predictions.thread import ThreadPredictions
     from logbook_agent.model.record import Record
 
 
@@ -36,19 +35,18 @@ if TYPE_CHECKING:
 _SHOWN_NEGATIVES = 3
 
 
-def read(workspace: Workspace, book: Book, *, written: Collection[str] = ()) -> Findings:
-    """What a logbook amounts to as it stands now. `written`: entries that this process has just written."""
+def read(workspace: Workspace, book: Book) -> Findings:
+    """What a logbook amounts to as it stands now."""
     # A process may go on for days; meanwhile others change the header.
     book.reread_header()
-    return Findings(book, workspace.now, written)
+    return Findings(book, workspace.now)
 
 
 class Findings:
     """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common."""
 
-    def __init__(self, book: Book, now: Callable[[], datetime], written: Collection[str] = ()) -> None:
+    def __init__(self, book: Book, now: Callable[[], datetime]) -> None:
         self.book = book
-        self._written = frozenset(written)
         self._now = now
         self._entries: dict[str, Entry] = {}
         # Those that were read for their summaries.
@@ -246,13 +244,6 @@ class Findings:
             return self._mentions.standing(self.entry(entry_id)).why
         except StoreError:
             return None
-
-    @cached_property
-    def predictions(self) -> ThreadPredictions:
-        """What the predictions of the thread come to."""
-        from logbook_agent.findings.predictions.thread import ThreadPredictions
-
-        return ThreadPredictions(self.book, lambda: self.order, lambda: self.thread, self._written)
 
     # -- records ---------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from logbook_agent.findings import facts
-from logbook_agent.findings.predictions.told import predicted_section
+from logbook_agent.findings.predictions import predicted_section
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Metric
 from logbook_agent.model.load import busy_text, contention_of

@@ -25,8 +25,6 @@ _ASKED_CHARS, _SENTENCE_CHARS, _COMMAND_CHARS = 300, 200, 600
 # Room for the envelope of the answer: schema, warnings.
 _RESERVED_BYTES = 800
 _WARNING_CHARACTERS = 150
-# What it says of predictions, where there are some.
-_TALLY = ("made", "checked", "median_error", "directions_checked", "directions_right")
 # From generous to sparse: characters of a text, entries of a list.
 _STEPS = ((600, 12), (300, 10), (200, 8), (140, 6), (90, 4), (60, 3), (40, 2), (24, 1))
 
@@ -131,9 +129,6 @@ def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutte
         "issue": header.issue.url if header.issue is not None else None,
         "links": cut.first("links", [_link(link, cut) for link in header.links]),
     }
-    if any(e["predicted"] for e in entries):
-        tally = found.predictions.checks.tally()
-        answer["predictions"] = {name: tally[name] for name in _TALLY}
     if reserved:
         answer["reserved"] = cut.last("reserved", reserved)
     if edited:

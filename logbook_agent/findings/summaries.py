@@ -8,7 +8,6 @@ from logbook_agent.findings.comparison.pairs import tried
 from logbook_agent.findings.history import histories
 from logbook_agent.findings.lines import line_of
 from logbook_agent.findings.measured import measured, row_counts
-from logbook_agent.findings.predictions.checked import predicted_facts
 from logbook_agent.findings.thread import said_by
 from logbook_agent.findings.tried.keys import finished, items_of, keys_of
 from logbook_agent.model.entry import settled
@@ -45,7 +44,7 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "failed_rows": failed_rows,
         "measured": measured(record, header),
         "history": histories(record, header),
-        **predicted_facts(record),
+        "predicted": sum(len(s.run.predictions) for s in record.runs if s.counts),
         "digest": record_digest(record),
     }
 

@@ -50,8 +50,6 @@ COMMAND = "Command"
 CONFIG = "Config"
 PREDICTED = "Predicted"
 RESULT = "Result"
-CHECKED = "Checked"
-PREDICTED_BEFORE = "Predicted before"
 COMPARISON = "Comparison"
 PLOTS = "Plots"
 CONFIDENCE = "Confidence"
@@ -74,14 +72,16 @@ INVERSE: Mapping[str, str] = {"completes": "completed_by", "supersedes": "supers
 
 
 # What a plot can show.
-PLOT_KINDS = ("sweep", "controls", "pairs", "ratios", "crossover", "roofline", "predicted", "noise", "best")
+PLOT_KINDS = ("sweep", "controls", "pairs", "ratios", "crossover", "roofline", "noise", "best")
+# What earlier versions could show; an entry may name it, and no plot has it.
+_FORMER_KINDS = ("predicted",)
 
 
 def parse_plot(text: str) -> tuple[str, str | None]:
     """Kind and metric of a plot as entries, headers and recipes name it: `ratios`, or `ratios tflops`. Raises
     ValueError for what is no kind of plot."""
     kind, _, metric = text.strip().partition(" ")
-    if kind not in PLOT_KINDS:
+    if kind not in (*PLOT_KINDS, *_FORMER_KINDS):
         raise ValueError(f"{kind[:80]!r} is not a kind of plot: expected {', '.join(PLOT_KINDS)}")
     return kind, metric.strip() or None
 
@@ -115,7 +115,7 @@ class RecipeUse:
     `file` is set for a recipe that was named by its path, seen from the folder above the root; `sets` are the values
     that were changed, as typed; `on` is the launcher; `digest` is that of the plan, `runs` how many it has, `seed`
     draws their order (None: it is fixed); `metric` says which case is best (None: nothing does). `without` are the keys
-    of the cases that the plan leaves out, because the entry that this one continues predicts that they cannot win.
+    of the cases that the plan leaves out, for reasons that the entry which this one continues says.
     """
 
     name: str
@@ -128,22 +128,6 @@ class RecipeUse:
     seed: int | None = None
     metric: str | None = None
     without: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Predicting:
-    """What an entry of kind `prediction` predicts: cases on the slice `target` (None: nothing, it makes a calibration),
-    and which of them against which.
-
-    With an `axis` each case is held against that with the value `base_value` (None: against the first), where they
-    differ in nothing else but the keys that are `implied`. Without one no case is held against another, except for the
-    two sides that a command has named A and B.
-    """
-
-    target: str | None = None
-    axis: str | None = None
-    base_value: str | None = None
-    implied: tuple[str, ...] = ()
 
 
 def entry_of(reference: str) -> str:
@@ -179,8 +163,7 @@ class Entry:
 
     `comparison` is the question that its runs answer, with their design; `contrasts` are rows that are shown beside
     each other. `aliases` are IDs this entry had before it was renumbered; commands accept them. `noise`: its runs
-    repeat one command, to tell how far they scatter. `predicting`: what an entry of kind `prediction` predicts.
-    `plots`: those that its page shows, as `parse_plot` reads them.
+    repeat one command, to tell how far they scatter. `plots`: those that its page shows, as `parse_plot` reads them.
     """
 
     format: int = 1
@@ -200,7 +183,6 @@ class Entry:
     comparison: Comparison | None = None
     contrasts: tuple[Contrast, ...] = ()
     noise: bool = False
-    predicting: Predicting | None = None
     plots: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
     extra: dict[str, object] = field(default_factory=dict)

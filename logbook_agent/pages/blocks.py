@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.opening import NO_ANSWERS, Opening
-from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.said import Said, said_in_parts, said_of, with_rest
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
@@ -47,7 +46,6 @@ class Blocks:
         *,
         later: Mapping[str, Sequence[str]] = NO_LATER,
         compared: Compared = NOT_COMPARED,
-        beside: Beside = NOTHING,
         plots: Sequence[str] = (),
         said: Said | None = None,
     ) -> str:
@@ -55,7 +53,7 @@ class Blocks:
         entry = record.entry
         said = said or self.said(record)
         trust = trust_of(record.entry, said.runs, compared)
-        found = sections(record, said, later=later, compared=compared, beside=beside, plots=plots)
+        found = sections(record, said, later=later, compared=compared, plots=plots)
         values = {
             "id": entry.id,
             "title": heading_title(entry.title),
@@ -75,11 +73,10 @@ class Blocks:
         *,
         later: Mapping[str, Sequence[str]] = NO_LATER,
         compared: Compared = NOT_COMPARED,
-        beside: Beside = NOTHING,
         plots: Sequence[str] = (),
     ) -> tuple[Section, ...]:
         """What the bullets of an entry say, before a template lays them out."""
-        return sections(record, self.said(record), later=later, compared=compared, beside=beside, plots=plots)
+        return sections(record, self.said(record), later=later, compared=compared, plots=plots)
 
     def said(self, record: Record) -> Said:
         """What the block of an entry says of its runs."""

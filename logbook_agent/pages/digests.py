@@ -50,8 +50,7 @@ def _keys(workspace: Workspace, found: Findings) -> dict[str, str]:
             entry = found.entry(entry_id)
             stamp = stamp_of(str(book.entry_path(entry_id)), str(book.runs_folder / entry_id), lambda _: None)
             if are_settled([(stamp.newest_ns, 0)]):
-                beside = found.predictions.beside(entry_id)
-                others = found.later(entry), encode(found.compared(entry)), beside.checked, beside.before
+                others = found.later(entry), encode(found.compared(entry))
                 files = stamp.entry, stamp.folder, stamp.runs
                 keys[entry_id] = digest(about, files, others, plots_of(found, entry))
         except (StoreError, OSError):

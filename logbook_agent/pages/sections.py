@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings import facts
-from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.said import Said
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, Trust, trust_of
 from logbook_agent.model.entry import (
-    CHECKED,
     COMMAND,
     COMPARISON,
     CONFIDENCE,
@@ -21,7 +19,6 @@ from logbook_agent.model.entry import (
     NEXT_ACTION,
     PLOTS,
     PREDICTED,
-    PREDICTED_BEFORE,
     RESULT,
     SETTABLE_STATES,
 )
@@ -33,7 +30,7 @@ _RANK = {
     label.casefold(): rank
     for rank, label in enumerate(
         (
-            *(HYPOTHESIS, COMMAND, CONFIG, PREDICTED, CHECKED, RESULT, PREDICTED_BEFORE, COMPARISON, PLOTS, CONFIDENCE),
+            *(HYPOTHESIS, COMMAND, CONFIG, PREDICTED, RESULT, COMPARISON, PLOTS, CONFIDENCE),
             *(INTERPRETATION, NEXT_ACTION),
         )
     )
@@ -59,21 +56,17 @@ def sections(
     *,
     later: Mapping[str, Sequence[str]] = NO_LATER,
     compared: Compared = NOT_COMPARED,
-    beside: Beside = NOTHING,
     plots: Sequence[str] = (),
 ) -> tuple[Section, ...]:
     """All sections in order; what is unset has none. A field without text holds a place for a computed one.
 
     `said` is what its runs say, and `record` need not have them all; `compared` is what the entry's comparisons come
-    to, and `beside` what is said of predictions, which both depend on the records of other entries, too. `plots`: the
-    pictures that it names.
+    to, which depends on the records of other entries, too. `plots`: the pictures that it names.
     """
     found = [Section(label=one_line(f.label), text=clean(f.text)) for f in record.entry.fields]
     taken = {s.label.casefold() for s in found if s.text.strip()}
     computed = [
         *_computed(record, said),
-        (CHECKED, "computed", items(list(beside.checked))),
-        (PREDICTED_BEFORE, "computed", items(list(beside.before))),
         (COMPARISON, "computed", items(list(compared.lines))),
         (PLOTS, "drawn", "\n\n".join(plots)),
         (CONFIDENCE, "computed", _trust_text(trust_of(record.entry, said.runs, compared))),

@@ -67,12 +67,12 @@ def _refreshed(
         _render_over(workspace, book, _without_conflict(workspace, book, text), on_disk=text)
         return (), 0
     present = _parsed(workspace, book, text)
-    found = read(workspace, book, written=changed)
-    # What an entry says of a comparison follows from the rows of the others, and so does how a prediction came true.
+    found = read(workspace, book)
+    # What an entry says of a comparison follows from the rows of the others.
     keepers = {keeper for i in found.order if i in changed for keeper in found.keepers(i)}
     compares = any(_compares(found, one) for one in changed)
     keepers |= found.following(changed) if compares else set()
-    wanted = changed | (set(found.order) - set(present)) | keepers | found.predictions.touched(changed)
+    wanted = changed | (set(found.order) - set(present)) | keepers
     blocks = Blocks(templates_of(workspace), found.header)
     footer = present[FOOTER].text(text) if FOOTER in present else ""
     footer_changed = header_changed
@@ -188,9 +188,9 @@ def all_blocks(
 def _entry_block(found: Findings, blocks: Blocks, seen: Look) -> str:
     entry = seen.record.entry
     said = said_in(found.book, blocks, seen)
-    later, compared, beside = found.later(entry), found.compared(entry), found.predictions.beside(entry.id)
+    later, compared = found.later(entry), found.compared(entry)
     plots = plots_of(found, entry)
-    return blocks.entry(seen.record, later=later, compared=compared, beside=beside, plots=plots, said=said)
+    return blocks.entry(seen.record, later=later, compared=compared, plots=plots, said=said)
 
 
 def _rebuild(workspace: Workspace, book: Book) -> None:

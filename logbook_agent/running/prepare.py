@@ -6,7 +6,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,8 +40,6 @@ WAITS = "dev-tpu"
 PROGRAM = "bench-core"
 # What it takes as its first word: another one would take an ID for nothing.
 BENCHMARKS = ("hillclimb", "overlap", "compare", "check", "roofline", "tune")
-# What measures nothing, and is recorded apart.
-PREDICT = "predict"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -385,52 +382,18 @@ def bench_argv(words: Sequence[str], *, adds_run: bool) -> list[str]:
             cause="nothing follows --",
             hint="logbook bench -- hillclimb --tokens 128 --hidden 64 --mlp-dim 32 --experts 4 --topk 2",
         )
-    if words[0] == PREDICT:
-        raise predicts_nothing_measured(words[1:])
     if not words[0].startswith("-") and words[0] not in BENCHMARKS:
         raise UsageError(
             f"no benchmark {words[0]!r}",
             cause=f"the benchmarks are {', '.join(BENCHMARKS)}",
             hint=f"logbook bench -- {nearest(words[0], BENCHMARKS) or BENCHMARKS[0]} ...",
         )
-    _check_installed("jax", "bench")
+    check_installed("jax", "bench")
     return [PROGRAM, *words]
 
 
-def predict_argv(words: Sequence[str]) -> list[str]:
-    """The command that predicts what `bench-core hillclimb` with these words would take, without a device.
-
-    Raises UsageError where there are no words, or the packages of the compiler are not installed.
-    """
-    if not words:
-        raise UsageError(
-            "nothing to predict",
-            cause="nothing follows --",
-            hint="logbook predict -- --aot v5p-8 --tokens 32768 --topk 2, with the options of bench-core hillclimb",
-        )
-    _check_installed("jax", "tpu")
-    _check_installed("libtpu", "tpu")
-    return [PROGRAM, PREDICT, *words]
-
-
-def is_predict(argv: Sequence[str]) -> bool:
-    """Whether a command is one of `bench-core predict`, also as a module of a Python."""
-    words = list(argv)
-    if words[1:3] == ["-m", "bench_core"]:
-        words = [PROGRAM, *words[3:]]
-    return bool(words) and os.path.basename(words[0]) == PROGRAM and words[1:2] == [PREDICT]  # noqa: PTH119
-
-
-def predicts_nothing_measured(words: Sequence[str]) -> UsageError:
-    """That a prediction has an entry of its own kind."""
-    return UsageError(
-        f"{PROGRAM} {PREDICT} measures nothing",
-        cause="a prediction is recorded in an entry of its own kind, apart from what was measured",
-        hint=f"logbook predict -- {shlex.join(words) or '--aot v5p-8 ...'}",
-    )
-
-
-def _check_installed(package: str, extra: str) -> None:
+def check_installed(package: str, extra: str) -> None:
+    """Raises UsageError where this Python lacks a package that the benchmark needs; `extra` brings it."""
     if importlib.util.find_spec(package) is None:
         raise UsageError(
             f"the benchmark needs {package}, which this Python does not have",

@@ -86,7 +86,6 @@ class Book:
         # What was written here and the view does not show yet: entries with those that they speak of, and the header.
         self.changed: set[str] = set()
         self.header_changed = False
-        self.wrote_predictions = False
         self._header: Header | None = None
         self._header_stamp = ""
         self._runs: RunsIndex | None = None
@@ -309,7 +308,6 @@ class Book:
 
     def _wrote(self, run: Run) -> None:
         self.changed.add(run.entry)
-        self.wrote_predictions = self.wrote_predictions or bool(run.predictions)
         # Where a worker makes the run, its spool marks it, until it is taken in.
         if run.executor is None:
             marker = self.open_folder / marker_name(run)

@@ -33,7 +33,6 @@ CALLS: dict[str, list[str]] = {
     "noise": ["noise", "--repeat", "6", "--json", "--", "echo", "METRIC tflops=1"],
     "ab": ["ab", "--axis", "a=1,2", "--repeat", "1", "--json", "--", "echo", "METRIC tflops={axis}"],
     "sweep": ["sweep", "null-routing", "--scale", "tiny", "--dry-run", "--json"],
-    "predictions": ["predictions", "--json"],
     "compare": ["compare", "MOE-000", "--axis", "topk", "--json"],
     "criteria": ["criteria", "--json"],
     "sync": ["sync", "--create", "--dry-run", "--json"],

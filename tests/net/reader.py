@@ -49,7 +49,6 @@ def of_one(folder: Path) -> Iterator[list[str]]:
         ["list", "--tried"],
         ["criteria"],
         ["baseline"],
-        ["predictions"],
         ["lease", "list"],
     ):
         yield [*book, *words]

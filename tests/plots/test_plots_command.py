@@ -57,7 +57,7 @@ def test_out_writes_one_picture_where_it_is_asked_for(seeded: Seeded, tmp_path: 
         (
             ("EP-001", "--kind", "ratio"),
             "--kind ratio: no such kind of plot",
-            "the kinds are sweep, controls, pairs, ratios, crossover, roofline, predicted, noise, best",
+            "the kinds are sweep, controls, pairs, ratios, crossover, roofline, noise, best",
             "ratios",
         ),
         (("EP-003",), "nothing to plot: EP-003", "several", "logbook run --repeat 6 -- COMMAND"),

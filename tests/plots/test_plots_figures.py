@@ -29,7 +29,6 @@ KEYS = [
     "ep-001-ratios-tflops",
     "ep-002-noise-tflops",
     "ep-004-sweep-tflops",
-    "ep-005-predicted-time-s",
     "ep-006-roofline-tflops",
     "thread-best-tflops",
     "thread-noise-tflops",
@@ -68,7 +67,7 @@ def test_there_is_a_figure_of_each_kind_and_none_of_what_failed(seeded: Seeded) 
     assert sorted(seeded.figures()) == KEYS
     assert sorted(seeded.figures("EP-000")) == KEYS[:4]
     assert seeded.figures("EP-003") == {}, "its run failed"
-    assert sorted(seeded.figures(metric="time_s")) == ["ep-005-predicted-time-s"]
+    assert seeded.figures(metric="time_s") == {}
     assert seeded.figures("EP-001", "time_s") == {}
     with pytest.raises(NotFound, match="no entry EP-077"):
         seeded.figures("EP-077")
@@ -170,30 +169,15 @@ def test_the_best_so_far_without_what_was_taken_back(seeded: Seeded) -> None:
     assert sorted(seeded.figures("EP-000")) == ["ep-000-sweep-tflops"], "its rows, and no answer"
 
 
-def test_predictions_and_the_roofline(seeded: Seeded) -> None:
-    found = seeded.figures()
-    figure = found["ep-005-predicted-time-s"]
-    assert [(p.x, p.y) for p in series(figure, "lower bound").points] == [
-        ("A", pytest.approx(3.2e-3)),
-        ("B", pytest.approx(4.8e-3)),
-    ]
-    assert told(series(figure, "predicted").points)[0] == ("A", 8e-3, pytest.approx(6.4e-3), pytest.approx(10.4e-3), 1)
-    [point] = series(figure, "measured").points
-    assert (point.x, point.y, point.n, point.entry) == ("A", pytest.approx(8e-3 * 1.05 * 1.001), 1, "EP-006")
-    assert figure.note == (
-        "2 predicted cases; bars: range of the prediction; 1 case measured since, as medians over runs."
-    )
-
-    figure = found["ep-006-roofline-tflops"]
+def test_the_roofline(seeded: Seeded) -> None:
+    figure = seeded.figures()["ep-006-roofline-tflops"]
     roof = series(figure, "roofline 459 TF/s, 2,765 GB/s")
     assert (roof.points[1].x, roof.points[1].y) == (pytest.approx(459e12 / 2765e9, rel=1e-5), pytest.approx(459.0))
     [point] = series(figure, "measured").points
     assert point.x == pytest.approx(1.2e12 / 5.2e9)
     assert point.y == pytest.approx(1.2e12 / (8e-3 * 1.05 * 1.001) / 1e12)
     assert point.y < 459
-    [foretold] = series(figure, "predicted").points
-    assert (foretold.y, foretold.entry) == (pytest.approx(150.0), "EP-005")
-    assert figure.note.startswith("1 run of each case: no interval; bars of a prediction: its range.")
+    assert figure.note.startswith("1 run of each case: no interval.")
 
 
 def test_too_little_has_no_figure(seeded: Seeded) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from bench_core.accounting.prediction import Prediction
-from logbook_agent.campaign.recipes.choice import choices, reduced
-from logbook_agent.campaign.recipes.expand import SweepPlan, expand
+from logbook_agent.campaign.recipes.expand import SweepPlan, expand, reduced
 from logbook_agent.campaign.recipes.parse import parse_recipe
 from logbook_agent.model.header import Metric
+from logbook_agent.predict.choice import choices
 
 TIME = Metric(name="time_s", direction="min", unit="s")
 RATE = Metric(name="tflops", direction="max", unit="TF/s")

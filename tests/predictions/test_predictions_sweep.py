@@ -77,7 +77,6 @@ def test_what_can_win_is_run(forms: Cli, folder: Path) -> None:
     assert SAID in done.err
     prediction, sweep = entry(folder, "MOE-000"), entry(folder, "MOE-001")
     assert prediction["kind"] == "prediction"
-    assert prediction["predicting"] == {"target": "v5p-8", "axis": "ep_impl", "base_value": "psum"}
     assert {"label": "Left out", "text": LEFT_OUT} in prediction["fields"]  # type: ignore[operator]
     assert {"label": "Left out", "text": LEFT_OUT} in sweep["fields"]  # type: ignore[operator]
     assert sweep["continues"] == "MOE-000"
@@ -90,7 +89,6 @@ def test_what_can_win_is_run(forms: Cli, folder: Path) -> None:
     rounds = [tuple(r["rows"][0]["config"]["ep_impl"] for r in rows[at : at + 2]) for at in range(0, 8, 2)]
     assert all(sorted(one) == ["psum", "ring"] for one in rounds)
     assert len({*rounds}) == 2
-    assert forms("predictions", "--json").data["tally"]["checked"] == 4
 
 
 def test_a_sweep_with_cases_left_out_is_resumed_as_it_is(forms: Cli, folder: Path) -> None:

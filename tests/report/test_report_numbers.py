@@ -25,7 +25,7 @@ SAMPLES = st.tuples(st.lists(VALUES, min_size=1, max_size=3), st.sampled_from((1
 SIDES = st.lists(st.tuples(SAMPLES, SAMPLES), min_size=1, max_size=7)
 READERS = (
     "list", "status", "show N-000", "table", "table N-000 --csv", "compare N-000 --axis mode", "criteria", "tried",
-    "search none", "predictions", "render", "plot", "plot N-000 --json", "report", "export --as html --out page",
+    "search none", "render", "plot", "plot N-000 --json", "report", "export --as html --out page",
     "export --as csv", "export --as json", "export --as parquet", "sync --offline out", "doctor",
 )  # fmt: skip
 

@@ -41,7 +41,7 @@ WRITERS = {
     "gate/ci.py": "the temporary folder of a record",
     "cli/serve.py": "the temporary folder of news from other machines",
     "cli/watch.py": "the same for logbook watch",
-    "campaign/predicted.py": "the temporary folder of a logbook that a dry run predicts in",
+    "predict/plan.py": "the temporary folder of a logbook that a dry run predicts in",
 }
 READERS = {
     "store/reading.py": "the one place",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from logbook_agent.findings.plots.by_pair import pairs, ratios
 from logbook_agent.findings.plots.figure import Figure, FigureKind
 from logbook_agent.findings.plots.over_cases import controls, crossover
-from logbook_agent.findings.plots.predicted import predicted, roofline
+from logbook_agent.findings.plots.roofline import roofline
 from logbook_agent.findings.plots.sweep import metrics_of, noise, rows_of, sweep
 from logbook_agent.findings.plots.thread import thread_figures
 from logbook_agent.findings.plots.undrawn import attempted, failure, undrawn
@@ -60,9 +60,7 @@ def _of_entry(findings: Findings, record: Record, metric: str | None) -> Iterato
     # A comparison over an axis shows the curve already.
     shown = {figure.y.name for figure in found if figure.kind is FigureKind.CONTROLS and not figure.missing}
     asked = {stated.question.axis} if stated is not None else set()
-    for kind, name, make in (*_of_rows(record, header.metrics, metric, shown, asked), *_foretold(findings, record)):
-        if kind in (FigureKind.PREDICTED, FigureKind.ROOFLINE) and metric not in (None, name):
-            continue
+    for kind, name, make in _of_rows(record, header.metrics, metric, shown, asked):
         if (figure := attempted(make, kind, entry=owner, metric=name)) is not None:
             yield figure
     yield from found
@@ -100,16 +98,8 @@ def _of_rows(
         if name not in shown:
             yield FigureKind.SWEEP, name, functools.partial(sweep, rows, name, unit, declared, compared=asked)
         yield FigureKind.NOISE, name, functools.partial(noise, rows, name, unit, declared)
-
-
-def _foretold(findings: Findings, record: Record) -> Iterator[_Made]:
-    """The plots that need the predictions of the thread, too."""
-    checks = findings.predictions.checks if findings.predictions.exist else None
-    if checks is not None:
-        own = checks.of_entry.get(record.id, [])
-        yield FigureKind.PREDICTED, "time_s", functools.partial(predicted, record.id, own)
-    checked = checks.checked_by(record.id) if checks is not None else []
-    yield FigureKind.ROOFLINE, "tflops", functools.partial(roofline, record, checked)
+    if metric in (None, "tflops"):
+        yield FigureKind.ROOFLINE, "tflops", functools.partial(roofline, record)
 
 
 def named(findings: Findings, entry: Entry) -> tuple[Figure, ...]:

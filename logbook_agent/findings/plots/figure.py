@@ -26,7 +26,6 @@ class FigureKind(StrEnum):
     RATIOS = "ratios"
     CROSSOVER = "crossover"
     ROOFLINE = "roofline"
-    PREDICTED = "predicted"
     NOISE = "noise"
     BEST = "best"
 

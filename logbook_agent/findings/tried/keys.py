@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.predictions.rows import PREDICTS
 from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus, has_failed, is_made
@@ -53,7 +52,7 @@ def _counting(record: Record) -> list[Run]:
 
 
 def keys_of(record: Record) -> list[tuple[str, int]]:
-    """The keys under which an entry is looked up: of its commands, that it has a comparison, and that it predicts; each
+    """The keys under which an entry is looked up: of its commands and that it has a comparison; each
     with 1 when the last run of the command failed or the entry was marked, else 0."""
     marked = mark_of(record) is not None
     found = {command_key(c): 1 for c in planned_commands(record)} if marked else {}
@@ -61,8 +60,6 @@ def keys_of(record: Record) -> list[tuple[str, int]]:
         found[command_key(run.command)] = int(marked or (is_made(run) and has_failed(run)))
     if record.entry.comparison is not None:
         found[COMPARED + record.id] = 0
-    if any(status.run.predictions for status in record.runs):
-        found[PREDICTS] = 0
     return list(found.items())
 
 

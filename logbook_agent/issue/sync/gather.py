@@ -9,7 +9,6 @@ from typing import Any
 
 from logbook_agent.findings.best import BestCase, bests
 from logbook_agent.findings.opening import Opening, opening
-from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.said import Said, is_long
 from logbook_agent.findings.thread import Summary
@@ -63,7 +62,6 @@ def gather(
                 later,
                 links,
                 _rests_on(found, e, rests_on),
-                found.predictions.beside(e["id"]),
                 plots.get(e["id"], ()),
             )
             for e in found.summaries
@@ -103,14 +101,11 @@ def _entry(
     later: Later,
     links: Links,
     compared: Mapping[str, object],
-    beside: Beside,
     plots: Sequence[NamedPlot],
 ) -> EntryWanted:
     entry_id = summary["id"]
     refers = [later[entry_id]] if entry_id in later else []
-    # What its predictions came to follows from the measurements of others, and the other way round.
-    predicted = [[*beside.checked, *beside.before]] if beside != NOTHING else []
-    others = [*refers, *([compared] if compared else []), *predicted]
+    others = [*refers, *([compared] if compared else [])]
     return EntryWanted(
         id=entry_id,
         mark=summary["mark"],
@@ -182,8 +177,7 @@ class BookDocuments(IssueDocuments):
                 record = dataclasses.replace(record, runs=())
             records.append(self._without_secrets(record))
         compared = {record.id: self.findings.compared(record.entry) for record in records}
-        beside = {record.id: self.findings.predictions.beside(record.id) for record in records}
-        return self.update(records, self.later, room, compared, said, beside, self.plots)
+        return self.update(records, self.later, room, compared, said, self.plots)
 
     def snapshot_of(self, name: str, room: int) -> str:
         header = self.values.header

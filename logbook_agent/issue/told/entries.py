@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logbook_agent.findings import facts
-from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.said import Said
 from logbook_agent.findings.trust import Compared, trust_of
 from logbook_agent.issue.told.pictures import pictures
@@ -39,11 +38,10 @@ def entry_values(
     later: Mapping[str, Sequence[str]],
     compared: Compared,
     said: Said,
-    beside: Beside = NOTHING,
     plots: Sequence[NamedPlot] = (),
 ) -> dict[str, Any]:
     """One entry of an update. `later`: what later entries say of it; `compared`: what its comparison and contrasts
-    say; `said`: what its runs say; `beside`: how predictions came true; `plots`: those that it names."""
+    say; `said`: what its runs say; `plots`: those that it names."""
     entry = record.entry
     trust = trust_of(entry, said.runs, compared)
     fields = [f for f in entry.fields if f.text.strip()]
@@ -67,8 +65,6 @@ def entry_values(
         "folded": len(commands) > _OPEN_COMMANDS or any(_is_long(command) for command in commands),
         "config": shortened(said.config),
         "predicted": shortened(said.predicted, _TABLE_WEIGHT),
-        "checked": shortened(md.items(list(beside.checked))),
-        "predicted_before": shortened(md.items(list(beside.before))),
         "result": _take(fields, RESULT),
         "measured": shortened(said.result, _TABLE_WEIGHT),
         "compared": shortened(md.items(list(compared.lines))),

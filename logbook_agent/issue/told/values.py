@@ -10,8 +10,6 @@ from typing import Any
 
 from logbook_agent.findings.best import BestCase
 from logbook_agent.findings.opening import Opening
-from logbook_agent.findings.predictions.checked import checks_of
-from logbook_agent.findings.predictions.told import tally_lines
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.told.best import best_lines
 from logbook_agent.issue.told.pictures import pictures
@@ -42,8 +40,6 @@ from logbook_agent.text.times import minute
 _TITLE_BYTES = 200
 _CASE_BYTES = 300
 _TEXT_BYTES = 4096
-# Of the lines of the tally of predictions.
-_MOST_TALLY = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,11 +223,9 @@ class IssueValues:
         return found
 
     def _predicted(self) -> list[str]:
-        """How many predictions there are, and how they came true; nothing where there are none."""
-        if not any(s["predicted"] for s in self.summaries):
-            return []
-        tally = checks_of(self.thread).tally()
-        return [f"{escape(one[:1].upper() + one[1:])}." for one in tally_lines(tally)[:_MOST_TALLY]]
+        """How many predictions count; nothing where there are none."""
+        count = sum(s["predicted"] for s in self.thread.counted)
+        return [f"{counted(count, 'prediction')}, which measure nothing."] if count else []
 
     def _list(self, found: Sequence[Summary], key: str) -> Piece:
         """Entries with a text each; the newest that have room."""

@@ -9,7 +9,6 @@ from typing import Any
 from markupsafe import Markup
 
 from logbook_agent.findings.plots.choose import of_entry
-from logbook_agent.findings.predictions.told import Beside
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Summary
 from logbook_agent.findings.trust import Compared
@@ -59,11 +58,10 @@ def entry_values(
     *,
     later: Mapping[str, Sequence[str]],
     compared: Compared,
-    beside: Beside,
 ) -> dict[str, Any]:
     """An entry with its parts in the order of the view, and its runs."""
     entry, zone = record.entry, around.findings.header.zone
-    bullets = around.blocks.sections(record, later=later, compared=compared, beside=beside)
+    bullets = around.blocks.sections(record, later=later, compared=compared)
     runs = record.runs[:_SHOWN_RUNS]
     return {
         "id": entry.id,

@@ -123,15 +123,14 @@ def _entry(
     entry = findings.entry(summary["id"])
     later = findings.later(entry)
     compared = findings.compared(entry)
-    beside = findings.predictions.beside(entry.id)
     hrefs = [around.log_href(entry.id, run) for run in range(1, summary["runs"] + 1)]
-    told = [later, encode(compared), beside.checked, beside.before, hrefs, entry.id in around.drawn]
+    told = [later, encode(compared), hrefs, entry.id in around.drawn]
     key = digest(summary["digest"], *told, about)
     if (before := kept.get(entry.id)) is not None and before[0] == key:
         return before[1], before[2]
     # One that could not be read with the others says why.
     record = records.get(entry.id) or findings.book.record(entry.id)
-    values = entry_values(around, record, summary, later=later, compared=compared, beside=beside)
+    values = entry_values(around, record, summary, later=later, compared=compared)
     html = visible(render_html(ASSETS, "entry.html.j2", values))
     kept[entry.id] = key, html, groups_of(record)
     return html, kept[entry.id][2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
@@ -183,7 +183,7 @@ def _is_argv(plain: Sequence[Any]) -> bool:
 
 
 if TYPE_CHECKING:
-    from logbook_agent.model.run import PredictedRow, Row, Run
+    from logbook_agent.model.run import Row, Run
     from logbook_agent.model.work import End
 _M = TypeVar("_M", "Run", "End")
 
@@ -195,7 +195,7 @@ def clean_run(run: _M, redactor: Redactor) -> _M:
     terms = {name for row in run.predictions for name, value in row.said.terms.items() if _is_secret(name, (value,))}
     if hidden or terms:
         rows = tuple(_without(row, frozenset(hidden)) for row in run.rows)
-        predictions = tuple(_without_terms(row, terms) for row in run.predictions)
+        predictions = tuple(row for row in run.predictions if not terms & row.said.terms.keys())
         shown = ", ".join(redactor.text(name) for name in sorted(hidden | terms))
         said = f"left out: {shown}: a number under a secret's name is not a measurement"
         run = dataclasses.replace(run, rows=rows, predictions=predictions, problems=(*run.problems, said))
@@ -240,12 +240,6 @@ def _secret_numbers(row: Row) -> list[str]:
 def _is_secret(name: str, values: tuple[float, ...]) -> bool:
     kind = secret_kind(name)
     return kind is not None and any(is_secret_value(name, kind, str(value)) for value in values)
-
-
-def _without_terms(row: PredictedRow, names: Collection[str]) -> PredictedRow:
-    terms = row.said.terms
-    kept = {name: value for name, value in terms.items() if name not in names}
-    return row if len(kept) == len(terms) else dataclasses.replace(row, prediction={**row.prediction, "terms": kept})
 
 
 def _without(row: Row, names: frozenset[str]) -> Row:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bench_core.accounting.prediction import DECIDES, Word, outcome
 from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, compared_groups, describe
-from logbook_agent.findings.predictions.words import short_text
+from logbook_agent.findings.predictions import short_text
 from logbook_agent.model.header import Metric
 from logbook_agent.model.values import Scalar, canonical
 
@@ -30,9 +30,6 @@ _WORK = (
     *("null_route_frac", "null_routing_mode", "capacity_policy", "capacity_factor"),
 )
 _LEFT_OUT: tuple[ChoiceWord, ...] = ("cannot win", "same program", "does not fit", "not needed")
-
-
-_NOTHING_MISSING: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,15 +54,9 @@ class Choice:
         return f"{self.name}: {'; '.join(part for part in (self.word, predicted, self.why) if part)}"
 
 
-def choices(
-    plan: SweepPlan,
-    predictions: Mapping[str, Prediction | None],
-    metric: Metric | None,
-    *,
-    missing: Mapping[str, str] = _NOTHING_MISSING,
-) -> tuple[Choice, ...]:
+def choices(plan: SweepPlan, predictions: Mapping[str, Prediction | None], metric: Metric | None) -> tuple[Choice, ...]:
     """What becomes of each case of a plan, in its order; `predictions` by the key of the case, `metric` says which case
-    is the best, `missing` why there is no prediction."""
+    is the best."""
     found: dict[str, Choice] = {}
     why_all = _why_none_is_judged(plan, metric)
     for group in compared_groups(plan):
@@ -74,19 +65,7 @@ def choices(
         why = why_all or (why_not_ranked([plan.config(case) for case in cases], metric) if metric is not None else "")
         for choice in _of_group(plan, cases, said, why):
             found[choice.case.key] = choice
-    for key in missing.keys() & found.keys():
-        found[key] = dataclasses.replace(found[key], why=missing[key])
     return tuple(_with_kept_controls(plan, found)[case.key] for case in plan.cases)
-
-
-def reduced(plan: SweepPlan, without: Sequence[str]) -> SweepPlan:
-    """The plan without these cases; what controlled one of the others only as long as it is there."""
-    left = {*without}
-    kept = [case for case in plan.cases if case.key not in left]
-    cases = (
-        dataclasses.replace(case, controls=tuple(key for key in case.controls if key not in left)) for case in kept
-    )
-    return dataclasses.replace(plan, cases=tuple(cases)) if left else plan
 
 
 def _why_none_is_judged(plan: SweepPlan, metric: Metric | None) -> str:

@@ -1,0 +1,224 @@
+"""`logbook sweep --predict`: which cases of a plan are run, by what is predicted of them."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from logbook_agent.campaign.chosen import Chosen
+from logbook_agent.campaign.prepare import LEFT_OUT, Prepared, SweepRequest, deciding, prepare_sweep
+from logbook_agent.campaign.recipes.expand import describe
+from logbook_agent.campaign.selection import Selection
+from logbook_agent.campaign.state import earlier_sweeps
+from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
+from logbook_agent.entries.series import Series, series
+from logbook_agent.findings.predictions import short_text
+from logbook_agent.model.entry import PREDICTION, Entry, Field
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Header
+from logbook_agent.model.run import Run
+from logbook_agent.pages.views import changing
+from logbook_agent.predict.choice import Choice, choices
+from logbook_agent.predict.request import predict_argv
+from logbook_agent.running.execution import Display
+from logbook_agent.running.launch.process import INTERRUPTED_STATUS
+from logbook_agent.running.prepare import PROGRAM, bench_folder, prepare
+from logbook_agent.store import root as books
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text import markdown as md
+
+_MEASURES = [PROGRAM, "hillclimb"]
+_ERROR = "error: "
+_SHOWN, _SHOWN_CHARS = 200, 300
+
+
+def select(
+    workspace: Workspace, request: SweepRequest, display: Display, target: str, *, dry_run: bool = False
+) -> Selection:
+    """The cases of a plan that may win on the slice `target`. They are predicted in an entry of their own, which a dry
+    run does not record."""
+    other = "--resume" if request.resume is not None else "--retry-failed" if request.retry_failed else None
+    if other is not None:
+        raise UsageError(
+            f"--predict and {other} cannot be used together",
+            cause="which cases run is chosen before the first run",
+            hint="leave --predict out",
+        )
+    prepared = prepare_sweep(workspace, request, needs_logbook=not dry_run)
+    _check_predictable(prepared.chosen)
+    if dry_run or prepared.book is None:
+        with _book_for_nothing(workspace, prepared.book) as nowhere:
+            made, runs = _predict(workspace, nowhere, prepared.chosen, target, display)
+        return _selection(prepared, target, runs, None, made.exit_status)
+    _check_not_begun(prepared)
+    made, runs = _predict(workspace, prepared.book, prepared.chosen, target, display)
+    found = _selection(prepared, target, runs, made.entry.id, made.exit_status)
+    if found.why:
+        with changing(workspace, prepared.book), prepared.book.lock():
+            entry = prepared.book.entry(made.entry.id)
+            entry = dataclasses.replace(entry, fields=(*entry.fields, Field(label=LEFT_OUT, text=found.why)))
+            prepared.book.write_entry(workspace.redacted_entry(entry))
+    return found
+
+
+def _check_predictable(chosen: Chosen) -> None:
+    """Raises UsageError unless every command is one of `bench-core hillclimb`."""
+    for planned in chosen.plan:
+        if chosen.recipe.command.shell or list(planned.argv[:2]) != _MEASURES:
+            said = planned.argv[0] if chosen.recipe.command.shell else " ".join(planned.argv[:2])
+            raise UsageError(
+                f"the recipe {chosen.recipe.name} cannot be predicted: its command is {said!r}",
+                cause=f"the model knows the programs of {' '.join(_MEASURES)} alone",
+                hint="leave --predict out",
+            )
+
+
+def _check_not_begun(prepared: Prepared) -> None:
+    """Raises UsageError for an unfinished sweep of the plan, or of what a prediction left of it."""
+    chosen = prepared.chosen
+    if prepared.request.new or prepared.book is None:
+        return
+    begun = prepared.entry.id if prepared.entry is not None else None
+    for earlier in earlier_sweeps(prepared.book) if begun is None else ():
+        use = earlier.use
+        same = (use.name, use.scale, use.sets) == (chosen.recipe.name, chosen.scale, chosen.sets)
+        if same and use.without and not earlier.is_complete and earlier.entry.state is None:
+            begun = begun or earlier.entry.id
+    if begun is not None:
+        raise UsageError(
+            f"{begun} carries out {chosen.recipe.name} and is unfinished",
+            cause="which cases run was chosen before its first run",
+            hint=f"resume it: logbook sweep --resume {begun}, or start another one: add --new",
+        )
+
+
+def _predict(
+    workspace: Workspace, book: Book, chosen: Chosen, target: str, display: Display
+) -> tuple[Series, dict[str, Run]]:
+    """A new entry with a run of `bench-core predict` for each case, and these by the keys of their cases."""
+    plan = chosen.plan
+    planned = [plan.run(case, repeat=1, place=0) for case in plan.cases]
+    commands = [
+        prepare(workspace, predict_argv([*p.argv[2:], "--aot", target]), env=p.env, search_first=bench_folder())
+        for p in planned
+    ]
+
+    def new_entry() -> Entry:
+        title = f"Prediction for {target}: sweep {chosen.recipe.name}" + (f" ({chosen.scale})" if chosen.scale else "")
+        return create_entry(workspace, book, draft_entry(workspace, Prose(), title=title, kind=PREDICTION))
+
+    runs: dict[str, Run] = {}
+    with series(workspace, book, new_entry, display) as made:
+        for number, (one, command) in enumerate(zip(planned, commands, strict=True), start=1):
+            run = made.make(command, dict(one.config))
+            if run is None:
+                break
+            runs[one.case.key] = run
+            said = "; ".join(f"predicted {short_text(row.said)}" for row in run.predictions) or _nothing(run)
+            display.progress(f"[{number}/{len(planned)}] {describe(plan, one.case)}: {said}")
+    return made, runs
+
+
+def _nothing(run: Run | None) -> str:
+    """`nothing was predicted: --aot v9 is not known`: the error that the command printed, where it did."""
+    said = run.output.last_words if run is not None and run.output is not None else ""
+    if not said.startswith(_ERROR):
+        return "nothing was predicted"
+    return f"nothing was predicted: {md.cut_line(said.removeprefix(_ERROR), _SHOWN_CHARS)}"
+
+
+@contextlib.contextmanager
+def _book_for_nothing(workspace: Workspace, book: Book | None) -> Iterator[Book]:
+    """A logbook that is gone afterwards, with the metrics of `book`."""
+    with tempfile.TemporaryDirectory(prefix="logbook-") as folder:
+        metrics = book.header.metrics if book is not None else ()
+        header = Header(
+            topic="dry-run", title="dry run", prefix="DRY", opened=workspace.stamp(), zone="UTC", metrics=metrics
+        )
+        yield books.create(Path(folder), header, durable=False, redactor=lambda: workspace.redactor)
+
+
+# -- what follows ------------------------------------------------------------------------------------
+
+
+def _selection(
+    prepared: Prepared, target: str, runs: Mapping[str, Run], entry: str | None, exit_status: int
+) -> Selection:
+    chosen, plan = prepared.chosen, prepared.chosen.plan
+    said = {key: run.predictions[0].said for key, run in runs.items() if run.predictions}
+    found = [
+        choice
+        if choice.prediction is not None
+        else dataclasses.replace(choice, why=_nothing(runs.get(choice.case.key)))
+        for choice in choices(
+            plan, {case.key: said.get(case.key) for case in plan.cases}, deciding(chosen, prepared.book)
+        )
+    ]
+    programs = len({p.program for p in said.values() if p.program is not None})
+    # Without a prediction of any case, not even one that says why there is no estimate, the request is wrong.
+    left = [choice for choice in found if choice.runs and said]
+    lines = [f"{chosen.recipe.name}: predicted for {target}, {programs} different programs; nothing measured"]
+    lines += [f"  {choice.text}" for choice in found]
+    lines += _outcome(chosen, found, left) if said else [_EMPTY]
+    repeats = chosen.recipe.repeats
+    data = {
+        "recipe": chosen.recipe.name,
+        "scale": chosen.scale,
+        "target": target,
+        "id": entry,
+        "programs": programs,
+        "cases": [_choice_data(choice) for choice in found],
+        "runs": len(left) * repeats,
+        "runs_saved": (len(found) - len(left)) * repeats,
+    }
+    return Selection(
+        runs=0 if exit_status == INTERRUPTED_STATUS else len(left) * repeats,
+        without=tuple(choice.case.key for choice in found if not choice.runs),
+        why=_why(found, entry),
+        entry=entry,
+        exit_status=exit_status,
+        lines=tuple(lines),
+        data=data,
+    )
+
+
+_EMPTY = "no case has a prediction, so none chooses what runs: leave --predict out to run all cases"
+
+
+def _outcome(chosen: Chosen, found: Sequence[Choice], left: Sequence[Choice]) -> list[str]:
+    """How many cases are run, and on what that hangs."""
+    repeats = chosen.recipe.repeats
+    lines = [
+        f"{len(left)} of {len(found)} cases are left: {len(left) * repeats} runs instead of {len(found) * repeats}"
+    ]
+    unchecked = any(c.prediction is not None and c.prediction.vmem == "not checked" for c in left)
+    if unchecked and any(choice.word == "cannot win" for choice in found):
+        scale = f" --scale {chosen.scale}" if chosen.scale else ""
+        lines.append(
+            "VMEM is not checked: where a case fails for it, those that were left out because of it may be the"
+            f" best: logbook sweep {chosen.recipe.name}{scale} --new runs all"
+        )
+    return lines
+
+
+def _choice_data(choice: Choice) -> dict[str, object]:
+    return {
+        "case": choice.case.key,
+        "name": choice.name,
+        "word": choice.word,
+        "why": choice.why,
+        "runs": choice.runs,
+        "prediction": choice.prediction.json() if choice.prediction is not None else None,
+    }
+
+
+def _why(found: Sequence[Choice], entry: str | None) -> str:
+    """The cases that are left out, as a list in Markdown; empty where none is."""
+    lines = [md.escape(choice.text) for choice in found if not choice.runs]
+    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    named = f" ({entry})" if entry is not None else ""
+    return "\n".join(f"- {line}{named}" for line in [*lines[:_SHOWN], *more])
