@@ -45,7 +45,7 @@ class Predicted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class PredictedPair:
     """What the model says of side B of a command against its side A."""
 
     base: Predicted
@@ -95,7 +95,7 @@ def _varied(mappings: Sequence[Mapping[str, Scalar]]) -> list[str]:
     return [assignments({key: one[key] for key in varied if key in one}) for one in told]
 
 
-def claims(found: Iterable[Predicted]) -> list[Claim]:
+def predicted_pairs(found: Iterable[Predicted]) -> list[PredictedPair]:
     """Side B against side A, of each command that predicted two."""
     sides: dict[int, dict[str, Predicted]] = {}
     for one in found:
@@ -105,7 +105,7 @@ def claims(found: Iterable[Predicted]) -> list[Claim]:
         return []
     from bench_core.accounting.prediction import outcome  # only where something is claimed
 
-    return [Claim(base=a, other=b, outcome=outcome(a.said, b.said)) for a, b in pairs]
+    return [PredictedPair(base=a, other=b, outcome=outcome(a.said, b.said)) for a, b in pairs]
 
 
 # -- words -----------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def predicted_section(record: Record) -> str:
         lines.append(_item(one.named(text), [*_terms(one.said), *own]))
     if (more := len(found) - _SHOWN) > 0:
         lines.append(f"and {more:,} more predictions: `logbook show {record.id} --json`")
-    return md.items([*lines, *(md.escape(claim.text) for claim in claims(found)[:_SHOWN])])
+    return md.items([*lines, *(md.escape(claim.text) for claim in predicted_pairs(found)[:_SHOWN])])
 
 
 def _shared(said: Sequence[Prediction]) -> list[str]:
@@ -191,7 +191,7 @@ def predicted_headline(record: Record) -> str | None:
     found = predictions_of(record)
     if not found:
         return "nothing was predicted" if record.entry.is_prediction and record.state == "finished" else None
-    texts = [f"{c.other.name} against {c.base.name} {c.outcome.word.value}" for c in claims(found)]
+    texts = [f"{c.other.name} against {c.base.name} {c.outcome.word.value}" for c in predicted_pairs(found)]
     texts = texts or [f"{one.name} {short_text(one.said)}".strip() for one in found]
     more = len(texts) - _SHOWN_HEADLINE
     return f"{NOT_MEASURED}: " + "; ".join([*texts[:_SHOWN_HEADLINE], *([f"and {more} more"] if more > 0 else [])])

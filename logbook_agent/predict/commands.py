@@ -11,7 +11,13 @@ from logbook_agent.cli.options import Common, Texts, Words
 from logbook_agent.cli.output import LiveDisplay, emit, say
 from logbook_agent.cli.run import How, IdOption
 from logbook_agent.entries.run import RunResult, run
-from logbook_agent.findings.predictions import Claim, Predicted, claims, predicted_parts, predictions_of
+from logbook_agent.findings.predictions import (
+    Predicted,
+    PredictedPair,
+    predicted_pairs,
+    predicted_parts,
+    predictions_of,
+)
 from logbook_agent.predict.request import predict_argv
 from logbook_agent.running.prepare import bench_folder
 
@@ -43,7 +49,7 @@ def predict_command(
         data = {
             **made.data(),
             "predicted": [{"name": p.name, "run": p.run, "config": p.row.config, **p.said.json()} for p in found],
-            "pairs": [_claim_data(claim) for claim in claims(found)],
+            "pairs": [_pair_data(pair) for pair in predicted_pairs(found)],
         }
         emit("predict", data, "", as_json=True, warnings=space.warnings)
     else:
@@ -53,15 +59,15 @@ def predict_command(
     return made.exit_status
 
 
-def _claim_data(claim: Claim) -> dict[str, object]:
-    said = claim.outcome
-    names = {"base": claim.base.name, "other": claim.other.name}
+def _pair_data(pair: PredictedPair) -> dict[str, object]:
+    said = pair.outcome
+    names = {"base": pair.base.name, "other": pair.other.name}
     return {**names, "word": said.word.value, "ratio": said.ratio, "why": said.why}
 
 
 def _lines(made: RunResult, found: list[Predicted]) -> list[str]:
     lines = [one.named("; ".join(predicted_parts(one.said))) for one in found]
-    lines += [claim.text for claim in claims(found)]
+    lines += [pair.text for pair in predicted_pairs(found)]
     problems = [p for one in made.runs for p in one.problems]
     return [
         *(f"{made.entry.id}: {line}" for line in lines or ["nothing was predicted"]),

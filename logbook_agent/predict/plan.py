@@ -14,13 +14,13 @@ from logbook_agent.campaign.recipes.expand import describe
 from logbook_agent.campaign.selection import Selection
 from logbook_agent.campaign.state import earlier_sweeps
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
+from logbook_agent.entries.entries import EditRequest, edit
 from logbook_agent.entries.series import Series, series
 from logbook_agent.findings.predictions import short_text
-from logbook_agent.model.entry import PREDICTION, Entry, Field
+from logbook_agent.model.entry import PREDICTION, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.run import Run
-from logbook_agent.pages.views import changing
 from logbook_agent.predict.choice import Choice, choices
 from logbook_agent.predict.request import predict_argv
 from logbook_agent.running.execution import Display
@@ -58,10 +58,7 @@ def select(
     made, runs = _predict(workspace, prepared.book, prepared.chosen, target, display)
     found = _selection(prepared, target, runs, made.entry.id, made.exit_status)
     if found.why:
-        with changing(workspace, prepared.book), prepared.book.lock():
-            entry = prepared.book.entry(made.entry.id)
-            entry = dataclasses.replace(entry, fields=(*entry.fields, Field(label=LEFT_OUT, text=found.why)))
-            prepared.book.write_entry(workspace.redacted_entry(entry))
+        edit(workspace, made.entry.id, EditRequest(prose=Prose(fields=(f"{LEFT_OUT}={found.why}",))))
     return found
 
 

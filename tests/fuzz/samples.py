@@ -21,7 +21,6 @@ RICH_ENTRY: dict[str, Any] = {
     "commands": [{"label": "Baseline", "argv": ["bench", "--api-key", mutations.SECRET]}],
     "fields": [{"label": "Hypothesis", "text": "a\nb"}, {"label": "Result", "text": "```\nx\n```"}],
     "comparisons": [{"references": ["MOE-002"], "axis": "quant_mode", "metrics": ["tflops"]}],
-    "predicting": {"target": "v5p-8", "axis": "topk", "base_value": "2", "implied": ["ep_size"]},
 }
 RICH_HEADER: dict[str, Any] = {
     "zone": "Europe/Berlin",
