@@ -182,9 +182,11 @@ class Logbook:
         count = len(self._book.entry_ids())
         return f"<Logbook {self._book.topic}: {count} {'entry' if count == 1 else 'entries'}, {self.view}>"
 
-    def _repr_html_(self) -> str:
-        from logbook_agent.exports.notebook import logbook_html
-
+    def _repr_html_(self) -> str | None:
+        try:
+            from logbook_agent.exports.notebook import logbook_html
+        except ModuleNotFoundError:  # without the feature a notebook shows the text
+            return None
         # What a cell shows has nothing to warn of twice.
         said = list(self._workspace.warnings)
         try:
@@ -192,9 +194,11 @@ class Logbook:
         finally:
             self._workspace.warnings[:] = said
 
-    def _entry_html(self, record: Record) -> str:
-        from logbook_agent.exports.notebook import entry_html
-
+    def _entry_html(self, record: Record) -> str | None:
+        try:
+            from logbook_agent.exports.notebook import entry_html
+        except ModuleNotFoundError:  # without the feature a notebook shows the text
+            return None
         found = read(self._workspace, self._book)
         data = shown(self._book, record, found.later(record.entry), found, full=False)
         return entry_html(self._workspace.redacted(data))
@@ -231,7 +235,7 @@ class EntryRecord(Record):
         said = ", ".join(filter(None, [self.state, line["result"]]))
         return f"<{self.id} {self.entry.title!r}: {said}>"
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         return self.logbook._entry_html(self)
 
 

@@ -69,7 +69,7 @@ FEATURES = (
             Subcommand(
                 "export",
                 "exports.commands",
-                "Export all measured rows: CSV, Parquet, JSON, HTML, MLflow, W&B offline, Trackio.",
+                "Export all measured rows: CSV, Parquet, JSON, MLflow, W&B offline, Trackio.",
             ),
         ),
     ),

@@ -14,15 +14,10 @@ from logbook_agent.text.cells import neutral_cell
 def csv_lines(columns: Sequence[DataColumn]) -> Iterator[bytes]:
     """The lines, the names first; each ends in CRLF. Unknown is an empty field, empty text is `""`, samples are a
     list in JSON. A text that a spreadsheet would take for a formula has a `'` in front (`neutral_cell`)."""
-    yield header_line([column.name for column in columns])
+    yield (",".join(_quoted(column.name) for column in columns) + "\r\n").encode("utf-8", "replace")
     fields = [[_field(value, column.type) for value in column.values] for column in columns]
     for row in zip(*fields, strict=True):
         yield (",".join(row) + "\r\n").encode()
-
-
-def header_line(names: Sequence[str]) -> bytes:
-    """The first line: the names of columns."""
-    return (",".join(_quoted(neutral_cell(name)) for name in names) + "\r\n").encode("utf-8", "replace")
 
 
 def _field(value: Any, kind: str) -> str:

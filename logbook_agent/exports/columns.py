@@ -92,7 +92,8 @@ def _joined(texts: Sequence[str]) -> str | None:
     return "; ".join(texts) or None
 
 
-def _software(row: MeasuredRow) -> dict[str, str]:
+def packages_of(row: MeasuredRow) -> dict[str, str]:
+    """The packages of a row with their versions, those that it reports itself before those of its run."""
     return dict(sorted({**row.run.software, **row.row.software}.items()))
 
 
@@ -150,7 +151,7 @@ _NAMED: tuple[tuple[str, Type | None, Callable[[MeasuredRow], Mapping[str, Any]]
     ("unit", "text", lambda r: {n: m.unit for n, m in r.row.metrics.items() if m.unit}),
     ("observation", "float", lambda r: r.row.observations),
     ("label", "text", lambda r: r.row.labels),
-    ("package", "text", _software),
+    ("package", "text", packages_of),
     ("env", "text", lambda r: r.run.env.variables),
 )
 
@@ -159,3 +160,8 @@ def is_column(name: str) -> bool:
     """Whether a table of ours may have a column by this name."""
     prefix, dot, _ = name.partition(".")
     return any(name == fixed for fixed, *_ in _FIXED) or (dot == "." and any(prefix == named for named, *_ in _NAMED))
+
+
+def facts_of(row: MeasuredRow) -> dict[str, Any]:
+    """What the columns with fixed names say of a row, as far as it is known."""
+    return {name: value for name, _, read in _FIXED if (value := read(row)) is not None}

@@ -10,14 +10,13 @@ from typer import Argument, Option
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
 from logbook_agent.exports.as_json import left_out
-from logbook_agent.exports.place import building, check_replaceable, place_of
+from logbook_agent.exports.place import place_of
 from logbook_agent.exports.write import FORMS, TEXTS, how_to_open, pieces, write
 from logbook_agent.findings.exported import Exported, exported, without_rows
 from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import parse_pair
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.near import choice
 
 
@@ -34,7 +33,7 @@ def export_command(
     ] = None,
     common: Common,
 ) -> int:
-    """Export all measured rows: CSV, Parquet, JSON, HTML, MLflow, W&B offline, Trackio.
+    """Export all measured rows: CSV, Parquet, JSON, MLflow, W&B offline, Trackio.
 
     Rows that do not count are exported, too, with the reason. Example: logbook export --as parquet --out rows.parquet
     """
@@ -42,8 +41,6 @@ def export_command(
     space = common.space()
     book = space.book(entry_ids[0] if entry_ids else None)
     asked = dict(parse_pair(text, "--where") for text in where or ())
-    if form == "html":
-        return _report(space, book, entry_ids or where, out, as_json=common.as_json)
     found = exported(read(space, book), entry_ids=entry_ids or (), where=asked)
     space.warnings += [f"not exported: {message}" for message in found.damaged]
     if not found.rows:
@@ -86,27 +83,6 @@ def _check(form: str, out: str | None, *, as_json: bool) -> None:
             cause="stdout takes a single document" if as_json else f"only {' and '.join(TEXTS)} can be printed",
             hint=f"name a file: --out rows{'' if form not in TEXTS else f'.{form}'}",
         )
-
-
-def _report(space: Workspace, book: Book, chosen: object, out: str | None, *, as_json: bool) -> int:
-    """Export the page of the logbook, as `logbook report` makes it; the exit code."""
-    from logbook_agent.report.page.page import page_file
-    from logbook_agent.report.page.write import write_report
-
-    if chosen:
-        raise UsageError(
-            "--as html takes no ID and no --where",
-            cause="the page shows the whole logbook",
-            hint="logbook export --as html",
-        )
-    place = place_of(space, book, "html", out)
-    check_replaceable(place)
-    with building(place) as folder:
-        done = write_report(space, folder, [book])
-    page = str(place.path / page_file(book.topic))
-    data = {"as": "html", "path": str(place.path), "open_with": page}
-    emit("export", data, f"report: {page}", as_json=as_json, warnings=space.warnings)
-    return 1 if done.left_out else 0
 
 
 def _print(found: Exported, book: Book, form: str) -> None:

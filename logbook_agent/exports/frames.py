@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from logbook_agent.exports.as_json import SCHEMA
 from logbook_agent.exports.columns import DataColumn, moment
-from logbook_agent.exports.extras import needed
+from logbook_agent.exports.libraries import needed
 
 if TYPE_CHECKING:
     import pandas

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.exports import as_json, frames
-from logbook_agent.exports.as_csv import header_line
 from logbook_agent.exports.columns import FIRST_COLUMNS, is_column
 from logbook_agent.model.errors import StoreError, Taken, UsageError
 from logbook_agent.store.book import Book
@@ -27,7 +26,6 @@ from logbook_agent.store.files import (
 )
 from logbook_agent.store.reading import SETTINGS_BYTES, open_file, read_text
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.cells import original_cell
 
 # In each folder that an export made: its form, and the digests of its files.
 MANIFEST = "logbook-export.json"
@@ -38,7 +36,6 @@ ENDINGS = {
     "csv": ".csv",
     "parquet": ".parquet",
     "json": ".json",
-    "html": "",
     "mlflow": "",
     "wandb-offline": "",
     "trackio": "",
@@ -104,11 +101,10 @@ def _is_our_file(place: ExportPlace) -> bool:
     if place.form == "json":
         return head.startswith(as_json.OPENING)
     try:
-        names = [original_cell(name) for name in next(csv.reader(io.StringIO(head, newline="")), [])]
+        names = next(csv.reader(io.StringIO(head, newline="")), [])
     except csv.Error:  # a field of more than 128 KiB
         return False
-    is_whole = head.encode().startswith(header_line(names)) and tuple(names[: len(FIRST_COLUMNS)]) == FIRST_COLUMNS
-    return is_whole and all(map(is_column, names))
+    return tuple(names[: len(FIRST_COLUMNS)]) == FIRST_COLUMNS and all(map(is_column, names))
 
 
 def _is_our_folder(place: ExportPlace) -> bool:

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.exports.alone import alone
-from logbook_agent.exports.extras import needed
+from logbook_agent.exports.libraries import alone, needed
 from logbook_agent.exports.tracked import TrackedRun, named, series, shortened
 from logbook_agent.model.values import spelt
 from logbook_agent.store.files import make_folder, write_text

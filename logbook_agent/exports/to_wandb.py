@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.exports.alone import alone
-from logbook_agent.exports.extras import needed
+from logbook_agent.exports.libraries import alone, needed
 from logbook_agent.exports.tracked import TrackedRun, series
 from logbook_agent.store.files import create_folder, move, remove_tree
 

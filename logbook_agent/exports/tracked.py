@@ -12,11 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from logbook_agent.exports.columns import moment
+from logbook_agent.exports.columns import facts_of, moment, packages_of
 from logbook_agent.exports.values import row_data
 from logbook_agent.findings.exported import Exported, MeasuredRow
-from logbook_agent.findings.facts import executed
-from logbook_agent.findings.tables.frame import devices_text
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, spelt
@@ -99,30 +97,13 @@ def _plain(value: Scalar) -> Scalar:
 
 
 def _facts(row: MeasuredRow, names: dict[str, str]) -> dict[str, str]:
-    run = row.run
     own = {*row.row.metrics, *row.row.observations, *row.row.config}
     renamed = {new: name for name, new in names.items() if new != name and name in own}
     values: dict[str, Any] = {
-        "entry": row.entry.id,
-        "run": run.run,
-        "row": row.place,
-        "counts": row.counts,
-        "why_not": row.why_not or None,
-        "title": row.entry.title,
-        "label": run.label,
-        "state": row.status.state,
-        "command": executed(run),
-        "commit": run.code.commit if run.code is not None else None,
-        "dirty": run.code.dirty if run.code is not None else None,
-        "host": row.row.host or run.own_host.name,
-        "devices": devices_text(row.row.devices),
-        "duration_s": run.duration_s,
-        "exit_code": run.exit.code if run.exit is not None else None,
-        "exit_signal": run.exit.signal if run.exit is not None else None,
-        "failed": row.row.failed.reason if row.row.failed is not None else None,
-        "names": json.dumps(renamed) if renamed else None,
+        **facts_of(row),
+        **({"names": json.dumps(renamed)} if renamed else {}),
         **{f"unit.{names[name]}": m.unit for name, m in row.row.metrics.items()},
-        **{f"package.{name}": version for name, version in sorted({**run.software, **row.row.software}.items())},
+        **{f"package.{name}": version for name, version in packages_of(row).items()},
         **{f"label.{name}": text for name, text in row.row.labels.items()},
     }
     return {name: utf8(v if isinstance(v, str) else spelt(v)) for name, v in values.items() if v is not None}

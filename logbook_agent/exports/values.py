@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from logbook_agent.exports.columns import packages_of
 from logbook_agent.findings.exported import MeasuredRow
 from logbook_agent.findings.facts import executed
 from logbook_agent.model.codec import encode
@@ -56,7 +57,7 @@ def _provenance(row: MeasuredRow) -> dict[str, Any]:
         "host": {**encode(run.own_host), **({"name": measured.host} if measured.host is not None else {})},
         "busy": row.case.busy,
         "devices": [encode(device) for device in measured.devices],
-        "packages": dict(sorted({**run.software, **measured.software}.items())),
+        "packages": packages_of(row),
         "env": encode(run.env.variables),
         "output_sha256": run.output.sha256 if run.output is not None else None,
         "problems": list(run.problems),

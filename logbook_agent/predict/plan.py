@@ -29,11 +29,11 @@ from logbook_agent.running.prepare import PROGRAM, bench_folder, prepare
 from logbook_agent.store import root as books
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text import markdown as md
 
 _MEASURES = [PROGRAM, "hillclimb"]
 _ERROR = "error: "
-_SHOWN, _SHOWN_CHARS = 200, 300
+_SHOWN_CHARS = 300
+_EMPTY = "no case has a prediction, so none chooses what runs: leave --predict out to run all cases"
 
 
 def select(
@@ -125,7 +125,7 @@ def _nothing(run: Run | None) -> str:
     said = run.output.last_words if run is not None and run.output is not None else ""
     if not said.startswith(_ERROR):
         return "nothing was predicted"
-    return f"nothing was predicted: {md.cut_line(said.removeprefix(_ERROR), _SHOWN_CHARS)}"
+    return f"nothing was predicted: {said.removeprefix(_ERROR)[:_SHOWN_CHARS]}"
 
 
 @contextlib.contextmanager
@@ -175,15 +175,12 @@ def _selection(
     return Selection(
         runs=0 if exit_status == INTERRUPTED_STATUS else len(left) * repeats,
         without=tuple(choice.case.key for choice in found if not choice.runs),
-        why=_why(found, entry),
+        left_out=tuple(choice.text for choice in found if not choice.runs),
         entry=entry,
         exit_status=exit_status,
         lines=tuple(lines),
         data=data,
     )
-
-
-_EMPTY = "no case has a prediction, so none chooses what runs: leave --predict out to run all cases"
 
 
 def _outcome(chosen: Chosen, found: Sequence[Choice], left: Sequence[Choice]) -> list[str]:
@@ -211,11 +208,3 @@ def _choice_data(choice: Choice) -> dict[str, object]:
         "runs": choice.runs,
         "prediction": choice.prediction.json() if choice.prediction is not None else None,
     }
-
-
-def _why(found: Sequence[Choice], entry: str | None) -> str:
-    """The cases that are left out, as a list in Markdown; empty where none is."""
-    lines = [md.escape(choice.text) for choice in found if not choice.runs]
-    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    named = f" ({entry})" if entry is not None else ""
-    return "\n".join(f"- {line}{named}" for line in [*lines[:_SHOWN], *more])

@@ -11,14 +11,9 @@ _MARK = "'"
 
 def neutral_cell(text: str) -> str:
     """A text that no spreadsheet computes: with `'` in front where it begins like a formula and is no number, or where
-    such a text would begin like that behind marks of its own. `original_cell` undoes it."""
+    such a text would begin like that behind marks of its own."""
     bare = text.lstrip(_MARK)
     return _MARK + text if bare.startswith(_FORMULA) and (bare != text or not _is_number(text)) else text
-
-
-def original_cell(text: str) -> str:
-    """The text that `neutral_cell` was given."""
-    return text[1:] if text.startswith(_MARK) and text.lstrip(_MARK).startswith(_FORMULA) else text
 
 
 def _is_number(text: str) -> bool:

@@ -77,3 +77,8 @@ def all_rows(book: Book) -> Exported:
 
 def table(book: Book) -> dict[str, DataColumn]:
     return {column.name: column for column in columns_of(all_rows(book).rows)}
+
+
+def original_cell(text: str) -> str:
+    """The text of a cell of CSV, as the documentation says how to read it."""
+    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(tuple("=+-@\t\r\n＝＋－＠")) else text

@@ -16,8 +16,6 @@ def test_a_logbook_by_the_name_of_the_index(cli: Cli, folder: Path) -> None:
     index = (folder / "site/index.html").read_text()
     assert 'href="index.logbook.html">The index</a>' in index
     assert "The index" in (folder / "site/index.logbook.html").read_text()
-    export = cli("export", "--as", "html", "--out", "export", "-L", "index")
-    assert export.out == f"report: {folder}/export/index.logbook.html\n"
 
 
 def test_the_timeline_says_what_was_superseded(cli: Cli, folder: Path) -> None:

@@ -25,7 +25,7 @@ SAMPLES = st.tuples(st.lists(VALUES, min_size=1, max_size=3), st.sampled_from((1
 SIDES = st.lists(st.tuples(SAMPLES, SAMPLES), min_size=1, max_size=7)
 READERS = (
     "list", "status", "show N-000", "table", "table N-000 --csv", "compare N-000 --axis mode", "criteria", "tried",
-    "search none", "render", "plot", "plot N-000 --json", "report", "export --as html --out page",
+    "search none", "render", "plot", "plot N-000 --json", "report",
     "export --as csv", "export --as json", "export --as parquet", "sync --offline out", "doctor",
 )  # fmt: skip
 
@@ -114,4 +114,3 @@ def test_a_page_counts_all_entries_that_it_leaves_out(cli: Cli, folder: Path) ->
     assert "28 more cannot be read: logbook doctor names them" in page
     assert "<b>38</b> cannot be read" in page
     assert "<b>38</b> cannot be read" in (folder / "logbooks/.report/index.html").read_text()
-    assert cli("export", "--as", "html", "--out", "page").code == 1

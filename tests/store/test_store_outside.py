@@ -33,7 +33,7 @@ COMMANDS = [
     ["list"], ["status"], ["show", "MOE-000"], ["show", "MOE-000", "--log"], ["list", "one"], ["table", "MOE-000"],
     ["sync", "--offline", "out"], ["note", "--title", "n"], ["edit", "MOE-000", "--next", "q"],
     ["run", "--id", "MOE-000", "--", "true"], ["render", "--discard-edits"], ["absorb"], ["doctor", "--fix"],
-    ["prune", "--keep-days", "0"], ["migrate"], ["report"], ["export", "--as", "csv"], ["export", "--as", "html"],
+    ["prune", "--keep-days", "0"], ["migrate"], ["report"], ["export", "--as", "csv"],
     ["plot"],
 ]  # fmt: skip
 
@@ -104,7 +104,7 @@ def test_a_folder_of_what_is_made_that_is_a_link(one: Cli, folder: Path, outside
     assert one("run", "--repeat", "3", "--", "echo", "RESULT tflops=1").code == 0
     before = picture(outside)
     linked(folder / "logbooks/moe" / name, outside)
-    words = {"plots": ["plot"], "exports": ["export", "--as", "html"], "../.report": ["report"]}[name]
+    words = {"plots": ["plot"], "exports": ["export", "--as", "csv"], "../.report": ["report"]}[name]
     answer = one(*words)
     assert (answer.code, "is a symbolic link" in answer.err) == (3, True)
     assert picture(outside) == before

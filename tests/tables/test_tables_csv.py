@@ -12,7 +12,7 @@ from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import Case, TableSpec
 from logbook_agent.model.run import Device, Failure, Measurement, Row
-from logbook_agent.text.cells import original_cell
+from tests.exported.exported_support import original_cell
 
 GPU = (Device(platform="gpu", kind="H200", count=1, used=1),)
 CASES = (

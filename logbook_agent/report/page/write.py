@@ -39,7 +39,7 @@ def write_report(
     workspace: Workspace, folder: Path | None = None, books: Sequence[Book] | None = None, *, logs: bool = True
 ) -> ReportFiles:
     """Write the page of each logbook of `books` (None: of all of the root) and the index over all into a folder (None:
-    `.report` in the root). For `logbook report` and `logbook export --as html`.
+    `.report` in the root).
 
     A page is `TOPIC.html`. With `logs`, the logs that are on this machine are copied to `TOPIC/logs/ID-RUN.txt`. Pages
     of an earlier report are replaced, other files are left alone. The index names logbooks that cannot be read, and a
