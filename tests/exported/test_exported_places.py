@@ -14,6 +14,7 @@ from logbook_agent.exports.place import MANIFEST, ExportPlace, building, check_r
 from logbook_agent.model.errors import StoreError, Taken
 from tests.conftest import Cli
 from tests.exported.exported_support import full
+from tests.without import without
 
 pytestmark = pytest.mark.slow
 
@@ -214,3 +215,14 @@ def test_a_folder_whose_parent_is_gone(tmp_path: Path) -> None:
     place = ExportPlace(form="mlflow", path=tmp_path / "no/out", within=tmp_path / "no")
     with pytest.raises(StoreError, match="cannot write"), building(place):
         pass
+
+
+@pytest.mark.slow
+def test_the_core_does_without_exports(filled: Cli, folder: Path, tmp_path: Path) -> None:
+    logbook = without("exports", tmp_path, folder)
+    assert logbook("export", "--as", "csv").returncode == 2
+    assert logbook("table").stdout == filled("table").out
+    (tmp_path / "cell.py").write_text(
+        "from logbook_agent import Logbook\nbook = Logbook.open('moe')\nprint(book._repr_html_(), repr(book)[:12])\n"
+    )
+    assert logbook(str(tmp_path / "cell.py")).stdout == "None <Logbook moe\n"
