@@ -7,6 +7,6 @@ ids         names and IDs of entry files, aliases
 records     every record below a logbook; those that cannot be read
 runs        folders of runs: of no entry, without a record, in the wrong place
 unfinished  runs that nobody finished, and their markers; `--stop`
-leftovers   temporary files, locks, the index, logs that are not here; `prune`
+leftovers   temporary files, locks, the index, logs that are not here; `--prune`
 view        the rendered document
 """

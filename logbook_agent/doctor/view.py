@@ -64,7 +64,7 @@ def _edited(examination: Examination, text: str, there: Mapping[str, Block]) -> 
         if block.edited(text):
             message = f"the block of {block.name} was edited by hand"
             mend = (
-                "logbook absorb copies the words into the entry;"
+                "logbook render --absorb copies the words into the entry;"
                 " logbook render --discard-edits drops them, after a backup"
             )
             line, path = text.count("\n", 0, block.start) + 1, examination.book.view_path

@@ -219,7 +219,7 @@ def _write(
     for name in kept:
         workspace.warnings.append(
             f"{book.view_path.name}: {name} was edited by hand and left as it is;"
-            " `logbook absorb` copies the edit into the entry, `logbook render --discard-edits` drops it,"
+            " `logbook render --absorb` copies the edit into the entry, `logbook render --discard-edits` drops it,"
             " after a backup"
         )
     if new != (text if on_disk is None else on_disk):

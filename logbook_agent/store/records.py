@@ -229,7 +229,7 @@ def check_format(data: Any, path: Path, current: int = FORMAT) -> int:
     raise RecordError(
         f"{place_of(path)} has format {number}; this version reads format {current}",
         cause="an older logbook-agent wrote it",
-        hint="logbook migrate",
+        hint="logbook doctor --migrate",
     )
 
 

@@ -27,7 +27,7 @@ def test_a_block_edited_by_hand(three: Cli, view: Path, findings: Callable[..., 
         [found] = findings(*options)
         assert found["message"] == "the block of MOE-001 was edited by hand"
         assert text.split("\n")[found["line"] - 1].startswith("<!-- logbook:block MOE-001 ")
-        assert found["mend"].startswith("logbook absorb copies the words into the entry")
+        assert found["mend"].startswith("logbook render --absorb copies the words into the entry")
     assert view.read_text() == text
 
 
