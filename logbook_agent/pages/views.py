@@ -37,9 +37,8 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str] = ()) -> No
     into the view; where the header was written, also what it fills. The index of what was tried follows, too.
 
     What was edited by hand is left alone and warned about; so is a marker that does not pair. A view that is
-    missing is built; one with conflict markers is put together from both sides, after a backup. The records
-    stand already and the view follows from them, so trouble with it is a warning: whoever took it for a
-    failure would record twice.
+    missing is built; one with conflict markers is built from our side, after a backup. The records stand already
+    and the view follows from them, so trouble with it is a warning: whoever took it for a failure would record twice.
     """
     names, header = {*changed, *book.changed}, book.header_changed
     book.changed.clear()
@@ -156,13 +155,12 @@ def _parsed(workspace: Workspace, book: Book, text: str) -> dict[str, views.Bloc
 
 
 def _without_conflict(workspace: Workspace, book: Book, text: str) -> str:
-    """A view that a merge left with conflict markers, with the hand edits of both sides, after a backup."""
+    """Our side of a view that a merge left with conflict markers, after a backup."""
     backup = book.backup_view(workspace.moment())
-    ours, theirs = views.sides(text)
-    merged, both = views.with_edits_of(ours, theirs)
-    workspace.warnings.append(f"{book.view_path.name} was rebuilt; the old one is {backup}")
-    workspace.warnings += [f"{name} was edited by hand on both sides; theirs is in that backup" for name in both]
-    return merged
+    workspace.warnings.append(
+        f"{book.view_path.name} was rebuilt from our side of the merge; hand edits of the other side are in {backup}"
+    )
+    return views.our_side(text)
 
 
 def all_blocks(
