@@ -4,16 +4,18 @@ whole view renders only what may have changed."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import digest
-from logbook_agent.pages.look import template_stamps
 from logbook_agent.pages.plotted import plots_of
+from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.pages.views import all_blocks
 from logbook_agent.store.book import Book
 from logbook_agent.store.index import stamp_of
+from logbook_agent.store.reading import builtin_folder
 from logbook_agent.store.runs_index import are_settled
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import marked
@@ -57,3 +59,15 @@ def _keys(workspace: Workspace, found: Findings) -> dict[str, str]:
         except (StoreError, OSError):
             continue  # whoever renders it warns about it
     return keys
+
+
+def template_stamps(workspace: Workspace, *names: str) -> list[list[object]]:
+    """What changes with these built-in templates, and with those of the project."""
+    override = templates_of(workspace).override
+    own = sorted(override.rglob("*")) if override is not None else ()
+    return [_file(path) for path in (*(builtin_folder("templates") / name for name in names), *own)]
+
+
+def _file(path: Path) -> list[object]:
+    state = path.stat()
+    return [str(path), state.st_ctime_ns, state.st_size]

@@ -10,8 +10,8 @@ from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
 from logbook_agent.findings.tried.keys import remember
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError
+from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.look import Look, look, said_in
 from logbook_agent.pages.plotted import mark_due, naming_plots, plots_of, plots_of_thread
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
@@ -47,7 +47,7 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str] = ()) -> No
     try:
         with book.lock():
             seen, entries = _refreshed(workspace, book, names, header_changed=header)
-        remember(book, [(one.record, one.is_whole) for one in seen], entries=entries, folder_ns=folder_ns)
+        remember(book, seen, entries=entries, folder_ns=folder_ns)
     except StoreError as error:
         workspace.warnings.append(
             f"recorded, but the view was not updated: {_brief(error)}; correct that, then: logbook render"
@@ -56,7 +56,7 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str] = ()) -> No
 
 def _refreshed(
     workspace: Workspace, book: Book, changed: set[str], *, header_changed: bool
-) -> tuple[Sequence[Look], int]:
+) -> tuple[Sequence[Record], int]:
     """The entries that were rendered, and how many there are."""
     text = book.read_view()
     if text is None:
@@ -76,16 +76,16 @@ def _refreshed(
     footer = present[FOOTER].text(text) if FOOTER in present else ""
     footer_changed = header_changed
     texts: dict[str, str | None] = {}
-    seen: list[Look] = []
+    seen: list[Record] = []
     for entry_id in (i for i in found.order if i in wanted):
         try:
-            one = look(workspace, book, entry_id)
+            record = book.record(entry_id)
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
             continue
-        seen.append(one)
-        texts[entry_id] = _entry_block(found, blocks, one)
-        is_named = is_listed(one.record.entry) or one.record.entry.comparison is not None
+        seen.append(record)
+        texts[entry_id] = _entry_block(found, blocks, record)
+        is_named = is_listed(record.entry) or record.entry.comparison is not None
         footer_changed |= is_named or f"{entry_id} " in footer
     # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
     follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
@@ -94,7 +94,7 @@ def _refreshed(
     if footer_changed:
         texts[FOOTER] = blocks.footer(found.listed) or None
     _write(workspace, book, text, present, texts, found.order)
-    mark_due(workspace, book, (one.record.entry for one in seen))
+    mark_due(workspace, book, (record.entry for record in seen))
     return seen, len(found.order)
 
 
@@ -176,19 +176,17 @@ def all_blocks(
     made = [(HEADER, blocks.header(plots_of_thread(found), answers_of(found)))]
     for entry_id in order:
         try:
-            made.append((entry_id, _entry_block(found, blocks, look(workspace, book, entry_id))))
+            made.append((entry_id, _entry_block(found, blocks, book.record(entry_id))))
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
     footer = blocks.footer(found.listed)
     return [*made, (FOOTER, footer)] if footer else made
 
 
-def _entry_block(found: Findings, blocks: Blocks, seen: Look) -> str:
-    entry = seen.record.entry
-    said = said_in(found.book, blocks, seen)
+def _entry_block(found: Findings, blocks: Blocks, record: Record) -> str:
+    entry = record.entry
     later, compared, beside = found.later(entry), found.compared(entry), found.predictions.beside(entry.id)
-    plots = plots_of(found, entry)
-    return blocks.entry(seen.record, later=later, compared=compared, beside=beside, plots=plots, said=said)
+    return blocks.entry(record, later=later, compared=compared, beside=beside, plots=plots_of(found, entry))
 
 
 def _rebuild(workspace: Workspace, book: Book) -> None:

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from logbook_agent.findings.predictions.told import NOTHING, Beside
-from logbook_agent.findings.said import Said, said_of
+from logbook_agent.findings.said import said_of
 from logbook_agent.findings.trust import NOT_COMPARED, Compared
 from logbook_agent.issue.told.entries import commit_url, entry_values, snapshot_values
 from logbook_agent.issue.told.texts import escape, is_address, share, shown, title_start
@@ -70,13 +70,11 @@ class IssueDocuments:
         later: Mapping[str, Mapping[str, Sequence[str]]],
         room: int,
         compared: Mapping[str, Compared] = _NOTHING,
-        said: Mapping[str, Said] = _NOTHING,
         beside: Mapping[str, Beside] = _NOTHING,
         plots: Mapping[str, Sequence[NamedPlot]] = _NOTHING,
     ) -> str:
         """One comment about some entries; `later` has, by ID, what later entries say of each, `compared` what its
-        comparison says, `said` what is known of the runs of those whose records need not have them, `beside` how
-        predictions came true, and `plots` those that it names."""
+        comparison says, `beside` how predictions came true, and `plots` those that it names."""
         render = partial(table_text, self.templates)
         entries = [
             entry_values(
@@ -84,7 +82,7 @@ class IssueDocuments:
                 record,
                 later.get(record.id, NO_LATER),
                 compared.get(record.id, NOT_COMPARED),
-                said.get(record.id) or said_of(record, self.values.header.metrics, render),
+                said_of(record, self.values.header.metrics, render),
                 beside.get(record.id, NOTHING),
                 plots.get(record.id, ()),
             )
