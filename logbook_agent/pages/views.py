@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from logbook_agent.findings.opening import answers_of
@@ -163,18 +163,14 @@ def _without_conflict(workspace: Workspace, book: Book, text: str) -> str:
     return views.our_side(text)
 
 
-def all_blocks(
-    workspace: Workspace, book: Book, found: Findings | None = None, *, but: Collection[str] = ()
-) -> list[tuple[str, str]]:
-    """Every block of the view by its name, rendered from the records; what cannot be read is warned about. `but`: the
-    entries to leave out."""
-    found = found or read(workspace, book)
-    order = [entry_id for entry_id in found.order if entry_id not in but]
+def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
+    """Every block of the view by its name, rendered from the records; what cannot be read is warned about."""
+    found = read(workspace, book)
     blocks = Blocks(templates_of(workspace), found.header)
     mark_due(workspace, book, naming_plots(found))
 
     made = [(HEADER, blocks.header(plots_of_thread(found), answers_of(found)))]
-    for entry_id in order:
+    for entry_id in found.order:
         try:
             made.append((entry_id, _entry_block(found, blocks, book.record(entry_id))))
         except StoreError as error:
