@@ -1,5 +1,5 @@
 """What dead processes and earlier versions leave: temporary files, an index; the lock, which looks after itself; and
-logs: those that are not here, and those that are not what was written. And `logbook prune`: old output logs are
+logs: those that are not here, and those that are not what was written. And `doctor --prune`: old output logs are
 deleted; records, and the excerpts in them, stay for good."""
 
 from __future__ import annotations

@@ -140,3 +140,8 @@ def shell_syntax(text: str) -> str | None:
         if expansion is not None:
             return expansion[0]
     return None
+
+
+def has_expansion(text: str) -> bool:
+    """Whether a shell would replace some of `text` (`$name`, `$(...)`, backticks) by something unknown here."""
+    return any(_EXPANSION.match(text, at) for at, _, _ in _signs(text))

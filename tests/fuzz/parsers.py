@@ -119,7 +119,7 @@ class Readers:
         strays: list[str] = []
         there = views.parse(text, strays)
         if views.has_conflict(text):
-            views.with_edits_of(*views.sides(text))
+            views.parse(views.our_side(text), [])
         for found in there.values():
             with contextlib.suppress(entry_text.Unreadable):
                 entry_text.parse(found.text(text), ("Hypothesis",))

@@ -6,7 +6,6 @@ Verdicts are no part of it, because they follow from the records of several entr
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -180,20 +179,10 @@ def contradicts(mine: Mapping[str, Scalar], theirs: Mapping[str, Scalar]) -> boo
 _LOOKED_AT = 100
 
 
-def remember(book: Book, seen: Iterable[tuple[Record, bool]], *, entries: int, folder_ns: int) -> None:
-    """Keep under which commands these entries are found; one that was not run is found under none. Each comes with
-    whether its record has all runs, not only the last ones. `entries` there are,
+def remember(book: Book, seen: Iterable[Record], *, entries: int, folder_ns: int) -> None:
+    """Keep under which commands these entries are found; one that was not run is found under none. `entries` there are,
     and their folder was changed at `folder_ns` before they were counted."""
-    keys = {}
-    for record, is_whole in seen:
-        if not is_whole:
-            # Those of the first runs were kept with what is said of them, and their entry is marked as it was then.
-            further = keys_of(dataclasses.replace(record, entry=dataclasses.replace(record.entry, commands=())))
-            if book.tried.add(record.id, further):
-                continue
-            record = book.record(record.id)
-        if found := keys_of(record):
-            keys[record.id] = found
+    keys = {record.id: found for record in seen if (found := keys_of(record))}
     if keys:
         book.tried.keep(keys, entries=entries, folder_ns=folder_ns)
 

@@ -10,7 +10,6 @@ from typing import Any
 from logbook_agent.findings.best import BestCase, bests
 from logbook_agent.findings.opening import Opening, opening
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.said import Said, is_long
 from logbook_agent.findings.thread import Summary
 from logbook_agent.issue.planning.markers import book_key
 from logbook_agent.issue.planning.values import EntryWanted, Wanted
@@ -23,8 +22,6 @@ from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, digest
-from logbook_agent.pages.blocks import blocks_of
-from logbook_agent.pages.look import Look, look, said_in
 from logbook_agent.pages.plotted import NamedPlot, named_plots, naming_plots
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
@@ -167,33 +164,15 @@ class BookDocuments(IssueDocuments):
     plots: Mapping[str, Sequence[NamedPlot]]
 
     def update_of(self, entry_ids: Sequence[str], room: int) -> str:
-        said: dict[str, Said] = {}
-        records = []
-        for entry_id in entry_ids:
-            seen = look(self.workspace, self.book, entry_id)
-            record = seen.record
-            if not seen.is_whole or is_long(len(record.runs)):
-                said[entry_id] = self._said(seen)
-                record = dataclasses.replace(record, runs=())
-            records.append(self._without_secrets(record))
+        records = [self._without_secrets(self.book.record(entry_id)) for entry_id in entry_ids]
         compared = {record.id: self.findings.compared(record.entry) for record in records}
-        return self.update(records, self.later, room, compared, said, self.plots)
+        return self.update(records, self.later, room, compared, self.plots)
 
     def snapshot_of(self, name: str, room: int) -> str:
         header = self.values.header
         snapshot = next(s for s in header.snapshots if s.name == name)
         covered = self.findings.thread.covered(snapshot)
         return self.snapshot(snapshot, [self._without_secrets(self.book.record(i)) for i in covered], room)
-
-    def _said(self, seen: Look) -> Said:
-        """What the runs of a long entry say, without secrets: of so many, not each is read again."""
-        workspace = self.workspace
-        said = said_in(self.book, blocks_of(workspace, self.book), seen)
-        commands = tuple(
-            dataclasses.replace(c, argv=workspace.redactor.argv(c.argv), env=workspace.redactor.mapping(c.env))
-            for c in said.commands
-        )
-        return decode(Said, workspace.redacted(encode(dataclasses.replace(said, commands=commands))))
 
     def _without_secrets(self, record: Record) -> Record:
         """A record without secrets: what people wrote into a file by hand was seen by nobody yet."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from logbook_agent.findings.said import Said, said_of
+from logbook_agent.findings.said import said_of
 from logbook_agent.findings.trust import NOT_COMPARED, Compared
 from logbook_agent.issue.told.entries import commit_url, entry_values, snapshot_values
 from logbook_agent.issue.told.texts import escape, is_address, share, shown, title_start
@@ -69,12 +69,10 @@ class IssueDocuments:
         later: Mapping[str, Mapping[str, Sequence[str]]],
         room: int,
         compared: Mapping[str, Compared] = _NOTHING,
-        said: Mapping[str, Said] = _NOTHING,
         plots: Mapping[str, Sequence[NamedPlot]] = _NOTHING,
     ) -> str:
         """One comment about some entries; `later` has, by ID, what later entries say of each, `compared` what its
-        comparison says, `said` what is known of the runs of those whose records need not have them, and
-        `plots` those that it names."""
+        comparison says, and `plots` those that it names."""
         render = partial(table_text, self.templates)
         entries = [
             entry_values(
@@ -82,7 +80,7 @@ class IssueDocuments:
                 record,
                 later.get(record.id, NO_LATER),
                 compared.get(record.id, NOT_COMPARED),
-                said.get(record.id) or said_of(record, self.values.header.metrics, render),
+                said_of(record, self.values.header.metrics, render),
                 plots.get(record.id, ()),
             )
             for record in records
