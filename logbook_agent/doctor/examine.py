@@ -8,7 +8,13 @@ from typing import Any
 from logbook_agent.doctor.finding import Check, Examination, Trouble
 from logbook_agent.doctor.ids import check_aliases, check_names, check_voids
 from logbook_agent.doctor.leases import check_leases
-from logbook_agent.doctor.leftovers import check_index, check_lock, check_logs, check_temporary_files
+from logbook_agent.doctor.leftovers import (
+    check_lock,
+    check_logs,
+    check_moved,
+    check_old_state,
+    check_temporary_files,
+)
 from logbook_agent.doctor.merges import check_merges
 from logbook_agent.doctor.records import check_header, check_records
 from logbook_agent.doctor.runs import check_runs
@@ -19,8 +25,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
 # The header decides whether anything else can be understood.
-# (The index is looked at before anything is read through it.)
-FIRST: tuple[Check, ...] = (check_temporary_files, check_header, check_index)
+FIRST: tuple[Check, ...] = (check_temporary_files, check_header, check_old_state)
 # From the records to what is derived from them.
 CHECKS: tuple[Check, ...] = (
     check_merges,
@@ -28,6 +33,7 @@ CHECKS: tuple[Check, ...] = (
     check_runs,
     check_records,
     check_aliases,
+    check_moved,
     check_detached,
     check_unfinished,
     check_markers,

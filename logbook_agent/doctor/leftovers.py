@@ -1,6 +1,6 @@
-"""What dead processes and earlier versions leave: temporary files, an index; the lock, which looks after itself; and
-logs: those that are not here, and those that are not what was written. And `logbook prune`: old output logs are
-deleted; records, and the excerpts in them, stay for good."""
+"""What dead processes, earlier versions and an earlier place of the root leave: temporary files, state in the logbook,
+spools; the lock, which looks after itself; and logs: those that are not here, and those that are not what was written.
+And `logbook prune`: old output logs are deleted; records, and the excerpts in them, stay for good."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
+from logbook_agent.doctor.records import every_run
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
-from logbook_agent.store.book import Book
-from logbook_agent.store.files import locked, remove
+from logbook_agent.store.book import ROOT_NOTE, Book
+from logbook_agent.store.files import locked, make_folder, move, remove
+from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import stamp
 
@@ -60,12 +62,53 @@ def check_lock(examination: Examination) -> Iterator[Trouble]:
         yield Trouble("warning", "lock", path, error.message, error.hint)
 
 
-def check_index(examination: Examination) -> Iterator[Trouble]:
-    """Earlier versions kept the index in the logbook, where nothing reads it any more."""
-    for path in sorted(examination.book.folder.glob(".index.sqlite*")):
+def check_old_state(examination: Examination) -> Iterator[Trouble]:
+    """Earlier versions kept in the logbook what is now in the user's folders. The spool of a run goes with its run."""
+    book = examination.book
+    for path in sorted(book.folder.glob(".index.sqlite*")):
         fix = functools.partial(examination.remove, path)
         text = "the index of an earlier version: it now lies in your cache folder"
-        yield Trouble("warning", "index", path, text, f"{DOCTOR_FIX} deletes it", fix)
+        yield Trouble("warning", "old-state", path, text, f"{DOCTOR_FIX} deletes it", fix)
+    for path in sorted((*book.open_folder.glob("*.series"), *book.open_folder.glob(".lease-*"))):
+        spool = book.spool_named(path.name)
+        if spool.is_old and not spool.is_held():
+            fix = functools.partial(_drop, spool)
+            text = "left by an earlier version: such folders now lie in your state folder"
+            yield Trouble("warning", "old-state", path, text, f"{DOCTOR_FIX} deletes it", fix)
+
+
+def _drop(spool: Spool) -> str:
+    spool.drop()
+    return "removed"
+
+
+def check_moved(examination: Examination) -> Iterator[Trouble]:
+    """Spools are found by the path of the root. After it was moved, those of its open runs lie under the old path, and
+    are known by their random names, which the records hold."""
+    book = examination.book
+    if book.state_folder is None:
+        return
+    missing = {
+        run.spool
+        for run in (found.run for found in every_run(book))
+        if isinstance(run, Run) and run.exit is None and run.spool and run.executor and not book.is_marked(run)
+    }
+    for note in sorted(book.state_folder.parent.parent.glob(f"*/{ROOT_NOTE}")) if missing else ():
+        before, folder = note.read_text().strip(), note.parent / book.topic
+        if any((folder / name).is_dir() for name in missing) and not os.path.lexists(Path(before) / book.topic):
+            fix = functools.partial(_adopt, folder, book.state_folder)
+            message = f"holds open runs of this logbook, whose root was {before} when they were started"
+            yield Trouble("warning", "moved", folder, message, f"{DOCTOR_FIX} brings them here", fix)
+
+
+def _adopt(folder: Path, here: Path) -> str:
+    """Move what lies in one folder of the user's state to another. (A worker follows its spool by its lock.)"""
+    state = here.parent.parent
+    make_folder(here, within=state, private=True)
+    for path in sorted(folder.iterdir()):
+        if not os.path.lexists(here / path.name):
+            move(path, here / path.name, within=state)
+    return "moved"
 
 
 def age_s(path: Path) -> float:

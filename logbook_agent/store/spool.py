@@ -1,4 +1,5 @@
-"""The spool: a folder in which a worker leaves the results of a run until they are collected into the logbook.
+"""The spool: a folder in the user's state, in which a worker leaves the results of a run until they are collected into
+the logbook. Its name is random and recorded in run.json, so an entry that gets another number keeps it.
 
 run              entry and number that the run had when the spool was made: a hint (store/markers.py)
 worker.lock      held by the client that submits the run, later by its worker; names both
@@ -33,7 +34,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.record import Life
-from logbook_agent.store.files import allocate, fill, make_folder, open_lock, remove, write_atomic, write_together
+from logbook_agent.store.files import (
+    allocate,
+    fill,
+    make_folder,
+    move,
+    open_lock,
+    remove,
+    remove_tree,
+    write_atomic,
+    write_together,
+)
 from logbook_agent.store.parse import parse_json, place_of
 from logbook_agent.store.processes import alive, create_time, this_host
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, open_file, read_text
@@ -84,8 +95,8 @@ class SeriesEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenValue:
-    """A secret of so many characters that was handed over, what it is `shown` as, and its keyed digest. `is_word`: no
-    blank is in it."""
+    """A secret of so many characters that was handed over, what it is `shown` as, and its digest, salted with the name
+    of the spool. `is_word`: no blank is in it."""
 
     shown: str
     chars: int
@@ -98,8 +109,7 @@ class Sent:
     """Where a run was submitted to: the `folder` of its worker's spool there, and the `job` that an engine calls it.
 
     Where no worker of ours runs: the `name` that the job was given (`is_typed`: by the user), `at` which time (seconds
-    since the epoch), and digests of the secret `values` in it. `signed`: a signature of all else, by whoever submitted
-    it.
+    since the epoch), and digests of the secret `values` in it. `signed`: written by earlier versions, and not read.
     """
 
     format: int = 1
@@ -123,14 +133,27 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spool:
-    """One such folder, below `within`. Whatever is written passes the redactor."""
+    """One such folder, below `within`. Whatever is written passes the redactor. `is_old`: an earlier version made it,
+    in the logbook; a branch may have brought it."""
 
     folder: Path
     within: Path
     redactor: Callable[[], Redactor] = field(default=by_shape)
+    is_old: bool = False
 
     def make(self) -> None:
         make_folder(self.folder, within=self.within)
+
+    def drop(self) -> None:
+        """Remove the folder, if no other command was quicker. Under another name first: nobody meets half of one."""
+        hidden: Path = self.folder.with_name(f".{self.folder.name}.taken")
+        remove_tree(hidden, within=self.within)
+        try:
+            move(self.folder, hidden, within=self.within)
+        except StoreError:
+            if self.folder.is_dir():
+                raise
+        remove_tree(hidden, within=self.within)
 
     # -- what stands in it ---------------------------------------------------------------------------
 

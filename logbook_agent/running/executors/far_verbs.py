@@ -180,7 +180,7 @@ def _archive(folder: Path, limit: int | None) -> bytes:
 def _drop(folders: list[str]) -> Answer:
     """Remove what was fetched of runs; their places stay closed."""
     for folder in map(_path, folders):
-        if folder.is_dir():
+        if folder.is_dir() and folder.parent.name == "spools":
             for path in folder.iterdir():
                 # What the command wrote in its tree is nowhere else.
                 if path.name not in (CLOSED, COPY):
