@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -252,7 +253,7 @@ def test_a_log_that_was_cut_keeps_what_was_seen(
 
 @pytest.mark.slow
 def test_words_in_a_spool_of_the_logbook_start_nothing(
-    iris: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: None
+    iris: Cli, folder: Path, tmp_path: Path, git: Callable[..., str], quick: None
 ) -> None:
     """An earlier version made it there, or a branch brought it; it names a program."""
     iris("run", "--", *TYPED, "--", *sh("exec sleep 1"))
