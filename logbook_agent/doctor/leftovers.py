@@ -91,7 +91,7 @@ def check_moved(examination: Examination) -> Iterator[Trouble]:
     missing = {
         run.spool
         for run in (found.run for found in every_run(book))
-        if isinstance(run, Run) and run.exit is None and run.spool and run.executor and not book.is_marked(run)
+        if isinstance(run, Run) and run.exit is None and run.spool and not book.is_marked(run)
     }
     for note in sorted(book.state_folder.parent.parent.glob(f"*/{ROOT_NOTE}")) if missing else ():
         before, folder = note.read_text().strip(), note.parent / book.topic

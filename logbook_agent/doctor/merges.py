@@ -28,6 +28,7 @@ from logbook_agent.model.entry import Entry, id_number, run_number
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
+from logbook_agent.store.code_files import FOLDER
 from logbook_agent.store.files import (
     create_folder,
     digest_of,
@@ -330,4 +331,5 @@ def _named(run: Run) -> set[str]:
     code = run.code
     if code is None:
         return set()
-    return {name for name in (code.diff_kept, *(file.kept for file in code.untracked)) if name is not None}
+    kept = (code.diff_kept, *(file.kept for file in code.untracked))
+    return {name for name in kept if name is not None and not name.startswith(f"{FOLDER}/")}

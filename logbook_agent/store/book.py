@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import json
 import os
@@ -17,7 +18,14 @@ from logbook_agent.model.errors import LogbookError, NotFound, RecordError, Stor
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Life, Record, record_of
 from logbook_agent.store import records
-from logbook_agent.store.files import copy, create_folder, locked, make_folder, remove, write_text
+from logbook_agent.store.files import (
+    copy,
+    create_folder,
+    locked,
+    make_folder,
+    remove,
+    write_text,
+)
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
 from logbook_agent.store.markers import HINT, hint_of, is_marker_name, marker_name, place_of_hint
 from logbook_agent.store.processes import life
@@ -296,25 +304,38 @@ class Book:
 
     def write_run(self, run: Run) -> Run:
         """Write a run without its secrets, and the marker of one that goes on; returns what was written."""
-        run = clean_run(run, self.redactor)
+        run, copies = self._with_code(clean_run(run, self.redactor))
         records.write_run(self._run_path(run), run, durable=self.durable)
-        self._wrote(run)
+        self._wrote(run, copies)
         return run
 
     def write_runs(self, runs: Sequence[Run]) -> list[Run]:
         """`write_run` for many, together."""
         if not self.durable:
             return [self.write_run(run) for run in runs]
-        runs = [clean_run(run, self.redactor) for run in runs]
-        records.write_runs([(self._run_path(run), run) for run in runs])
-        for run in runs:
-            self._wrote(run)
-        return runs
+        found = [self._with_code(clean_run(run, self.redactor)) for run in runs]
+        records.write_runs([(self._run_path(run), run) for run, _ in found])
+        for run, copies in found:
+            self._wrote(run, copies)
+        return [run for run, _ in found]
 
     def _run_path(self, run: Run) -> Path:
         return self.run_folder(run.entry, run.run) / "run.json"
 
-    def _wrote(self, run: Run) -> None:
+    def _with_code(self, run: Run) -> tuple[Run, Sequence[Path]]:
+        """The run with the files of its code where all runs of that code share them, and their copies."""
+        if run.code is None or not (run.code.diff_kept or run.code.untracked):
+            return run, ()
+        from logbook_agent.store.code_files import shared_code
+
+        code, copies = shared_code(self.folder, self._run_path(run).parent, run.code, within=self.root)
+        return dataclasses.replace(run, code=code), copies
+
+    def _wrote(self, run: Run, copies: Sequence[Path]) -> None:
+        if copies:
+            from logbook_agent.store.code_files import remove_copies
+
+            remove_copies(copies, within=self.root)
         self.changed.add(run.entry)
         self.wrote_predictions = self.wrote_predictions or bool(run.predictions)
         # Where a worker makes the run, its spool marks it, until it is taken in.

@@ -33,6 +33,7 @@ _GITATTRIBUTES = """\
 *.yaml text eol=lf
 *.json text eol=lf
 */runs/** linguist-generated
+*/code/** linguist-generated
 *.diff -text
 """
 
