@@ -9,7 +9,6 @@ from logbook_agent.doctor.finding import Check, Examination, Trouble
 from logbook_agent.doctor.ids import check_aliases, check_names, check_voids
 from logbook_agent.doctor.leases import check_leases
 from logbook_agent.doctor.leftovers import (
-    check_lock,
     check_logs,
     check_moved,
     check_old_state,
@@ -38,7 +37,6 @@ CHECKS: tuple[Check, ...] = (
     check_unfinished,
     check_markers,
     check_leases,
-    check_lock,
     check_logs,
     check_view,
     check_voids,

@@ -1,6 +1,6 @@
 """What dead processes, earlier versions and an earlier place of the root leave: temporary files, state in the logbook,
-spools; the lock, which looks after itself; and logs: those that are not here, and those that are not what was written.
-And `logbook prune`: old output logs are deleted; records, and the excerpts in them, stay for good."""
+spools; and logs: those that are not here, and those that are not what was written. And `logbook prune`: old output logs
+are deleted; records, and the excerpts in them, stay for good."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.book import ROOT_NOTE, Book
-from logbook_agent.store.files import locked, make_folder, move, remove
+from logbook_agent.store.files import make_folder, move, remove
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import stamp
 
 # Younger ones may belong to a process that is just writing.
 OLD_S = 60.0
-_LOCK_S = 2.0
 
 
 def check_temporary_files(examination: Examination) -> Iterator[Trouble]:
@@ -50,31 +49,17 @@ def _temporary_files(folder: str) -> Iterator[str]:
                 yield item.path
 
 
-def check_lock(examination: Examination) -> Iterator[Trouble]:
-    """A lock ends with its holder, so the lock file of a dead process is none; one that is held long is told."""
-    path = examination.book.folder / ".lock"
-    if not os.path.lexists(path):
-        return
-    try:
-        with locked(path, within=examination.book.root, timeout_s=_LOCK_S):
-            pass
-    except StoreError as error:
-        yield Trouble("warning", "lock", path, error.message, error.hint)
-
-
 def check_old_state(examination: Examination) -> Iterator[Trouble]:
     """Earlier versions kept in the logbook what is now in the user's folders. The spool of a run goes with its run."""
     book = examination.book
-    for path in sorted(book.folder.glob(".index.sqlite*")):
-        fix = functools.partial(examination.remove, path)
-        text = "the index of an earlier version: it now lies in your cache folder"
-        yield Trouble("warning", "old-state", path, text, f"{DOCTOR_FIX} deletes it", fix)
-    for path in sorted((*book.open_folder.glob("*.series"), *book.open_folder.glob(".lease-*"))):
-        spool = book.spool_named(path.name)
+    found = [(path, functools.partial(examination.remove, path)) for path in book.folder.glob(".index.sqlite*")]
+    names = [path.name for pattern in ("*.series", ".lease-*") for path in book.open_folder.glob(pattern)]
+    for spool in map(book.spool_named, names):
         if spool.is_old and not spool.is_held():
-            fix = functools.partial(_drop, spool)
-            text = "left by an earlier version: such folders now lie in your state folder"
-            yield Trouble("warning", "old-state", path, text, f"{DOCTOR_FIX} deletes it", fix)
+            found.append((spool.folder, functools.partial(_drop, spool)))
+    for path, fix in sorted(found, key=lambda one: one[0]):
+        text = "left by an earlier version; its like now lies in your own cache or state folder"
+        yield Trouble("warning", "old-state", path, text, f"{DOCTOR_FIX} deletes it", fix)
 
 
 def _drop(spool: Spool) -> str:
