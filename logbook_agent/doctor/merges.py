@@ -28,7 +28,6 @@ from logbook_agent.model.entry import Entry, id_number, run_number
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
-from logbook_agent.store.code_files import FOLDER
 from logbook_agent.store.files import (
     create_folder,
     digest_of,
@@ -38,7 +37,7 @@ from logbook_agent.store.files import (
     remove_tree,
     write_atomic,
 )
-from logbook_agent.store.reading import LOG
+from logbook_agent.store.reading import CODE, LOG
 
 
 def check_merges(examination: Examination) -> Iterator[Trouble]:
@@ -332,4 +331,4 @@ def _named(run: Run) -> set[str]:
     if code is None:
         return set()
     kept = (code.diff_kept, *(file.kept for file in code.untracked))
-    return {name for name in kept if name is not None and not name.startswith(f"{FOLDER}/")}
+    return {name for name in kept if name is not None and not name.startswith(f"{CODE}/")}

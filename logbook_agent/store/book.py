@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import json
 import os
@@ -23,13 +22,15 @@ from logbook_agent.store.files import (
     create_folder,
     locked,
     make_folder,
+    move,
     remove,
+    remove_folder,
     write_text,
 )
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
 from logbook_agent.store.markers import HINT, hint_of, is_marker_name, marker_name, place_of_hint
 from logbook_agent.store.processes import life
-from logbook_agent.store.reading import LOG, VIEW_BYTES, names_in, read_text
+from logbook_agent.store.reading import CODE, LOG, VIEW_BYTES, names_in, read_text
 from logbook_agent.store.user_folders import NO_PLACES, UserPlaces
 from logbook_agent.text.redaction.plain import clean_record, clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
@@ -304,38 +305,41 @@ class Book:
 
     def write_run(self, run: Run) -> Run:
         """Write a run without its secrets, and the marker of one that goes on; returns what was written."""
-        run, copies = self._with_code(clean_run(run, self.redactor))
+        run = clean_run(run, self.redactor)
+        self._share_code(run)
         records.write_run(self._run_path(run), run, durable=self.durable)
-        self._wrote(run, copies)
+        self._wrote(run)
         return run
 
     def write_runs(self, runs: Sequence[Run]) -> list[Run]:
         """`write_run` for many, together."""
         if not self.durable:
             return [self.write_run(run) for run in runs]
-        found = [self._with_code(clean_run(run, self.redactor)) for run in runs]
-        records.write_runs([(self._run_path(run), run) for run, _ in found])
-        for run, copies in found:
-            self._wrote(run, copies)
-        return [run for run, _ in found]
+        runs = [clean_run(run, self.redactor) for run in runs]
+        for run in runs:
+            self._share_code(run)
+        records.write_runs([(self._run_path(run), run) for run in runs])
+        for run in runs:
+            self._wrote(run)
+        return runs
 
     def _run_path(self, run: Run) -> Path:
         return self.run_folder(run.entry, run.run) / "run.json"
 
-    def _with_code(self, run: Run) -> tuple[Run, Sequence[Path]]:
-        """The run with the files of its code where all runs of that code share them, and their copies."""
-        if run.code is None or not (run.code.diff_kept or run.code.untracked):
-            return run, ()
-        from logbook_agent.store.code_files import shared_code
+    def _share_code(self, run: Run) -> None:
+        """Move the files of a run's code, which are named by their content, to where all runs of it share them."""
+        own = self.run_folder(run.entry, run.run) / CODE
+        if not own.is_dir():
+            return
+        make_folder(self.folder / CODE, within=self.root)
+        for name in names_in(own, within=self.root):
+            if os.path.lexists(self.folder / CODE / name):
+                remove(own / name, within=self.root)
+            else:
+                move(own / name, self.folder / CODE / name, within=self.root)
+        remove_folder(own, within=self.root)
 
-        code, copies = shared_code(self.folder, self._run_path(run).parent, run.code, within=self.root)
-        return dataclasses.replace(run, code=code), copies
-
-    def _wrote(self, run: Run, copies: Sequence[Path]) -> None:
-        if copies:
-            from logbook_agent.store.code_files import remove_copies
-
-            remove_copies(copies, within=self.root)
+    def _wrote(self, run: Run) -> None:
         self.changed.add(run.entry)
         self.wrote_predictions = self.wrote_predictions or bool(run.predictions)
         # Where a worker makes the run, its spool marks it, until it is taken in.
@@ -469,17 +473,9 @@ class Book:
         spool = self.spool(run)
         if spool.folder.is_dir():
             return spool.life()
-        # Its spool may belong to another clone, or another user, on this machine.
+        # Its spool may belong to another clone on this machine.
         found = life(run)
-        if found == "gone":
-            return "lost" if self._is_own(run) else "elsewhere"
-        return found
-
-    def _is_own(self, run: Run) -> bool:
-        """Whether this user made the folder of a run."""
-        with contextlib.suppress(OSError):
-            return os.stat(self.run_folder(run.entry, run.run)).st_uid == os.getuid()  # noqa: PTH116
-        return True
+        return "lost" if found == "gone" else found
 
     def has_begun(self, run: Run) -> bool:
         """Whether it is known that the command of a run that goes on was started."""

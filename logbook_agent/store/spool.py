@@ -5,7 +5,7 @@ run              entry and number that the run had when the spool was made: a hi
 worker.lock      held by the client that submits the run, later by its worker; names both
 work.json        the work, if the worker does not get it in another way
 began.json       facts recorded before the command started, later also its process
-output.log       the log; it, changes.diff and files/ are moved to the record
+output.log       the log; it and code/ (the diff and untracked files of the code) are moved to the logbook
 heartbeat.json   rewritten every few seconds
 reserved         disk space for the end, allocated before the command starts; during the run, why nothing can be written
 final.json       how the command ended; written last
@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
@@ -324,16 +324,10 @@ class Spool:
         from logbook_agent.model.run import Process
 
         try:
-            found: Any = json.loads(self.read(LOCK, limit=_HOLDER_BYTES) or "null")
-        except (StoreError, ValueError, RecursionError):
+            found = json.loads(self.read(LOCK, limit=_HOLDER_BYTES) or "null")
+            return Process(pid=int(found["pid"]), started=found["started"]), found["host"]
+        except (StoreError, ValueError, TypeError, KeyError):
             return None
-        if not isinstance(found, dict):
-            return None
-        pid, started, host = found.get("pid"), found.get("started"), found.get("host")
-        if not isinstance(pid, int) or not 0 < pid < 2**31:
-            return None
-        since = started if isinstance(started, int | float) else None
-        return Process(pid=pid, started=since), host if isinstance(host, str) else None
 
     def life(self) -> Life:
         """What is left of the run. One whose end stands here counts as running until it is taken into the logbook."""

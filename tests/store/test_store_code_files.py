@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from logbook_agent.model.run import Code, UntrackedFile
+from logbook_agent.model.run import Code
 from logbook_agent.store.book import Book
 from tests.conftest import Cli, book_of
 
@@ -39,29 +38,12 @@ def test_runs_of_one_code_share_its_files(started: Cli, git: Callable[..., str],
     assert len(list((book.folder / "code").iterdir())) == 3
 
 
-def test_files_beside_an_older_record_move_when_it_is_written(started: Cli, folder: Path) -> None:
+def test_a_record_of_an_earlier_version_keeps_its_files(started: Cli, folder: Path) -> None:
+    """They lie beside it, and so they do when it is written again."""
     started("run", "--", "true")
     book = book_of(folder)
-    run = book.run("MOE-000", 1)
     place = book.run_folder("MOE-000", 1)
-    (place / "files").mkdir()
-    (place / "files/01-a.py").write_text("one")
     (place / "changes.diff").write_text("two")
-    file = UntrackedFile(path="a.py", sha256="x", bytes=3, kept="files/01-a.py")
-    written = book.write_run(replace(run, code=Code(diff_kept="changes.diff", untracked=(file,))))
-    assert written.code is not None
-    names = (written.code.diff_kept, written.code.untracked[0].kept)
-    assert [(book.folder / str(name)).read_text() for name in names] == ["two", "one"]
-    assert sorted(path.name for path in place.iterdir()) == ["output.log", "run.json"]
-
-
-def test_only_what_a_worker_names_so_is_moved(started: Cli, folder: Path) -> None:
-    """A record that was pulled may name any file beside it."""
-    started("run", "--", "echo", "mine")
-    book = book_of(folder)
-    path = book.run_folder("MOE-000", 1) / "run.json"
-    data = json.loads(path.read_text())
-    path.write_text(json.dumps({**data, "code": {"diff_kept": "output.log"}}))
-    book.write_run(book.run("MOE-000", 1))
-    assert book.log_path("MOE-000", 1).read_text() == "mine\n"
-    assert not (book.folder / "code").exists()
+    book.write_run(replace(book.run("MOE-000", 1), code=Code(diff_kept="changes.diff")))
+    assert code_of(book, 1).diff_kept == "changes.diff"
+    assert (place / "changes.diff").read_text() == "two"

@@ -24,14 +24,14 @@ from logbook_agent.running.executors.contract import OVER, Executor, Gathers, St
 from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.recover import from_log
 from logbook_agent.store.book import Book
-from logbook_agent.store.code_files import DIFF, FILES
 from logbook_agent.store.files import digest_of, make_folder, transfer
 from logbook_agent.store.markers import HINT, hint_of
-from logbook_agent.store.reading import LOG
+from logbook_agent.store.reading import CODE, LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 
-_KEPT = (LOG, DIFF, FILES)
+# The last two are of earlier versions.
+_KEPT = (LOG, CODE, "changes.diff", "files")
 _ERROR_CHARS = 500
 # A spool without a record: its client writes that within an instant.
 _ABANDONED_S = 60.0
