@@ -20,7 +20,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.book import ROOT_NOTE, Book
-from logbook_agent.store.files import make_folder, move, remove
+from logbook_agent.store.files import relocate, remove
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import stamp
@@ -87,12 +87,8 @@ def check_moved(examination: Examination) -> Iterator[Trouble]:
 
 
 def _adopt(folder: Path, here: Path) -> str:
-    """Move what lies in one folder of the user's state to another. (A worker follows its spool by its lock.)"""
-    state = here.parent.parent
-    make_folder(here, within=state, private=True)
-    for path in sorted(folder.iterdir()):
-        if not os.path.lexists(here / path.name):
-            move(path, here / path.name, within=state)
+    """Have the spools of an old place in the new one. Workers go on writing by the old name."""
+    relocate(folder, here, within=here.parent.parent)
     return "moved"
 
 

@@ -330,6 +330,17 @@ def move(old: Path, new: Path, *, within: Path) -> None:
         old.rename(new)
 
 
+def relocate(old: Path, new: Path, *, within: Path) -> None:
+    """Move a folder to a place that is free or an empty folder, and leave a link, for those who use the old name."""
+    make_folder(new.parent, within=within, private=True)
+    check_place(old, within)
+    check_place(new, within)
+    with _told(new):
+        # On top of an empty folder it takes its place; any other is refused.
+        old.rename(new)
+        old.symlink_to(new)
+
+
 def transfer(old: Path, new: Path, *, out_of: Path, within: Path) -> None:
     """Move a file or folder from below one folder of ours to below another, which may be on another disk: then it is
     complete there before it goes here."""

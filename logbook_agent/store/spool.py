@@ -20,7 +20,6 @@ The kernel releases the lock of a process that has ended, so no dead process is 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fcntl
 import json
 import os
@@ -257,19 +256,6 @@ class Spool:
 
     def _write(self, name: str, value: object, *, durable: bool) -> None:
         write_atomic(self.folder / name, _json(value), within=self.within, durable=durable)
-
-    def found_by(self, lock: int) -> Spool:
-        """This spool where it lies now, by the descriptor of its lock: its repository may have been moved while a
-        worker was at work. Where that cannot be told, and after it was removed, the same."""
-        try:
-            path = Path(os.readlink(f"/proc/self/fd/{lock}"))  # noqa: PTH115 - Linux alone has it
-        except OSError:
-            return self
-        if path.name != LOCK or path.parent.name != self.folder.name or not path.is_file():
-            return self
-        place = path.parent
-        within = place.parents[len(self.folder.relative_to(self.within).parts) - 1]
-        return dataclasses.replace(self, folder=place, within=within)
 
     # -- who is responsible --------------------------------------------------------------------------
 
