@@ -8,7 +8,7 @@ from typing import Any
 from logbook_agent.doctor.finding import Check, Examination, Trouble
 from logbook_agent.doctor.ids import check_aliases, check_names, check_voids
 from logbook_agent.doctor.leases import check_leases
-from logbook_agent.doctor.leftovers import check_index, check_lock, check_logs, check_temporary_files
+from logbook_agent.doctor.leftovers import check_logs, check_moved, check_old_state, check_temporary_files
 from logbook_agent.doctor.merges import check_merges
 from logbook_agent.doctor.records import check_header, check_records
 from logbook_agent.doctor.runs import check_runs
@@ -21,18 +21,18 @@ from logbook_agent.store.workspace import Workspace
 # From the records to what is derived from them.
 CHECKS: tuple[Check, ...] = (
     check_temporary_files,
-    check_index,
     check_header,
+    check_old_state,
     check_merges,
     check_names,
     check_runs,
     check_records,
     check_aliases,
+    check_moved,
     check_detached,
     check_unfinished,
     check_markers,
     check_leases,
-    check_lock,
     check_logs,
     check_view,
     check_voids,

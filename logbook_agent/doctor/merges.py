@@ -25,7 +25,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.running.provenance.conflicts import GitConflicts, conflicts_below
 from logbook_agent.store import records
 from logbook_agent.store.files import digest_of, make_folder, move, remove_folder, write_atomic
-from logbook_agent.store.reading import LOG, RUN_BYTES, read_bytes
+from logbook_agent.store.reading import CODE, LOG, RUN_BYTES, read_bytes
 
 _MARKERS = b"<<<<<<< ", b"=======", b">>>>>>> "
 
@@ -299,4 +299,5 @@ def _named(run: Run) -> set[str]:
     code = run.code
     if code is None:
         return set()
-    return {name for name in (code.diff_kept, *(file.kept for file in code.untracked)) if name is not None}
+    kept = (code.diff_kept, *(file.kept for file in code.untracked))
+    return {name for name in kept if name is not None and not name.startswith(f"{CODE}/")}

@@ -312,6 +312,6 @@ def _is_id(text: str) -> bool:
 
 
 def _is_kept(text: str) -> bool:
-    """A file in the folder of the run, or in one below it."""
+    """A file in `code/` of the logbook, or, from earlier versions, in the folder of the run."""
     steps = text.split("/")
     return len(steps) <= 2 and "\0" not in text and not any(step in ("", ".", "..") for step in steps)

@@ -91,7 +91,7 @@ def assert_joined(book: Book, new_id: str = "MOE-003") -> None:
     code = book.runs(new_id)[1].code
     assert code is not None
     assert code.diff_kept is not None
-    assert (book.run_folder(new_id, 2) / code.diff_kept).exists()
+    assert (book.folder / code.diff_kept).exists()
     assert blocks_of(book.view_path) == ["header", "MOE-000", "MOE-001", "MOE-002", new_id]
 
 
@@ -219,8 +219,8 @@ def test_runs_of_one_second_in_two_clones(clones: tuple[Cli, Cli], git: Git, fol
     for run in theirs:
         assert run.code is not None
         assert run.code.diff_kept is not None
-        kept = (book.run_folder("MOE-000", run.run + 3) / run.code.diff_kept).read_bytes()
-        assert kept == (other.run_folder("MOE-000", run.run) / run.code.diff_kept).read_bytes()
+        kept = (book.folder / run.code.diff_kept).read_bytes()
+        assert kept == (other.folder / run.code.diff_kept).read_bytes()
     assert cli("doctor", "--fix").code == 0
     assert book.runs("MOE-000") == runs
 
