@@ -8,9 +8,9 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts, prose
 from logbook_agent.cli.output import emit
+from logbook_agent.issue.closing import close
 from logbook_agent.issue.commands import DryRunOption, MaxWaitOption, sync_data, sync_text, warned, wire
-from logbook_agent.issue.sync.close import close
-from logbook_agent.issue.sync.snapshot import SnapshotRequest, snapshot
+from logbook_agent.issue.tag import SnapshotRequest, snapshot
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 

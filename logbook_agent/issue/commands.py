@@ -11,10 +11,7 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
-from logbook_agent.issue.planning.steps import Step, step_diff, step_values
-from logbook_agent.issue.sync.link import link
-from logbook_agent.issue.sync.offline import write_offline
-from logbook_agent.issue.sync.place import (
+from logbook_agent.issue.destination import (
     ALWAYS,
     VARIABLE,
     SendOptions,
@@ -23,7 +20,10 @@ from logbook_agent.issue.sync.place import (
     is_confirmed,
     known_hosts,
 )
-from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
+from logbook_agent.issue.linked_issues import link
+from logbook_agent.issue.offline import write_offline
+from logbook_agent.issue.steps import Step, step_diff, step_values
+from logbook_agent.issue.sync import SyncRequest, SyncResult, sync
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.book import Book

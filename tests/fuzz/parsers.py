@@ -17,8 +17,8 @@ from logbook_agent.campaign.recipes.expand import expand
 from logbook_agent.campaign.recipes.parse import parse_recipe
 from logbook_agent.campaign.recipes.stages import is_staged, parse_staged
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.issue.github import answers
-from logbook_agent.issue.planning import block, markers
+from logbook_agent.issue import answers, block
+from logbook_agent.issue import marking as markers
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.header import Metric

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from logbook_agent.issue.planning import markers
+from logbook_agent.issue import marking as markers
 from tests.emulator import faults
 from tests.gate.gate_support import Job
 

@@ -6,12 +6,13 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from logbook_agent.issue.github.apply import Learnt, Sync
-from logbook_agent.issue.github.calls import Calls
-from logbook_agent.issue.github.pace import Pace
-from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.planning.block import LIMIT_BYTES
-from logbook_agent.issue.planning.values import EntryWanted, Wanted
+from logbook_agent.issue import block
+from logbook_agent.issue import marking as markers
+from logbook_agent.issue.apply import Learnt, Sync
+from logbook_agent.issue.block import LIMIT_BYTES
+from logbook_agent.issue.calls import Calls
+from logbook_agent.issue.pace import Pace
+from logbook_agent.issue.values import EntryWanted, Wanted
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.header import ExperimentIssue
 from tests.issues.model_server import Client, Killed, Server

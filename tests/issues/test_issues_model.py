@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.issue.planning import markers
-from logbook_agent.issue.planning.values import EntryWanted
+from logbook_agent.issue import marking as markers
+from logbook_agent.issue.values import EntryWanted
 from tests.breadth import examples
 from tests.issues.model_server import FAULTS, Client, Server
 from tests.issues.model_support import BOOK, Header, attempt, check, entry, settle

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.planning.plan import make_plan
-from logbook_agent.issue.planning.steps import Delete, EditStep, Post, Step, WriteBlock
-from logbook_agent.issue.planning.values import Comment, EntryWanted, Issue, Wanted
+from logbook_agent.issue import block
+from logbook_agent.issue import marking as markers
+from logbook_agent.issue.plan import make_plan
+from logbook_agent.issue.steps import Delete, EditStep, Post, Step, WriteBlock
+from logbook_agent.issue.values import Comment, EntryWanted, Issue, Wanted
 from logbook_agent.model.errors import LogbookError, MarkersDamaged, RateLimited
 from tests.issues.model_server import Client, Server
 from tests.issues.model_support import BOOK, Header, Texts, check, entry, settle, sync, told, wanted_of

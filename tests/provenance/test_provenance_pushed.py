@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.issue.pushed import (
+from logbook_agent.issue.permalinks import (
     blob_sha,
     block_lines,
     dirty_outside,

@@ -12,8 +12,8 @@ from logbook_agent.findings.best import bests
 from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Thread
-from logbook_agent.issue.told.document import IssueDocuments
-from logbook_agent.issue.told.values import IssueValues
+from logbook_agent.issue.documents import IssueDocuments
+from logbook_agent.issue.issue_body import IssueValues
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.header import (
     Baseline,

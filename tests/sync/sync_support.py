@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.sync.place import SendOptions
-from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
+from logbook_agent.issue import block
+from logbook_agent.issue import marking as markers
+from logbook_agent.issue.destination import SendOptions
+from logbook_agent.issue.sync import SyncRequest, SyncResult, sync
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from tests.conftest import Answer, Cli
@@ -199,6 +200,7 @@ def made_bench(cli: Cli, folder: Path, github: Hub, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("GH_ENTERPRISE_TOKEN", github.token)
     monkeypatch.setenv("GH_HOST", github.host)
     time = FakeTime()
+    monkeypatch.setattr("logbook_agent.issue.github.READ_BACKOFF_S", 0)
     monkeypatch.setattr("logbook_agent.cli.options.timing", {"clock": time.clock, "sleep": time.sleep})
     bench = Bench(cli=cli, folder=folder, github=github, repo=repo, time=time)
     bench.ok("start", "moe", "--prefix", "MOE", "--goal", "find out", "--metric", "tflops:max:TF/s")

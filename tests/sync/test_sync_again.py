@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.issue.planning import markers
+from logbook_agent.issue import marking as markers
 from tests.emulator import faults
 from tests.emulator.faults import Fault
 from tests.sync.pushed_support import Pushed, link, refused, tags

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from logbook_agent.issue.planning import block, markers
+from logbook_agent.issue import block
+from logbook_agent.issue import marking as markers
 from tests.emulator import faults
 from tests.sync.pushed_support import link
 from tests.sync.sync_support import Bench

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from logbook_agent.issue.planning import block
+from logbook_agent.issue import block
 from tests.emulator import faults
 from tests.emulator.faults import Fault, Request
 from tests.sync.pushed_support import refused

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.issue.planning import markers
+from logbook_agent.issue import marking as markers
 from tests.emulator import faults
 from tests.sync.pushed_support import link, refused
 from tests.sync.sync_support import Bench

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from logbook_agent.issue.planning import block
+from logbook_agent.issue import block
 from logbook_agent.model.errors import RemoteError
 from tests.emulator import faults
 from tests.emulator.faults import Fault, Request, Stall

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.issue.planning import block, markers
+from logbook_agent.issue import block
+from logbook_agent.issue import marking as markers
 from tests.emulator import faults
 from tests.sync.sync_support import PEOPLE, Bench
 

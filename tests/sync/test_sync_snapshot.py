@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.issue.planning import markers
+from logbook_agent.issue import marking as markers
 from tests.conftest import FixedClock
 from tests.emulator import faults
 from tests.sync.pushed_support import Pushed, refused, tags

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import pytest
 
-from logbook_agent.issue.planning import block
+from logbook_agent.issue import block
 from tests.emulator import faults
 from tests.emulator.faults import Fault
 from tests.sync.sync_support import PEOPLE, WRITE, Bench

@@ -10,7 +10,7 @@ from logbook_agent.findings.comparison.answer import LEVEL, Finding, Outcome
 from logbook_agent.issue.gate.actions import Actions
 from logbook_agent.issue.gate.job import BASE, HEAD
 from logbook_agent.issue.gate.measure import Unmeasured
-from logbook_agent.issue.gate.outcome import GateFinding, GateOutcome
+from logbook_agent.issue.gate.verdict import GateFinding, GateOutcome
 from logbook_agent.text import markdown as md
 from logbook_agent.text import neutral
 from logbook_agent.text.as_html import visible

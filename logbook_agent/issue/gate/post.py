@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from logbook_agent.issue import marking as markers
+from logbook_agent.issue.calls import Calls
 from logbook_agent.issue.gate.actions import run_of, run_text
-from logbook_agent.issue.github.calls import Calls
-from logbook_agent.issue.planning import markers
-from logbook_agent.issue.planning.values import Comment
+from logbook_agent.issue.values import Comment
 from logbook_agent.model.errors import IssueMissing, Unreachable
 
 KIND = "ci"

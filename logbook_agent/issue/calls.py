@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from logbook_agent.issue.github.pace import Pace
-from logbook_agent.issue.planning import block
-from logbook_agent.issue.planning.markers import normalised
-from logbook_agent.issue.planning.values import Comment, Issue
+from logbook_agent.issue import block
+from logbook_agent.issue.marking import normalised
+from logbook_agent.issue.pace import Pace
+from logbook_agent.issue.values import Comment, Issue
 from logbook_agent.model.errors import AnswerLost, RateLimited, RemoteError, Unreachable
 from logbook_agent.text.fit import size
 
 if TYPE_CHECKING:
-    from logbook_agent.issue.github.github import GitHub
+    from logbook_agent.issue.github import GitHub
 
 T = TypeVar("T")
 

@@ -7,14 +7,13 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 
-from logbook_agent.issue.github.answers import LOGIN
-from logbook_agent.issue.github.calls import Calls, edit_comment
-from logbook_agent.issue.planning import markers
-from logbook_agent.issue.planning.draft import ours_of
-from logbook_agent.issue.planning.steps import LinkBack
-from logbook_agent.issue.planning.values import Comment
-from logbook_agent.issue.sync.gather import BookDocuments
-from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, issue_of, site_of_names, typed
+from logbook_agent.issue import marking as markers
+from logbook_agent.issue.calls import Calls, edit_comment
+from logbook_agent.issue.contents import BookDocuments
+from logbook_agent.issue.destination import SendOptions, connect, default_repository, issue_of, site_of_names, typed
+from logbook_agent.issue.draft import ours_of
+from logbook_agent.issue.steps import LinkBack
+from logbook_agent.issue.values import LOGIN, Comment
 from logbook_agent.model.errors import (
     Forbidden,
     HostNotConfirmed,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from logbook_agent.issue.planning.markers import marker_line, read_marker
+from logbook_agent.issue.marking import marker_line, read_marker
 from logbook_agent.model.errors import MarkersDamaged
 
 BEGIN = "begin"

@@ -9,10 +9,10 @@ from logbook_agent.findings import facts
 from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.said import Said
 from logbook_agent.findings.trust import Compared, trust_of
-from logbook_agent.issue.told.pictures import pictures
-from logbook_agent.issue.told.results import results
-from logbook_agent.issue.told.texts import Piece, code, escape, line, link, one_line, prose, shortened, words
-from logbook_agent.issue.told.values import IssueValues
+from logbook_agent.issue.excerpts import Piece, code, escape, line, link, one_line, prose, shortened, words
+from logbook_agent.issue.issue_body import IssueValues
+from logbook_agent.issue.pictures import pictures
+from logbook_agent.issue.results_table import results
 from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT, Field
 from logbook_agent.model.header import Snapshot
 from logbook_agent.model.record import Record

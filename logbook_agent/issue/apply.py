@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from logbook_agent.issue.github.calls import Calls, edit_comment, write_block
-from logbook_agent.issue.planning import block
-from logbook_agent.issue.planning.markers import normalised
-from logbook_agent.issue.planning.plan import make_plan
-from logbook_agent.issue.planning.steps import Close, Delete, EditStep, Post, Step, SyncPlan, WriteBlock, check_texts
-from logbook_agent.issue.planning.values import Comment, Documents, Issue, Wanted
+from logbook_agent.issue import block
+from logbook_agent.issue.calls import Calls, edit_comment, write_block
+from logbook_agent.issue.marking import normalised
+from logbook_agent.issue.plan import make_plan
+from logbook_agent.issue.steps import Close, Delete, EditStep, Post, Step, SyncPlan, WriteBlock, check_texts
+from logbook_agent.issue.values import Comment, Documents, Issue, Wanted
 from logbook_agent.model.errors import AnswerLost, IssueLocked, IssueMissing, Rejected, Unreachable
 from logbook_agent.model.header import ExperimentIssue
 

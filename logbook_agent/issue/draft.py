@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.planning.steps import Delete, EditStep, Render, Step
-from logbook_agent.issue.planning.values import Comment, Documents, EntryWanted, Wanted, marked_name
+from logbook_agent.issue import block
+from logbook_agent.issue import marking as markers
+from logbook_agent.issue.steps import Delete, EditStep, Render, Step
+from logbook_agent.issue.values import Comment, Documents, EntryWanted, Wanted, marked_name
 
 # How an entry was told: with links and with all its plots (p), with links (l), without since it was not pushed (n), or
 # before it was settled (o).

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.read import read
-from logbook_agent.issue.sync.place import SendOptions, typed
-from logbook_agent.issue.sync.sync import SyncResult, sync_after
+from logbook_agent.issue.destination import SendOptions, typed
+from logbook_agent.issue.sync import SyncResult, sync_after
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Closing, Header
 from logbook_agent.pages.views import changing

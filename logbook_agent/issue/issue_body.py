@@ -13,10 +13,8 @@ from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.predictions.checked import checks_of
 from logbook_agent.findings.predictions.told import tally_lines
 from logbook_agent.findings.thread import Summary, Thread
-from logbook_agent.issue.told.best import best_lines
-from logbook_agent.issue.told.pictures import pictures
-from logbook_agent.issue.told.results import results
-from logbook_agent.issue.told.texts import (
+from logbook_agent.issue.best import best_lines
+from logbook_agent.issue.excerpts import (
     Piece,
     counted,
     entry_link,
@@ -30,6 +28,8 @@ from logbook_agent.issue.told.texts import (
     prose,
     words,
 )
+from logbook_agent.issue.pictures import pictures
+from logbook_agent.issue.results_table import results
 from logbook_agent.model.header import Computed, Criterion, Header
 from logbook_agent.pages.blocks import computed_text, header_values
 from logbook_agent.pages.openings import opening_values

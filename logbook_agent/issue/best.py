@@ -8,7 +8,7 @@ from typing import Any
 from logbook_agent.findings.best import SHOWN, BestCase
 from logbook_agent.findings.measured import unit_of
 from logbook_agent.findings.thread import Thread
-from logbook_agent.issue.told.texts import counted, entry_link, number, words
+from logbook_agent.issue.excerpts import counted, entry_link, number, words
 from logbook_agent.model.header import Metric
 from logbook_agent.text import markdown as md
 from logbook_agent.text.links import Links

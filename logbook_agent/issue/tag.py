@@ -8,10 +8,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.issue.github.calls import Calls
-from logbook_agent.issue.pushed import GitRemote, dirty_outside, head_commit, pushed_commit, remote_of
-from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, links_of, named_by, typed
-from logbook_agent.issue.sync.sync import SyncResult, sync_after
+from logbook_agent.issue.calls import Calls
+from logbook_agent.issue.destination import SendOptions, connect, default_repository, links_of, named_by, typed
+from logbook_agent.issue.permalinks import GitRemote, dirty_outside, head_commit, pushed_commit, remote_of
+from logbook_agent.issue.sync import SyncResult, sync_after
 from logbook_agent.model.errors import Rejected, StoreError, Taken, UsageError
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.pages.views import changing
@@ -179,6 +179,7 @@ def _tag(calls: Calls, made: Snapshot, message: str | None, wire: SendOptions, t
     """Whether the tag had to be set; `message` None sets none. `tried`: attempts whose answer was lost."""
     if _is_tagged(calls, made):
         return bool(tried)
+    calls.reading(calls.remote.check_name)
     if not calls.reading(lambda: calls.remote.has_commit(made.commit)):
         raise StoreError(
             f"the host does not know {made.commit[:9]}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from logbook_agent.issue.told.texts import escape, left_out, link, words
+from logbook_agent.issue.excerpts import escape, left_out, link, words
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text.links import Links
 

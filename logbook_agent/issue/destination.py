@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from shlex import join
 
-from logbook_agent.issue.github.answers import IssueHost
-from logbook_agent.issue.github.calls import Calls
-from logbook_agent.issue.github.pace import MAX_WAIT_S, Pace
-from logbook_agent.issue.github.token import gh_host, token_for
-from logbook_agent.issue.pushed import published, remote_of
+from logbook_agent.issue.calls import Calls
+from logbook_agent.issue.pace import MAX_WAIT_S, Pace
+from logbook_agent.issue.permalinks import published, remote_of
+from logbook_agent.issue.refusals import IssueHost
+from logbook_agent.issue.token import gh_host, token_for
 from logbook_agent.model.errors import HostNotConfirmed, NoToken
 from logbook_agent.store.book import Book
 from logbook_agent.store.repository import repository_of
@@ -138,7 +138,7 @@ def connect(
     api = _api_of(workspace, repository, named_by=named_by, again=again)
     value = _token_of(workspace, repository, read_only=read_only)
     # Here, because nothing but a request needs it: it takes longer to load than most commands to run.
-    from logbook_agent.issue.github.github import GitHub
+    from logbook_agent.issue.github import GitHub
 
     def say(text: str) -> None:
         wire.say(workspace.redactor.text(text))
@@ -155,7 +155,6 @@ def connect(
         repository=repository.slug,
         timeout_s=settings.timeout_s,
         say=say,
-        sleep=pace.sleep,
         typed=IssueHost(again=again, preview=_preview(workspace, again), options=_options(workspace)),
     )
     return Calls(remote=remote, pace=pace, say=say)

@@ -14,9 +14,9 @@ from typing import Any
 from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.said import Said, said_of
 from logbook_agent.findings.trust import NOT_COMPARED, Compared
-from logbook_agent.issue.told.entries import commit_url, entry_values, snapshot_values
-from logbook_agent.issue.told.texts import escape, is_address, share, shown, title_start
-from logbook_agent.issue.told.values import IssueValues
+from logbook_agent.issue.excerpts import escape, is_address, share, shown, title_start
+from logbook_agent.issue.issue_body import IssueValues
+from logbook_agent.issue.update_text import commit_url, entry_values, snapshot_values
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import table_text

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from logbook_agent.findings.thread import Summary, Thread
-from logbook_agent.issue.told.texts import Piece, cell, counted, entry_link, left_out, newest, number, words
+from logbook_agent.issue.excerpts import Piece, cell, counted, entry_link, left_out, newest, number, words
 from logbook_agent.model.stats.summary import median_low
 from logbook_agent.text import markdown as md
 from logbook_agent.text.links import Links

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from shlex import quote
 
-from logbook_agent.issue.github.answers import Call, HostAnswer, IssueHost
-from logbook_agent.issue.github.token import variables
+from logbook_agent.issue.token import variables
 from logbook_agent.model.errors import (
     AnswerLost,
     BadToken,
@@ -23,20 +23,52 @@ from logbook_agent.model.errors import (
     RemoteError,
     Unreachable,
 )
+from logbook_agent.text.redaction.redactor import by_shape
 
+_LONGEST = 300
 _LIMITS = re.compile(r"rate limit|abuse", re.IGNORECASE)
 _LOCKED = re.compile(r"\b(is|was|been) locked\b|\blocked (issue|conversation)", re.IGNORECASE)
 
 
-def refusal(answer: HostAnswer, call: Call, host: IssueHost, now: datetime) -> RemoteError:
-    """The error for an answer that is neither a success nor a redirect."""
-    status, said = answer.status, answer.message
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueHost:
+    """`name` as people know it. What a user types after an error: `again` to go on, `preview` to see what would be
+    sent, and `options`, what each further command needs to be about the same logbook, such as " -L moe".
+    """
+
+    name: str = "github.com"
+    has_token: bool = True
+    again: str = "logbook sync"
+    preview: str = "logbook sync --dry-run"
+    options: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request. `about`: its object, such as "issue ada/moe#5"; `doing`: what is done with it, "comment on ..."."""
+
+    doing: str
+    about: str
+    is_write: bool = False
+
+
+def one_line(text: str) -> str:
+    """A text of the server for a message: one line, bounded, with nothing in it that a terminal obeys."""
+    plain = " ".join("".join(c if c.isprintable() else " " for c in text[: 10 * _LONGEST]).split())
+    plain = by_shape().text(plain)  # a secret that is cut is no longer known as one
+    return plain if len(plain) <= _LONGEST else plain[:_LONGEST] + "…"
+
+
+def refusal(
+    status: int, headers: Mapping[str, str], said: str, call: Call, host: IssueHost, now: datetime
+) -> RemoteError:
+    """The error for an answer that is no success; `said` is the message of the server, on one line."""
     if status >= 500 or status == 408 or status < 400:
         return no_answer(call, host, f"it answered with {status}{f': {said}' if said else ''}")
     if status == 401:
         return _unknown(host)
-    if status == 429 or (status == 403 and _is_limit(answer)):
-        wait_s = wait_asked_s(answer.headers, now)
+    if status == 429 or (status == 403 and _is_limit(headers, said)):
+        wait_s = wait_asked_s(headers, now)
         return RateLimited(
             f"{host.name} takes no more requests for now",
             wait_s=wait_s,
@@ -55,19 +87,18 @@ def refusal(answer: HostAnswer, call: Call, host: IssueHost, now: datetime) -> R
 
 
 def moved(call: Call, host: IssueHost, url: str | None) -> IssueMoved:
-    """`url`: where people find the issue now, when that is known."""
-    if url is None and "/issues/" not in call.path:
+    """`url`: where people find the issue now; None for a repository that has another name."""
+    if url is None:
         return IssueMoved(
             f"{call.about} has another name or owner now",
-            cause="the repository was renamed or moved, and no redirect is followed",
+            cause="the repository was renamed or moved, and nothing is written through a redirect",
             hint="use its current name: in logbook.toml ([github] repository), with --repo, or with"
             f" `git remote set-url`; then: {host.again}",
         )
-    link = f"logbook link {quote(url or 'URL')} --replace{host.options}; then: {host.again}"
     error = IssueMoved(
-        f"{call.about} is now {url if url is not None else 'elsewhere'}",
+        f"{call.about} is now {url}",
         cause="the issue was transferred, or its repository renamed or moved",
-        hint=link if url is not None else f"its old address redirects a browser to the new one: {link}",
+        hint=f"logbook link {quote(url)} --replace{host.options}; then: {host.again}",
     )
     error.url = url
     return error
@@ -127,12 +158,9 @@ def _forbidden(call: Call, host: IssueHost, said: str) -> RemoteError:
     )
 
 
-def _is_limit(answer: HostAnswer) -> bool:
-    return (
-        "retry-after" in answer.headers
-        or answer.headers.get("x-ratelimit-remaining") == "0"
-        or _LIMITS.search(answer.message) is not None
-    )
+def _is_limit(headers: Mapping[str, str], said: str) -> bool:
+    used_up = headers.get("x-ratelimit-remaining") == "0"
+    return "retry-after" in headers or used_up or _LIMITS.search(said) is not None
 
 
 def wait_asked_s(headers: Mapping[str, str], now: datetime) -> float | None:

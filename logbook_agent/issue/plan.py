@@ -10,11 +10,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.planning.draft import Draft
-from logbook_agent.issue.planning.steps import Close, Post, SyncPlan, WriteBlock
-from logbook_agent.issue.planning.updates import plan_updates
-from logbook_agent.issue.planning.values import Comment, Documents, Issue, Wanted
+from logbook_agent.issue import block
+from logbook_agent.issue import marking as markers
+from logbook_agent.issue.draft import Draft
+from logbook_agent.issue.steps import Close, Post, SyncPlan, WriteBlock
+from logbook_agent.issue.updates import plan_updates
+from logbook_agent.issue.values import Comment, Documents, Issue, Wanted
 from logbook_agent.model.errors import Rejected, StoreError
 
 # What a block needs to say anything at all.

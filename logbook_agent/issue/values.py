@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
@@ -9,6 +10,8 @@ from typing import Literal, Protocol
 # open: not settled yet, so it waits. void: nothing to tell, unless it was told before.
 Stage = Literal["settled", "open", "void"]
 IssueState = Literal["open", "closed"]
+# The name of an account.
+LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from logbook_agent.issue.planning.draft import BY_SHOWN, LINKED, OPEN, PICTURED, UNLINKED, Draft, Ours, ToldEntry
-from logbook_agent.issue.planning.markers import UPDATE
-from logbook_agent.issue.planning.steps import Post
-from logbook_agent.issue.planning.values import EntryWanted
+from logbook_agent.issue.draft import BY_SHOWN, LINKED, OPEN, PICTURED, UNLINKED, Draft, Ours, ToldEntry
+from logbook_agent.issue.marking import UPDATE
+from logbook_agent.issue.steps import Post
+from logbook_agent.issue.values import EntryWanted
 
 # As many entries as a reader takes in at once.
 UPDATE_ENTRIES = 10

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from logbook_agent.issue.planning.steps import Create, LinkBack, Post, SyncPlan
-from logbook_agent.issue.sync.create import first_plan
-from logbook_agent.issue.sync.gather import gather
-from logbook_agent.issue.sync.place import default_repository, issue_of
-from logbook_agent.issue.sync.sync import SyncRequest
+from logbook_agent.issue.contents import gather
+from logbook_agent.issue.creation import first_plan
+from logbook_agent.issue.destination import default_repository, issue_of
+from logbook_agent.issue.steps import Create, LinkBack, Post, SyncPlan
+from logbook_agent.issue.sync import SyncRequest
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, remove, write_text

@@ -13,12 +13,12 @@ from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.said import Said, is_long
 from logbook_agent.findings.thread import Summary
-from logbook_agent.issue.planning.markers import book_key
-from logbook_agent.issue.planning.values import EntryWanted, Wanted
-from logbook_agent.issue.sync.place import links_of
-from logbook_agent.issue.told.document import IssueDocuments
-from logbook_agent.issue.told.pictures import all_pictured
-from logbook_agent.issue.told.values import IssueValues
+from logbook_agent.issue.destination import links_of
+from logbook_agent.issue.documents import IssueDocuments
+from logbook_agent.issue.issue_body import IssueValues
+from logbook_agent.issue.marking import book_key
+from logbook_agent.issue.pictures import all_pictured
+from logbook_agent.issue.values import EntryWanted, Wanted
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError

@@ -8,13 +8,11 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.issue.github.apply import Learnt, Sync
-from logbook_agent.issue.github.calls import with_progress
-from logbook_agent.issue.planning.steps import Step
-from logbook_agent.issue.sync.create import check_no_link, create_issue, first_plan, labels_of
-from logbook_agent.issue.sync.gather import BookDocuments, gather
-from logbook_agent.issue.sync.link import carry_out_link_backs, planned_link_backs
-from logbook_agent.issue.sync.place import (
+from logbook_agent.issue.apply import Learnt, Sync
+from logbook_agent.issue.calls import with_progress
+from logbook_agent.issue.contents import BookDocuments, gather
+from logbook_agent.issue.creation import check_no_link, create_issue, first_plan, labels_of
+from logbook_agent.issue.destination import (
     SendOptions,
     connect,
     default_repository,
@@ -23,6 +21,8 @@ from logbook_agent.issue.sync.place import (
     named_by,
     typed,
 )
+from logbook_agent.issue.linked_issues import carry_out_link_backs, planned_link_backs
+from logbook_agent.issue.steps import Step
 from logbook_agent.model.errors import Locked, RemoteError, StoreError, SyncRunning, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.running.provenance.commit import check_commit, commit_root

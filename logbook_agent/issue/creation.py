@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from logbook_agent.issue.github.calls import Calls
-from logbook_agent.issue.planning import block
-from logbook_agent.issue.planning.plan import first_body, make_plan
-from logbook_agent.issue.planning.steps import Create, SyncPlan, check_texts
-from logbook_agent.issue.planning.values import Issue
-from logbook_agent.issue.sync.gather import BookDocuments, gather
-from logbook_agent.issue.sync.link import adopted, planned_link_backs
+from logbook_agent.issue import block
+from logbook_agent.issue.calls import Calls
+from logbook_agent.issue.contents import BookDocuments, gather
+from logbook_agent.issue.linked_issues import adopted, planned_link_backs
+from logbook_agent.issue.plan import first_body, make_plan
+from logbook_agent.issue.steps import Create, SyncPlan, check_texts
+from logbook_agent.issue.values import Issue
 from logbook_agent.model.errors import MarkersDamaged, UsageError
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
@@ -85,16 +85,15 @@ def create_issue(
     return create, address
 
 
-def _day_before(stamp: str) -> str:
-    """This machine's clock may be ahead of the host's. Text that is no time stays as it is."""
+def _day_before(stamp: str) -> datetime | None:
+    """A day before, since this machine's clock may be ahead of the host's; None for text that is no time."""
     try:
-        before = datetime.fromisoformat(stamp).astimezone(UTC) - timedelta(days=1)
+        return datetime.fromisoformat(stamp).astimezone(UTC) - timedelta(days=1)
     except (ValueError, OverflowError):
-        return stamp
-    return before.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return None
 
 
-def _existing(calls: Calls, book: str, since: str, login: str | None) -> list[Issue]:
+def _existing(calls: Calls, book: str, since: datetime | None, login: str | None) -> list[Issue]:
     """Open issues of this account with the block of this logbook, oldest first.
 
     Where the host does not tell whose token it is, those of anybody with an intact block: an earlier attempt may
@@ -115,13 +114,14 @@ def _is_ours(issue: Issue, book: str, login: str | None) -> bool:
     return found is not None and found.intact
 
 
-def _opened(calls: Calls, new: Create, book: str, since: str) -> Issue:
+def _opened(calls: Calls, new: Create, book: str, since: datetime | None) -> Issue:
     """The one open issue of this logbook by this account, created when there is none. No issue of the logbook is
-    older than `since` (ISO 8601).
+    older than `since`.
 
     A creation whose answer was lost is found again by its block. Of two that two machines opened at one time the
     older stays; the younger is closed and points to it.
     """
+    calls.reading(calls.remote.check_name)
     login = calls.reading(calls.remote.login)
     found = _existing(calls, book, since, login)
     if found and login is None:
