@@ -59,8 +59,8 @@ PURE = (
     "findings",
     "running/results",
     "campaign/recipes",
-    *(f"issue/{name}.py" for name in ("block", "marking", "steps", "values", "draft", "plan", "updates")),
-    *(f"issue/{name}.py" for name in ("documents", "excerpts", "issue_body", "results_table", "update_text")),
+    *(f"issue/{name}.py" for name in ("marking", "steps", "plan", "updates")),
+    *(f"issue/{name}.py" for name in ("documents", "excerpts", "issue_body", "issue_results", "update_text")),
 )
 EFFECTS = {
     "subprocess",

@@ -11,12 +11,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from logbook_agent.issue import block
-from logbook_agent.issue.calls import Calls, edit_comment, write_block
+from logbook_agent.issue import marking
 from logbook_agent.issue.marking import normalised
+from logbook_agent.issue.pace import Calls, edit_comment, write_block
 from logbook_agent.issue.plan import make_plan
-from logbook_agent.issue.steps import Close, Delete, EditStep, Post, Step, SyncPlan, WriteBlock, check_texts
-from logbook_agent.issue.values import Comment, Documents, Issue, Wanted
+from logbook_agent.issue.steps import (
+    Close,
+    Comment,
+    Delete,
+    Documents,
+    EditStep,
+    Issue,
+    Post,
+    Step,
+    SyncPlan,
+    Wanted,
+    WriteBlock,
+    check_texts,
+)
 from logbook_agent.model.errors import AnswerLost, IssueLocked, IssueMissing, Rejected, Unreachable
 from logbook_agent.model.header import ExperimentIssue
 
@@ -106,7 +118,7 @@ class Sync:
         issue = self.calls.reading(lambda: remote.issue(self.number))
         if self._sent is not None:
             self._learn_sender(list(listed.values()))
-        if block.find(issue.body, self.wanted.book) is not None and not self.wanted.managed:
+        if marking.find_block(issue.body, self.wanted.book) is not None and not self.wanted.managed:
             self.wanted = replace(self.wanted, managed=True)
             self.remember(_with_block)
         comments = self._confirmed | listed

@@ -16,9 +16,9 @@ from logbook_agent.findings.thread import Summary
 from logbook_agent.issue.destination import links_of
 from logbook_agent.issue.documents import IssueDocuments
 from logbook_agent.issue.issue_body import IssueValues
+from logbook_agent.issue.issue_results import all_pictured
 from logbook_agent.issue.marking import book_key
-from logbook_agent.issue.pictures import all_pictured
-from logbook_agent.issue.values import EntryWanted, Wanted
+from logbook_agent.issue.steps import EntryWanted, Wanted
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError

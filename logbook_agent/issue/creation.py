@@ -6,13 +6,12 @@ import dataclasses
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from logbook_agent.issue import block
-from logbook_agent.issue.calls import Calls
+from logbook_agent.issue import marking
 from logbook_agent.issue.contents import BookDocuments, gather
 from logbook_agent.issue.linked_issues import adopted, planned_link_backs
+from logbook_agent.issue.pace import Calls
 from logbook_agent.issue.plan import first_body, make_plan
-from logbook_agent.issue.steps import Create, SyncPlan, check_texts
-from logbook_agent.issue.values import Issue
+from logbook_agent.issue.steps import Create, Issue, SyncPlan, check_texts
 from logbook_agent.model.errors import MarkersDamaged, UsageError
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
@@ -106,9 +105,9 @@ def _existing(calls: Calls, book: str, since: datetime | None, login: str | None
 
 def _is_ours(issue: Issue, book: str, login: str | None) -> bool:
     if login is not None:
-        return issue.author == login and block.begins(issue.body, book)
+        return issue.author == login and marking.begins(issue.body, book)
     try:
-        found = block.find(issue.body, book)
+        found = marking.find_block(issue.body, book)
     except MarkersDamaged:
         return False
     return found is not None and found.intact
@@ -155,7 +154,7 @@ def _close(calls: Calls, younger: Issue, older: Issue, book: str) -> None:
 def _replaced(body: str, book: str, text: str) -> str:
     """The body with the text in the place of the block; people may have written around it."""
     try:
-        found = block.find(body, book)
+        found = marking.find_block(body, book)
     except MarkersDamaged:
         found = None
     return f"{text}\n\n{body}" if found is None else body[: found.start] + text + body[found.end :]

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from shlex import join
 
-from logbook_agent.issue.calls import Calls
-from logbook_agent.issue.pace import MAX_WAIT_S, Pace
+from logbook_agent.issue.pace import MAX_WAIT_S, Calls, Pace
 from logbook_agent.issue.permalinks import published, remote_of
 from logbook_agent.issue.refusals import IssueHost
 from logbook_agent.issue.token import gh_host, token_for

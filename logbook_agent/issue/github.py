@@ -33,8 +33,8 @@ from urllib3.util import Retry
 
 from logbook_agent.issue.marking import normalised
 from logbook_agent.issue.refusals import Call, IssueHost, moved, no_answer, one_line, refusal
+from logbook_agent.issue.steps import LOGIN, Comment, Issue, IssueState
 from logbook_agent.issue.token import variables
-from logbook_agent.issue.values import LOGIN, Comment, Issue, IssueState
 from logbook_agent.model.errors import BadToken, Forbidden, IssueMissing, Rejected, RemoteError, Unreachable, UsageError
 
 PER_PAGE = 100

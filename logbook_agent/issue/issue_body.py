@@ -13,7 +13,6 @@ from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.predictions.checked import checks_of
 from logbook_agent.findings.predictions.told import tally_lines
 from logbook_agent.findings.thread import Summary, Thread
-from logbook_agent.issue.best import best_lines
 from logbook_agent.issue.excerpts import (
     Piece,
     counted,
@@ -28,8 +27,7 @@ from logbook_agent.issue.excerpts import (
     prose,
     words,
 )
-from logbook_agent.issue.pictures import pictures
-from logbook_agent.issue.results_table import results
+from logbook_agent.issue.issue_results import best_lines, pictures, results
 from logbook_agent.model.header import Computed, Criterion, Header
 from logbook_agent.pages.blocks import computed_text, header_values
 from logbook_agent.pages.openings import opening_values

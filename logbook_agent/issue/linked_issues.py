@@ -7,13 +7,11 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 
-from logbook_agent.issue import marking as markers
-from logbook_agent.issue.calls import Calls, edit_comment
+from logbook_agent.issue import marking
 from logbook_agent.issue.contents import BookDocuments
 from logbook_agent.issue.destination import SendOptions, connect, default_repository, issue_of, site_of_names, typed
-from logbook_agent.issue.draft import ours_of
-from logbook_agent.issue.steps import LinkBack
-from logbook_agent.issue.values import LOGIN, Comment
+from logbook_agent.issue.pace import Calls, edit_comment
+from logbook_agent.issue.steps import LOGIN, Comment, LinkBack, ours_of
 from logbook_agent.model.errors import (
     Forbidden,
     HostNotConfirmed,
@@ -137,8 +135,8 @@ def planned_link_backs(documents: BookDocuments) -> tuple[LinkBack, ...]:
             url=link.url,
             label=link.label,
             # Of an issue that is yet to be opened there is no address.
-            text=markers.stamped(
-                markers.LINK, documents.wanted.book, {}, documents.link_back(link.label) if own else _NO_ISSUE_YET
+            text=marking.stamped(
+                marking.LINK, documents.wanted.book, {}, documents.link_back(link.label) if own else _NO_ISSUE_YET
             ),
         )
         for link in header.links
@@ -163,7 +161,7 @@ def carry_out_link_backs(documents: BookDocuments, wire: SendOptions) -> list[Li
         except (Forbidden, HostNotConfirmed, IssueLocked, IssueMissing, IssueMoved, NoToken) as error:
             troubles.append(_without(workspace, error, step, wire.again or typed(workspace, "sync")))
         else:
-            if markers.normalised(found.body) != markers.normalised(step.text):
+            if marking.normalised(found.body) != marking.normalised(step.text):
                 workspace.warnings.append(f"{found.url} links back, and was edited by hand: left alone")
             _note(book, step.url, found.url)
             done.append(step)
@@ -187,13 +185,13 @@ def _without(workspace: Workspace, error: RemoteError, step: LinkBack, again: st
 
 def _posted(calls: Calls, step: LinkBack, header: Header) -> Comment:
     """The comment, whether it was there, had to follow a change, or had to be posted."""
-    number, key = parse_issue(step.url).number, markers.book_key(header)
+    number, key = parse_issue(step.url).number, marking.book_key(header)
     issue = calls.reading(lambda: calls.remote.issue(number))
     login = calls.reading(calls.remote.login)
     comments = calls.reading(lambda: calls.remote.comments(number))
     trusted = [*(header.issue.trusted if header.issue is not None else ()), *([login] if login is not None else [])]
-    ours = next((o for o in ours_of(key, trusted, comments) if o.marked.kind == markers.LINK), None)
-    same = [c for c in comments if markers.normalised(c.body) == markers.normalised(step.text)]
+    ours = next((o for o in ours_of(key, trusted, comments) if o.marked.kind == marking.LINK), None)
+    same = [c for c in comments if marking.normalised(c.body) == marking.normalised(step.text)]
     if ours is not None and (ours.comment in same or not ours.marked.intact):
         return ours.comment
     if ours is None and login is None and same:

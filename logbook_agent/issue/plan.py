@@ -10,12 +10,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from logbook_agent.issue import block
-from logbook_agent.issue import marking as markers
-from logbook_agent.issue.draft import Draft
-from logbook_agent.issue.steps import Close, Post, SyncPlan, WriteBlock
+from logbook_agent.issue import marking
+from logbook_agent.issue.steps import (
+    Close,
+    Comment,
+    Documents,
+    Draft,
+    Issue,
+    Post,
+    SyncPlan,
+    Wanted,
+    WriteBlock,
+)
 from logbook_agent.issue.updates import plan_updates
-from logbook_agent.issue.values import Comment, Documents, Issue, Wanted
 from logbook_agent.model.errors import Rejected, StoreError
 
 # What a block needs to say anything at all.
@@ -42,7 +49,7 @@ def make_plan(wanted: Wanted, documents: Documents, issue: Issue, comments: Sequ
 def first_body(wanted: Wanted, documents: Documents) -> str:
     """The body of an issue that is to be created. Raises StoreError when records cannot be read."""
     _check_whole(wanted)
-    return block.wrapped(wanted.book, documents.block(block.room("", wanted.book)))
+    return marking.wrapped(wanted.book, documents.block(marking.room("", wanted.book)))
 
 
 def _check_whole(wanted: Wanted) -> None:
@@ -56,10 +63,10 @@ def _check_whole(wanted: Wanted) -> None:
 
 def _plan_block(draft: Draft, issue: Issue) -> None:
     wanted = draft.wanted
-    found = block.find(issue.body, wanted.book)
+    found = marking.find_block(issue.body, wanted.book)
     if found is None:
         if (wanted.managed or draft.ours) and not wanted.new_block:
-            raise block.damaged("both markers are missing, and the block was there before")
+            raise marking.damaged("both markers are missing, and the block was there before")
         _check_whole(wanted)
     elif wanted.unreadable:
         draft.warnings.append(
@@ -67,17 +74,17 @@ def _plan_block(draft: Draft, issue: Issue) -> None:
             " only what can be read"
         )
         return
-    room = block.room(issue.body, wanted.book)
+    room = marking.room(issue.body, wanted.book)
     if room < _LEAST_BLOCK_BYTES:
         raise Rejected(
             f"the text that people wrote in the issue leaves {max(room, 0)} bytes for ours",
-            cause=f"a body holds {block.LIMIT_BYTES:,} bytes",
+            cause=f"a body holds {marking.LIMIT_BYTES:,} bytes",
             hint="shorten that text in the issue, then: logbook sync",
         )
     text = draft.documents.block(room)
     if found is None:
         draft.steps.append(WriteBlock(text=text, old=None))
-    elif markers.normalised(found.text) != markers.normalised(text):
+    elif marking.normalised(found.text) != marking.normalised(text):
         if not found.intact:
             draft.warnings.append(
                 "the block in the issue's body was edited by hand (a ticked box is an edit): it follows the logbook and"
@@ -89,10 +96,10 @@ def _plan_block(draft: Draft, issue: Issue) -> None:
 def _plan_snapshots(draft: Draft) -> None:
     for name, commit in draft.wanted.snapshots:
         fields = {"name": name, "commit": commit}
-        there = [o for o in draft.ours if o.marked.kind == markers.SNAPSHOT and dict(o.marked.fields) == fields]
+        there = [o for o in draft.ours if o.marked.kind == marking.SNAPSHOT and dict(o.marked.fields) == fields]
         if not there:
-            render = draft.stamped(markers.SNAPSHOT, fields, functools.partial(draft.documents.snapshot_of, name))
-            draft.steps.append(Post(kind=markers.SNAPSHOT, about=(name,), render=render))
+            render = draft.stamped(marking.SNAPSHOT, fields, functools.partial(draft.documents.snapshot_of, name))
+            draft.steps.append(Post(kind=marking.SNAPSHOT, about=(name,), render=render))
         for ours in there[1:]:
             draft.delete(ours, there[0].comment.id)
 
@@ -105,16 +112,16 @@ def _plan_final(draft: Draft, issue: Issue) -> None:
         return
     closing = {"closing": draft.wanted.final}
     fields = closing | {"of": draft.wanted.final_of}
-    there = [o for o in draft.ours if o.marked.kind == markers.FINAL]
+    there = [o for o in draft.ours if o.marked.kind == marking.FINAL]
     same = [o for o in there if dict(o.marked.fields) == fields]
     told = [o for o in there if closing.items() <= dict(o.marked.fields).items()]
     if not same and not (told and not any(o.marked.intact for o in told)):
         if not told:
             _plan_close(draft, issue)
-        render = draft.stamped(markers.FINAL, fields, draft.documents.final)
+        render = draft.stamped(marking.FINAL, fields, draft.documents.final)
         last = next((o for o in reversed(there) if o.marked.intact), None)
         if last is None:
-            draft.steps.append(Post(kind=markers.FINAL, render=render))
+            draft.steps.append(Post(kind=marking.FINAL, render=render))
         else:
             draft.edit(last, render)
     for ours in same[1:]:
@@ -124,7 +131,7 @@ def _plan_final(draft: Draft, issue: Issue) -> None:
 def _plan_close(draft: Draft, issue: Issue) -> None:
     if issue.state != "open":
         return
-    if block.holds_another(issue.body, draft.wanted.book):
+    if marking.holds_another(issue.body, draft.wanted.book):
         draft.warnings.append(f"{issue.url} also shows another logbook, so it is not closed")
     else:
         draft.steps.append(Close())

@@ -1,11 +1,15 @@
-"""The steps of a plan, each one write; and a plan as people read it."""
+"""What a plan is made of: what the logbook has to say, the issue as read, and the steps, each one write."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+from logbook_agent.issue import marking
 
 # Texts of comments are rendered when they are asked for, once: a long plan is made at once, and the next text in
 # the pause between two writes.
@@ -147,3 +151,200 @@ def _diff(old: str, new: str) -> list[str]:
 
 def _span(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) < 4 else f"{min(names)} to {max(names)} ({len(names)} entries)"
+
+
+# open: not settled yet, so it waits. void: nothing to tell, unless it was told before.
+Stage = Literal["settled", "open", "void"]
+IssueState = Literal["open", "closed"]
+# The name of an account.
+LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryWanted:
+    """One entry as it stands now. `linked`: it can be read at a pushed commit. `pictured`: so can all the plots that it
+    names, of which there are some. `mark` tells it from an entry that another clone gave the same ID; `aliases` are IDs
+    that it had before it was renumbered.
+    """
+
+    id: str
+    digest: str
+    mark: str = ""
+    aliases: tuple[str, ...] = ()
+    stage: Stage = "settled"
+    linked: bool = False
+    pictured: bool = False
+    supersedes: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in markers."""
+        return marked_name(self.id, self.mark)
+
+
+def marked_name(entry_id: str, mark: str) -> str:
+    return f"{entry_id}.{mark}" if mark else entry_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """`book` is the logbook's key in markers. `trusted`: whose markers count. `managed`: the block is known to have
+    been written, so it must be there. `chosen`: only these entries go out, whatever their stage.
+    `snapshots`: name and commit of each. `final`: digest of how the thread ended, `final_of` of what it
+    ended with. `unreadable`: entries whose
+    records are damaged; what was told of them stays, and nothing is counted without them.
+    """
+
+    book: str
+    entries: tuple[EntryWanted, ...] = ()
+    chosen: tuple[str, ...] = ()
+    snapshots: tuple[tuple[str, str], ...] = ()
+    final: str | None = None
+    final_of: str = ""
+    trusted: frozenset[str] = frozenset()
+    managed: bool = False
+    new_block: bool = False
+    unreadable: tuple[str, ...] = ()
+
+    def trusting(self, login: str) -> Wanted:
+        return replace(self, trusted=self.trusted | {login})
+
+
+class Documents(Protocol):
+    """The texts of an issue, none longer than `room` bytes."""
+
+    def block(self, room: int) -> str: ...
+
+    def update_of(self, entry_ids: Sequence[str], room: int) -> str: ...
+
+    def snapshot_of(self, name: str, room: int) -> str: ...
+
+    def final(self, room: int) -> str: ...
+
+
+# -- the issue ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """`author` and the authors of comments are login names; `body` is what the server holds, to the byte."""
+
+    number: int
+    url: str
+    title: str
+    body: str
+    author: str
+    state: IssueState = "open"
+    locked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comment:
+    """IDs ascend with the time a comment was made."""
+
+    id: int
+    url: str
+    author: str
+    body: str
+
+
+# -- a plan in the making ----------------------------------------------------------------------------
+
+# How an entry was told: with links and with all its plots (p), with links (l), without since it was not pushed (n), or
+# before it was settled (o).
+PICTURED, LINKED, UNLINKED, OPEN = "p", "l", "n", "o"
+# Of those that are settled, from the least that is shown to the most.
+BY_SHOWN = (UNLINKED, LINKED, PICTURED)
+
+
+class ToldEntry(NamedTuple):
+    """One entry of an update, as its marker has it: `MOE-I8-003.1f2e:9f86d081884c7d65:l`."""
+
+    name: str
+    digest: str
+    how: str
+
+    def __str__(self) -> str:
+        return ":".join(self)
+
+
+def told_of(marked: marking.Marked) -> tuple[ToldEntry, ...]:
+    words = [word.split(":") for word in marked.fields.get("entries", "").split(",") if word]
+    return tuple(ToldEntry(*w) for w in words if len(w) == 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ours:
+    """A comment of ours, with what it tells."""
+
+    comment: Comment
+    marked: marking.Marked
+    told: tuple[ToldEntry, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        return any(t.how == OPEN for t in self.told)
+
+
+def ours_of(book: str, trusted: Iterable[str], comments: Sequence[Comment]) -> list[Ours]:
+    """The comments of this logbook by trusted accounts, oldest first."""
+    found = []
+    # Typed by hand they may be in another case.
+    known = {login.casefold() for login in trusted}
+    for comment in sorted(comments, key=lambda c: c.id):
+        marked = marking.read_comment(comment.body, book) if comment.author.casefold() in known else None
+        if marked is not None:
+            found.append(Ours(comment=comment, marked=marked, told=told_of(marked)))
+    return found
+
+
+def by_name(entries: Sequence[EntryWanted]) -> dict[str, EntryWanted]:
+    """Entries by what they are called in markers, and by what they were called before they were renumbered."""
+    before = {marked_name(alias, entry.mark): entry for entry in reversed(entries) for alias in entry.aliases}
+    return before | {entry.name: entry for entry in entries}
+
+
+@dataclass(slots=True, kw_only=True)
+class Draft:
+    wanted: Wanted
+    documents: Documents
+    ours: Sequence[Ours]
+    entries: Mapping[str, EntryWanted]
+    named: Mapping[str, EntryWanted]
+    steps: list[Step] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    deletions: list[Step] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, wanted: Wanted, documents: Documents, comments: Sequence[Comment]) -> Draft:
+        return cls(
+            wanted=wanted,
+            documents=documents,
+            ours=ours_of(wanted.book, wanted.trusted, comments),
+            entries={entry.id: entry for entry in wanted.entries},
+            named=by_name(wanted.entries),
+        )
+
+    def stamped(self, kind: str, fields: Mapping[str, str], render: Callable[[int], str]) -> Render:
+        """A text with its marker, rendered when it is asked for; `render` takes the bytes it may have."""
+        room = marking.LIMIT_BYTES - len(marking.stamped(kind, self.wanted.book, fields, "").encode())
+        return functools.cache(lambda: marking.stamped(kind, self.wanted.book, fields, render(room)))
+
+    def update(self, entries: Sequence[EntryWanted], told: Sequence[ToldEntry]) -> Render:
+        fields = {"entries": ",".join(map(str, told))}
+        ids = [entry.id for entry in entries]
+        return self.stamped(marking.UPDATE, fields, functools.partial(self.documents.update_of, ids))
+
+    def edit(self, ours: Ours, render: Render, about: tuple[str, ...] = ()) -> None:
+        """Write a comment of ours anew."""
+        kind, comment = ours.marked.kind, ours.comment
+        self.steps.append(EditStep(kind=kind, comment=comment.id, old=comment.body, about=about, render=render))
+
+    def delete(self, ours: Ours, older: int) -> None:
+        """Remove a duplicate, unless a person has written in it."""
+        if ours.marked.intact:
+            self.deletions.append(Delete(comment=ours.comment.id, of=older))
+        else:
+            self.warnings.append(
+                f"{ours.comment.url} repeats what comment {older} says, and was edited by hand: left alone"
+            )

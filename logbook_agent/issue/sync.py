@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from logbook_agent.issue.apply import Learnt, Sync
-from logbook_agent.issue.calls import with_progress
 from logbook_agent.issue.contents import BookDocuments, gather
 from logbook_agent.issue.creation import check_no_link, create_issue, first_plan, labels_of
 from logbook_agent.issue.destination import (
@@ -22,6 +21,7 @@ from logbook_agent.issue.destination import (
     typed,
 )
 from logbook_agent.issue.linked_issues import carry_out_link_backs, planned_link_backs
+from logbook_agent.issue.pace import with_progress
 from logbook_agent.issue.steps import Step
 from logbook_agent.model.errors import Locked, RemoteError, StoreError, SyncRunning, UsageError
 from logbook_agent.model.header import Header

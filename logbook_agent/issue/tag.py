@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.issue.calls import Calls
 from logbook_agent.issue.destination import SendOptions, connect, default_repository, links_of, named_by, typed
+from logbook_agent.issue.pace import Calls
 from logbook_agent.issue.permalinks import GitRemote, dirty_outside, head_commit, pushed_commit, remote_of
 from logbook_agent.issue.sync import SyncResult, sync_after
 from logbook_agent.model.errors import Rejected, StoreError, Taken, UsageError

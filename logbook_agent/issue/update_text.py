@@ -11,8 +11,7 @@ from logbook_agent.findings.said import Said
 from logbook_agent.findings.trust import Compared, trust_of
 from logbook_agent.issue.excerpts import Piece, code, escape, line, link, one_line, prose, shortened, words
 from logbook_agent.issue.issue_body import IssueValues
-from logbook_agent.issue.pictures import pictures
-from logbook_agent.issue.results_table import results
+from logbook_agent.issue.issue_results import pictures, results
 from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT, Field
 from logbook_agent.model.header import Snapshot
 from logbook_agent.model.record import Record

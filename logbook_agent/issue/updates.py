@@ -7,10 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from logbook_agent.issue.draft import BY_SHOWN, LINKED, OPEN, PICTURED, UNLINKED, Draft, Ours, ToldEntry
 from logbook_agent.issue.marking import UPDATE
-from logbook_agent.issue.steps import Post
-from logbook_agent.issue.values import EntryWanted
+from logbook_agent.issue.steps import (
+    BY_SHOWN,
+    LINKED,
+    OPEN,
+    PICTURED,
+    UNLINKED,
+    Draft,
+    EntryWanted,
+    Ours,
+    Post,
+    ToldEntry,
+)
 
 # As many entries as a reader takes in at once.
 UPDATE_ENTRIES = 10

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
 
-from logbook_agent.issue.values import Comment, Issue, IssueState
+from logbook_agent.issue.steps import Comment, Issue, IssueState
 from logbook_agent.model.errors import AnswerLost, IssueMissing, RateLimited, Unreachable
 
 T = TypeVar("T")

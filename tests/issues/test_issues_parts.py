@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.issue import block
-from logbook_agent.issue.calls import Calls
+from logbook_agent.issue import marking
 from logbook_agent.issue.closing import _changed
 from logbook_agent.issue.creation import _day_before, _opened
 from logbook_agent.issue.destination import confirm_host, is_confirmed
 from logbook_agent.issue.linked_issues import WANTED, adopted
-from logbook_agent.issue.pace import Pace
+from logbook_agent.issue.pace import Calls, Pace
 from logbook_agent.issue.permalinks import blob_sha, entries_as_pushed
-from logbook_agent.issue.steps import Create
-from logbook_agent.issue.values import Comment, Issue, IssueState
+from logbook_agent.issue.steps import Comment, Create, Issue, IssueState
 from logbook_agent.model.errors import IssueMissing, RateLimited, Rejected, Unreachable
 from logbook_agent.model.header import Closing, ExperimentIssue, Header, Link
 from tests.issues.model_server import Client, Server
@@ -129,10 +127,10 @@ class Late(Client):
 
 def test_of_two_issues_the_older_stays() -> None:
     server = Server()
-    body = f"mine\n\n{block.wrapped(BOOK, 'text')}"
+    body = f"mine\n\n{marking.wrapped(BOOK, 'text')}"
     server.add_issue("ada", "t", body)
     calls = Calls(remote=Late(server, "ada"), pace=pace(Clock()), say=lambda _: None)  # type: ignore[arg-type]
-    new = Create(repository="o/r", title="t", labels=(), text=block.wrapped(BOOK, "text"))
+    new = Create(repository="o/r", title="t", labels=(), text=marking.wrapped(BOOK, "text"))
     assert _opened(calls, new, BOOK, None).number == 1
     assert [issue.state for issue in server.issues.values()] == ["open", "closed"]
     assert server.issues[1].body == body

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.issue import marking as markers
+from logbook_agent.issue import marking
 from tests.emulator import faults
 from tests.emulator.faults import Fault
 from tests.sync.pushed_support import Pushed, link, refused, tags
@@ -82,7 +82,7 @@ def test_a_snapshot(published: Pushed, where: str, name: str) -> None:
     bench.github.rules.clear()
     bench.ok(*typed(error, "logbook snapshot")[0][1:])
     assert tags(bench) == ["refs/tags/moe-1"]
-    kinds = [markers.read_comment(comment["body"], bench.key) for comment in bench.comments]
+    kinds = [marking.read_comment(comment["body"], bench.key) for comment in bench.comments]
     assert [marked.kind for marked in kinds if marked is not None] == ["update", "snapshot"]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from logbook_agent.issue import block
+from logbook_agent.issue import marking
 from tests.emulator import faults
 from tests.emulator.faults import Fault, Request
 from tests.sync.pushed_support import refused
@@ -131,7 +131,7 @@ def test_what_a_person_wrote_in_an_issue_that_was_opened_twice_stays(bench: Benc
     bench.note()
     numbers = [
         bench.github.open_issue_as("ada", bench.repo, "Experiment: moe", body)
-        for body in (block.wrapped(bench.key, "x"), f"Above.\n\n{block.wrapped(bench.key, 'x')}\n\nBelow.")
+        for body in (marking.wrapped(bench.key, "x"), f"Above.\n\n{marking.wrapped(bench.key, 'x')}\n\nBelow.")
     ]
     bench.sync("--create")
     assert bench.number == numbers[0]

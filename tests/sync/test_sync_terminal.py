@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import pytest
 
-from logbook_agent.issue import block
+from logbook_agent.issue import marking
 from tests.emulator import faults
 from tests.emulator.faults import Fault
 from tests.sync.sync_support import PEOPLE, WRITE, Bench
@@ -139,7 +139,7 @@ def test_a_block_whose_place_is_not_known(thirty: Bench, what: str) -> None:
     thirty.adopt()
     thirty.sync()
     body = thirty.body
-    found = block.find(body, thirty.key)
+    found = marking.find_block(body, thirty.key)
     assert found is not None
     begin, *text, end = body[found.start : found.end].split("\n")
     damaged = "\n".join(LINES[what](begin, "\n".join(text), end))

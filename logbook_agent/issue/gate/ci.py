@@ -15,13 +15,18 @@ from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.findings.comparison.answer import Outcome
 from logbook_agent.issue.destination import SendOptions, connect, default_repository, named_by
-from logbook_agent.issue.gate.actions import Actions, PullRequest, actions_of, with_host, without_keys
-from logbook_agent.issue.gate.asked import AskedOfBoth, alike, asked_of
-from logbook_agent.issue.gate.comment import comment_of
-from logbook_agent.issue.gate.commits import Commits, commits_of
-from logbook_agent.issue.gate.job import BASE, HEAD, JobRequest, check_words
+from logbook_agent.issue.gate.comment import Placing, comment_of, key_of
+from logbook_agent.issue.gate.job import BASE, HEAD, AskedOfBoth, JobRequest, alike, asked_of, check_words
 from logbook_agent.issue.gate.measure import GateMeasured, Measuring, PairTerms
-from logbook_agent.issue.gate.post import Placing, key_of
+from logbook_agent.issue.gate.pull_request import (
+    Actions,
+    Commits,
+    PullRequest,
+    actions_of,
+    commits_of,
+    with_host,
+    without_keys,
+)
 from logbook_agent.issue.gate.verdict import GateFinding
 from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.errors import RemoteError, UsageError

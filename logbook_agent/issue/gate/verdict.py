@@ -11,9 +11,9 @@ from typing import Any
 from logbook_agent.campaign.ab import Stop
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.issue.gate.commits import Commits
-from logbook_agent.issue.gate.job import BASE, HEAD
-from logbook_agent.issue.gate.measure import GateMeasured, Unmeasured
+from logbook_agent.issue.gate.job import BASE, HEAD, Unmeasured
+from logbook_agent.issue.gate.measure import GateMeasured
+from logbook_agent.issue.gate.pull_request import Commits
 from logbook_agent.model.codec import encode
 
 INTERRUPTED_STATUS = 130

@@ -1,4 +1,4 @@
-"""The table of results: one row for each settled entry that was executed, but for those that only predict."""
+"""Results in an issue: the table of entries, the best cases so far, and plots by their address at a pushed commit."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from logbook_agent.findings.best import SHOWN, BestCase
+from logbook_agent.findings.measured import unit_of
 from logbook_agent.findings.thread import Summary, Thread
-from logbook_agent.issue.excerpts import Piece, cell, counted, entry_link, left_out, newest, number, words
+from logbook_agent.issue.excerpts import Piece, cell, counted, entry_link, escape, left_out, link, newest, number, words
+from logbook_agent.model.header import Metric
 from logbook_agent.model.stats.summary import median_low
+from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
 from logbook_agent.text.links import Links
 from logbook_agent.text.words import assignments
@@ -116,3 +120,73 @@ def _code_cell(text: str) -> str:
 def _no_pipe(text: str) -> str:
     """Markdown that cannot end a cell; a backslash before a pipe counts in code spans of a table, too."""
     return text.replace("|", "\\|")
+
+
+_BEST_CASE_BYTES = 300
+# Of those that measured one case.
+_MOST_ENTRIES = 4
+_BETTER = {"max": "higher is better", "min": "lower is better"}
+
+
+def best_lines(best: Sequence[BestCase], thread: Thread, links: Links) -> list[dict[str, Any]]:
+    """One line for the best case of each problem."""
+    return [_line(one, thread, links) for one in best[:SHOWN]]
+
+
+def _line(best: BestCase, thread: Thread, links: Links) -> dict[str, Any]:
+    shown = [entry_link(links, entry) for entry in best.entries[:_MOST_ENTRIES]]
+    more = [f"{len(best.entries) - len(shown)} more"] if len(best.entries) > len(shown) else []
+    state = thread.by_id[best.entries[0]]["state"] if len(best.entries) == 1 else ""
+    unit = best.unit or unit_of(Metric(name=best.metric))
+    low, high = (number(best.metric, end, None, best.high - best.low) for end in (best.low, best.high))
+    notes = [
+        state if state not in ("finished", "noted") else "",
+        _BETTER[best.direction],
+        "the baseline" if best.is_baseline else best.against,
+        "a single run" if best.runs == 1 else f"median of {counted(best.runs, 'run')} [{low}, {high}]",
+        f"of {counted(best.cases, 'case')}" if best.cases > 1 else "",
+    ]
+    return {
+        "metric": md.inline_code(best.metric),
+        "value": number(best.metric, best.value, unit, best.high - best.low),
+        "entry": ", ".join([*shown, *more]),
+        "notes": [note for note in notes if note],
+        "case": words(case_text(best), _BEST_CASE_BYTES),
+    }
+
+
+def case_text(best: BestCase) -> str:
+    """Label, the keys of the problem and of the case in front of its other config, and whatever else tells it apart."""
+    config: Mapping[str, str] = {**best.problem, **best.flags, **best.config, **best.apart}
+    left = [f"and {counted(best.config_left_out, 'more key')}"] if best.config_left_out else []
+    return ", ".join(text for text in (best.label, " ".join([assignments(config), *left])) if text)
+
+
+# Of one entry, so that a comment about several has room for them.
+_MOST_PLOTS = 6
+_PLOT_TITLE_BYTES = 300
+_WHY_BYTES = 200
+
+
+def pictures(links: Links, plots: Sequence[NamedPlot]) -> list[str]:
+    """Each plot as a picture, or where others cannot see it, its title with why."""
+    more = left_out(links, max(0, len(plots) - _MOST_PLOTS), "more plot", "more plots")
+    return [*(_picture(links, plot) for plot in plots[:_MOST_PLOTS]), *([more] if more else [])]
+
+
+def all_pictured(links: Links, plots: Sequence[NamedPlot]) -> bool:
+    """Whether there are plots, and each is shown as a picture."""
+    return bool(plots) and all(_address(links, plot) for plot in plots)
+
+
+def _picture(links: Links, plot: NamedPlot) -> str:
+    title = words(plot.title, _PLOT_TITLE_BYTES)
+    address = _address(links, plot)
+    if address is not None:
+        return f"!{link(title, address)}"
+    pushed = links.why if links.commit is None else "not pushed"
+    return f"Not shown ({escape(words(plot.missing or pushed, _WHY_BYTES))}): {escape(title)}"
+
+
+def _address(links: Links, plot: NamedPlot) -> str | None:
+    return None if plot.missing else links.plots.get(plot.key)
