@@ -1,4 +1,4 @@
-"""Applying a plan: step by step, and after an answer that was lost, reading again and planning anew.
+"""Apply a plan: step by step, and after an answer that was lost, read the issue again and plan anew.
 
 Nothing is kept here between two calls. A process that dies anywhere leaves the issue in a state from which the next
 plan goes on.
@@ -164,17 +164,10 @@ class Sync:
             self._confirmed.pop(step.comment, None)
             self._missed[step.comment] += 1
             if self._missed[step.comment] >= _MOST_MISSED:
-                raise self._not_editable(step, error) from None
+                error.hint = f"check that the token may edit this comment, then: {self.calls.pace.again}"
+                raise
             raise Unreachable(f"comment {step.comment} was not found", cause=error.cause, hint=error.hint) from None
         self._confirmed[comment.id] = comment
-
-    def _not_editable(self, step: EditStep, error: IssueMissing) -> IssueMissing:
-        error.reword(f"comment {step.comment} is listed, but cannot be edited: {error.message}")
-        error.cause = "this token may not edit it, or the host has a problem; nothing was posted in its place"
-        error.hint = (
-            f"check that the account of the token may edit other people's comments, then: {self.calls.pace.again}"
-        )
-        return error
 
     def _learn(self, login: str) -> None:
         if login not in self.wanted.trusted:

@@ -1,4 +1,4 @@
-"""`logbook close`: how a thread ended, and that it goes on after all."""
+"""`logbook close`: the conclusion of a thread, or its reopening."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class NotMet(LogbookError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """What a thread leaves behind: numbers of stop criteria that are not met, entries that wait for something, and
-    those whose next action nothing took up. `told`: all of it as sentences, the criteria first."""
+    """What a thread leaves behind: numbers of stop criteria that are not met, entries that are not finished, and those
+    whose next action nothing took up. `warnings`: all of it as sentences, the criteria first."""
 
     unmet: tuple[int, ...] = ()
     unfinished: tuple[str, ...] = ()
     next_actions: tuple[str, ...] = ()
-    told: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +71,12 @@ def close(
     left = Left() if closing is None else _left(workspace, book)
     if left.unmet and before is None and not (unmet or dry_run):
         raise NotMet(
-            "; ".join(left.told[: len(left.unmet)]),
+            "; ".join(left.warnings[: len(left.unmet)]),
             cause="the thread ends when its stop criteria are met; nothing was closed",
             hint=f"if it is met: logbook criteria --met {left.unmet[0]} --evidence ID; to close the thread all"
             " the same, add --unmet",
         )
-    workspace.warnings += left.told
+    workspace.warnings += left.warnings
     if reopen and book.header.closing is not None and book.header.issue is not None:
         workspace.warnings.append(f"to open the issue again, open it there: {book.header.issue.url}")
     if dry_run:
@@ -134,9 +134,9 @@ def _left(workspace: Workspace, book: Book) -> Left:
     # Of a thread that is closed nothing is left to do; it may be closed once more.
     thread = dataclasses.replace(found.thread, header=dataclasses.replace(found.header, closing=None))
     unfinished, actions = (tuple(e["id"] for e in some) for some in (thread.open, thread.next_actions))
-    told = [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
+    warnings = [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
     doubtful = [(n, c.doubt) for n, c in enumerate(found.header.stop_criteria, 1) if c.met and c.doubt is not None]
-    told += [f"stop criterion {n} {doubt}" for n, doubt in doubtful]
-    told += [f"not finished: {listed(unfinished, 5)}"] if unfinished else []
-    told += [f"next action not taken up: {listed(actions, 5)}"] if actions else []
-    return Left(unmet=tuple(unmet), unfinished=unfinished, next_actions=actions, told=tuple(told))
+    warnings += [f"stop criterion {n} {doubt}" for n, doubt in doubtful]
+    warnings += [f"not finished: {listed(unfinished, 5)}"] if unfinished else []
+    warnings += [f"next action not taken up: {listed(actions, 5)}"] if actions else []
+    return Left(unmet=tuple(unmet), unfinished=unfinished, next_actions=actions, warnings=tuple(warnings))

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import re
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,16 +25,15 @@ from urllib.parse import urlsplit
 from github import Auth, Github, GithubException
 from github.Issue import Issue as GithubIssue
 from github.IssueComment import IssueComment
-from requests.exceptions import ConnectTimeout, ProxyError, Timeout
+from requests.exceptions import ConnectTimeout, ProxyError, SSLError, Timeout
 from requests.utils import get_environ_proxies, select_proxy
-from urllib3.exceptions import NewConnectionError
+from urllib3.exceptions import NewConnectionError, ReadTimeoutError
 from urllib3.util import Retry
 
 from logbook_agent.issue.marking import normalised
 from logbook_agent.issue.refusals import Call, IssueHost, moved, no_answer, one_line, refusal
 from logbook_agent.issue.steps import LOGIN, Comment, Issue, IssueState
-from logbook_agent.issue.token import variables
-from logbook_agent.model.errors import BadToken, Forbidden, IssueMissing, Rejected, RemoteError, Unreachable, UsageError
+from logbook_agent.model.errors import Forbidden, IssueMissing, Rejected, RemoteError, Unreachable, UsageError
 
 PER_PAGE = 100
 # No wait is silent for five seconds.
@@ -53,7 +51,7 @@ class GitHub:
 
     `api` is the address of the REST API: https://api.github.com, or https://HOST/api/v3. `timeout_s` bounds each wait
     for an answer, in whole seconds, rounded up; `say` is told what is being waited for; `typed` says what errors tell
-    the user to type. Raises UsageError for an address that is none, and BadToken.
+    the user to type. Raises UsageError where the token would leave this machine in clear text.
     """
 
     def __init__(
@@ -66,16 +64,15 @@ class GitHub:
         timeout_s: float = 15.0,
         typed: IssueHost | None = None,
     ) -> None:
-        api = api.rstrip("/")
         root = urlsplit(api)
-        if root.scheme not in ("http", "https") or not root.hostname:
-            raise UsageError(
-                f"{api} is not the address of an API", hint="https://api.github.com, or https://HOST/api/v3"
-            )
         name = "github.com" if root.hostname == "api.github.com" else root.netloc.rpartition("@")[2]
         self._host = replace(typed or IssueHost(), name=name, has_token=token is not None)
-        if token is not None:
-            _check_token(token, api, self._host)
+        if token is not None and root.scheme == "http" and select_proxy(api, get_environ_proxies(api, no_proxy=None)):
+            raise UsageError(
+                f"{api} would be reached through a proxy, with the token in clear text",
+                cause="http_proxy or all_proxy is set; without TLS, only this machine may be reached",
+                hint="set NO_PROXY=127.0.0.1,localhost",
+            )
         self._slug, self._token, self._say = repository, token, say
         self._timeout_s = max(1, math.ceil(timeout_s))
         self._github = Github(
@@ -273,23 +270,24 @@ class GitHub:
 
     def _broken(self, call: Call, error: OSError) -> RemoteError:
         """The network, or TLS, gave up."""
-        reasons = list(_reasons(error))
-        for reason in reasons:
-            if isinstance(reason, ssl.SSLCertVerificationError):
-                return Unreachable(
-                    f"{self._host.name} could not prove its identity",
-                    cause=f"its certificate was not accepted: {reason.verify_message}",
-                    hint="if the host has a certificate of its own, name it in REQUESTS_CA_BUNDLE, then:"
-                    f" {self._host.again}",
-                )
-        if any(isinstance(reason, (ConnectTimeout, NewConnectionError, ProxyError)) for reason in reasons):
+        reason = getattr(error.args[0] if error.args else None, "reason", None)
+        if isinstance(error, SSLError):
+            found = re.search(r"certificate verify failed: ([^(]+)", str(error))
+            return Unreachable(
+                f"{self._host.name} could not prove its identity",
+                cause=f"its certificate was not accepted: {one_line(found[1]) if found else 'TLS failed'}",
+                hint="if the host has a certificate of its own, name it in REQUESTS_CA_BUNDLE, then:"
+                f" {self._host.again}",
+            )
+        if isinstance(error, ConnectTimeout | ProxyError) or isinstance(reason, NewConnectionError):
             cause = "no connection: the host is down, its name or port is wrong, or the network is down"
             return Unreachable(
                 f"{self._host.name} cannot be reached", cause=cause, hint=f"try again later: {self._host.again}"
             )
-        timed_out = any(isinstance(reason, TimeoutError | Timeout) for reason in reasons)
-        cause = f"none came within {self._timeout_s:g} s" if timed_out else "the connection broke"
-        return no_answer(call, self._host, cause)
+        timed_out = isinstance(error, Timeout) or isinstance(reason, ReadTimeoutError)
+        return no_answer(
+            call, self._host, f"none came within {self._timeout_s:g} s" if timed_out else "the connection broke"
+        )
 
     @contextmanager
     def _patience(self, call: Call) -> Iterator[None]:
@@ -328,22 +326,6 @@ class GitHub:
         if found is None or (found[1].casefold(), int(found[2])) != (self._slug.casefold(), number):
             raise moved(call, self._host, issue.url)
         return issue
-
-
-def _check_token(token: str, api: str, host: IssueHost) -> None:
-    """Raises BadToken for what no host gives out, UsageError where it would leave this machine in clear text."""
-    if not re.fullmatch(r"[!-~]+", token):
-        raise BadToken(
-            f"the token for {host.name} is not valid",
-            cause="it is empty, or contains a space, a line break or a character other than ASCII",
-            hint=f"set {variables(host.name)[0]} to the token and nothing else, then: {host.again}",
-        )
-    if api.startswith("http:") and select_proxy(api, get_environ_proxies(api, no_proxy=None)):
-        raise UsageError(
-            f"{api} would be reached through a proxy, with the token in clear text",
-            cause="http_proxy or all_proxy is set; without TLS, only this machine may be reached",
-            hint="set NO_PROXY=127.0.0.1,localhost",
-        )
 
 
 # What PyGithub holds, as the plan takes it. These raise ValueError or TypeError for data that is not GitHub's.
@@ -407,16 +389,3 @@ def _message(data: Any) -> str:
         words = error.get("message") if isinstance(error, dict) else error
         parts.append(words or " ".join(str(error.get(key, "")) for key in ("resource", "field", "code")))
     return "; ".join(part.strip() for part in parts if isinstance(part, str) and part.strip())
-
-
-def _reasons(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it wraps; requests and urllib3 keep that in three different places."""
-    seen: list[BaseException] = []
-    waiting: list[object] = [error]
-    while waiting:
-        found = waiting.pop(0)
-        if not isinstance(found, BaseException) or any(found is other for other in seen):
-            continue
-        seen.append(found)
-        yield found
-        waiting += [*found.args, getattr(found, "reason", None), found.__cause__, found.__context__]

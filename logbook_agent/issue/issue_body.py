@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -172,29 +172,15 @@ class IssueValues:
     # -- the body ----------------------------------------------------------------------------------
 
     def body(self) -> dict[str, Any]:
-        """All values of the body; what there is nothing to say of is none, or an empty list."""
-        own = self.header.issue.url if self.header.issue is not None else None
-        return {
-            "opening": self.opening(),
-            "summary": prose(self.header.summary),
-            "facts": self._facts(),
-            "status": self._status(),
-            "baseline": self.baseline(),
-            "best": self.best,
-            "plots": pictures(self.links, self.plots),
-            "criteria": self.criteria(),
-            "results": results(self.thread, self.links),
-            "decisions": self._list(self.thread.decisions, "decision"),
-            "negative_results": self._list(self.thread.negative, "negative"),
-            "conclusion": self.closing(),
-            "open": self._list(self.thread.open, "next_lead"),
-            "next_actions": self._list(self.thread.next_actions, "next_lead"),
-            "links": [link(f.label, f.url) for f in self.header.links if f.url != own],
-            "snapshots": self.snapshots(),
-            "logbook": self.logbook,
-        }
+        """The values of all sections; what there is nothing to say of is none, or an empty list."""
+        return {name: section(self) for name, section in SECTIONS.items()}
 
-    def _status(self) -> dict[str, Any]:
+    def header_links(self) -> list[str]:
+        """The links of the header, without the one to the issue itself."""
+        own = self.header.issue.url if self.header.issue is not None else None
+        return [link(f.label, f.url) for f in self.header.links if f.url != own]
+
+    def status(self) -> dict[str, Any]:
         closing = self.header.closing
         last = self.summaries[-1] if self.summaries else None
         return {
@@ -211,7 +197,7 @@ class IssueValues:
             },
         }
 
-    def _facts(self) -> list[str]:
+    def facts(self) -> list[str]:
         """What the records carry without anybody's judgement, in sentences."""
         experiments = self.thread.experiments
         predicted = self._predicted()
@@ -231,7 +217,7 @@ class IssueValues:
         tally = checks_of(self.thread).tally()
         return [f"{escape(one[:1].upper() + one[1:])}." for one in tally_lines(tally)[:_MOST_TALLY]]
 
-    def _list(self, found: Sequence[Summary], key: str) -> Piece:
+    def entries(self, found: Sequence[Summary], key: str) -> Piece:
         """Entries with a text each; the newest that have room."""
 
         def value(summary: Summary) -> dict[str, Any]:
@@ -248,6 +234,28 @@ class IssueValues:
             return {"shown": shown, "left_out": left_out(self.links, earlier, "earlier one", "earlier ones")}
 
         return newest(found, value, told)
+
+
+# The sections of the body: what `templates/issue_body.md.j2` may show as `issue.NAME`, and where its values come from.
+SECTIONS: Mapping[str, Callable[[IssueValues], Any]] = {
+    "opening": IssueValues.opening,
+    "summary": lambda v: prose(v.header.summary),
+    "facts": IssueValues.facts,
+    "status": IssueValues.status,
+    "baseline": IssueValues.baseline,
+    "best": lambda v: v.best,
+    "plots": lambda v: pictures(v.links, v.plots),
+    "criteria": IssueValues.criteria,
+    "results": lambda v: results(v.thread, v.links),
+    "decisions": lambda v: v.entries(v.thread.decisions, "decision"),
+    "negative_results": lambda v: v.entries(v.thread.negative, "negative"),
+    "conclusion": IssueValues.closing,
+    "open": lambda v: v.entries(v.thread.open, "next_lead"),
+    "next_actions": lambda v: v.entries(v.thread.next_actions, "next_lead"),
+    "links": IssueValues.header_links,
+    "snapshots": IssueValues.snapshots,
+    "logbook": lambda v: v.logbook,
+}
 
 
 def _computed(computed: Computed | None) -> Piece | str:

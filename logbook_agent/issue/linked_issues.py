@@ -11,7 +11,8 @@ from logbook_agent.issue import marking
 from logbook_agent.issue.contents import BookDocuments
 from logbook_agent.issue.destination import SendOptions, connect, default_repository, issue_of, site_of_names, typed
 from logbook_agent.issue.pace import Calls, edit_comment
-from logbook_agent.issue.steps import LOGIN, Comment, LinkBack, ours_of
+from logbook_agent.issue.steps import LOGIN, Comment, LinkBack
+from logbook_agent.issue.updates import ours_of
 from logbook_agent.model.errors import (
     Forbidden,
     HostNotConfirmed,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from logbook_agent.issue.contents import gather
@@ -13,7 +12,7 @@ from logbook_agent.issue.creation import first_plan
 from logbook_agent.issue.destination import default_repository, issue_of
 from logbook_agent.issue.steps import Create, LinkBack, Post, SyncPlan
 from logbook_agent.issue.sync import SyncRequest
-from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.model.errors import UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, remove, write_text
 from logbook_agent.store.reading import PROSE_BYTES, read_bytes
@@ -34,23 +33,19 @@ def write_offline(workspace: Workspace, request: SyncRequest, folder: str) -> tu
     repository = issue.repository if issue is not None else default_repository(workspace, request.repository)
     documents = gather(workspace, book, repository, chosen=request.entries, new_block=request.new_block)
     documents.wanted = dataclasses.replace(documents.wanted, managed=False, trusted=frozenset())
-    plan = first_plan(documents, repository, request.labels)
-    return book, _write(_folder(folder), _texts(plan), documents.wanted.book)
-
-
-def _folder(text: str) -> Path:
-    if not text.strip():
-        raise UsageError("--offline names no folder", cause="its value is empty", hint="logbook sync --offline out")
-    folder = Path(text)
-    # Above a folder that is to be made there may be a file, too.
-    for place in (folder, *folder.parents):
-        if place.is_dir():
-            return folder
-        if place.exists() or place.is_symlink():
-            raise UsageError(
-                f"{place} is not a folder", cause="the documents are written as files in one", hint="name another one"
-            )
-    return folder
+    texts = _texts(first_plan(documents, repository, request.labels))
+    place = Path(folder)
+    if not folder.strip() or (place.exists() and not place.is_dir()):
+        raise UsageError(
+            f"{folder!r} is not a folder", cause="the documents are written as files in one", hint="name another one"
+        )
+    within = place.absolute()
+    for path in _earlier(within, documents.wanted.book):
+        remove(path, within=within)
+    make_folder(within, within=within)
+    for name, text in texts.items():
+        write_text(within / name, text, within=within, durable=False)
+    return book, [place / name for name in texts]
 
 
 def _texts(plan: SyncPlan) -> dict[str, str]:
@@ -67,34 +62,15 @@ def _texts(plan: SyncPlan) -> dict[str, str]:
     return texts
 
 
-def _write(folder: Path, texts: Mapping[str, str], key: str) -> list[Path]:
-    """What an earlier call wrote and this one does not goes."""
-    place = folder.absolute()
-    before = sorted(p for p in folder.iterdir() if _OURS.fullmatch(p.name)) if folder.is_dir() else []
-    _check_ours(before, key)
-    for path in before:
-        if path.name not in texts:
-            remove(place / path.name, within=place)
-    make_folder(place, within=place)
-    for name, text in texts.items():
-        write_text(place / name, text, within=place, durable=False)
-    return [folder / name for name in texts]
-
-
-def _check_ours(paths: Sequence[Path], key: str) -> None:
+def _earlier(folder: Path, key: str) -> list[Path]:
+    """The files of an earlier call. Raises UsageError for one of these names that is not of this logbook."""
+    found = [path for path in folder.glob("*.md") if _OURS.fullmatch(path.name)]
     head = re.compile(_HEAD.format(re.escape(key)))
-    for path in paths:
-        if not _begins(path.absolute(), head):
+    for path in found:
+        if not head.match(read_bytes(path, within=folder, limit=PROSE_BYTES).decode("utf-8", "replace")):
             raise UsageError(
-                f"{path} is not a document of this logbook",
+                f"{path.name} in {folder} is not a document of this logbook",
                 cause="a file of that name would be replaced or removed",
                 hint="name another folder, or put that file elsewhere",
             )
-
-
-def _begins(path: Path, head: re.Pattern[str]) -> bool:
-    try:
-        data = read_bytes(path, within=path.parent, limit=PROSE_BYTES)
-    except StoreError:
-        return False
-    return head.match(data.decode("utf-8", "replace")) is not None
+    return found

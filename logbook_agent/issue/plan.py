@@ -15,14 +15,13 @@ from logbook_agent.issue.steps import (
     Close,
     Comment,
     Documents,
-    Draft,
     Issue,
     Post,
     SyncPlan,
     Wanted,
     WriteBlock,
 )
-from logbook_agent.issue.updates import plan_updates
+from logbook_agent.issue.updates import Draft, plan_updates
 from logbook_agent.model.errors import Rejected, StoreError
 
 # What a block needs to say anything at all.

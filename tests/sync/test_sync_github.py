@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 import pytest
 
 from logbook_agent.issue import github as adapter
-from logbook_agent.issue.github import GitHub
 from logbook_agent.model.errors import (
     BadToken,
     Forbidden,
@@ -20,7 +19,6 @@ from logbook_agent.model.errors import (
     NoToken,
     Rejected,
     RemoteError,
-    UsageError,
 )
 from tests.emulator import faults
 from tests.emulator.faults import Fault
@@ -177,19 +175,6 @@ def test_a_page_that_repeats_the_token_does_not_pass_it_on(github: Hub, connect:
     with pytest.raises(Forbidden) as caught:
         connect("ada/any").post_comment(1, "text")
     assert caught.value.cause == "no entry with Bearer [token]"
-
-
-@pytest.mark.parametrize("token", ["", " ", "two-of xyz", "xyz\n", "xyzé"])
-def test_a_token_that_is_none_is_not_sent_or_shown(connect: Connect, token: str) -> None:
-    with pytest.raises(BadToken) as caught:
-        connect("ada/any", token=token)
-    assert "xyz" not in everything(caught.value)
-
-
-@pytest.mark.parametrize("api", ["", "api.github.com", "ftp://host/", "https:///api"])
-def test_an_address_that_is_none(api: str) -> None:
-    with pytest.raises(UsageError, match="not the address of an API"):
-        GitHub(api=api, token=None, repository="ada/moe", say=print)
 
 
 def test_whole_messages(github: Hub, connect: Connect) -> None:

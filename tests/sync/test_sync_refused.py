@@ -158,14 +158,13 @@ def test_files_of_somebody_else_stay(bench: Bench, name: str) -> None:
 @pytest.mark.parametrize("text", ["", " "])
 def test_no_folder_is_not_this_one(bench: Bench, text: str) -> None:
     before = files(bench.folder)
-    assert "names no folder" in refused(bench, 2, "sync", "--offline", text)["message"]
+    assert "is not a folder" in refused(bench, 2, "sync", "--offline", text)["message"]
     assert files(bench.folder) == before
 
 
-@pytest.mark.parametrize("below", ["", "/deeper/still"])
-def test_a_file_in_place_of_the_folder(bench: Bench, below: str) -> None:
+def test_a_file_in_place_of_the_folder(bench: Bench) -> None:
     (bench.folder / "out").write_text("mine")
-    assert "out is not a folder" in refused(bench, 2, "sync", "--offline", f"out{below}")["message"]
+    assert "'out' is not a folder" in refused(bench, 2, "sync", "--offline", "out")["message"]
     assert (bench.folder / "out").read_text() == "mine"
 
 
