@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.read import read
-from logbook_agent.issue.destination import SendOptions, typed
+from logbook_agent.issue.destination import SendOptions
 from logbook_agent.issue.sync import SyncResult, sync_after
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Closing, Header
@@ -85,8 +85,6 @@ def close(
         header = book.change_header(lambda h: _changed(h, closing))
     synced = None
     if not local and header.issue is not None:
-        # What was said stands in the header now.
-        wire = dataclasses.replace(wire, again=typed(workspace, "close", *(["--reopen"] if reopen else [])))
         synced = sync_after(workspace, wire, f"{book.topic} is {'open again' if reopen else 'closed'} here")
     return CloseResult(book=book, header=header, left=left, synced=synced)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from shlex import join
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument, Context, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
@@ -42,6 +43,7 @@ _SHOWN_LINES = 40
 
 def sync_command(
     *,
+    context: Context,
     create: Annotated[bool, Option("--create", help="Open the experiment issue when there is none.")] = False,
     repo: Annotated[Text, Option("--repo", metavar="OWNER/REPO", help="Where to open it. [the git remote's]")] = None,
     label: Annotated[Texts, Option("--label", metavar="NAME", help="A label of the new issue.")] = None,
@@ -95,15 +97,16 @@ def sync_command(
         )
         return
     with warned(space):
-        result = sync(space, request, wire(max_wait))
+        result = sync(space, request, wire(context, space, max_wait))
     most = None if full else _SHOWN_LINES
     data = sync_data(result, dry_run=dry_run, most=most)
     emit("sync", data, sync_text(result, dry_run=dry_run, most=most), as_json=common.as_json, warnings=space.warnings)
 
 
-def wire(max_wait: str) -> SendOptions:
+def wire(context: Context, space: Workspace, max_wait: str) -> SendOptions:
     """How a command that talks to a host tells the user what it does, and how long it may wait."""
-    return SendOptions(say=say, max_wait_s=parse_duration(max_wait, "--max-wait"))
+    typed = space.redactor.text(join(("logbook", *space.redactor.argv(context.obj))))
+    return SendOptions(say=say, max_wait_s=parse_duration(max_wait, "--max-wait"), again=typed)
 
 
 @contextlib.contextmanager

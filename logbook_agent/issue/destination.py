@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from shlex import join
 
 from logbook_agent.issue.pace import MAX_WAIT_S, Calls, Pace
 from logbook_agent.issue.permalinks import published, remote_of
@@ -38,28 +37,14 @@ from logbook_agent.text.links import Links
 class SendOptions:
     """What the shell brings along for talking to a host: how to tell the user, and how long to wait at most.
 
-    `paces`: one for each host, whatever repositories of it one command writes to. `again`: what goes on after an
-    error; without it, the sync that was asked for.
+    `paces`: one for each host, whatever repositories of it one command writes to. `again`: the command as typed, which
+    hints repeat.
     """
 
     say: Callable[[str], None]
     max_wait_s: float = MAX_WAIT_S
     paces: dict[str, Pace] = field(default_factory=dict)
-    again: str | None = None
-
-
-def typed(workspace: Workspace, *words: str) -> str:
-    """A command as a user may type it here, about the same logbook, without secrets."""
-    return workspace.redactor.text(join(("logbook", *words)) + _options(workspace))
-
-
-def _options(workspace: Workspace) -> str:
-    words = []
-    if workspace.logbook_option is not None:
-        words += ["-L", workspace.logbook_option]
-    if workspace.root_option is not None:
-        words += ["--root", workspace.root_option]
-    return f" {join(words)}" if words else ""
+    again: str = "logbook sync"
 
 
 def default_repository(workspace: Workspace, option: str | None = None) -> RepositoryAddress | None:
@@ -133,8 +118,7 @@ def connect(
     `named_by`: what names the host, for a message. `read_only`: without a token it is read as anybody may read it.
     Raises HostNotConfirmed before anything is asked for, and NoToken.
     """
-    again = wire.again or typed(workspace, "sync")
-    api = _api_of(workspace, repository, named_by=named_by, again=again)
+    api = _api_of(workspace, repository, named_by=named_by, again=wire.again)
     value = _token_of(workspace, repository, read_only=read_only)
     # Here, because nothing but a request needs it: it takes longer to load than most commands to run.
     from logbook_agent.issue.github import GitHub
@@ -145,18 +129,18 @@ def connect(
     settings = workspace.config.github
     pause_s = settings.pause_s if settings.site == repository.site else 1.0
     if repository.host not in wire.paces:
-        wire.paces[repository.host] = Pace(say=say, max_wait_s=wire.max_wait_s, pause_s=pause_s, **workspace.timing)
-    pace = wire.paces[repository.host]
-    pace.again = again
+        wire.paces[repository.host] = Pace(
+            say=say, max_wait_s=wire.max_wait_s, pause_s=pause_s, again=wire.again, **workspace.timing
+        )
     remote = GitHub(
         api=api,
         token=value,
         repository=repository.slug,
         timeout_s=settings.timeout_s,
         say=say,
-        typed=IssueHost(again=again, preview=_preview(workspace, again), options=_options(workspace)),
+        host=IssueHost(again=wire.again),
     )
-    return Calls(remote=remote, pace=pace, say=say)
+    return Calls(remote=remote, pace=wire.paces[repository.host], say=say)
 
 
 def _api_of(workspace: Workspace, repository: RepositoryAddress, *, named_by: str, again: str) -> str:
@@ -185,13 +169,6 @@ def _token_of(workspace: Workspace, repository: RepositoryAddress, *, read_only:
         return None
     workspace.learn_secrets({"GH_TOKEN": token.value}, ())
     return token.value
-
-
-def _preview(workspace: Workspace, again: str) -> str:
-    """What shows what a command would send to the issue."""
-    if not again.startswith("logbook sync"):
-        return typed(workspace, "sync", "--dry-run")
-    return again if "--dry-run" in again else f"{again} --dry-run"
 
 
 ALWAYS, VARIABLE = "always", "GH_HOST"

@@ -50,8 +50,8 @@ class GitHub:
     """One repository on one host, with one token.
 
     `api` is the address of the REST API: https://api.github.com, or https://HOST/api/v3. `timeout_s` bounds each wait
-    for an answer, in whole seconds, rounded up; `say` is told what is being waited for; `typed` says what errors tell
-    the user to type. Raises UsageError where the token would leave this machine in clear text.
+    for an answer, in whole seconds, rounded up; `say` is told what is being waited for; `host` has what
+    errors tell the user to type. Raises UsageError where the token would leave this machine in clear text.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class GitHub:
         repository: str,
         say: Callable[[str], None],
         timeout_s: float = 15.0,
-        typed: IssueHost | None = None,
+        host: IssueHost | None = None,
     ) -> None:
         root = urlsplit(api)
         name = "github.com" if root.hostname == "api.github.com" else root.netloc.rpartition("@")[2]
-        self._host = replace(typed or IssueHost(), name=name, has_token=token is not None)
+        self._host = replace(host or IssueHost(), name=name, has_token=token is not None)
         if token is not None and root.scheme == "http" and select_proxy(api, get_environ_proxies(api, no_proxy=None)):
             raise UsageError(
                 f"{api} would be reached through a proxy, with the token in clear text",

@@ -6,10 +6,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Sequence
+from shlex import join
 
 from logbook_agent.issue import marking
 from logbook_agent.issue.contents import BookDocuments
-from logbook_agent.issue.destination import SendOptions, connect, default_repository, issue_of, site_of_names, typed
+from logbook_agent.issue.destination import SendOptions, connect, default_repository, issue_of, site_of_names
 from logbook_agent.issue.pace import Calls, edit_comment
 from logbook_agent.issue.steps import LOGIN, Comment, LinkBack
 from logbook_agent.issue.updates import ours_of
@@ -160,7 +161,7 @@ def carry_out_link_backs(documents: BookDocuments, wire: SendOptions) -> list[Li
             wire.say(str(step))
             found = calls.safely(functools.partial(_posted, calls, step, book.header))
         except (Forbidden, HostNotConfirmed, IssueLocked, IssueMissing, IssueMoved, NoToken) as error:
-            troubles.append(_without(workspace, error, step, wire.again or typed(workspace, "sync")))
+            troubles.append(_without(error, step, wire.again))
         else:
             if marking.normalised(found.body) != marking.normalised(step.text):
                 workspace.warnings.append(f"{found.url} links back, and was edited by hand: left alone")
@@ -171,13 +172,13 @@ def carry_out_link_backs(documents: BookDocuments, wire: SendOptions) -> list[Li
     return done
 
 
-def _without(workspace: Workspace, error: RemoteError, step: LinkBack, again: str) -> RemoteError:
+def _without(error: RemoteError, step: LinkBack, again: str) -> RemoteError:
     """The error, saying also how to do without a comment there."""
     error.reword(f"no link back on {step.url}: {error.message}")
-    without = typed(workspace, "link", step.url, "--as", step.label, "--one-way")
+    without = join(("logbook", "link", step.url, "--as", step.label, "--one-way"))
     if isinstance(error, IssueMoved):
         # It is not the thread's own issue that has moved.
-        there = typed(workspace, "link", error.url or "URL", "--as", step.label)
+        there = join(("logbook", "link", error.url or "URL", "--as", step.label))
         error.hint = f"link it where it is now: {there}; then, for its old address: {without}; then: {again}"
     else:
         error.hint = f"{error.hint}; or do without: {without}"

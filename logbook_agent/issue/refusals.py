@@ -32,15 +32,11 @@ _LOCKED = re.compile(r"\b(is|was|been) locked\b|\blocked (issue|conversation)", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssueHost:
-    """`name` as people know it. What a user types after an error: `again` to go on, `preview` to see what would be
-    sent, and `options`, what each further command needs to be about the same logbook, such as " -L moe".
-    """
+    """`name` as people know it; `again`: the command that hints tell the user to type once the trouble is over."""
 
     name: str = "github.com"
     has_token: bool = True
     again: str = "logbook sync"
-    preview: str = "logbook sync --dry-run"
-    options: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +78,7 @@ def refusal(
     return Rejected(
         f"{host.name} refused to {call.doing}",
         cause=said or f"it answered with {status}",
-        hint=f"`{host.preview}` shows what would be sent",
+        hint="`logbook sync --dry-run` shows what would be sent",
     )
 
 
@@ -98,7 +94,7 @@ def moved(call: Call, host: IssueHost, url: str | None) -> IssueMoved:
     error = IssueMoved(
         f"{call.about} is now {url}",
         cause="the issue was transferred, or its repository renamed or moved",
-        hint=f"logbook link {quote(url)} --replace{host.options}; then: {host.again}",
+        hint=f"logbook link {quote(url)} --replace; then: {host.again}",
     )
     error.url = url
     return error

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.issue.destination import SendOptions, connect, default_repository, links_of, named_by, typed
+from logbook_agent.issue.destination import SendOptions, connect, default_repository, links_of, named_by
 from logbook_agent.issue.pace import Calls
 from logbook_agent.issue.permalinks import GitRemote, dirty_outside, head_commit, pushed_commit, remote_of
 from logbook_agent.issue.sync import SyncResult, sync_after
@@ -47,7 +47,6 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) 
     """Tag HEAD and tell of it. Raises UsageError for a tree that others cannot have, Taken for a tag elsewhere."""
     book = workspace.book(request.entries[0] if request.entries else None)
     _check_name(workspace, request.name)
-    wire = dataclasses.replace(wire, again=_again(workspace, request))
     commit, remote = _pushed_head(workspace)
     repository = _tagged_repository(workspace, remote)
     made = Snapshot(
@@ -85,12 +84,6 @@ def _told(workspace: Workspace, book: Book, wire: SendOptions, name: str) -> Syn
         workspace.warnings.append(f"{book.topic} has no issue: its first sync posts the comment on {name}")
         return None
     return sync_after(workspace, wire, f"the tag {name} is set")
-
-
-def _again(workspace: Workspace, request: SnapshotRequest) -> str:
-    entries = [word for entry_id in request.entries for word in ("--entry", entry_id)]
-    message = ["--message", request.message] if request.message is not None else []
-    return typed(workspace, "snapshot", request.name, *entries, *message, *(["--dry-run"] if request.dry_run else []))
 
 
 def _check_name(workspace: Workspace, name: str) -> None:

@@ -197,9 +197,7 @@ def _plan_existing(draft: Draft, ours: Ours, owner: Mapping[str, Ours], correcti
     mentions = [_mention(draft, entry, ours) for entry in entries]
     if mentions == [t for t in ours.mentions if t.name not in unknown]:
         return
-    changed = (
-        ", ".join(e.id for e, t in zip(entries, mentions, strict=True) if t not in ours.mentions) or "it"
-    )
+    changed = ", ".join(e.id for e, t in zip(entries, mentions, strict=True) if t not in ours.mentions) or "it"
     if unknown or draft.wanted.unreadable:
         draft.warnings.append(f"{ours.comment.url} is left alone, though {changed} changed, {_why_frozen(draft, ours)}")
     elif not ours.marked.intact:

@@ -220,7 +220,7 @@ def _place(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
     if repository is None or result.number is None:
         raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")
     who = "GITHUB_REPOSITORY" if actions is not None else named_by(with_token, repository)
-    calls = connect(with_token, repository, dataclasses.replace(wire, again="logbook ci"), named_by=who)
+    calls = connect(with_token, repository, wire, named_by=who)
     placing = Placing(
         calls=calls,
         number=result.number,
