@@ -87,7 +87,7 @@ def moved(call: Call, host: IssueHost, url: str | None) -> IssueMoved:
     if url is None:
         return IssueMoved(
             f"{call.about} has another name or owner now",
-            cause="the repository was renamed or moved, and nothing is written through a redirect",
+            cause="the repository was renamed or moved",
             hint="use its current name: in logbook.toml ([github] repository), with --repo, or with"
             f" `git remote set-url`; then: {host.again}",
         )
