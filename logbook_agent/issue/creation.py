@@ -40,19 +40,17 @@ def labels_of(workspace: Workspace, asked: Sequence[str]) -> tuple[str, ...]:
 
 
 def _label(workspace: Workspace, text: str) -> str:
-    label = text.strip()
+    label, hint = text.strip(), "name another one: --label NAME, or in logbook.toml: [github] labels"
     safe = workspace.redactor.text(label)
     if safe != label:
-        trouble, cause = f"a label looks like a secret: {safe}", "everybody who sees the issue would read it"
-    elif not label:
-        trouble, cause = "a label is empty", "it would say nothing"
-    elif len(label) > _LABEL_CHARS:
-        trouble, cause = f"a label is too long: {label[:_LABEL_CHARS]}...", f"it has at most {_LABEL_CHARS} characters"
-    elif not label.isprintable():
-        trouble, cause = f"{label!r} is not a label", "a label is one line of text"
-    else:
-        return label
-    raise UsageError(trouble, cause=cause, hint="name another one: --label NAME, or in logbook.toml: [github] labels")
+        raise UsageError(
+            f"a label looks like a secret: {safe}", cause="everybody who sees the issue would read it", hint=hint
+        )
+    if not label or len(label) > _LABEL_CHARS or not label.isprintable():
+        raise UsageError(
+            f"{label[:_LABEL_CHARS]!r} is not a label", cause=f"a label is 1 to {_LABEL_CHARS} characters", hint=hint
+        )
+    return label
 
 
 def first_plan(documents: BookDocuments, repository: RepositoryAddress | None, labels: Sequence[str]) -> SyncPlan:

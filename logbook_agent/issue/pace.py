@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 WINDOWS = ((80, 60.0), (500, 3600.0))
 MAX_WAIT_S = 900.0
 _FIRST_BACK_OFF_S = 60.0
+_LONGEST_BACK_OFF_S = 30 * 86_400.0
 _LONGEST_UNSURE_S = 30.0
 _SILENT_S = 5.0
 _REPEAT_S = 30.0
@@ -78,7 +79,7 @@ class Pace:
         # A server that asks for no time at all and refuses again is asked less and less often.
         least_s = min(doubled, _FIRST_BACK_OFF_S)
         wait_s = _FIRST_BACK_OFF_S * doubled if error.wait_s is None else max(least_s, error.wait_s)
-        self._wait(wait_s, error.message, RateLimited)
+        self._wait(min(wait_s, _LONGEST_BACK_OFF_S), error.message, RateLimited)
 
     def unsure(self, cause: str = "the host gave no answer") -> None:
         """Waits before reading again after an answer that was lost: 1, 2, 4, ... up to 30 s.
@@ -128,8 +129,6 @@ class Pace:
         if self.waited_s:
             message += f", of which {_length(self.waited_s)} are used up"
         cause = f"{cause}; what is left to do is kept"
-        if not math.isfinite(total_s):
-            return refused(message, cause=cause, hint=f"try again later: {self.again}")
         hint = f"at {self._at(wait_s)} (in {_length(wait_s)}): {self.again}"
         hint += f"; or wait for it: {self.again} --max-wait {math.ceil(total_s / 60)}m"
         error = refused(message, cause=cause, hint=hint)
@@ -138,18 +137,13 @@ class Pace:
         return error
 
     def _at(self, wait_s: float) -> str:
-        try:
-            then = self.utc() + timedelta(seconds=math.ceil(wait_s))
-        except OverflowError:
-            return "an unknown time"
+        then = self.utc() + timedelta(seconds=math.ceil(wait_s))
         today = then.date() == self.utc().date()
         return then.strftime("%H:%M:%S UTC" if today else "%Y-%m-%d %H:%M UTC")
 
 
 def _length(seconds: float) -> str:
     """Rounded up to whole seconds: `45 s`, `4 min 05 s`, `2 h 10 min`."""
-    if not math.isfinite(seconds):
-        return "for ever"
     whole = math.ceil(seconds)
     if whole < 120:
         return f"{whole} s"

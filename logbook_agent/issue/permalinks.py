@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.git_calls import GitAnswer, read_git
-from logbook_agent.store.reading import RUN_BYTES, VIEW_BYTES, read_bytes
+from logbook_agent.store.reading import RUN_BYTES, read_bytes
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.text.address import RepositoryAddress, blob, picture
 from logbook_agent.text.links import Links
@@ -165,7 +165,7 @@ def published(
         there = _listed(place, commit, paths, environ)
         if view_path not in there:
             return Links(commit=commit)
-        text = _view_text(view, there[view_path], commit, environ)
+        text = (file_at(commit, view, environ) or b"").decode("utf-8", "replace")
     except StoreError as error:
         return Links(why=error.message)
     lines = block_lines(text)
@@ -235,16 +235,6 @@ def _same(folder: Path, path: str, oid: str | None) -> bool:
         return blob_sha(read_bytes(folder / path, within=folder, limit=RUN_BYTES), digits=len(oid)) == oid
     except StoreError:
         return False
-
-
-def _view_text(view: Path, oid: str, commit: str, environ: Mapping[str, str]) -> str:
-    """The view as pushed; read from git only where it is not the one that stands here."""
-    try:
-        here = read_bytes(view, within=view.parent, limit=VIEW_BYTES)
-    except StoreError:
-        here = b""
-    same = blob_sha(here, digits=len(oid)) == oid
-    return ((here if same else file_at(commit, view, environ)) or b"").decode("utf-8", "replace")
 
 
 def _listed(repository: Repository, commit: str, paths: list[str], environ: Mapping[str, str]) -> dict[str, str]:

@@ -46,7 +46,6 @@ class SnapshotResult:
 def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) -> SnapshotResult:
     """Tag HEAD and tell of it. Raises UsageError for a tree that others cannot have, Taken for a tag elsewhere."""
     book = workspace.book(request.entries[0] if request.entries else None)
-    _check_name(workspace, request.name)
     commit, remote = _pushed_head(workspace)
     repository = _tagged_repository(workspace, remote)
     made = Snapshot(
@@ -60,7 +59,7 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) 
     made = _recorded(book.header, made) or made
     _warn_unpushed(workspace, book, made)
     calls = connect(workspace, repository, wire, named_by=named_by(workspace, repository), read_only=request.dry_run)
-    # The token is known only now.
+    # Here, since it must not hold the token, which is known only now.
     _check_name(workspace, request.name)
     tried: list[str] = []
     message = None if request.dry_run else workspace.redactor.text(request.message or f"Snapshot {made.name}")

@@ -38,7 +38,7 @@ def test_a_snapshot_whose_name_is_a_secret(published: Pushed, name: str, monkeyp
 
 @pytest.mark.parametrize(
     ("label", "words"),
-    [(TOKEN, "secret"), ("", "empty"), ("  ", "empty"), ("x" * 51, "too long"), ("a\nb", "not a label")],
+    [(TOKEN, "secret"), ("  ", "not a label"), ("x" * 51, "not a label"), ("a\nb", "not a label")],
 )
 @pytest.mark.sample(2)
 def test_labels_that_cannot_be(bench: Bench, label: str, words: str) -> None:

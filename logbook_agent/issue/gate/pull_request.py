@@ -119,13 +119,9 @@ def run_of(text: str) -> tuple[int, int] | None:
 def _event(path: Path) -> Any:
     try:
         return json.loads(read_text(path, within=None, limit=_MOST_BYTES))
-    except (ValueError, RecursionError):
+    except (StoreError, ValueError, RecursionError) as error:
         raise UsageError(
-            f"{path} is not JSON", cause="GITHUB_EVENT_PATH names it", hint="unset GITHUB_EVENT_PATH, and give --base"
-        ) from None
-    except StoreError as error:
-        raise UsageError(
-            f"cannot read the event: {error.message}",
+            f"cannot read the event: {error.message if isinstance(error, StoreError) else f'{path} is not JSON'}",
             cause="GITHUB_EVENT_PATH names this file",
             hint="unset GITHUB_EVENT_PATH, and give --base",
         ) from error
