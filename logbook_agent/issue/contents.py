@@ -1,4 +1,4 @@
-"""What the logbook has to say: the one side of a plan, and the texts for it."""
+"""What the logbook has to say to its issue: what is wanted there, for the plan, and the texts."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def gather(
     chosen: Sequence[str] = (),
     new_block: bool = False,
 ) -> BookDocuments:
-    """Read the logbook. Entries that cannot be read are warned about and left as they were told before. `issue`: the
-    repository of the issue, as far as it is known."""
+    """What is wanted in the issue, and its texts, read from the logbook. Entries that cannot be read are warned about
+    and stay in the issue as they are. `issue`: the repository of the issue, as far as it is known."""
     links = links_of(workspace, book, issue)
     found = read(workspace, book)
     workspace.warnings += [f"not synced: {message}" for message in found.unreadable]
@@ -54,7 +54,7 @@ def gather(
     later = {i: s.later for i, s in found.thread.standing.items() if s.later}
     digests = {e["id"]: e["digest"] for e in found.summaries}
     plots = {entry.id: named_plots(found, entry) for entry in naming_plots(found)}
-    rests_on = {name: _told_of(found, e) for e in found.summaries for name in (*e["aliases"], e["id"])}
+    rests_on = {name: _digest_of(found, e) for e in found.summaries for name in (*e["aliases"], e["id"])}
     wanted = Wanted(
         book=book_key(recorded),
         entries=tuple(
@@ -124,22 +124,22 @@ def _entry(
     )
 
 
-def _rests_on(found: Findings, summary: Summary, told: Mapping[str, object]) -> dict[str, object]:
-    """What is told of the other entries from whose runs follows what an entry says of its comparison and contrasts."""
+def _rests_on(found: Findings, summary: Summary, digests: Mapping[str, object]) -> dict[str, object]:
+    """The digests of the other entries on whose runs the comparison and contrasts of an entry rest, by name."""
     names = found.sharing(summary["id"]) if summary["comparison"] is not None else set()
     if summary["contrasts"]:
         names |= {name for one in found.entry(summary["id"]).contrasts for name in one.entries}
-    return {name: told.get(name) for name in sorted(names - {summary["id"]})}
+    return {name: digests.get(name) for name in sorted(names - {summary["id"]})}
 
 
-def _told_of(found: Findings, summary: Summary) -> object:
-    """What others say of a comparison with an entry changes with this: its record, and why it does not count."""
+def _digest_of(found: Findings, summary: Summary) -> object:
+    """Changes when a comparison with this entry may: with its record, and with why it does not count."""
     why = found.thread.standing[summary["id"]].why
     return [summary["digest"], why] if why else summary["digest"]
 
 
 def _final_of(found: Findings, recorded: Header, digests: Mapping[str, str]) -> str:
-    """What the final summary says changes with this: the entries, and what the header has to say in it."""
+    """The digest of what the final summary shows: the entries, and parts of the header."""
     criteria = found.header.stop_criteria
     return digest(
         sorted(digests.items()),
@@ -161,8 +161,7 @@ def _chosen(found: Findings, chosen: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(kw_only=True)
 class BookDocuments(IssueDocuments):
-    """What a logbook has to say to its issue: what is `wanted`, the one side of a plan, and the texts of it, from the
-    records, without secrets."""
+    """What is `wanted` in the issue, and its texts from the records, without secrets."""
 
     wanted: Wanted
     workspace: Workspace
@@ -192,7 +191,7 @@ class BookDocuments(IssueDocuments):
         return self.snapshot(snapshot, [self._without_secrets(self.book.record(i)) for i in covered], room)
 
     def _said(self, seen: Look) -> Said:
-        """What the runs of a long entry say, without secrets: of so many, not each is read again."""
+        """What the runs of a long entry say, from its block in the view where that is current, without secrets."""
         workspace = self.workspace
         said = said_in(self.book, blocks_of(workspace, self.book), seen)
         commands = tuple(
@@ -202,6 +201,6 @@ class BookDocuments(IssueDocuments):
         return decode(Said, workspace.redacted(encode(dataclasses.replace(said, commands=commands))))
 
     def _without_secrets(self, record: Record) -> Record:
-        """A record without secrets: what people wrote into a file by hand was seen by nobody yet."""
+        """The record without secrets that people wrote into its file by hand."""
         runs = tuple(dataclasses.replace(s, run=self.workspace.redacted_run(s.run)) for s in record.runs)
         return dataclasses.replace(record, entry=self.workspace.redacted_entry(record.entry), runs=runs)

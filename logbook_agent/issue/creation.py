@@ -1,4 +1,4 @@
-"""Opening the experiment issue, once. It has no name of its own: it is known by the block in its body."""
+"""Open the experiment issue, once: one that an earlier attempt opened is recognised by the block in its body."""
 
 from __future__ import annotations
 

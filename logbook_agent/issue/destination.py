@@ -1,7 +1,7 @@
-"""Which repository and issue a logbook speaks to, and the way there; and which hosts a token may go to: those that the
-user named outside of the repository.
+"""The repository and issue of a logbook, the connection to its host, and the hosts that the user's token may go to.
 
-A pulled branch names hosts too, in its settings, in the address of its issue and in its links. None of these counts.
+Only hosts that the user named outside of the repository get a token: a pulled branch names hosts, too, in its settings,
+in the address of its issue and in its links.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from logbook_agent.text.links import Links
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendOptions:
-    """What the shell brings along for talking to a host: how to tell the user, and how long to wait at most.
+    """How a command talks to a host: how it tells the user (`say`), and how long it waits at most.
 
     `paces`: one for each host, whatever repositories of it one command writes to. `again`: the command as typed, which
     hints repeat.

@@ -1,7 +1,7 @@
 """The documents that an issue shows: title, body, updates, snapshots, final summary, links from other issues.
 
-Each is a template's text, neutralised as a whole, and then fitted: what makes a name inert takes bytes, too.
-Nothing in them depends on when they are rendered: one logbook and its links give the same bytes again.
+Each is the text of a template, made inert as a whole, then cut to its room. The same logbook and links give the same
+bytes, whenever they are rendered.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Pieces of an issue's documents: prose that is safe there and no longer than there is room, links, numbers; and the
-room of a document, shared out among those of its parts that may be long.
+"""Parts of an issue's documents: prose that is inert there and no longer than its room, links, numbers; and the room
+of a document, shared among its long parts.
 
-All of them may take the same number of bytes, a table or a command several times that: the most with which the document
-fits. So what is short is whole, however long the rest is, and a document that has room for everything shows everything.
+Each part may take the same number of bytes (a table or a command several times that): the most with which the document
+fits. So what is short stays whole, however long the rest is.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
@@ -260,7 +260,7 @@ class GitHub:
             if self._token is not None:
                 # A page of some server in between may hold the request it is about.
                 said = said.replace(self._token, "[token]")
-            return refusal(error.status, error.headers or {}, one_line(said), call, self._host, datetime.now(UTC))
+            return refusal(error.status, error.headers or {}, one_line(said), call, self._host)
         except OSError as error:
             return self._broken(call, error)
         except Exception as error:  # noqa: BLE001 - PyGithub raises of every kind for an answer that is not GitHub's

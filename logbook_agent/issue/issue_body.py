@@ -1,4 +1,4 @@
-"""What the body of an issue says: the values of its template, from the header, the summaries and the links."""
+"""The sections of an issue's body: the values of its template, from the header, the summaries and the links."""
 
 from __future__ import annotations
 

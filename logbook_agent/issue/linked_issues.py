@@ -1,5 +1,4 @@
-"""`logbook link`: the experiment issue that already exists, and issues that belong to the thread, each with a comment
-there that points back to ours."""
+"""`logbook link`: the experiment issue that exists already, and related issues, each with a comment that links back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTML comments by which our own text is known again.
+"""Markers: the HTML comments by which our own comments, and our block in the body, are recognised.
 
 A marker is one line, the first of a comment or one around the managed block:
 

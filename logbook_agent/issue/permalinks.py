@@ -1,4 +1,4 @@
-"""What of a repository others can see: the pushed commit, and which files stand there as they stand here.
+"""Permalinks: the pushed commit, and which files of the logbook are there as they are here.
 
 Git is read and nothing is fetched: a commit counts as pushed when a remote-tracking branch of the remote holds it.
 Files here are hashed as git would hash them without a filter; one that differs only by a filter (line ends, LFS)

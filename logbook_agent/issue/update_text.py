@@ -1,4 +1,4 @@
-"""What an update says of its entries, and what a snapshot says of how to repeat them."""
+"""Values of the templates of comments: the entries of an update, and the repro bundle of a snapshot."""
 
 from __future__ import annotations
 

@@ -131,21 +131,6 @@ def test_a_linked_issue_that_moved(told: Bench, other: tuple[str, int, str]) -> 
     assert told.sync()["steps"] == []
 
 
-# -- what is shown in part -------------------------------------------------------------------------------
-
-
-def test_every_line_of_a_dry_run(told: Bench) -> None:
-    told.note("Long", "--result", "\n\n".join(f"line {n}" for n in range(60)))
-    text = told.ok("sync", "--dry-run").out
-    assert "more lines; all of them: add --full" in text
-    assert "line 59" not in text
-    assert "line 59" in told.ok("sync", "--dry-run", "--full").out
-    steps = told.sync("--dry-run", "--full")["steps"]
-    assert [s["more_lines"] for s in steps] == [0] * len(steps)
-    assert any("line 59" in line for line in steps[-1]["diff"])
-    assert refused(told, 2, "sync", "--full")["hint"] == "add: --dry-run"
-
-
 # -- a tag that is there after all -------------------------------------------------------------------------
 
 

@@ -186,7 +186,7 @@ def test_whole_messages(github: Hub, connect: Connect) -> None:
         remote.issue(5)
     assert missing.value.message == f"{github.host} did not find issue ada/moe#5"
     assert missing.value.cause == "it does not exist, was deleted, or this token may not see it"
-    assert missing.value.hint == "check the address, and that the token may see it, then: logbook sync"
+    assert missing.value.hint.startswith("check the address, and that the token may see it (another issue: ")
     with pytest.raises(IssueLocked) as locked:
         remote.post_comment(5, "text")
     assert locked.value.message == "issue ada/moe#5 is locked"
