@@ -19,6 +19,7 @@ from logbook_agent.issue.issue_body import IssueValues
 from logbook_agent.issue.issue_results import all_pictured
 from logbook_agent.issue.marking import book_key
 from logbook_agent.issue.steps import EntryWanted, Wanted
+from logbook_agent.issue.update_text import UpdatedEntry
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
@@ -27,6 +28,7 @@ from logbook_agent.model.record import Record, digest
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.look import Look, look, said_in
 from logbook_agent.pages.plotted import NamedPlot, named_plots, naming_plots
+from logbook_agent.pages.sections import NO_LATER
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -171,18 +173,21 @@ class BookDocuments(IssueDocuments):
     plots: Mapping[str, Sequence[NamedPlot]]
 
     def update_of(self, entry_ids: Sequence[str], room: int) -> str:
-        said: dict[str, Said] = {}
-        records = []
-        for entry_id in entry_ids:
-            seen = look(self.workspace, self.book, entry_id)
-            record = seen.record
-            if not seen.is_whole or is_long(len(record.runs)):
-                said[entry_id] = self._said(seen)
-                record = dataclasses.replace(record, runs=())
-            records.append(self._without_secrets(record))
-        compared = {record.id: self.findings.compared(record.entry) for record in records}
-        beside = {record.id: self.findings.predictions.beside(record.id) for record in records}
-        return self.update(records, self.later, room, compared, said, beside, self.plots)
+        return self.update([self._updated(entry_id) for entry_id in entry_ids], room)
+
+    def _updated(self, entry_id: str) -> UpdatedEntry:
+        seen, found = look(self.workspace, self.book, entry_id), self.findings
+        record, said = seen.record, None
+        if not seen.is_whole or is_long(len(record.runs)):
+            said, record = self._said(seen), dataclasses.replace(record, runs=())
+        return UpdatedEntry(
+            record=self._without_secrets(record),
+            said=said,
+            later=self.later.get(entry_id, NO_LATER),
+            compared=found.compared(record.entry),
+            beside=found.predictions.beside(entry_id),
+            plots=self.plots.get(entry_id, ()),
+        )
 
     def snapshot_of(self, name: str, room: int) -> str:
         header = self.values.header
@@ -191,7 +196,7 @@ class BookDocuments(IssueDocuments):
         return self.snapshot(snapshot, [self._without_secrets(self.book.record(i)) for i in covered], room)
 
     def _said(self, seen: Look) -> Said:
-        """What the runs of a long entry say, from its block in the view where that is current, without secrets."""
+        """What the runs of a long entry say, without secrets and without reading each run again."""
         workspace = self.workspace
         said = said_in(self.book, blocks_of(workspace, self.book), seen)
         commands = tuple(

@@ -11,23 +11,18 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from logbook_agent.findings.predictions.told import NOTHING, Beside
-from logbook_agent.findings.said import Said, said_of
-from logbook_agent.findings.trust import NOT_COMPARED, Compared
+from logbook_agent.findings.said import said_of
 from logbook_agent.issue.excerpts import escape, is_address, share, shown, words
 from logbook_agent.issue.issue_body import IssueValues
-from logbook_agent.issue.update_text import commit_url, entry_values, snapshot_values
+from logbook_agent.issue.update_text import UpdatedEntry, commit_url, entry_values, snapshot_values
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import table_text
-from logbook_agent.pages.plotted import NamedPlot
-from logbook_agent.pages.sections import NO_LATER
 from logbook_agent.pages.templating.templates import Templates
 from logbook_agent.text import fit, neutral
 from logbook_agent.text import markdown as md
 from logbook_agent.text.links import Links
 
-_NOTHING: Mapping[str, Any] = {}
 # What GitHub takes; counted in the units in which it is most.
 TITLE_UNITS = 256
 # What a template of a title gets to see of a value.
@@ -60,39 +55,16 @@ class IssueDocuments:
         return title or self.values.header.prefix
 
     def block(self, room: int) -> str:
-        """What stands in the managed block of the issue's body."""
+        """The text of the managed block in the issue's body."""
         values = {"issue": self.values.body(), "logbook": self.values.scope()}
         return self._rendered("issue_body.md.j2", values, room)
 
-    def update(
-        self,
-        records: Sequence[Record],
-        later: Mapping[str, Mapping[str, Sequence[str]]],
-        room: int,
-        compared: Mapping[str, Compared] = _NOTHING,
-        said: Mapping[str, Said] = _NOTHING,
-        beside: Mapping[str, Beside] = _NOTHING,
-        plots: Mapping[str, Sequence[NamedPlot]] = _NOTHING,
-    ) -> str:
-        """One comment about some entries; `later` has, by ID, what later entries say of each, `compared` what its
-        comparison says, `said` what is known of the runs of those whose records need not have them, `beside` how
-        predictions came true, and `plots` those that it names."""
-        render = partial(table_text, self.templates)
-        entries = [
-            entry_values(
-                self.values,
-                record,
-                later.get(record.id, NO_LATER),
-                compared.get(record.id, NOT_COMPARED),
-                said.get(record.id) or said_of(record, self.values.header.metrics, render),
-                beside.get(record.id, NOTHING),
-                plots.get(record.id, ()),
-            )
-            for record in records
-        ]
-        return self._rendered(
-            "issue_update.md.j2", {"update": {"entries": entries, "logbook": self.values.logbook}}, room
-        )
+    def update(self, entries: Sequence[UpdatedEntry], room: int) -> str:
+        """One comment about some entries."""
+        metrics, render = self.values.header.metrics, partial(table_text, self.templates)
+        told = [entry_values(self.values, e, e.said or said_of(e.record, metrics, render)) for e in entries]
+        values = {"update": {"entries": told, "logbook": self.values.logbook}}
+        return self._rendered("issue_update.md.j2", values, room)
 
     def snapshot(self, snapshot: Snapshot, records: Sequence[Record], room: int) -> str:
         """The comment about a tag: how to repeat what it holds, and the results. `records` are the entries that it

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.predictions.told import NOTHING, Beside
 from logbook_agent.findings.said import Said
-from logbook_agent.findings.trust import Compared, trust_of
+from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.issue.excerpts import Piece, code, escape, line, link, one_line, prose, shortened, words
 from logbook_agent.issue.issue_body import IssueValues
 from logbook_agent.issue.issue_results import pictures, results
@@ -17,7 +18,7 @@ from logbook_agent.model.header import Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Run
 from logbook_agent.pages.plotted import NamedPlot
-from logbook_agent.pages.sections import LATER
+from logbook_agent.pages.sections import LATER, NO_LATER
 from logbook_agent.text import markdown as md
 from logbook_agent.text.words import command_line, folded, listed
 
@@ -32,17 +33,23 @@ _OPEN_COMMANDS = 1
 _OPEN_LINES = 12
 
 
-def entry_values(
-    thread: IssueValues,
-    record: Record,
-    later: Mapping[str, Sequence[str]],
-    compared: Compared,
-    said: Said,
-    beside: Beside = NOTHING,
-    plots: Sequence[NamedPlot] = (),
-) -> dict[str, Any]:
-    """One entry of an update. `later`: what later entries say of it; `compared`: what its comparison and contrasts
-    say; `said`: what its runs say; `beside`: how predictions came true; `plots`: those that it names."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdatedEntry:
+    """One entry of an update. `said`: what its runs say, None where the record has them; `later`: what later entries
+    say of it; `compared`: what its comparison and contrasts say; `beside`: how predictions came true; `plots`: those
+    that it names."""
+
+    record: Record
+    said: Said | None = None
+    later: Mapping[str, Sequence[str]] = field(default_factory=lambda: NO_LATER)
+    compared: Compared = NOT_COMPARED
+    beside: Beside = NOTHING
+    plots: Sequence[NamedPlot] = ()
+
+
+def entry_values(thread: IssueValues, updated: UpdatedEntry, said: Said) -> dict[str, Any]:
+    """The values of one entry in the template of updates."""
+    record, compared, beside = updated.record, updated.compared, updated.beside
     entry = record.entry
     trust = trust_of(entry, said.runs, compared)
     fields = [f for f in entry.fields if f.text.strip()]
@@ -59,7 +66,7 @@ def entry_values(
         "continues": _link(thread, entry.continues),
         "completes": _link(thread, entry.completes),
         "supersedes": _link(thread, entry.supersedes),
-        **{key: list(map(thread.id_link, later.get(key, ()))) for key in LATER},
+        **{key: list(map(thread.id_link, updated.later.get(key, ()))) for key in LATER},
         "change": _take(fields, CHANGE),
         "hypothesis": _take(fields, HYPOTHESIS),
         "commands": commands,
@@ -71,7 +78,7 @@ def entry_values(
         "result": _take(fields, RESULT),
         "measured": shortened(said.result, _TABLE_WEIGHT),
         "compared": shortened(md.items(list(compared.lines))),
-        "plots": pictures(thread.links, plots),
+        "plots": pictures(thread.links, updated.plots),
         "interpretation": _take(fields, INTERPRETATION),
         "next": _take(fields, NEXT_ACTION, _NEXT_STEP),
         # Those with other labels, and further ones with a label that was taken, in their order.
