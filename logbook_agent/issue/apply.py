@@ -112,10 +112,11 @@ class Sync:
 
     def _read(self) -> tuple[Issue, list[Comment]]:
         remote = self.calls.remote
-        # The comments first: the block is written before them, so where they are it is there too, also when another
-        # machine's first sync falls between the two reads.
-        listed = {c.id: c for c in self.calls.reading(lambda: remote.comments(self.number))}
         issue = self.calls.reading(lambda: remote.issue(self.number))
+        listed = {c.id: c for c in self.calls.reading(lambda: remote.comments(self.number))}
+        if marking.find_block(issue.body, self.wanted.book) is None:
+            # Another machine's first sync may fall between the two reads: it writes the block before any comment.
+            issue = self.calls.reading(lambda: remote.issue(self.number))
         if self._sent is not None:
             self._learn_sender(list(listed.values()))
         if marking.find_block(issue.body, self.wanted.book) is not None and not self.wanted.managed:

@@ -42,8 +42,7 @@ def test_opening_the_issue(bench: Bench, fault: Fault, more: tuple[str, ...]) ->
     bench.github.rules.clear()
     commands = typed(error, "logbook sync")
     if commands[0][-1] != "--dry-run":
-        assert commands[0][: len(words) + 1] == ["logbook", *words]
-        assert commands[0][-2:] == ["-L", "moe"]
+        assert {"logbook", *words, "-L", "moe"} <= set(commands[0])
         bench.ok(*commands[0][1:])
         assert bench.told() == ["MOE-000"]
         assert [label["name"] for label in bench.github.issue(bench.repo, 1)["labels"]] == ["a b"]

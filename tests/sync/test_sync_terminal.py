@@ -117,7 +117,7 @@ def test_an_issue_that_was_transferred_is_followed_when_a_person_says_so(thirty:
     thirty.github.rules.add(".*", f"{thirty.repo}/", faults.moved(f"{thirty.github.api}/repos/{there}/issues/{number}"))
     error = thirty.fails("issue_moved")
     typed = error["hint"].split("; then: ")
-    assert typed == [f"logbook link {thirty.github.web}/{there}/issues/{number} --replace", "logbook sync"]
+    assert typed == [f"logbook link {thirty.github.web}/{there}/issues/{number} --replace", "logbook sync --json"]
     thirty.ok(*typed[0].split()[1:])
     assert thirty.sync()["steps"] == []
     assert len(thirty.github.writes) == before
