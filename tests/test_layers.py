@@ -59,7 +59,7 @@ PURE = (
     "findings",
     "running/results",
     "campaign/recipes",
-    *(f"issue/{name}.py" for name in ("marking", "steps", "plan", "updates")),
+    *(f"issue/{name}.py" for name in ("marking", "steps", "plan", "updates", "neutral", "links")),
     *(f"issue/{name}.py" for name in ("documents", "excerpts", "issue_body", "issue_results", "update_text")),
 )
 EFFECTS = {
@@ -86,7 +86,7 @@ HOMES = {
     "urllib3": {"issue", "running"},
     # On a cluster alone.
     "ray": {"running"},
-    "markdown_it": {"text"},
+    "markdown_it": {"text", "issue"},
     "markupsafe": {"report"},
     # Extras, which are loaded when they are asked for.
     **{name: {"exports"} for name in ("pyarrow", "mlflow", "wandb", "trackio")},

@@ -17,6 +17,7 @@ from logbook_agent.issue.destination import links_of
 from logbook_agent.issue.documents import IssueDocuments
 from logbook_agent.issue.issue_body import IssueValues
 from logbook_agent.issue.issue_results import all_pictured
+from logbook_agent.issue.links import Links
 from logbook_agent.issue.marking import book_key
 from logbook_agent.issue.steps import EntryWanted, Wanted
 from logbook_agent.issue.update_text import UpdatedEntry
@@ -33,7 +34,6 @@ from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import RepositoryAddress
-from logbook_agent.text.links import Links
 
 Later = Mapping[str, Mapping[str, Sequence[str]]]
 

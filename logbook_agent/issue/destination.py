@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from logbook_agent.issue.links import Links
 from logbook_agent.issue.pace import MAX_WAIT_S, Calls, Pace
 from logbook_agent.issue.permalinks import published, remote_of
 from logbook_agent.issue.refusals import IssueHost
@@ -30,7 +31,6 @@ from logbook_agent.text.address import (
     parse_repository,
     parse_site,
 )
-from logbook_agent.text.links import Links
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

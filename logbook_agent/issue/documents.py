@@ -12,16 +12,17 @@ from functools import cached_property, partial
 from typing import Any
 
 from logbook_agent.findings.said import said_of
+from logbook_agent.issue import neutral
 from logbook_agent.issue.excerpts import escape, is_address, share, shown, words
 from logbook_agent.issue.issue_body import IssueValues
+from logbook_agent.issue.links import Links
 from logbook_agent.issue.update_text import UpdatedEntry, commit_url, entry_values, snapshot_values
 from logbook_agent.model.header import Header, Snapshot
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import table_text
 from logbook_agent.pages.templating.templates import Templates
-from logbook_agent.text import fit, neutral
+from logbook_agent.text import fit
 from logbook_agent.text import markdown as md
-from logbook_agent.text.links import Links
 
 # What GitHub takes; counted in the units in which it is most.
 TITLE_UNITS = 256

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from logbook_agent.issue import neutral
+from logbook_agent.issue.links import Links
 from logbook_agent.model.units import format_value, known
-from logbook_agent.text import fit, neutral
+from logbook_agent.text import fit
 from logbook_agent.text import markdown as md
-from logbook_agent.text.links import Links
 
 T = TypeVar("T")
 

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from logbook_agent.issue.links import Links
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.git_calls import GitAnswer, read_git
 from logbook_agent.store.reading import RUN_BYTES, read_bytes
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.text.address import RepositoryAddress, blob, picture
-from logbook_agent.text.links import Links
 from logbook_agent.text.marked import parse
 
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")

@@ -13,19 +13,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.issue.apply import Learnt, Sync
+from logbook_agent.issue.commit import check_commit, commit_root
 from logbook_agent.issue.contents import BookDocuments, gather
 from logbook_agent.issue.creation import check_no_link, create_issue, first_plan, labels_of
 from logbook_agent.issue.destination import SendOptions, connect, default_repository, issue_line, issue_of, named_by
 from logbook_agent.issue.linked_issues import carry_out_link_backs, planned_link_backs
+from logbook_agent.issue.links import Links
 from logbook_agent.issue.pace import with_progress
 from logbook_agent.issue.steps import Step
 from logbook_agent.model.errors import Locked, RemoteError, StoreError, SyncRunning, UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.running.provenance.commit import check_commit, commit_root
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import IssueAddress
-from logbook_agent.text.links import Links
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.documents import IssueDocuments
 from logbook_agent.issue.issue_body import IssueValues
+from logbook_agent.issue.links import Links
 from logbook_agent.issue.update_text import UpdatedEntry
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.header import (
@@ -32,7 +33,6 @@ from logbook_agent.model.record import Record, record_of
 from logbook_agent.model.run import Code, Device, Env, Exit, Host, Measurement, Output, Row, Run, Scalar
 from logbook_agent.pages.sections import NO_LATER
 from logbook_agent.pages.templating.templates import Templates
-from logbook_agent.text.links import Links
 
 REPO = "https://github.com/example/moe"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from logbook_agent.issue import neutral
 from logbook_agent.model.entry import Field, PlannedCommand
 from logbook_agent.model.run import Exit, Output
-from logbook_agent.text import neutral
 from tests.report.report_support import (
     CLOSING,
     HEADER,

@@ -13,11 +13,11 @@ import pytest
 from logbook_agent.findings.opening import Line, Opening
 from logbook_agent.findings.reading import STATES
 from logbook_agent.findings.summaries import summary_of
+from logbook_agent.issue.links import Links
 from logbook_agent.model.entry import Field, settled
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Exit
 from logbook_agent.store.book import Book
-from logbook_agent.text.links import Links
 from tests.conftest import Cli
 from tests.report.report_support import (
     CLOSING,

@@ -10,10 +10,11 @@ import pytest
 from markdown_it import MarkdownIt
 
 from logbook_agent.findings.summaries import summary_of
+from logbook_agent.issue import neutral
 from logbook_agent.model.entry import Field
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Exit, Output
-from logbook_agent.text import fit, neutral
+from logbook_agent.text import fit
 from logbook_agent.text.pieces import fences, tokens
 from tests.breadth import wide
 from tests.report.report_support import (

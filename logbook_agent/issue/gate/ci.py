@@ -142,8 +142,8 @@ def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions
         write_text(root / _COMMENT_FILE, text, within=root)
         if finding.measured.interrupted:
             return dataclasses.replace(result, why="interrupted")
-    result = _told(gate, result, wire)
-    _tell_job(gate, result)
+    result = _commented(gate, result, wire)
+    _write_outputs(gate, result)
     return result
 
 
@@ -193,10 +193,10 @@ def _book(gate: _Gate) -> Book:
     return found
 
 
-# -- telling ------------------------------------------------------------------------------------------
+# -- the comment ------------------------------------------------------------------------------------------
 
 
-def _told(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
+def _commented(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
     """With what became of the comment: no trouble of the host's changes what was measured."""
     if gate.request.dry_run:
         return dataclasses.replace(result, why="--dry-run")
@@ -234,7 +234,7 @@ def _place(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
     return dataclasses.replace(result, written=placed.written.value, url=placed.url)
 
 
-def _tell_job(gate: _Gate, result: CiResult) -> None:
+def _write_outputs(gate: _Gate, result: CiResult) -> None:
     """The summary of the job, which needs no token, and what later steps may ask for."""
     actions = gate.actions
     if actions is None:

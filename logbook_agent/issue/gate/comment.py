@@ -9,7 +9,7 @@ from enum import StrEnum
 from logbook_agent.campaign.trees import OUTSIDE
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import LEVEL, Finding, Outcome
-from logbook_agent.issue import marking
+from logbook_agent.issue import marking, neutral
 from logbook_agent.issue.gate.job import BASE, HEAD, Unmeasured
 from logbook_agent.issue.gate.pull_request import Actions, run_of, run_text
 from logbook_agent.issue.gate.verdict import GateFinding, GateOutcome
@@ -17,7 +17,6 @@ from logbook_agent.issue.pace import Calls
 from logbook_agent.issue.steps import Comment
 from logbook_agent.model.errors import IssueMissing, Unreachable
 from logbook_agent.text import markdown as md
-from logbook_agent.text import neutral
 from logbook_agent.text.as_html import visible
 from logbook_agent.text.fit import cut
 from logbook_agent.text.words import assignments
@@ -215,7 +214,6 @@ class Placing:
     _sent: bool = False
     _confirmed: dict[int, Comment] = field(default_factory=dict)
     _gone: set[int] = field(default_factory=set)
-    _posted: bool = False
 
     def place(self) -> PlacedComment:
         """Raises RemoteError. An answer that was lost is followed by reading, not by writing again."""
@@ -264,7 +262,6 @@ class Placing:
         self._sent = True
         comment = self.calls.writing(lambda: self.calls.remote.post_comment(self.number, self._body))
         self._confirmed[comment.id] = comment
-        self._posted = True
         if comment.author.casefold() != login.casefold():
             self.warnings.append(
                 f"the comment was posted by {comment.author}, not by {login}, so the next push would post a second one;"
