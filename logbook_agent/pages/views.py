@@ -80,7 +80,7 @@ def _refreshed(
     seen: list[Look] = []
     for entry_id in (i for i in found.order if i in wanted):
         try:
-            one = look(workspace, book, entry_id)
+            one = look(workspace, found.book, entry_id)
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
             continue
@@ -178,9 +178,11 @@ def all_blocks(
     made = [(HEADER, blocks.header(plots_of_thread(found), answers_of(found)))]
     for entry_id in order:
         try:
-            made.append((entry_id, _entry_block(found, blocks, look(workspace, book, entry_id))))
+            seen = look(workspace, found.book, entry_id)
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
+            continue
+        made.append((entry_id, _entry_block(found, blocks, seen)))
     footer = blocks.footer(found.listed)
     return [*made, (FOOTER, footer)] if footer else made
 
