@@ -105,7 +105,7 @@ def add_field(workspace: Workspace, book: Book, entry_id: str, label: str, text:
     with changing(workspace, book), book.lock():
         entry = book.entry(entry_id)
         fields = edited_fields(entry.fields, [(label, text)], append=False)
-        book.write_entry(workspace.redacted_entry(dataclasses.replace(entry, fields=fields)))
+        book.write_entry(dataclasses.replace(entry, fields=fields))
 
 
 def pair_data(found: Sequence[Predicted], pair: PredictedPair) -> dict[str, Any]:

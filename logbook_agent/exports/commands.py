@@ -40,7 +40,7 @@ def export_command(
     """
     _check(form, out, as_json=common.as_json)
     space = common.space()
-    book = space.book(entry_ids[0] if entry_ids else None)
+    book = space.book(entry_ids[0] if entry_ids else None).outgoing()
     asked = dict(parse_pair(text, "--where") for text in where or ())
     if form == "html":
         return _report(space, book, entry_ids or where, out, as_json=common.as_json)

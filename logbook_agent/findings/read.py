@@ -39,12 +39,14 @@ _SHOWN_NEGATIVES = 3
 def read(workspace: Workspace, book: Book, *, written: Collection[str] = ()) -> Findings:
     """What a logbook amounts to as it stands now. `written`: entries that this process has just written."""
     # A process may go on for days; meanwhile others change the header.
-    book.reread_header()
-    return Findings(book, workspace.now, written)
+    told = book.outgoing()
+    told.reread_header()
+    return Findings(told, workspace.now, written)
 
 
 class Findings:
-    """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common."""
+    """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common; what they
+    say of a record is without its secrets."""
 
     def __init__(self, book: Book, now: Callable[[], datetime], written: Collection[str] = ()) -> None:
         self.book = book

@@ -109,7 +109,7 @@ def predictions_command(*, common: Common) -> None:
     Example: logbook predictions --json
     """
     space = common.space()
-    book = space.book()
+    book = space.book().outgoing()
     found = read(space, book)
     space.warnings += found.unreadable
     data = found.predictions.all()

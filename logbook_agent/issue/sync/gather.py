@@ -23,7 +23,7 @@ from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.model.record import Record, digest
+from logbook_agent.model.record import digest
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.look import Look, look, said_in
 from logbook_agent.pages.plotted import NamedPlot, named_plots, naming_plots
@@ -50,7 +50,7 @@ def gather(
     found = read(workspace, book)
     workspace.warnings += [f"not synced: {message}" for message in found.unreadable]
     workspace.warnings += found.baseline_doubts
-    recorded, header = book.header, workspace.redacted_header(found.header)
+    recorded, header = book.header, found.header
     later = {i: s.later for i, s in found.thread.standing.items() if s.later}
     digests = {e["id"]: e["digest"] for e in found.summaries}
     plots = {entry.id: named_plots(found, entry) for entry in naming_plots(found)}
@@ -175,12 +175,12 @@ class BookDocuments(IssueDocuments):
         said: dict[str, Said] = {}
         records = []
         for entry_id in entry_ids:
-            seen = look(self.workspace, self.book, entry_id)
+            seen = look(self.workspace, self.findings.book, entry_id)
             record = seen.record
             if not seen.is_whole or is_long(len(record.runs)):
                 said[entry_id] = self._said(seen)
                 record = dataclasses.replace(record, runs=())
-            records.append(self._without_secrets(record))
+            records.append(record)
         compared = {record.id: self.findings.compared(record.entry) for record in records}
         beside = {record.id: self.findings.predictions.beside(record.id) for record in records}
         return self.update(records, self.later, room, compared, said, beside, self.plots)
@@ -189,7 +189,7 @@ class BookDocuments(IssueDocuments):
         header = self.values.header
         snapshot = next(s for s in header.snapshots if s.name == name)
         covered = self.findings.thread.covered(snapshot)
-        return self.snapshot(snapshot, [self._without_secrets(self.book.record(i)) for i in covered], room)
+        return self.snapshot(snapshot, [self.findings.book.record(i) for i in covered], room)
 
     def _said(self, seen: Look) -> Said:
         """What the runs of a long entry say, without secrets: of so many, not each is read again."""
@@ -200,8 +200,3 @@ class BookDocuments(IssueDocuments):
             for c in said.commands
         )
         return decode(Said, workspace.redacted(encode(dataclasses.replace(said, commands=commands))))
-
-    def _without_secrets(self, record: Record) -> Record:
-        """A record without secrets: what people wrote into a file by hand was seen by nobody yet."""
-        runs = tuple(dataclasses.replace(s, run=self.workspace.redacted_run(s.run)) for s in record.runs)
-        return dataclasses.replace(record, entry=self.workspace.redacted_entry(record.entry), runs=runs)
