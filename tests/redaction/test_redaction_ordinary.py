@@ -88,7 +88,7 @@ def test_texts_of_this_repository() -> None:
     listed = subprocess.run(["git", "ls-files", *kinds], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     alarms = []
     count = 0
-    for path in (REPOSITORY / name for name in listed.stdout.split("\n") if name and not name.endswith("rules.toml")):
+    for path in (REPOSITORY / name for name in listed.stdout.split("\n") if name and not name.endswith("redaction/shapes.py")):
         text = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
         count += text.count("\n")
         alarms += [(path.name, line) for line, _ in changed(text)]

@@ -2,7 +2,8 @@
 
 names     which variables hold secrets, by their name
 secrets   the values of such variables, every form in which a program may print them, and where these stand in a text
-rules     secrets known by their shape: the rules of rules.toml, credentials in addresses, key blocks
+shapes    what keys begin with, and patterns of other secrets: one table
+rules     secrets known by their shape: those patterns, credentials in addresses, key blocks
 named     secrets known by the name before them: flags, assignments, pairs
 gate      a cheap scan that tells which lines need the rules at all
 redactor  text, argument vectors and mappings

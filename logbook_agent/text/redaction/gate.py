@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from logbook_agent.text.redaction import keys, names
-from logbook_agent.text.redaction.rules import Rule, compile_linear
+from logbook_agent.text.redaction.rules import compile_linear
 from logbook_agent.text.redaction.secrets import Needles
+from logbook_agent.text.redaction.shapes import Rule
 
 # Between a name and its value: a sign, a quote, the line of a table, the end of a tag; or blanks before a word with a
 # digit.

@@ -22,8 +22,9 @@ from logbook_agent.text.redaction.named import (
     open_key,
 )
 from logbook_agent.text.redaction.names import Names, is_secret_value, kind_of, mark
-from logbook_agent.text.redaction.rules import BUILT_IN, Edit, Finder, Rule, ShapeFinders, built_in_shapes
+from logbook_agent.text.redaction.rules import Edit, Finder, ShapeFinders, built_in_shapes
 from logbook_agent.text.redaction.secrets import MIN_LENGTH, KnownForms, Secret
+from logbook_agent.text.redaction.shapes import RULES, Rule
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*", re.ASCII)
@@ -73,10 +74,10 @@ class Redactor:
         set_(self, "needles", needles)
         set_(self, "_known", KnownForms(names, placeholder))
         set_(self, "_extra", extra)
-        shapes = ShapeFinders((*BUILT_IN, *self.extra_rules)) if self.extra_rules else built_in_shapes()
+        shapes = ShapeFinders((*RULES, *self.extra_rules)) if self.extra_rules else built_in_shapes()
         set_(self, "_shapes", shapes)
         set_(self, "_named", NamedFinders(extra))
-        set_(self, "gate", Gate((*BUILT_IN, *self.extra_rules), needles, sorted(extra)))
+        set_(self, "gate", Gate((*RULES, *self.extra_rules), needles, sorted(extra)))
 
     def knowing(self, more: Iterable[Secret]) -> Redactor:
         """The same redactor with further known secrets; itself where there are none."""
