@@ -8,9 +8,10 @@ stand before a value in the next, and a key block goes on.
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from logbook_agent.text.redaction import rules
 from logbook_agent.text.redaction.keys import WORDS
@@ -24,64 +25,108 @@ from logbook_agent.text.redaction.names import (
     looks_secret,
     mark,
 )
-from logbook_agent.text.redaction.rules import Edit, Finder
+from logbook_agent.text.redaction.rules import Edit
 
 Match = re.Match[str]
 
 _WORD_NAME = r"[A-Za-z_][A-Za-z0-9_.-]{2,127}"
 # A quote; what a shell makes of one within quotes is `'"'"'`, and of that again a longer one.
 _QUOTE = r"""[\\"']{1,200}+"""
-# What stands before a value. The value is matched apart, so that a name inside the value of another one
-# (`env:HF_TOKEN=...`) is seen too.
-_FLAG = (
-    r"(?:(?<![\w-])|(?<=[0-9;\[]m))--?(?P<name>[A-Za-z][A-Za-z0-9_.-]{2,63})(?P<close>)"
-    r"(?P<sep>=|(?:\s|\\n|\\(?=[\\\s])){1,32}+(?!-))"
-)
-_NAME = (
-    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>(?:{_QUOTE})?(?:\[[0-9]{{0,9}}\])?\]?)"
-    r"(?P<sep>\s{0,40}(?::\s{0,4}(?:str|bytes|SecretStr|Optional\[str\])(?:\s?\|\s?None)?\s{0,40})?(?:={2,3}|=>|!==?|:?=)"
-    r"\s{0,40}@?|\s{0,40}::?\s{0,40}@?)"
+# A name, as a flag or not, and never within a word.
+_NAMES = re.compile(
+    r"(?:(?P<dash>(?:(?<![\w-])|(?<=[0-9;\[]m))--?)|(?<![A-Za-z_.-])(?<!\[redacted:))" rf"(?P<name>{_WORD_NAME})",
+    re.ASCII,
 )
 # A quoted value in a call, a list or below a key of its own: `"password": {"value": "X"}`, `b'X'`, `SecretStr("X")`.
-_OPENERS = (
+_OPENERS = re.compile(
     rf"(?:[rbfuRBFU]{{1,2}}|(?:SecretStr|Secret|str|bytes)\(|[\[{{(]\s{{0,40}}(?:(?:{_QUOTE})?\w{{1,40}}(?:{_QUOTE})?"
-    rf"\s{{0,40}}[:=]\s{{0,40}})?){{1,3}}(?={_QUOTE})"
+    rf"\s{{0,40}}[:=]\s{{0,40}})?){{1,3}}(?={_QUOTE})",
+    re.ASCII,
 )
-_NESTED = (
-    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>(?:{_QUOTE})?\]?)(?P<sep>\s{{0,40}}[:=]\s{{0,40}}"
-    rf"(?={_OPENERS}))"
-)
-# Settings that are given as two words: `git config user.password X`, `setenv NAME X`.
-_SET = (
-    rf"\b(?:setenv|config|configure\s+set|config\s+set)\s{{1,40}}(?:--[\w-]+\s{{1,40}}){{0,4}}(?P<name>{_WORD_NAME})"
-    r"(?P<close>)(?P<sep>\s{1,40})(?!-)"
-)
-_PAIR = (
-    rf"(?:(?<!\S)|(?<=[0-9;\[]m)|(?<=[\"'`(]))--?[A-Za-z][\w-]{{0,63}}[ =]\s{{0,7}}[\"']?"
-    rf"(?P<name>{_WORD_NAME})[\"']?(?P<close>)(?P<sep>\s{{1,40}})(?!-)"
-)
-_LISTED = (
-    rf"(?P<open>{_QUOTE})(?:--?)?(?P<name>{_WORD_NAME})(?P<close>(?P=open))"
-    rf"(?P<sep>\s{{0,40}},\s{{0,40}})(?={_QUOTE})"
-)
-_KEYED = (
-    rf"(?i:\b(?:name|key|variable|env))(?:{_QUOTE})?\s{{0,40}}[:=]\s{{0,40}}(?:{_QUOTE})?(?P<name>{_WORD_NAME})"
-    rf"(?P<close>(?:{_QUOTE}(?!n)|\\{{0,7}}[\"'])?)(?P<sep>(?:[\s,;]|\\{{1,7}}n){{1,40}}+(?:{_QUOTE})?(?i:value)"
-    rf"(?:{_QUOTE})?\s{{0,40}}[:=]\s{{0,40}})"
-)
-_STATED = (
-    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})[\"'\]]{{0,2}}(?P<close>)"
-    r"(?P<sep>[(\s]\s{0,40})(?=[\"'`][^\"'`]{1,1000}[\"'`]\)?;)"
-)
-# A cell of a table or of aligned columns behind the name's; a variable and its value (`ENV HF_TOKEN X`).
-_CELL = (
-    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>[\"'`*]{{0,3}})"
-    r"(?P<sep>[ \t]{0,200}+[|\u2502\u2503\u2551\xa6][ \t]{0,40}+|[ \t]{2,200}+|\t|(?<=[A-Z0-9]) )"
-)
-# `<password>X</password>`, `<entry key="password">X</entry>`, also with `&lt;` and `&gt;`.
-_TAG = (
-    rf"(?<=[<\"':;])(?P<name>{_WORD_NAME})(?P<close>)(?P<sep>[\"']?(?:>|&gt;)(?:<!\[CDATA\[)?\s{{0,40}})"
-    r"(?=[^<>]{1,4096}(?:>\s{0,40})?(?:</|&lt;/))"
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A form in which a value stands with its name: what is between the two, and what must stand before the name.
+
+    `flag`: with a flag alone (True), or with no flag alone. `is_loose`: an ordinary word may stand there, too, so the
+    value has to look like a secret. `is_beside`: so may anything, so it can be no word or number. `is_command`: in the
+    words of a command each is seen by itself.
+    """
+
+    name: str
+    between: re.Pattern[str]
+    before: re.Pattern[str] | None = None
+    flag: bool | None = False
+    is_loose: bool = False
+    is_beside: bool = False
+    is_command: bool = False
+
+
+def _form(name: str, between: str, before: str | None = None, **more: Any) -> _Form:
+    compiled = None if before is None else re.compile(rf"(?:{before})\Z", re.ASCII)
+    return _Form(name, re.compile(between, re.ASCII), compiled, **more)
+
+
+_FORMS = (
+    # `--name value`
+    _form("flag", r"(?P<close>)(?P<sep>=|(?:\s|\\n|\\(?=[\\\s])){1,32}+(?!-))", flag=True, is_command=True),
+    # `name = value`, `"name": value`
+    _form(
+        "name",
+        rf"(?P<close>(?:{_QUOTE})?(?:\[[0-9]{{0,9}}\])?\]?)(?P<sep>\s{{0,40}}(?::\s{{0,4}}(?:str|bytes|SecretStr|"
+        r"Optional\[str\])(?:\s?\|\s?None)?\s{0,40})?(?:={2,3}|=>|!==?|:?=)\s{0,40}@?|\s{0,40}::?\s{0,40}@?)",
+    ),
+    # `-e NAME value`
+    _form(
+        "pair",
+        r"[\"']?(?P<close>)(?P<sep>\s{1,40})(?!-)",
+        r"(?:(?<!\S)|(?<=[0-9;\[]m)|(?<=[\"'`(]))--?[A-Za-z][\w-]{0,63}[ =]\s{0,7}[\"']?",
+        is_loose=True,
+        is_command=True,
+    ),
+    # `["name", "value"]`
+    _form(
+        "listed", rf"(?P<close>{_QUOTE})(?P<sep>\s{{0,40}},\s{{0,40}})(?={_QUOTE})", _QUOTE, flag=None, is_loose=True
+    ),
+    # `name: NAME, value: X`
+    _form(
+        "keyed",
+        rf"(?P<close>(?:{_QUOTE}(?!n)|\\{{0,7}}[\"'])?)(?P<sep>(?:[\s,;]|\\{{1,7}}n){{1,40}}+(?:{_QUOTE})?(?i:value)"
+        rf"(?:{_QUOTE})?\s{{0,40}}[:=]\s{{0,40}})",
+        rf"(?i:\b(?:name|key|variable|env))(?:{_QUOTE})?\s{{0,40}}[:=]\s{{0,40}}(?:{_QUOTE})?",
+    ),
+    # `name "value";`
+    _form(
+        "stated",
+        r"[\"'\]]{0,2}(?P<close>)(?P<sep>[(\s]\s{0,40})(?=[\"'`][^\"'`]{1,1000}[\"'`]\)?;)",
+        is_loose=True,
+    ),
+    # `name: {"value": "X"}`
+    _form(
+        "nested", rf"(?P<close>(?:{_QUOTE})?\]?)(?P<sep>\s{{0,40}}[:=]\s{{0,40}}(?={_OPENERS.pattern}))", is_loose=True
+    ),
+    # `git config user.password X`, `setenv NAME X`
+    _form(
+        "set",
+        r"(?P<close>)(?P<sep>\s{1,40})(?!-)",
+        r"\b(?:setenv|config|configure\s+set|config\s+set)\s{1,40}(?:--[\w-]+\s{1,40}){0,4}",
+        is_loose=True,
+    ),
+    # A cell of a table or of aligned columns behind the name's; a variable and its value (`ENV HF_TOKEN X`).
+    _form(
+        "cell",
+        r"(?P<close>[\"'`*]{0,3})"
+        r"(?P<sep>[ \t]{0,200}+[|\u2502\u2503\u2551\xa6][ \t]{0,40}+|[ \t]{2,200}+|\t|(?<=[A-Z0-9]) )",
+        is_beside=True,
+        is_command=True,
+    ),
+    # `<name>X</name>`, `<entry key="name">X</entry>`, also with `&lt;` and `&gt;`
+    _form(
+        "tag",
+        r"(?P<close>)(?P<sep>[\"']?(?:>|&gt;)(?:<!\[CDATA\[)?\s{0,40})(?=[^<>]{1,4096}(?:>\s{0,40})?(?:</|&lt;/))",
+        r"[<\"':;]",
+    ),
 )
 _TEXT = re.compile(r"(?P<value>(?:[^<>&\]]|&(?![lg]t;)|\](?!\]>))*)(?<!\s)")
 _QUOTED = re.compile(
@@ -89,10 +134,9 @@ _QUOTED = re.compile(
 )
 _WORD = re.compile(r"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b]*)""", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
-# The other way round: the value stands first.
-_COMPARED = (
-    rf"(?P<open>`|{_QUOTE})(?P<value>[^\\\"'`]{{1,1000}})(?P=open)\s{{0,40}}[!=]={{1,2}}\s{{0,40}}"
-    rf"(?P<name>{_WORD_NAME})"
+# The other way round: `"value" == name`.
+_COMPARED = re.compile(
+    rf"(?P<open>`|{_QUOTE})(?P<value>[^\\\"'`]{{1,1000}})(?P=open)\s{{0,40}}[!=]={{1,2}}\s{{0,40}}\Z", re.ASCII
 )
 # Their `-e NAME` passes a variable on by its name alone: the next word is no value.
 _NAME_ALONE = frozenset({"docker", "podman", "nerdctl", "finch"})
@@ -114,61 +158,85 @@ _OF_MANY = ("token", "auth", "credential")
 # A call, a date, an attribute of a module.
 _NO_VALUE = re.compile(r"[\w.]*\(|[0-9]{4}-[0-9]{2}-[0-9]{2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$", re.ASCII)
 _LONGEST_END = 300
+# How far before a name is looked, and how long a value is followed into for the names within it.
+_LONGEST_BEFORE = 300
 _LONGEST_FOLLOWED = 4096
-_HEADS = (_FLAG, _NAME, _PAIR, _LISTED, _KEYED, _STATED, _NESTED, _SET, _CELL, _TAG)
-# Heads after which an ordinary word may stand, too: the value has to look like a secret.
-_LOOSE = frozenset({_PAIR, _LISTED, _STATED, _NESTED, _SET})
 
 
 class NamedFinders:
-    """A search for each form in which a value stands with its name; `extra` are further names that hold secrets."""
+    """The values that stand with a name; `extra` are further names that hold secrets."""
 
     def __init__(self, extra: Names) -> None:
-        def finder(find: Callable[[str], Iterator[Edit]]) -> Finder:
-            return lambda text, low: list(find(text))
+        self._extra = extra
 
-        heads = {head: finder(functools.partial(_values, head=head, extra=extra)) for head in _HEADS}
-        compared = finder(functools.partial(_compared, extra=extra))
-        self.in_line = (*heads.values(), compared)
-        # For several words of a command: names and their values are seen one by one.
-        self.in_words = (*(find for head, find in heads.items() if head not in (_FLAG, _PAIR, _CELL)), compared)
+    def in_line(self, text: str, low: str = "") -> list[Edit]:
+        """Those of one line."""
+        return list(self._found(text, _FORMS))
+
+    def in_words(self, text: str, low: str = "") -> list[Edit]:
+        """Those in several words of a command; single words, and pairs of them, are seen one by one."""
+        return list(self._found(text, tuple(form for form in _FORMS if not form.is_command)))
+
+    def _found(self, text: str, forms: Sequence[_Form]) -> Iterator[Edit]:
+        followed = dict.fromkeys(forms, (0, 0))
+        for m in _NAMES.finditer(text):
+            kind = kind_of(m["name"], self._extra)
+            if kind is None:
+                continue
+            for form in forms:
+                start, end = followed[form]
+                # A value may hold the next name; were it followed into each of a long one, time would grow with the
+                # square.
+                if m.start() < end and end - start > _LONGEST_FOLLOWED:
+                    continue
+                edit = _value(text, m, kind, form)
+                if edit is not None:
+                    followed[form] = edit.start, edit.end
+                    yield edit
+            edit = _compared(text, m, kind)
+            if edit is not None:
+                yield edit
 
 
-def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:
-    start = end = 0
-    for m in _compiled(head).finditer(text):
-        # A value may hold the next name; were it followed into each of a long one, time would grow with the square.
-        if m.start() < end and end - start > _LONGEST_FOLLOWED:
-            continue
-        kind = kind_of(m["name"], extra)
-        if kind is None:
-            continue
-        opened = _compiled(_OPENERS).match(text, m.end()) if head is _NESTED else None
-        at = m.end() if opened is None else opened.end()
-        found = _TEXT.match(text, at) if head is _TAG else _QUOTED.match(text, at) or _WORD.match(text, at)
-        if found is None or found["value"] in _BRACKETS:
-            continue
-        is_quoted = found.re is _QUOTED
-        value = found["value"] if is_quoted else _without_closers(found["value"])
-        if not is_secret_value(m["name"], kind, value):
-            continue
-        if head in _LOOSE and not looks_secret(value):
-            continue
-        is_beside = head is _CELL or (head is _TAG and kind in _OF_MANY)
-        if is_beside and not _is_in_cell(m["name"], kind, value):
-            continue
-        if is_quoted and found["open"] == "`" and " " in value:
-            continue  # a command whose output is the value
-        if not is_quoted and head is _NAME and _is_prose_or_code(text, kind, m, found):
-            continue
-        if head in (_PAIR, _CELL) and may_stand_alone(text[: m.start()]) and not is_no_image(value):
-            continue
-        if head is _FLAG and m["sep"].isspace() and not m[0].startswith("--"):
-            continue
-        is_variable = head is _NAME and not m["close"] and _VARIABLE.fullmatch(m["name"]) is not None
-        start = found.start("value")
-        end = start + len(value)
-        yield Edit(m.start(), start, end, f"${m['name']}" if is_variable else mark(kind), kind)
+def _value(text: str, m: Match, kind: str, form: _Form) -> Edit | None:
+    """The value of a name that stands in this form."""
+    name, has_dash = m["name"], m["dash"] is not None
+    if form.flag not in (None, has_dash) or (form.flag and (name[0] == "_" or len(name) > 64)):
+        return None
+    head = form.between.match(text, m.end())
+    if head is None:
+        return None
+    before = None
+    if form.before is not None:
+        before = form.before.search(text, max(0, m.start() - _LONGEST_BEFORE), m.start())
+        if before is None or (form.name == "listed" and before[0] != head["close"]):
+            return None
+    opened = _OPENERS.match(text, head.end()) if form.name == "nested" else None
+    at = head.end() if opened is None else opened.end()
+    found = _TEXT.match(text, at) if form.name == "tag" else _QUOTED.match(text, at) or _WORD.match(text, at)
+    if found is None or found["value"] in _BRACKETS:
+        return None
+    is_quoted = found.re is _QUOTED
+    value = found["value"] if is_quoted else _without_closers(found["value"])
+    is_beside = form.is_beside or (form.name == "tag" and kind in _OF_MANY)
+    if (
+        not is_secret_value(name, kind, value)
+        or (form.is_loose and not looks_secret(value))
+        or (is_beside and not _is_in_cell(name, kind, value))
+        or (is_quoted and found["open"] == "`" and " " in value)  # a command whose output is the value
+        or (form.name == "name" and not is_quoted and _is_prose_or_code(text, kind, m, head, found))
+        or (form.name == "flag" and head["sep"].isspace() and m["dash"] != "--")
+        or (
+            form.name in ("pair", "cell")
+            and may_stand_alone(text[: m.start() if before is None else before.start()])
+            and not is_no_image(value)
+        )
+    ):
+        return None
+    is_variable = form.name == "name" and not head["close"] and _VARIABLE.fullmatch(name) is not None
+    start = found.start("value")
+    begin = m.start() if before is None else before.start()
+    return Edit(begin, start, start + len(value), f"${name}" if is_variable else mark(kind), kind)
 
 
 def awaited_after(line: str) -> str:
@@ -182,11 +250,13 @@ def awaited_after(line: str) -> str:
     return next((f"{m['tail']} " for m in found if m is not None), "")
 
 
-def _compared(text: str, *, extra: Names) -> Iterator[Edit]:
-    for m in _compiled(_COMPARED).finditer(text):
-        kind = kind_of(m["name"], extra)
-        if kind is not None and is_secret_value(m["name"], kind, m["value"]):
-            yield Edit(m.start(), m.start("value"), m.end("value"), mark(kind), kind, m.end())
+def _compared(text: str, name: Match, kind: str) -> Edit | None:
+    if not text[max(0, name.start() - 40) : name.start()].rstrip().endswith("="):
+        return None
+    m = _COMPARED.search(text, max(0, name.start() - 1100), name.start())
+    if m is None or not is_secret_value(name["name"], kind, m["value"]):
+        return None
+    return Edit(m.start(), m.start("value"), m.end("value"), mark(kind), kind, name.end())
 
 
 def may_stand_alone(words: str) -> bool:
@@ -199,11 +269,6 @@ def is_no_image(value: str) -> bool:
     return looks_secret(value) and "/" not in value and ":" not in value
 
 
-@functools.cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
-
-
 def _without_closers(value: str) -> str:
     """What closes a list around an unquoted value is not part of it; what closes a mark is."""
     bare = value.rstrip(",]}")
@@ -211,12 +276,12 @@ def _without_closers(value: str) -> str:
     return bare + "]" if opened >= 0 and "]" not in bare[opened:] else bare
 
 
-def _is_prose_or_code(text: str, kind: str, head: Match, value: Match) -> bool:
-    name, sep = head["name"], head["sep"]
+def _is_prose_or_code(text: str, kind: str, named: Match, head: Match, value: Match) -> bool:
+    name, sep = named["name"], head["sep"]
     if ":" in sep and "=" not in sep:
         # `token: what the router sees`, `[token]: dropped`; but a header, a quoted key, a variable or a line of YAML
         # is no prose.
-        is_alone = MARGIN.fullmatch(text, 0, head.start()) is not None and not text[value.end() :].strip()
+        is_alone = MARGIN.fullmatch(text, 0, named.start()) is not None and not text[value.end() :].strip()
         return not (
             head["close"].strip("]") or name.isupper() or "-" in name or is_alone or _is_no_word(kind, value["value"])
         )

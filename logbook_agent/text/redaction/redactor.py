@@ -145,7 +145,7 @@ class Redactor:
             return words
         low = joined.lower()
         starts = list(itertools.accumulate((len(word) + 1 for word in words), initial=0))
-        finders = (*self._shapes.for_line(low), find_keys, *self._named.in_words)
+        finders = (*self._shapes.for_line(low), find_keys, self._named.in_words)
         edits = [edit for find in finders for edit in find(joined, low)]
 
         def at(place: int) -> int:
@@ -252,8 +252,7 @@ class Redactor:
         return text
 
     def _finders(self, low: str) -> list[Finder]:
-        has_names = self.gate.names_value(low.encode("utf-8", "surrogatepass"))
-        return [*self._shapes.for_line(low), find_keys, *(self._named.in_line if has_names else ())]
+        return [*self._shapes.for_line(low), find_keys, self._named.in_line]
 
     def _once(self, text: str) -> str:
         """One line with every rule applied once, each to the line as it is: what one hides may be a name to another. Of
