@@ -9,14 +9,13 @@ stand before a value in the next, and a key block goes on.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.text.redaction import rules
 from logbook_agent.text.redaction.keys import WORDS
 from logbook_agent.text.redaction.names import (
-    NAME_PARTS,
     Names,
     is_plain,
     is_secret_value,
@@ -45,7 +44,7 @@ _OPENERS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Form:
     """A form in which a value stands with its name: what is between the two, and what must stand before the name.
 
@@ -128,6 +127,12 @@ _FORMS = (
         r"[<\"':;]",
     ),
 )
+# Those of the names with a dash before them, and of the others; in the words of a command, and in a line.
+_FORMS_OF = {
+    (in_words, dash): tuple(f for f in _FORMS if f.flag in (None, dash) and not (in_words and f.is_command))
+    for in_words in (False, True)
+    for dash in (False, True)
+}
 _TEXT = re.compile(r"(?P<value>(?:[^<>&\]]|&(?![lg]t;)|\](?!\]>))*)(?<!\s)")
 _QUOTED = re.compile(
     r"""(?P<open>["'\\]{4,200}|\"{3}|'{3}|\\{0,7}["'`])(?P<value>(?:\\.|(?P=open){2}|.){0,4096}?)(?P=open)(?!(?P=open))"""
@@ -152,6 +157,9 @@ _KEY_GOES_ON = re.compile(
     re.ASCII,
 )
 _BLOCK_SCALAR = re.compile(rf"(?P<tail>(?<![A-Za-z_.-]){_WORD_NAME}:)\s{{1,40}}[|>][+-]?\s*$", re.ASCII)
+# By the last sign of the line.
+_GOES_ON = {"\\": _CONTINUED, ",": _LIST_GOES_ON, **dict.fromkeys("|>+-", _BLOCK_SCALAR)}
+_KEY_WORD = re.compile(r"(?i:name|key|variable|env)[\"']?\s{0,40}[:=]", re.ASCII)
 _BRACKETS = ("", "[", "{", "(")
 # Kinds whose names have other meanings, too.
 _OF_MANY = ("token", "auth", "credential")
@@ -171,20 +179,20 @@ class NamedFinders:
 
     def in_line(self, text: str, low: str = "") -> list[Edit]:
         """Those of one line."""
-        return list(self._found(text, _FORMS))
+        return list(self._found(text, in_words=False))
 
     def in_words(self, text: str, low: str = "") -> list[Edit]:
         """Those in several words of a command; single words, and pairs of them, are seen one by one."""
-        return list(self._found(text, tuple(form for form in _FORMS if not form.is_command)))
+        return list(self._found(text, in_words=True))
 
-    def _found(self, text: str, forms: Sequence[_Form]) -> Iterator[Edit]:
-        followed = dict.fromkeys(forms, (0, 0))
+    def _found(self, text: str, *, in_words: bool) -> Iterator[Edit]:
+        followed: dict[_Form, tuple[int, int]] = {}
         for m in _NAMES.finditer(text):
             kind = kind_of(m["name"], self._extra)
             if kind is None:
                 continue
-            for form in forms:
-                start, end = followed[form]
+            for form in _FORMS_OF[in_words, m["dash"] is not None]:
+                start, end = followed.get(form, (0, 0))
                 # A value may hold the next name; were it followed into each of a long one, time would grow with the
                 # square.
                 if m.start() < end and end - start > _LONGEST_FOLLOWED:
@@ -200,11 +208,9 @@ class NamedFinders:
 
 def _value(text: str, m: Match, kind: str, form: _Form) -> Edit | None:
     """The value of a name that stands in this form."""
-    name, has_dash = m["name"], m["dash"] is not None
-    if form.flag not in (None, has_dash) or (form.flag and (name[0] == "_" or len(name) > 64)):
-        return None
+    name = m["name"]
     head = form.between.match(text, m.end())
-    if head is None:
+    if head is None or (form.flag and (name[0] == "_" or len(name) > 64)):
         return None
     before = None
     if form.before is not None:
@@ -241,13 +247,12 @@ def _value(text: str, m: Match, kind: str, form: _Form) -> Edit | None:
 
 def awaited_after(line: str) -> str:
     """What has to stand before the next line so that it is read as the value of this one's name; else nothing."""
-    end = line[-_LONGEST_END:]
-    if not any(part in end.lower() for part in NAME_PARTS):
-        return ""
-    if (m := _KEY_GOES_ON.search(end)) is not None:
+    end = line[-_LONGEST_END:].rstrip()
+    if _KEY_WORD.search(end) is not None and (m := _KEY_GOES_ON.search(end)) is not None:
         return f"name: {m['name']}, "
-    found = (form.search(end) for form in (_CONTINUED, _LIST_GOES_ON, _BLOCK_SCALAR))
-    return next((f"{m['tail']} " for m in found if m is not None), "")
+    form = _GOES_ON.get(end[-1:])
+    m = form.search(end) if form is not None else None
+    return "" if m is None else f"{m['tail']} "
 
 
 def _compared(text: str, name: Match, kind: str) -> Edit | None:
