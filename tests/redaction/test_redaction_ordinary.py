@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.text.redaction.named import LineRedactor
+from logbook_agent.text.redaction.lines import LineRedactor
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import wide

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.text.redaction.named import LineRedactor
+from logbook_agent.text.redaction.lines import LineRedactor
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.rules import ShapeFinders, compile_linear
 from logbook_agent.text.redaction.shapes import RULES

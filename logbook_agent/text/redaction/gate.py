@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from logbook_agent.text.redaction import keys, names
-from logbook_agent.text.redaction.named import NamedFinders, awaited_after
+from logbook_agent.text.redaction.lines import awaited_after
+from logbook_agent.text.redaction.named import NamedFinders
 from logbook_agent.text.redaction.rules import compile_linear
 from logbook_agent.text.redaction.shapes import Rule
 

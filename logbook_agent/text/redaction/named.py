@@ -1,19 +1,17 @@
-r"""Secrets known by the name that stands before them, within one line of text; and what one line tells about the next.
+r"""Secrets known by the name that stands before them, within one line of text.
 
 `NAME=value`, `"name": "value"`, `--name value`; a variable and its value as two words behind a flag (`-e NAME value`);
 a name and a value as neighbours in a list (`"NAME", "value"`) or under keys that say so (`name: X, value: Y`); a
-comparison (`"value" == name`); a statement (`name "value";`). Names are those of `names`. Line after line, a name may
-stand before a value in the next, and a key block goes on.
+comparison (`"value" == name`); a statement (`name "value";`). Names are those of `names`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.text.redaction import rules
 from logbook_agent.text.redaction.keys import WORDS
 from logbook_agent.text.redaction.names import (
     Names,
@@ -28,12 +26,12 @@ from logbook_agent.text.redaction.rules import Edit
 
 Match = re.Match[str]
 
-_WORD_NAME = r"[A-Za-z_][A-Za-z0-9_.-]{2,127}"
+WORD_NAME = r"[A-Za-z_][A-Za-z0-9_.-]{2,127}"
 # A quote; what a shell makes of one within quotes is `'"'"'`, and of that again a longer one.
 _QUOTE = r"""[\\"']{1,200}+"""
 # A name, as a flag or not, and never within a word.
 _NAMES = re.compile(
-    r"(?:(?P<dash>(?:(?<![\w-])|(?<=[0-9;\[]m))--?)|(?<![A-Za-z_.-])(?<!\[redacted:))" rf"(?P<name>{_WORD_NAME})",
+    r"(?:(?P<dash>(?:(?<![\w-])|(?<=[0-9;\[]m))--?)|(?<![A-Za-z_.-])(?<!\[redacted:))" rf"(?P<name>{WORD_NAME})",
     re.ASCII,
 )
 # A quoted value in a call, a list or below a key of its own: `"password": {"value": "X"}`, `b'X'`, `SecretStr("X")`.
@@ -147,25 +145,11 @@ _COMPARED = re.compile(
 _NAME_ALONE = frozenset({"docker", "podman", "nerdctl", "finch"})
 # What a log, a diff or a list puts before each line.
 MARGIN = re.compile(r"(?:\([^()]{0,200}\)|[+|>#\s]|-(?![-\w]))*", re.ASCII)
-# The end of a line whose value stands in the next: `--token \`, `-e NAME \`; `"--token",`; `name: NAME`; `token: |`.
-_CONTINUED = re.compile(
-    rf"(?<!\S)(?P<tail>--?[A-Za-z][\w.-]{{0,63}}(?:[ =]\s{{0,7}}{_WORD_NAME})?)\s{{1,40}}\\\s*$", re.ASCII
-)
-_LIST_GOES_ON = re.compile(rf"(?P<tail>(?P<open>\\{{0,7}}[\"'])(?:--?)?{_WORD_NAME}(?P=open)\s{{0,40}},)\s*$", re.ASCII)
-_KEY_GOES_ON = re.compile(
-    rf"(?i:\b(?:name|key|variable|env))[\"']?\s{{0,40}}[:=]\s{{0,40}}[\"']?(?P<name>{_WORD_NAME})[\"']?\s{{0,40}},?\s*$",
-    re.ASCII,
-)
-_BLOCK_SCALAR = re.compile(rf"(?P<tail>(?<![A-Za-z_.-]){_WORD_NAME}:)\s{{1,40}}[|>][+-]?\s*$", re.ASCII)
-# By the last sign of the line.
-_GOES_ON = {"\\": _CONTINUED, ",": _LIST_GOES_ON, **dict.fromkeys("|>+-", _BLOCK_SCALAR)}
-_KEY_WORD = re.compile(r"(?i:name|key|variable|env)[\"']?\s{0,40}[:=]", re.ASCII)
 _BRACKETS = ("", "[", "{", "(")
 # Kinds whose names have other meanings, too.
 _OF_MANY = ("token", "auth", "credential")
 # A call, a date, an attribute of a module.
 _NO_VALUE = re.compile(r"[\w.]*\(|[0-9]{4}-[0-9]{2}-[0-9]{2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$", re.ASCII)
-_LONGEST_END = 300
 # How far before a name is looked, and how long a value is followed into for the names within it.
 _LONGEST_BEFORE = 300
 _LONGEST_FOLLOWED = 4096
@@ -245,16 +229,6 @@ def _value(text: str, m: Match, kind: str, form: _Form) -> Edit | None:
     return Edit(begin, start, start + len(value), f"${name}" if is_variable else mark(kind), kind)
 
 
-def awaited_after(line: str) -> str:
-    """What has to stand before the next line so that it is read as the value of this one's name; else nothing."""
-    end = line[-_LONGEST_END:].rstrip()
-    if _KEY_WORD.search(end) is not None and (m := _KEY_GOES_ON.search(end)) is not None:
-        return f"name: {m['name']}, "
-    form = _GOES_ON.get(end[-1:])
-    m = form.search(end) if form is not None else None
-    return "" if m is None else f"{m['tail']} "
-
-
 def _compared(text: str, name: Match, kind: str) -> Edit | None:
     if not text[max(0, name.start() - 40) : name.start()].rstrip().endswith("="):
         return None
@@ -314,69 +288,3 @@ def _is_in_cell(name: str, kind: str, value: str) -> bool:
 
 def _is_random(value: str) -> bool:
     return len(value) >= 16 and any(c.isdigit() for c in value) and "." not in value
-
-
-# -- from one line to the next ---------------------------------------------------------------------
-
-
-class LineRedactor:
-    """Redacts one line after another. `redact` does it for a line by itself."""
-
-    def __init__(self, redact: Callable[[str], str]) -> None:
-        self._redact = redact
-        self._key_lines_left = 0
-        # What stands before the key block in its first line, and so before each of its lines.
-        self._key_margin = ""
-        self._awaited = ""
-
-    @property
-    def wants_next(self) -> bool:
-        """Whether the next line may hold a secret that nothing in it tells."""
-        return self._key_lines_left > 0 or bool(self._awaited)
-
-    def line(self, line: str) -> str | None:
-        """The line (no newline in it) without secrets; None when all of it belonged to a key block."""
-        if self._key_lines_left:
-            end = rules.KEY_ENDS.search(line)
-            if end is not None:
-                self._key_lines_left = 0
-                rest = line[end.end() :]
-                return self.line(rest) if rest.strip() else None
-            if rules.KEY_BODY.fullmatch(line.removeprefix(self._key_margin)) is not None:
-                self._key_lines_left -= 1
-                return None
-            self._key_lines_left = 0
-        # Before anything else of the line is replaced: a known secret may be a part of the key or of its frame.
-        begin = open_key(line)
-        if begin is not None:
-            self._key_lines_left = rules.MAX_KEY_LINES
-            self._key_margin = line[:begin]
-            line = line[:begin] + mark("private-key")
-        return self._after(line)
-
-    def _after(self, line: str) -> str:
-        """The line, read as what goes on behind the line before it."""
-        awaited, self._awaited = self._awaited, awaited_after(line)
-        if awaited:
-            margin = MARGIN.match(line)
-            at = margin.end() if margin is not None else 0
-            done = self._redact(awaited + line[at:])
-            if done.startswith(awaited):
-                return self._redact(line[:at] + done[len(awaited) :])
-        return self._redact(line)
-
-
-def open_key(text: str) -> int | None:
-    """Where a key block begins that has no end in this text."""
-    last_end = max((m.end() for m in rules.KEY_ENDS.finditer(text)), default=0)
-    begin = rules.KEY_BEGINS.search(text, last_end)
-    return None if begin is None else begin.start()
-
-
-def key_blocks(text: str) -> Iterator[tuple[int, int, int]]:
-    """Where each key block begins, where its first frame ends, and where it ends: with the text, if it lacks an end."""
-    place = 0
-    while (begin := rules.KEY_BEGINS.search(text, place)) is not None:
-        end = rules.KEY_ENDS.search(text, begin.end())
-        place = len(text) if end is None else end.end()
-        yield begin.start(), begin.end(), place

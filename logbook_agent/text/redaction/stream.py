@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from logbook_agent.text.redaction.named import LineRedactor
+from logbook_agent.text.redaction.lines import LineRedactor
 from logbook_agent.text.redaction.names import mark
 from logbook_agent.text.redaction.redactor import Redactor
 
