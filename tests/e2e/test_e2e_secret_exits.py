@@ -130,7 +130,9 @@ def from_python(cli: Cli, folder: Path, matrix: Matrix) -> list[str]:
 
 EXITS: dict[str, Callable[[Cli, Path, Matrix], list[str]]] = {
     "terminal and JSON": said("list", "status", "show MOE-000", "show MOE-001", "show MOE-002", "show MOE-003"),
-    "tables": said("table", "table MOE-000", "compare MOE-000 MOE-001", "search h", "criteria", "tried", "baseline"),
+    "tables": said(
+        "table", "table MOE-000", "compare MOE-000 MOE-001", "list h", "criteria", "list --tried", "baseline"
+    ),
     "whole records": said("doctor", "export --as csv --out -"),
     "view": written("render", "logbooks/moe.md"),
     "view after a change": written("edit MOE-001 --next more", "logbooks/moe.md"),
