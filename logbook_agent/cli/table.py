@@ -142,7 +142,7 @@ def compare_command(
     Example: logbook compare MOE-I8-002 --axis quant_mode
     """
     space = common.space()
-    book = space.book(entry_of(references[0]))
+    book = space.book(entry_of(references[0])).outgoing()
     asked = Contrast(
         references=tuple(references),
         axis=axis,

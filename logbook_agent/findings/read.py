@@ -38,12 +38,14 @@ _SHOWN_NEGATIVES = 3
 def read(workspace: Workspace, book: Book) -> Findings:
     """What a logbook amounts to as it stands now."""
     # A process may go on for days; meanwhile others change the header.
-    book.reread_header()
-    return Findings(book, workspace.now)
+    told = book.outgoing()
+    told.reread_header()
+    return Findings(told, workspace.now)
 
 
 class Findings:
-    """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common."""
+    """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common; what they
+    say of a record is without its secrets."""
 
     def __init__(self, book: Book, now: Callable[[], datetime]) -> None:
         self.book = book

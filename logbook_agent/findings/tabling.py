@@ -28,7 +28,7 @@ def table(workspace: Workspace, entry_ids: Sequence[str], spec: TableSpec) -> tu
     they have none."""
     book = workspace.book(entry_ids[0]) if entry_ids else workspace.book()
     whole = read(workspace, book)
-    records = [book.record(entry_id) for entry_id in entry_ids] if entry_ids else whole.counting
+    records = [whole.book.record(entry_id) for entry_id in entry_ids] if entry_ids else whole.counting
     if not entry_ids:
         workspace.warnings += [f"not shown: {error.message}" for error in whole.contents.damaged]
     found = cases(*map(without_mended, records))
@@ -45,11 +45,11 @@ def table(workspace: Workspace, entry_ids: Sequence[str], spec: TableSpec) -> tu
             hint=f"logbook show {entry_ids[0]}",
         )
     if not (spec.delta or spec.ratio):
-        return book, found, tabulate(found, spec, declared=book.header.metrics)
+        return whole.book, found, tabulate(found, spec, declared=book.header.metrics)
     entries = {case.entry for case in found}
     answers = [a for a in whole.answers if entries & {*a.entries} and spec.pivot in (None, a.question.axis)]
     made = tabulate(found, _from_base(spec, answers, found), declared=book.header.metrics)
-    return book, found, dataclasses.replace(made, notes=(*made.notes, *_answered(answers, spec.where)))
+    return whole.book, found, dataclasses.replace(made, notes=(*made.notes, *_answered(answers, spec.where)))
 
 
 def _from_base(spec: TableSpec, answers: Sequence[Answer], found: Sequence[Case]) -> TableSpec:

@@ -79,7 +79,7 @@ def _refreshed(
     seen: list[Record] = []
     for entry_id in (i for i in found.order if i in wanted):
         try:
-            record = book.record(entry_id)
+            record = found.book.record(entry_id)
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
             continue
@@ -172,9 +172,11 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
     made = [(HEADER, blocks.header(plots_of_thread(found), answers_of(found)))]
     for entry_id in found.order:
         try:
-            made.append((entry_id, _entry_block(found, blocks, book.record(entry_id))))
+            record = found.book.record(entry_id)
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
+            continue
+        made.append((entry_id, _entry_block(found, blocks, record)))
     footer = blocks.footer(found.listed)
     return [*made, (FOOTER, footer)] if footer else made
 
