@@ -18,7 +18,7 @@ ROOMS: dict[str, str] = {
     "text": "model",
     "store": "model text",
     "running": "model text store",
-    "findings": "model text store",
+    "findings": "model text",
     "pages": "model text store findings",
     "entries": "model text store running findings pages",
     "campaign": "model text store running findings entries",

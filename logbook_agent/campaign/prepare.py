@@ -21,7 +21,8 @@ from logbook_agent.running.prepare import Command, executor_at_once, executor_na
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
-from logbook_agent.store.workspace import Workspace, naming, sweep_command
+from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.text.words import sweep_command
 
 # The field of an entry that says which cases were left out before the first run, and why.
 LEFT_OUT = "Left out"

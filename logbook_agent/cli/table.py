@@ -98,7 +98,11 @@ def table_command(
         difference=difference,
         where=dict(parse_pair(text, "--where") for text in where or ()),
     )
-    book, cases, made = table(space, entry_ids or (), spec)
+    book = space.book(*(entry_ids or ())[:1])
+    found = read(space, book)
+    cases, made = table(found, entry_ids or (), spec)
+    if not entry_ids:
+        space.warnings += [f"not shown: {error.message}" for error in found.contents.damaged]
     if csv and not common.as_json:
         shaped = pivot or delta or ratio or means
         sys.stdout.write(to_csv(made if shaped else counting(matching(cases, spec.where))))

@@ -76,7 +76,7 @@ class RunResult:
             "id": self.entry.id,
             "title": self.entry.title,
             "exit_status": self.exit_status,
-            "runs": [brief_run(s, self.book) for s in statuses],
+            "runs": [brief_run(s, self.book.log_path) for s in statuses],
             "view": str(self.book.view_path),
         }
 

@@ -15,10 +15,9 @@ from logbook_agent.findings.tried.keys import (
     Item,
     command_key,
     contradicts,
-    is_indexed,
     items_of,
+    keys_of,
     planned_commands,
-    readable_record,
 )
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError
@@ -35,6 +34,8 @@ _READ = 10
 _LINES = 3
 # Differences that are named.
 _SHOWN = 5
+# Entries that were never looked at: more of them than this are left to `list` and its like.
+_LOOKED_AT = 100
 
 
 def tried_before(
@@ -53,7 +54,7 @@ def tried_before(
     """
     negative: dict[str, None] = {}
     others: dict[str, None] = {}
-    if not commands or not is_indexed(workspace, book):
+    if not commands or not _is_indexed(workspace, book):
         return []
     try:
         for command in commands:
@@ -65,6 +66,38 @@ def tried_before(
     if len(lines) <= _LINES:
         return lines
     return [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1} more entries: logbook list --tried"]
+
+
+def _is_indexed(workspace: Workspace, book: Book) -> bool:
+    """Whether every entry can be found by its commands, after a look at the few that are new."""
+    hints = book.tried
+    folder_ns = book.entries_changed_ns()
+    if hints.is_complete(folder_ns):
+        return True
+    names = book.entry_names()
+    unseen, gone = hints.unseen(names)
+    if gone:
+        hints.forget(gone)
+    if len(unseen) > _LOOKED_AT:
+        workspace.warnings.append(
+            f"did not check whether this was tried before: {len(unseen):,} entries are not indexed here yet;"
+            " logbook list indexes them"
+        )
+        return False
+    hints.keep({i: _keys(book, i) for i in sorted(unseen)}, entries=len(names), folder_ns=folder_ns)
+    return True
+
+
+def _keys(book: Book, entry_id: str) -> list[tuple[str, int]]:
+    record = _readable_record(book, entry_id)
+    return keys_of(record) if record is not None else []
+
+
+def _readable_record(book: Book, entry_id: str) -> Record | None:
+    try:
+        return book.record(entry_id)
+    except LogbookError:
+        return None  # its damage is told where it is shown
 
 
 class _Looking:
@@ -82,7 +115,7 @@ class _Looking:
 
         mended = False
         for hint in self._hints(own_id, measured):
-            record = readable_record(self._book, hint.id)
+            record = _readable_record(self._book, hint.id)
             if record is None or record.state == VOID:
                 continue
             runs = [s for s in record.runs if self._is_same(s)]

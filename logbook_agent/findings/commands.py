@@ -13,51 +13,50 @@ from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import COMPARISON
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
-from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import sweep_command
 from logbook_agent.text.lists import axis_option
-from logbook_agent.text.words import command_line
+from logbook_agent.text.words import command_line, sweep_command
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answers import Answer
+    from logbook_agent.findings.records import Records
 
 
-def settle_varied(book: Book, entry_id: str) -> str:
+def settle_varied(records: Records, entry_id: str) -> str:
     """What would settle the rows of an entry that differ in one key alone."""
     from logbook_agent.findings.contrasts.contrast import contrast
 
-    rows = [row for s in book.record(entry_id).runs if s.counts for row in s.run.rows]
+    rows = [row for s in records.record(entry_id).runs if s.counts for row in s.run.rows]
     names = dict.fromkeys(name for row in rows for name in row.config)
     varied = [n for n in names if len({canonical(row.config.get(n)) for row in rows}) > 1]
     if len(varied) != 1:
         return ""
     try:
-        return contrast(book, Contrast(references=(entry_id,), axis=varied[0])).settle
+        return contrast(records, Contrast(references=(entry_id,), axis=varied[0])).settle
     except LogbookError:
         return ""
 
 
-def go_on(book: Book, answer: Answer) -> str:
+def go_on(records: Records, answer: Answer) -> str:
     """What to type to add pairs to a comparison, as many as would probably settle it."""
     from logbook_agent.findings.comparison.words import missing_pairs
 
     needed = max((missing_pairs(f) for f in answer.goals if not f.is_settled), default=math.inf)
     pairs = int(needed) if math.isfinite(needed) else BUDGET_PAIRS
-    recipe = book.entry(answer.entry).recipe
+    recipe = records.entry(answer.entry).recipe
     if recipe is not None:
-        explored = any(run.label == COMPARISON for run in book.runs(answer.entry))
+        explored = any(run.label == COMPARISON for run in records.runs(answer.entry))
         if explored:
             return f"logbook sweep --resume {answer.entry} --set confirm={answer.pairs + pairs}"
         sets = (*(text for text in recipe.sets if not text.startswith("repeats=")), f"repeats={pairs}")
         return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=sets, on=recipe.on)
-    return ab_again(book, answer.entry, answer.question, f"--max-pairs {pairs}")
+    return ab_again(records, answer.entry, answer.question, f"--max-pairs {pairs}")
 
 
-def ab_again(book: Book, entry_id: str, question: Question, more: str) -> str:
+def ab_again(records: Records, entry_id: str, question: Question, more: str) -> str:
     """The command that adds pairs to the A/B of an entry, with `more` options: as it was run before, but for texts."""
-    run = next((run for run in book.runs(entry_id) if run.part is not None), None)
+    run = next((run for run in records.runs(entry_id) if run.part is not None), None)
     options = ["--id", entry_id, *more.split(), *(_options(run, question.axis) if run is not None else ())]
-    return _asked_again(book, entry_id, question).replace("logbook ab", f"logbook ab {command_line(options)}", 1)
+    return _asked_again(records, entry_id, question).replace("logbook ab", f"logbook ab {command_line(options)}", 1)
 
 
 def _options(run: Run, axis: str) -> list[str]:
@@ -74,13 +73,13 @@ def _options(run: Run, axis: str) -> list[str]:
     ]
 
 
-def _asked_again(book: Book, entry_id: str, question: Question) -> str:
+def _asked_again(records: Records, entry_id: str, question: Question) -> str:
     """The command that asks a question of what the runs of an entry ran."""
     from logbook_agent.findings.comparison.sentences import code_name
     from logbook_agent.findings.contrasts.settle import settled_by
 
     # One row of each side says it.
-    of = {item.case.part.side: item for item in frame_of(cases(book.record(entry_id))).items if item.case.part}
+    of = {item.case.part.side: item for item in frame_of(cases(records.record(entry_id))).items if item.case.part}
     items = [of[side] for side in question.values if side in of]
     axis = axis_option(question.axis, question.values)
     if question.axis == CODE_AXIS:

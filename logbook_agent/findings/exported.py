@@ -82,8 +82,8 @@ class Exported:
 def exported(found: Findings, *, entry_ids: Sequence[str] = (), where: Mapping[str, str] | None = None) -> Exported:
     """The rows of the entries that are named, of none those of all. Raises NotFound for an entry that is not there, and
     UsageError for a name or value of `where` that no row has."""
-    named = list(dict.fromkeys(found.book.resolve(i) for i in entry_ids))
-    records = [found.book.record(i) for i in named] if named else list(found.contents.records)
+    named = list(dict.fromkeys(found.records.resolve(i) for i in entry_ids))
+    records = [found.records.record(i) for i in named] if named else list(found.contents.records)
     rows = rows_of(found, records, alone=bool(named))
     runs = [status.run for record in records for status in record.runs]
     kept = rows
@@ -117,7 +117,7 @@ def rows_of(found: Findings, records: Sequence[Record], *, alone: bool) -> tuple
                         entry=record.entry,
                         entry_state=record.state,
                         status=status,
-                        case=_with_units(next(source), found.book.header.metrics),
+                        case=_with_units(next(source), found.records.header.metrics),
                         place=place,
                         places=len(status.run.rows),
                         why_not=_why_not(lost, status, row, was_made_again=status.run.run in again),

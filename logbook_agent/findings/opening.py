@@ -85,12 +85,12 @@ def answers_of(found: Findings) -> Opening:
     open_ones = [(answer, f) for answer, f in unsettled(found.answers) if found.answer_of(answer.entry) is answer]
     # The command stands once for each comparison; more pairs measure nothing of what no run reports.
     first = {id(answer): finding for answer, finding in reversed(open_ones)}
-    metrics = [m.name for m in found.book.header.metrics]
+    metrics = [m.name for m in found.records.header.metrics]
     return Opening(
         asked="",
         settled=tuple(_line(found, a, f) for a, f in settled(found.answers, metrics)),
         open=tuple(
-            _line(found, a, f, go_on(found.book, a) if f.lacks_pairs and first[id(a)] is f else "")
+            _line(found, a, f, go_on(found.records, a) if f.lacks_pairs and first[id(a)] is f else "")
             for a, f in open_ones
         ),
     )
@@ -121,7 +121,7 @@ def _nothing(found: Findings, unsettled: Sequence[Line]) -> tuple[str, str]:
     stated = [a for a in found.answers if found.thread.by_id[a.entry]["state"] != VOID]
     if stated:
         return f"No comparison is settled yet: {stated[-1].entry} has no pair that counts.", go_on(
-            found.book, stated[-1]
+            found.records, stated[-1]
         )
     counted = found.thread.counted
     if any(s["rows"] for s in counted):
@@ -137,7 +137,7 @@ def _first_comparison(found: Findings) -> str:
     """What to type to make a comparison: of the latest rows that differ in one key, else of an axis of the matrix."""
     latest = [s for s in reversed(found.thread.counted) if s["contrasts"] or s["rows"] > 1]
     kept = (one.settle for s in latest if s["contrasts"] for one in found.contrasts(found.entry(s["id"])))
-    varied = (settle_varied(found.book, s["id"]) for s in latest[:_LOOKED_AT])
+    varied = (settle_varied(found.records, s["id"]) for s in latest[:_LOOKED_AT])
     axes = [axis_option(axis.axis, axis.values) for axis in found.header.matrix if len(axis.values) > 1]
     otherwise = f"logbook ab {axes[0] if axes else '--axis NAME=A,B'} -- COMMAND"
     return next((text for settle in chain(kept, varied) if (text := command_in(settle))), otherwise)

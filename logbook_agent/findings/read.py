@@ -12,14 +12,13 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from logbook_agent.findings.records import Clock, Records
 from logbook_agent.findings.thread import Mentions, Standing, Summary, Thread, said_by, standings
 from logbook_agent.findings.trust import Compared, trust_of
 from logbook_agent.model.entry import Entry, id_number, is_withdrawn, parse_id, settled
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Criterion, Header
-from logbook_agent.model.record import only_predicts
-from logbook_agent.store.book import Book, Contents, Summaries
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.model.record import Contents, Summaries, only_predicts
 from logbook_agent.text import marked
 from logbook_agent.text.markdown import escape
 
@@ -35,22 +34,22 @@ if TYPE_CHECKING:
 _SHOWN_NEGATIVES = 3
 
 
-def read(workspace: Workspace, book: Book) -> Findings:
+def read(clock: Clock, records: Records) -> Findings:
     """What a logbook amounts to as it stands now."""
     # A process may go on for days; meanwhile others change the header.
-    book.reread_header()
-    return Findings(book, workspace.now)
+    records.reread_header()
+    return Findings(records, clock.now)
 
 
 class Findings:
     """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common."""
 
-    def __init__(self, book: Book, now: Callable[[], datetime]) -> None:
-        self.book = book
+    def __init__(self, records: Records, now: Callable[[], datetime]) -> None:
+        self.records = records
         self._now = now
         self._entries: dict[str, Entry] = {}
         # Those that were read for their summaries.
-        self._records: dict[str, Record] = {}
+        self._known: dict[str, Record] = {}
 
     # -- the thread ------------------------------------------------------------------------------
 
@@ -58,7 +57,7 @@ class Findings:
     def header(self) -> Header:
         """The header, its predicates held against the records, and judgements against the state of their evidence.
         Without predicates no record is read but that evidence."""
-        header = self.book.header
+        header = self.records.header
         criteria = tuple(dataclasses.replace(c, doubt=self._doubt(c)) for c in header.stop_criteria)
         if header.has_predicates:
             # Statistics and tables are loaded for those that need them.
@@ -71,7 +70,7 @@ class Findings:
     def _doubt(self, criterion: Criterion) -> str | None:
         """That the evidence of a judgement is an entry that does not stand any more; None where it does."""
         evidence = criterion.judgement.evidence if criterion.judgement is not None else ""
-        if id_number(evidence, self.book.header.prefix) is None:
+        if id_number(evidence, self.records.header.prefix) is None:
             return None
         lost = self._lost(evidence)
         return f"rests on {evidence}, which is {lost}" if lost is not None else None
@@ -85,25 +84,25 @@ class Findings:
         runs = [s for record in self.contents.records for s in record.runs if not only_predicts(record.entry, s.run)]
         return Facts(
             rows=Rows(cases(*(r for r in self.counting if settled(r.state)))),
-            metrics=self.book.header.metrics,
+            metrics=self.records.header.metrics,
             now=self._now(),
             runs=sum(status.counts for status in runs),
             hours=sum(status.run.duration_s or 0.0 for status in runs) / 3600,
             answers=self.answers,
-            go_on=lambda answer: go_on(self.book, answer),
+            go_on=lambda answer: go_on(self.records, answer),
         )
 
     @cached_property
     def _summarised(self) -> Summaries:
         from logbook_agent.findings.summaries import summary_of
 
-        header = self.book.header
+        header = self.records.header
 
         def summarise(record: Record) -> dict[str, Any]:
-            self._records[record.id] = record
+            self._known[record.id] = record
             return summary_of(record, header)
 
-        return self.book.summaries(summarise)
+        return self.records.summaries(summarise)
 
     @cached_property
     def summaries(self) -> Sequence[Summary]:
@@ -172,7 +171,7 @@ class Findings:
             return set()
         from logbook_agent.findings.where import following
 
-        return following(self.tried_pairs, changed, self.book.header.case_keys)
+        return following(self.tried_pairs, changed, self.records.header.case_keys)
 
     def answer_with(self, record: Record) -> Answer | None:
         """The answer to the comparison of an entry as its record is now, with the pairs of other entries as they were
@@ -196,8 +195,8 @@ class Findings:
         from logbook_agent.findings.comparison.answers import answers
         from logbook_agent.findings.where import placed
 
-        header = self.book.header
-        found = answers(pairs, header.metrics, self.book.said.remember)
+        header = self.records.header
+        found = answers(pairs, header.metrics, self.records.remember)
         return placed(found, [*self.tried_pairs, *pairs], header.case_keys)
 
     @cached_property
@@ -210,7 +209,7 @@ class Findings:
     @property
     def doubts(self) -> list[str]:
         """What rests on an entry that does not stand any more: the baseline, and judgements of stop criteria."""
-        doubtful = [(n, doubt) for n, c in enumerate(self.book.header.stop_criteria, 1) if (doubt := self._doubt(c))]
+        doubtful = [(n, doubt) for n, c in enumerate(self.records.header.stop_criteria, 1) if (doubt := self._doubt(c))]
         return self.baseline_doubts + [
             f"stop criterion {n} {doubt}: logbook criteria --met {n} --evidence ID, or --unmet, judges it again"
             for n, doubt in doubtful
@@ -219,7 +218,7 @@ class Findings:
     @property
     def baseline_doubts(self) -> list[str]:
         """That the baseline was measured by an entry that does not count any more; nothing where it does."""
-        entry_id = self.book.header.baseline.entry if self.book.header.baseline is not None else None
+        entry_id = self.records.header.baseline.entry if self.records.header.baseline is not None else None
         lost = self._uncounted(entry_id) if entry_id is not None else None
         if not lost:
             return []
@@ -250,7 +249,7 @@ class Findings:
     @cached_property
     def contents(self) -> Contents:
         """All records. Their entries are not read again."""
-        found = self.book.contents(self._records)
+        found = self.records.contents(self._known)
         self._entries.update((record.id, record.entry) for record in found.records if record.id not in self._entries)
         return found
 
@@ -266,7 +265,7 @@ class Findings:
     @cached_property
     def edited(self) -> list[str]:
         """The names of the blocks of the view that were edited by hand."""
-        text = self.book.read_view()
+        text = self.records.read_view()
         if text is None or marked.has_conflict(text):
             return []
         return [block.name for block in marked.parse(text, []).values() if block.edited(text)]
@@ -276,7 +275,7 @@ class Findings:
         """The decisions and negative results of the thread. Only comparisons need more than the files of entries."""
         said = [(entry, said_by(entry)) for entry in self._mentions.entries()]
         return Thread(
-            self.book.header,
+            self.records.header,
             [self._with_negatives(one) if entry.comparison is not None else one for entry, one in said],
         )
 
@@ -285,17 +284,17 @@ class Findings:
     @cached_property
     def order(self) -> list[str]:
         """The IDs of all entries."""
-        return self.book.entry_ids()
+        return self.records.entry_ids()
 
     def entry(self, entry_id: str) -> Entry:
         """One entry. Raises NotFound and StoreError."""
         if entry_id not in self._entries:
-            self._entries[entry_id] = self.book.entry(entry_id)
+            self._entries[entry_id] = self.records.entry(entry_id)
         return self._entries[entry_id]
 
     @cached_property
     def _mentions(self) -> Mentions:
-        return Mentions(self.book, self.order, self.entry)
+        return Mentions(self.records, self.order, self.entry)
 
     def standing(self, entry: Entry) -> Standing:
         """Whether an entry counts, and which later ones complete or supersede it."""
@@ -321,7 +320,7 @@ class Findings:
         lost = {e: self._uncounted(e) for c in entry.contrasts for e in c.entries if e != entry.id}
         return [
             dataclasses.replace(one, uncounted=tuple(f"{e} is {lost[e]}" for e in one.asked.entries if lost.get(e)))
-            for one in kept(self.book, entry)
+            for one in kept(self.records, entry)
         ]
 
     def compared(self, entry: Entry) -> Compared:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from logbook_agent.findings.facts import executed, planned
@@ -14,7 +14,6 @@ from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.store.book import Book
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.near import choice
 
@@ -45,29 +44,27 @@ def listed(
     return [{key: e[key] for key in (*LINE, *FOUND) if key in e} for e in (found[-last:] if last else found)]
 
 
-def shown(
-    book: Book, record: Record, later: Mapping[str, Sequence[str]], found: Findings, *, full: bool
-) -> dict[str, Any]:
-    """An entry with its runs, what `later` entries make of it, and the answer to its comparison. `full` gives every
-    sample and all provenance as recorded."""
-    entry = record.entry
+def shown(found: Findings, record: Record, log_path: Callable[[str, int], object], *, full: bool) -> dict[str, Any]:
+    """An entry with its runs, what later entries make of it, and the answer to its comparison. `log_path` tells where
+    the log of a run of an entry is; `full` gives every sample and all provenance as recorded."""
+    entry, header = record.entry, found.records.header
     answer = found.answer_of(entry.id)
     return {
-        **line_of(record, book.header, found.compared(entry)),
+        **line_of(record, header, found.compared(entry)),
         "continues": entry.continues,
         "completes": entry.completes,
         "supersedes": entry.supersedes,
         "completed_by": [],
         "superseded_by": [],
-        **later,
+        **found.later(entry),
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "comparison": encode(entry.comparison) if entry.comparison is not None else None,
         "answer": _answer(answer, entry.id),
         "contrasts": _contrasts(found, entry),
-        "noise": _noise(record, book.header),
+        "noise": _noise(record, header),
         "level_changes": _level_changes(record),
-        "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, book) for s in record.runs],
+        "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, log_path) for s in record.runs],
     }
 
 

@@ -8,14 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from logbook_agent.findings.cases import cases, without_mended
-from logbook_agent.findings.read import read
+from logbook_agent.findings.read import Findings
 from logbook_agent.findings.tables.build import matching, tabulate
 from logbook_agent.findings.tables.frame import frame_of, show
 from logbook_agent.findings.tables.spec import Case, Table, TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
-from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answers import Answer
@@ -23,33 +21,25 @@ if TYPE_CHECKING:
 _SHOWN_FINDINGS = 12
 
 
-def table(workspace: Workspace, entry_ids: Sequence[str], spec: TableSpec) -> tuple[Book, list[Case], Table]:
+def table(found: Findings, entry_ids: Sequence[str], spec: TableSpec) -> tuple[list[Case], Table]:
     """The rows of the entries, in the order they are named; of none, those of all that count. Raises UsageError when
     they have none."""
-    book = workspace.book(entry_ids[0]) if entry_ids else workspace.book()
-    whole = read(workspace, book)
-    records = [book.record(entry_id) for entry_id in entry_ids] if entry_ids else whole.counting
-    if not entry_ids:
-        workspace.warnings += [f"not shown: {error.message}" for error in whole.contents.damaged]
-    found = cases(*map(without_mended, records))
-    if not found and not entry_ids:
+    header = found.records.header
+    records = [found.records.record(entry_id) for entry_id in entry_ids] if entry_ids else found.counting
+    rows = cases(*map(without_mended, records))
+    if not rows:
         raise UsageError(
-            f"{book.header.topic} has no rows yet",
-            cause="no run of an entry that counts printed a RESULT, METRIC or RESULT_JSON line",
-            hint="logbook run -- COMMAND",
-        )
-    if not found:
-        raise UsageError(
-            f"{', '.join(entry_ids)} has no rows",
-            cause="none of its runs printed a RESULT, METRIC or RESULT_JSON line",
-            hint=f"logbook show {entry_ids[0]}",
+            f"{', '.join(entry_ids)} has no rows" if entry_ids else f"{header.topic} has no rows yet",
+            cause=f"{'none of its runs' if entry_ids else 'no run of an entry that counts'}"
+            " printed a RESULT, METRIC or RESULT_JSON line",
+            hint=f"logbook show {entry_ids[0]}" if entry_ids else "logbook run -- COMMAND",
         )
     if not (spec.delta or spec.ratio):
-        return book, found, tabulate(found, spec, declared=book.header.metrics)
-    entries = {case.entry for case in found}
-    answers = [a for a in whole.answers if entries & {*a.entries} and spec.pivot in (None, a.question.axis)]
-    made = tabulate(found, _from_base(spec, answers, found), declared=book.header.metrics)
-    return book, found, dataclasses.replace(made, notes=(*made.notes, *_answered(answers, spec.where)))
+        return rows, tabulate(rows, spec, declared=header.metrics)
+    entries = {case.entry for case in rows}
+    answers = [a for a in found.answers if entries & {*a.entries} and spec.pivot in (None, a.question.axis)]
+    made = tabulate(rows, _from_base(spec, answers, rows), declared=header.metrics)
+    return rows, dataclasses.replace(made, notes=(*made.notes, *_answered(answers, spec.where)))
 
 
 def _from_base(spec: TableSpec, answers: Sequence[Answer], found: Sequence[Case]) -> TableSpec:

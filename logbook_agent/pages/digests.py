@@ -25,7 +25,7 @@ def block_digests(workspace: Workspace, book: Book, there: Mapping[str, str]) ->
     """The digest of every block, by its name, as the records have it now; what cannot be read is warned about. `there`
     are the texts in the view: one that may hold a secret is made again, since what is one may have changed."""
     found = read(workspace, book)
-    keys, kept, redactor = _keys(workspace, found), book.said.all(_KIND), book.redactor
+    keys, kept, redactor = _keys(workspace, book, found), book.said.all(_KIND), book.redactor
     known = {
         name: kept[name][1]
         for name, text in there.items()
@@ -39,10 +39,9 @@ def block_digests(workspace: Workspace, book: Book, there: Mapping[str, str]) ->
     return known | made
 
 
-def _keys(workspace: Workspace, found: Findings) -> dict[str, str]:
+def _keys(workspace: Workspace, book: Book, found: Findings) -> dict[str, str]:
     """By entry, a digest of all that its block follows from, but for living processes; entries whose files changed a
     moment ago, or cannot be read, have none."""
-    book = found.book
     about = digest(encode(found.header), template_stamps(workspace, "entry.md.j2", "table.md.j2"))
     keys = {}
     for entry_id in found.order:

@@ -35,25 +35,25 @@ class NamedPlot:
 def plots_of(found: Findings, entry: Entry) -> list[str]:
     """The pictures that an entry names, as Markdown. Which these are follows from the records: whether they are drawn
     makes no difference to the view."""
-    return [_picture(found.book, figure) for figure in _figures_of(found, entry)]
+    return [_picture(found.records.topic, figure) for figure in _figures_of(found, entry)]
 
 
 def plots_of_thread(found: Findings) -> list[str]:
     """The same of the header."""
-    return [_picture(found.book, figure) for figure in _figures_of(found, None)]
+    return [_picture(found.records.topic, figure) for figure in _figures_of(found, None)]
 
 
-def named_plots(found: Findings, entry: Entry | None) -> list[NamedPlot]:
+def named_plots(book: Book, found: Findings, entry: Entry | None) -> list[NamedPlot]:
     """The plots that an entry names, or without one the header, and whether they are drawn."""
     return [
-        NamedPlot(key=figure.key, title=figure.title, missing=_missing(found.book, figure))
+        NamedPlot(key=figure.key, title=figure.title, missing=_missing(book, figure))
         for figure in _figures_of(found, entry)
     ]
 
 
 def _figures_of(found: Findings, entry: Entry | None) -> tuple[Figure, ...]:
     """Statistics and tables are loaded for those that name some."""
-    if not (entry if entry is not None else found.book.header).plots:
+    if not (entry if entry is not None else found.records.header).plots:
         return ()
     from logbook_agent.findings.plots.choose import named, named_of_thread
 
@@ -71,18 +71,18 @@ def _missing(book: Book, figure: Figure) -> str:
     return "" if f'data-digest="{figure.digest}"'.encode() in start else "drawn from other data"
 
 
-def _picture(book: Book, figure: Figure) -> str:
+def _picture(topic: str, figure: Figure) -> str:
     title = md.escape(md.one_line(figure.title)).replace("[", "\\[").replace("]", "\\]")
     if figure.missing:
         return f"{title}: not drawn: {md.escape(md.one_line(figure.missing))}"
-    return f"![{title}]({book.folder.name}/plots/{figure.key}.svg)"
+    return f"![{title}]({topic}/plots/{figure.key}.svg)"
 
 
 def naming_plots(found: Findings) -> Iterator[Entry]:
     """The entries that name plots. Few do, and of the others the file need not be parsed."""
     for entry_id in found.order:
         with suppress(StoreError):  # who renders it warns about it
-            if "\nplots:" in found.book.entry_text(entry_id):
+            if "\nplots:" in found.records.entry_text(entry_id):
                 yield found.entry(entry_id)
 
 

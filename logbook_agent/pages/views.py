@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from logbook_agent.findings.opening import answers_of
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
-from logbook_agent.findings.tried.keys import remember
+from logbook_agent.findings.tried.keys import keys_of
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.look import Look, look, said_in
@@ -48,11 +49,28 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str] = ()) -> No
     try:
         with book.lock():
             seen, entries = _refreshed(workspace, book, names, header_changed=header)
-        remember(book, [(one.record, one.is_whole) for one in seen], entries=entries, folder_ns=folder_ns)
+        _remember(book, seen, entries=entries, folder_ns=folder_ns)
     except StoreError as error:
         workspace.warnings.append(
             f"recorded, but the view was not updated: {_brief(error)}; correct that, then: logbook render"
         )
+
+
+def _remember(book: Book, seen: Iterable[Look], *, entries: int, folder_ns: int) -> None:
+    """Keep under which commands these entries are found; one that was not run is found under none. `entries` there are,
+    and their folder was changed at `folder_ns` before they were counted."""
+    keys = {}
+    for record, is_whole in ((one.record, one.is_whole) for one in seen):
+        if not is_whole:
+            # Those of the first runs were kept with what is said of them, and their entry is marked as it was then.
+            further = keys_of(replace(record, entry=replace(record.entry, commands=())))
+            if book.tried.add(record.id, further):
+                continue
+            record = book.record(record.id)
+        if found := keys_of(record):
+            keys[record.id] = found
+    if keys:
+        book.tried.keep(keys, entries=entries, folder_ns=folder_ns)
 
 
 def _refreshed(
@@ -85,12 +103,12 @@ def _refreshed(
             workspace.warnings.append(f"not rendered: {_brief(error)}")
             continue
         seen.append(one)
-        texts[entry_id] = _entry_block(found, blocks, one)
+        texts[entry_id] = _entry_block(book, found, blocks, one)
         is_named = is_listed(one.record.entry) or one.record.entry.comparison is not None
         footer_changed |= is_named or f"{entry_id} " in footer
     # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
     follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
-    if HEADER not in present or header_changed or follows or compares or found.book.header.plots:
+    if HEADER not in present or header_changed or follows or compares or found.records.header.plots:
         texts[HEADER] = blocks.header(plots_of_thread(found), answers_of(found))
     if footer_changed:
         texts[FOOTER] = blocks.footer(found.listed) or None
@@ -178,16 +196,16 @@ def all_blocks(
     made = [(HEADER, blocks.header(plots_of_thread(found), answers_of(found)))]
     for entry_id in order:
         try:
-            made.append((entry_id, _entry_block(found, blocks, look(workspace, book, entry_id))))
+            made.append((entry_id, _entry_block(book, found, blocks, look(workspace, book, entry_id))))
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
     footer = blocks.footer(found.listed)
     return [*made, (FOOTER, footer)] if footer else made
 
 
-def _entry_block(found: Findings, blocks: Blocks, seen: Look) -> str:
+def _entry_block(book: Book, found: Findings, blocks: Blocks, seen: Look) -> str:
     entry = seen.record.entry
-    said = said_in(found.book, blocks, seen)
+    said = said_in(book, blocks, seen)
     later, compared = found.later(entry), found.compared(entry)
     plots = plots_of(found, entry)
     return blocks.entry(seen.record, later=later, compared=compared, plots=plots, said=said)

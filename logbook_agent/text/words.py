@@ -140,3 +140,19 @@ def shell_syntax(text: str) -> str | None:
         if expansion is not None:
             return expansion[0]
     return None
+
+
+def sweep_command(
+    recipe: str,
+    *more: str,
+    scale: str | None = None,
+    sets: Sequence[str] = (),
+    on: str | None = None,
+    named: Sequence[str] = (),
+) -> str:
+    """What to type to carry out a recipe; `named` says in which logbook, and `more` stands at the end."""
+    words = ["logbook", "sweep", recipe, *named]
+    words += ["--scale", scale] if scale is not None else []
+    words += [word for text in sets for word in ("--set", text)]
+    words += ["--on", on] if on is not None else []
+    return shlex.join([*words, *more])

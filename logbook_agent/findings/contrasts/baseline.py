@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from logbook_agent.findings.contrasts.contrast import Contrasted, beside, rows_of
 from logbook_agent.findings.measured import baseline_cases, is_case
+from logbook_agent.findings.records import Records
 from logbook_agent.model.entry import Contrast
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.book import Book
 
 
-def against_baseline(book: Book, asked: Contrast) -> Contrasted:
+def against_baseline(records: Records, asked: Contrast) -> Contrasted:
     """The rows of the baseline's case beside those of a contrast. Raises UsageError where no entry measured them."""
-    header = book.header
+    header = records.header
     if header.baseline is None or header.baseline.entry is None:
         stated = header.baseline is not None and bool(header.baseline.numbers)
         raise UsageError(
@@ -21,9 +21,9 @@ def against_baseline(book: Book, asked: Contrast) -> Contrasted:
             cause="its header states numbers, and names no entry" if stated else "its header names none",
             hint="logbook baseline --entry ID --reason '...' names one; or name both sides: logbook compare A B",
         )
-    entry = book.resolve(header.baseline.entry)
+    entry = records.resolve(header.baseline.entry)
     asked = replace(asked, references=(entry, *asked.references))
-    base, *others = rows_of(asked, {i: book.record(i) for i in asked.entries})
+    base, *others = rows_of(asked, {i: records.record(i) for i in asked.entries})
     places = baseline_cases(header)
     own = [t for t in base if not places or any(is_case(t.row.config, place) for place in places)]
     if not own:

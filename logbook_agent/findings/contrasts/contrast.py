@@ -10,6 +10,7 @@ from typing import Any
 
 from logbook_agent.findings.cases import cases, counting
 from logbook_agent.findings.contrasts.settle import settled_by
+from logbook_agent.findings.records import Records
 from logbook_agent.findings.tables.axes import blocked_by, lay_out
 from logbook_agent.findings.tables.build import matching, tabulate
 from logbook_agent.findings.tables.frame import Item, by, frame_of, listed, show, unknown, varies
@@ -18,7 +19,6 @@ from logbook_agent.model.entry import Contrast, Entry, entry_of
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
-from logbook_agent.store.book import Book
 from logbook_agent.text import markdown as md
 from logbook_agent.text.words import assignments
 
@@ -39,17 +39,17 @@ class Contrasted:
     error: LogbookError | None = None
 
 
-def contrast(book: Book, asked: Contrast) -> Contrasted:
+def contrast(records: Records, asked: Contrast) -> Contrasted:
     """The rows from the records as they are. Raises UsageError for names or values that the rows do not have."""
-    records = {entry_id: book.record(entry_id) for entry_id in asked.entries}
-    found = beside(asked, rows_of(asked, records), book.header.metrics)
-    answered = next((record.id for record in records.values() if _answers(record, found)), "")
+    own = {entry_id: records.record(entry_id) for entry_id in asked.entries}
+    found = beside(asked, rows_of(asked, own), records.header.metrics)
+    answered = next((record.id for record in own.values() if _answers(record, found)), "")
     if not answered:
         return found
     return replace(found, answered=answered, settle=f"{answered} answers this: logbook compare {answered}")
 
 
-def checked(book: Book, asked: Contrast, *, baseline: bool) -> Contrast:
+def checked(records: Records, asked: Contrast, *, baseline: bool) -> Contrast:
     """With the present IDs of the entries. Raises UsageError for what names too little or too much, and NotFound."""
     count = len(asked.references)
     if asked.axis is None and asked.base_value is not None:
@@ -64,16 +64,16 @@ def checked(book: Book, asked: Contrast, *, baseline: bool) -> Contrast:
             cause="give two references, one with --baseline, or any number with --axis",
             hint="logbook compare A B, logbook compare A --baseline, or logbook compare ID --axis NAME",
         )
-    found = (book.resolve(entry_of(r)) + r[len(entry_of(r)) :] for r in asked.references)
+    found = (records.resolve(entry_of(r)) + r[len(entry_of(r)) :] for r in asked.references)
     return replace(asked, references=tuple(found))
 
 
-def kept(book: Book, entry: Entry) -> list[Contrasted]:
+def kept(records: Records, entry: Entry) -> list[Contrasted]:
     """The contrasts that an entry keeps."""
     found = []
     for asked in entry.contrasts:
         try:
-            found.append(contrast(book, asked))
+            found.append(contrast(records, asked))
         except LogbookError as error:
             found.append(Contrasted(asked=asked, error=error))
     return found

@@ -21,7 +21,7 @@ def designed(findings: Findings, asked: Contrast) -> Answer | None:
     None where no comparison does. Its base is the one that it states."""
     if any(findings.entry(entry).comparison is None for entry in asked.entries):
         return None
-    records = {entry: findings.book.record(entry) for entry in asked.entries}
+    records = {entry: findings.records.record(entry) for entry in asked.entries}
     for answer in reversed(findings.answers):
         if {*asked.entries} <= {*answer.entries} and _asks(answer, asked) and _holds(asked, records):
             found = tuple(

@@ -28,7 +28,7 @@ def figures(findings: Findings, *, entry: str | None = None, metric: str | None 
     its own, whether or not it counts; of a `metric` those that show it. A damaged entry has none. Raises NotFound for
     an entry that is not there."""
     if entry is not None:
-        return _told_apart(of_entry(findings, findings.book.record(findings.book.resolve(entry)), metric))
+        return _told_apart(of_entry(findings, findings.records.record(findings.records.resolve(entry)), metric))
     return _told_apart(_all(findings, metric))
 
 
@@ -108,7 +108,7 @@ def named(findings: Findings, entry: Entry) -> tuple[Figure, ...]:
     if not entry.plots:
         return ()
     wanted = [parse_plot(name) for name in entry.plots]
-    record = findings.book.record(entry.id)
+    record = findings.records.record(entry.id)
     metrics = dict.fromkeys(metric for _, metric in wanted)
     found = {metric: _told_apart(of_entry(findings, record, metric)) for metric in metrics}
     return _once(figure for kind, metric in wanted for figure in found[metric] if figure.kind == kind)
@@ -116,7 +116,7 @@ def named(findings: Findings, entry: Entry) -> tuple[Figure, ...]:
 
 def named_of_thread(findings: Findings) -> tuple[Figure, ...]:
     """The figures of the whole thread that the header names."""
-    wanted = [parse_plot(name) for name in findings.book.header.plots]
+    wanted = [parse_plot(name) for name in findings.records.header.plots]
     if not wanted:
         return ()
     found = {

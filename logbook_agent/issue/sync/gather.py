@@ -52,7 +52,7 @@ def gather(
     recorded, header = book.header, workspace.redacted_header(found.header)
     later = {i: s.later for i, s in found.thread.standing.items() if s.later}
     digests = {e["id"]: e["digest"] for e in found.summaries}
-    plots = {entry.id: named_plots(found, entry) for entry in naming_plots(found)}
+    plots = {entry.id: named_plots(book, found, entry) for entry in naming_plots(found)}
     rests_on = {name: _told_of(found, e) for e in found.summaries for name in (*e["aliases"], e["id"])}
     wanted = Wanted(
         book=book_key(recorded),
@@ -82,7 +82,7 @@ def gather(
         summaries=[workspace.redacted(e) for e in found.summaries],
         first=decode(Opening, workspace.redacted(encode(opening(found)))),
         best_cases=[decode(BestCase, workspace.redacted(encode(best))) for best in bests(found.thread, found.answers)],
-        plots=named_plots(found, None),
+        plots=named_plots(book, found, None),
     )
     return BookDocuments(
         wanted=wanted,
@@ -145,7 +145,7 @@ def _final_of(found: Findings, recorded: Header, digests: Mapping[str, str]) -> 
 
 
 def _chosen(found: Findings, chosen: Sequence[str]) -> tuple[str, ...]:
-    ids = tuple(dict.fromkeys(found.book.resolve(entry_id) for entry_id in chosen))
+    ids = tuple(dict.fromkeys(found.records.resolve(entry_id) for entry_id in chosen))
     for entry_id in ids:
         if entry_id not in found.thread.by_id:
             raise UsageError(

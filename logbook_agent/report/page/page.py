@@ -86,7 +86,7 @@ def page(
     damaged = list(findings.unreadable)
     made: list[PageSection] = []
     facts: dict[str, tuple[str, Groups]] = {}
-    about = digest(encode(findings.book.header))
+    about = digest(encode(findings.records.header))
     # The table of all results needs every record, too: each is read once.
     records = {record.id: record for record in findings.contents.records}
     for summary in findings.summaries:
@@ -129,7 +129,7 @@ def _entry(
     if (before := kept.get(entry.id)) is not None and before[0] == key:
         return before[1], before[2]
     # One that could not be read with the others says why.
-    record = records.get(entry.id) or findings.book.record(entry.id)
+    record = records.get(entry.id) or findings.records.record(entry.id)
     values = entry_values(around, record, summary, later=later, compared=compared)
     html = visible(render_html(ASSETS, "entry.html.j2", values))
     kept[entry.id] = key, html, groups_of(record)
