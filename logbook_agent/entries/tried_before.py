@@ -170,8 +170,8 @@ class _Looking:
             return "(planned)"
         # Tables, which most commands do not need before they start.
         from logbook_agent.findings.cases import cases
-        from logbook_agent.findings.contrasts.likeness import differences
         from logbook_agent.findings.tables.frame import frame_of
+        from logbook_agent.findings.tables.likeness import differences
 
         sides = runs[-1].run, self._expected
         run, mine = (dataclasses.replace(r, rows=(Row(config=_said(r, o)),)) for r, o in (sides, sides[::-1]))

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from logbook_agent.findings.cases import cases
+from logbook_agent.findings.cases import Case, cases
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.tables.build import matching
-from logbook_agent.findings.tables.spec import Case
 from logbook_agent.findings.thread import said_by, standings
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError

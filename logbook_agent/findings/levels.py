@@ -12,8 +12,8 @@ from logbook_agent.model.stats.change import level_change
 from logbook_agent.model.units import format_value, known
 
 if TYPE_CHECKING:
+    from logbook_agent.findings.cases import Case
     from logbook_agent.findings.tables.frame import RunKey
-    from logbook_agent.findings.tables.spec import Case
 
 _FINISHED = ("finished", None)
 

@@ -22,7 +22,7 @@ from logbook_agent.model.units import common, known
 from logbook_agent.model.values import canonical, spelt
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.tables.spec import Case
+    from logbook_agent.findings.cases import Case
 
 # One case, as `findings.best` takes it up: its `key`, `unit`, the `values` of its `runs` (numbers), its `side` and
 # `case` in the comparison of the entry, `label`, `config` as far as it is kept, `config_left_out` (how many keys are

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.case import repeats
-from logbook_agent.findings.cases import cases, counting
+from logbook_agent.findings.cases import Repeats, cases, counting
 from logbook_agent.findings.comparison.answer import PairSeries
-from logbook_agent.findings.tables.spec import Repeats
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import Record

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answers import Answer
     from logbook_agent.findings.comparison.pairs import Tried
     from logbook_agent.findings.contrasts.contrast import Contrasted
-    from logbook_agent.findings.criteria.facts import Facts
+    from logbook_agent.findings.criteria.evidence import Facts
     from logbook_agent.model.record import Record
 
 
@@ -78,7 +78,7 @@ class Findings:
     def _facts(self) -> Facts:
         from logbook_agent.findings.cases import cases
         from logbook_agent.findings.commands import go_on
-        from logbook_agent.findings.criteria.facts import Facts, Rows
+        from logbook_agent.findings.criteria.evidence import Facts, Rows
 
         # That something was predicted is no run of an experiment, and takes no time on a device.
         runs = [s for record in self.contents.records for s in record.runs if not only_predicts(record.entry, s.run)]
@@ -169,7 +169,7 @@ class Findings:
         """The entries whose answers, or the words of them, may have changed with the comparisons of these."""
         if all(one["entry"] not in changed for one in self.tried_pairs):
             return set()
-        from logbook_agent.findings.where import following
+        from logbook_agent.findings.comparison.scope import following
 
         return following(self.tried_pairs, changed, self.records.header.case_keys)
 
@@ -193,7 +193,7 @@ class Findings:
             return ()
         # Statistics are loaded for those that need them.
         from logbook_agent.findings.comparison.answers import answers
-        from logbook_agent.findings.where import placed
+        from logbook_agent.findings.comparison.scope import placed
 
         header = self.records.header
         found = answers(pairs, header.metrics, self.records.remember)

@@ -7,11 +7,11 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from logbook_agent.findings.cases import cases, without_mended
+from logbook_agent.findings.cases import Case, cases, without_mended
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.tables.build import matching, tabulate
 from logbook_agent.findings.tables.frame import frame_of, show
-from logbook_agent.findings.tables.spec import Case, Table, TableSpec
+from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
-from logbook_agent.findings.cases import cases, counting
+from logbook_agent.findings.cases import Case, cases, counting
 from logbook_agent.findings.contrasts.settle import settled_by
 from logbook_agent.findings.records import Records
 from logbook_agent.findings.tables.axes import blocked_by, lay_out
 from logbook_agent.findings.tables.build import matching, tabulate
 from logbook_agent.findings.tables.frame import Item, by, frame_of, listed, show, unknown, varies
-from logbook_agent.findings.tables.spec import Case, Table, TableSpec
+from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.entry import Contrast, Entry, entry_of
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Metric

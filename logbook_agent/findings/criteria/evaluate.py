@@ -6,8 +6,7 @@ import math
 from dataclasses import replace
 
 from logbook_agent.findings.criteria import predicate as of
-from logbook_agent.findings.criteria.facts import Facts
-from logbook_agent.findings.criteria.outcome import every, met, not_computable, some, unmet
+from logbook_agent.findings.criteria.evidence import Facts, every, met, not_computable, some, unmet
 from logbook_agent.findings.criteria.over_comparisons import plateau, verdict
 from logbook_agent.findings.criteria.over_pairs import compared, swept
 from logbook_agent.findings.criteria.over_rows import measured, target

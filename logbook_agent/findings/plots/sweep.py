@@ -22,8 +22,8 @@ from logbook_agent.findings.plots.words import (
 )
 from logbook_agent.findings.tables.axes import lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, groups, is_number, show
+from logbook_agent.findings.tables.grid import Reading, read, value_of
 from logbook_agent.findings.tables.metrics import choose
-from logbook_agent.findings.tables.reading import Reading, read, value_of
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record

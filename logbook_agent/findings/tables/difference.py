@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from logbook_agent.findings.tables.frame import Frame, Item, is_number, unknown
-from logbook_agent.findings.tables.reading import value_of
+from logbook_agent.findings.tables.grid import value_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import parse_scalar
 

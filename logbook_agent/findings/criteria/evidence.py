@@ -1,4 +1,4 @@
-"""What predicates are held against: the rows that count, and the answers to the comparisons of the thread."""
+"""What predicates are held against: the rows that count, and the answers to comparisons; and what comes of that."""
 
 from __future__ import annotations
 
@@ -7,15 +7,55 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from logbook_agent.findings.cases import Case
 from logbook_agent.findings.comparison.answers import Answer, Finding
 from logbook_agent.findings.comparison.sentences import code_name
-from logbook_agent.findings.criteria.outcome import not_computable, unmet
 from logbook_agent.findings.criteria.predicate import Against
 from logbook_agent.findings.tables.frame import Frame, frame_of, show
-from logbook_agent.findings.tables.spec import Case
 from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.header import Computed, Metric
 from logbook_agent.model.values import Scalar, canonical
+
+MET, UNMET, NOT_COMPUTABLE = "met", "unmet", "not computable"
+
+
+def met(reason: str, evidence: Iterable[Case | str] = ()) -> Computed:
+    return _computed(MET, reason, evidence)
+
+
+def unmet(reason: str, evidence: Iterable[Case | str] = ()) -> Computed:
+    return _computed(UNMET, reason, evidence)
+
+
+def not_computable(reason: str) -> Computed:
+    return Computed(state=NOT_COMPUTABLE, reason=reason)
+
+
+def every(parts: Iterable[Computed]) -> Computed:
+    """Met when all parts are. Else an unmet part decides, the first; what cannot be computed may yet be met."""
+    return _first(parts, (UNMET, NOT_COMPUTABLE, MET))
+
+
+def some(parts: Iterable[Computed]) -> Computed:
+    """Met when a part is, the first; else unmet, or not computable where a part is."""
+    return _first(parts, (MET, NOT_COMPUTABLE, UNMET))
+
+
+def _first(parts: Iterable[Computed], order: tuple[str, str, str]) -> Computed:
+    """The first part of the first state; where all have the last state, all reasons together."""
+    found = list(parts)
+    first = min(found, key=lambda one: order.index(one.state))
+    if first.state != order[-1]:
+        return first
+    return _computed(
+        order[-1], "; ".join(dict.fromkeys(o.reason for o in found)), (e for o in found for e in o.evidence)
+    )
+
+
+def _computed(state: str, reason: str, evidence: Iterable[Case | str]) -> Computed:
+    """Evidence is an entry, or a row of a run: `MOE-I8-003/2`."""
+    names = (one if isinstance(one, str) else f"{one.entry}/{one.run}" for one in evidence)
+    return Computed(state=state, reason=reason, evidence=tuple(dict.fromkeys(names)))
 
 
 class Rows:
