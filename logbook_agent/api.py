@@ -174,7 +174,7 @@ class Logbook:
 
     def _columns(self, *entry_ids: str) -> list[DataColumn]:
         from logbook_agent.exports.columns import columns_of
-        from logbook_agent.findings.exported import exported
+        from logbook_agent.exports.measured_rows import exported
 
         return columns_of(exported(read(self._workspace, self._book), entry_ids=entry_ids).rows)
 

@@ -13,10 +13,9 @@ from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.comparison import answered, keep
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.contrasts.baseline import against_baseline
-from logbook_agent.findings.contrasts.contrast import MOST_ROWS, checked, contrast, notes
-from logbook_agent.findings.contrasts.contrast import data as contrast_data
+from logbook_agent.findings.contrasts.contrast import MOST_ROWS, against_baseline, contrast
 from logbook_agent.findings.contrasts.designed import designed
+from logbook_agent.findings.contrasts.references import checked
 from logbook_agent.findings.read import read
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
@@ -61,10 +60,6 @@ def table_command(
     means: Annotated[
         bool, Option("--means", help="Arithmetic and geometric mean of deltas and ratios over the rows.")
     ] = False,
-    difference: Annotated[
-        tuple[str, str] | None,
-        Option("--difference", metavar="A B", help="Largest and mean |A - B|; metrics, observations or config."),
-    ] = None,
     where: Annotated[
         Texts, Option("--where", metavar="K=V", help="Only rows with this value on an axis, — for none; repeatable.")
     ] = None,
@@ -95,7 +90,6 @@ def table_command(
         implied=tuple(implied or ()),
         per_device=per_device,
         means=means,
-        difference=difference,
         where=dict(parse_pair(text, "--where") for text in where or ()),
     )
     book = space.book(*(entry_ids or ())[:1])
@@ -170,9 +164,9 @@ def compare_command(
     standing = {entry: findings.standing(findings.entry(entry)).why for entry in one.asked.entries}
     space.warnings += [f"{entry} does not count: it is {why}" for entry, why in standing.items() if why]
     kept = keep(space, book, save, one) if save is not None else None
-    data = {"answer": None, "numbers": contrast_data(one), "saved": kept}
+    data = {"answer": None, "numbers": one.data(), "saved": kept}
     more = len(one.table.rows) - MOST_ROWS
-    said = [*notes(one), *([f"and {more} more rows: --json shows all"] if more > 0 else [])]
+    said = [*one.notes(), *([f"and {more} more rows: --json shows all"] if more > 0 else [])]
     shown = dataclasses.replace(one.table, rows=one.table.rows[:MOST_ROWS], notes=tuple(said))
     text = "" if common.as_json else blocks_of(space, book).table(shown)
     emit("compare", data, text, as_json=common.as_json, warnings=space.warnings)

@@ -154,7 +154,7 @@ class _Looking:
         """What the comparison of an entry found of the sides that these runs are of."""
         if record.entry.comparison is None or (answer := self._findings.answer_of(record.id)) is None:
             return []
-        from logbook_agent.findings.tried.listed import without_gain
+        from logbook_agent.findings.comparisons import without_gain
 
         axis = answer.question.axis
         of = [(run.part.side, row.config) for run in runs if run.part is not None for row in run.rows]

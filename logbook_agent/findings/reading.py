@@ -18,8 +18,7 @@ from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.near import choice
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.comparison.answers import Answer
-    from logbook_agent.model.entry import Entry
+    pass
 
 STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.
@@ -47,8 +46,10 @@ def listed(
 def shown(found: Findings, record: Record, log_path: Callable[[str, int], object], *, full: bool) -> dict[str, Any]:
     """An entry with its runs, what later entries make of it, and the answer to its comparison. `log_path` tells where
     the log of a run of an entry is; `full` gives every sample and all provenance as recorded."""
+    # Tables, which `list` and `status` do without.
+    from logbook_agent.findings.levels import level_changes
+
     entry, header = record.entry, found.records.header
-    answer = found.answer_of(entry.id)
     return {
         **line_of(record, header, found.compared(entry)),
         "continues": entry.continues,
@@ -60,29 +61,12 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "comparison": encode(entry.comparison) if entry.comparison is not None else None,
-        "answer": _answer(answer, entry.id),
-        "contrasts": _contrasts(found, entry),
+        "answer": found.answer_data(entry.id),
+        "contrasts": [one.data() for one in found.contrasts(entry)],
         "noise": _noise(record, header),
-        "level_changes": _level_changes(record),
+        "level_changes": level_changes(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, log_path) for s in record.runs],
     }
-
-
-def _answer(answer: Answer | None, entry_id: str) -> dict[str, Any] | None:
-    """The answer to the comparison of an entry, and which later entry goes on with its question."""
-    if answer is None:
-        return None
-    from logbook_agent.findings.comparison.words import data
-
-    return {**data(answer), "continued_in": answer.continued_in(entry_id)}
-
-
-def _contrasts(found: Findings, entry: Entry) -> list[dict[str, Any]]:
-    if not entry.contrasts:
-        return []
-    from logbook_agent.findings.contrasts.contrast import data
-
-    return [data(one) for one in found.contrasts(entry)]
 
 
 def _noise(record: Record, header: Header) -> list[dict[str, Any]]:
@@ -92,24 +76,6 @@ def _noise(record: Record, header: Header) -> list[dict[str, Any]]:
     from logbook_agent.findings.noise import noise_of
 
     return [encode(n) for n in noise_of(record, header.metrics)]
-
-
-def _level_changes(record: Record) -> list[dict[str, Any]]:
-    """The cases of an entry whose level changed, as plain data: the config of the case, and what changed."""
-    if sum(status.counts and bool(status.run.rows) for status in record.runs) < 2:
-        return []
-    # Imported where rows are met.
-    from logbook_agent.findings.case import repeats
-    from logbook_agent.findings.cases import cases, counting
-    from logbook_agent.findings.levels import level_in
-
-    found = []
-    for group in repeats(counting(cases(record))):
-        names = dict.fromkeys(name for case in group.cases for name in case.row.metrics)
-        for level in (level_in(group.cases, name) for name in names):
-            if level is not None:
-                found.append({"config": dict(group.cases[0].row.config), **encode(level)})
-    return found
 
 
 def search(found: Findings, words: Sequence[str]) -> list[dict[str, Any]]:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from logbook_agent.findings.opening import answers_of
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
 from logbook_agent.findings.tried.keys import keys_of
@@ -109,7 +108,7 @@ def _refreshed(
     # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
     follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
     if HEADER not in present or header_changed or follows or compares or found.records.header.plots:
-        texts[HEADER] = blocks.header(plots_of_thread(found), answers_of(found))
+        texts[HEADER] = blocks.header(plots_of_thread(found), found.answered)
     if footer_changed:
         texts[FOOTER] = blocks.footer(found.listed) or None
     _write(workspace, book, text, present, texts, found.order)
@@ -193,7 +192,7 @@ def all_blocks(
     blocks = Blocks(templates_of(workspace), found.header)
     mark_due(workspace, book, naming_plots(found))
 
-    made = [(HEADER, blocks.header(plots_of_thread(found), answers_of(found)))]
+    made = [(HEADER, blocks.header(plots_of_thread(found), found.answered))]
     for entry_id in order:
         try:
             made.append((entry_id, _entry_block(book, found, blocks, look(workspace, book, entry_id))))

@@ -6,15 +6,22 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from logbook_agent.findings.cases import Case
+from logbook_agent.findings.advice import go_on
+from logbook_agent.findings.cases import Case, cases
 from logbook_agent.findings.comparison.answers import Answer, Finding
 from logbook_agent.findings.comparison.sentences import code_name
 from logbook_agent.findings.criteria.predicate import Against
 from logbook_agent.findings.tables.frame import Frame, frame_of, show
 from logbook_agent.model.comparison import CODE_AXIS, code_hash
+from logbook_agent.model.entry import settled
 from logbook_agent.model.header import Computed, Metric
+from logbook_agent.model.record import only_predicts
 from logbook_agent.model.values import Scalar, canonical
+
+if TYPE_CHECKING:
+    from logbook_agent.findings.read import Findings
 
 MET, UNMET, NOT_COMPUTABLE = "met", "unmet", "not computable"
 
@@ -99,6 +106,21 @@ class Facts:
             has_values = all(k in f.config and canonical(f.config[k]) == canonical(v) for k, v in where.items())
             if metric in (None, f.metric) and has_values and (asked is None or _answers(answer, f, asked, value)):
                 yield answer, f
+
+
+def facts_of(found: Findings, now: datetime) -> Facts:
+    """What the records of a thread show now."""
+    # That something was predicted is no run of an experiment, and takes no time on a device.
+    runs = [s for record in found.contents.records for s in record.runs if not only_predicts(record.entry, s.run)]
+    return Facts(
+        rows=Rows(cases(*(r for r in found.counting if settled(r.state)))),
+        metrics=found.records.header.metrics,
+        now=now,
+        runs=sum(status.counts for status in runs),
+        hours=sum(status.run.duration_s or 0.0 for status in runs) / 3600,
+        answers=found.answers,
+        go_on=lambda answer: go_on(found.records, answer),
+    )
 
 
 def _answers(answer: Answer, finding: Finding, asked: Against, value: Scalar) -> bool:

@@ -18,7 +18,6 @@ from logbook_agent.findings.tables.columns import (
     metric_strips,
     sample_strips,
 )
-from logbook_agent.findings.tables.difference import difference
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, listed, show, varies
 from logbook_agent.findings.tables.grid import Grid, Reading, check_pivot, choose_values, lay_cells, unequal_rows
 from logbook_agent.findings.tables.metrics import MetricColumn, choose
@@ -65,8 +64,6 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     notes = [*warm_up_notes, *value_notes, *layout.notes, *metric_notes, *cell_notes(frame, layout, grid, metrics)]
     if spec.means:
         notes += mean_notes(comparisons)
-    if spec.difference is not None:
-        notes.insert(0, difference(frame, spec.difference).text)
     return _assembled(strips, width, spec, constants=_constants(frame, layout), notes=notes)
 
 

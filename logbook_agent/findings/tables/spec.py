@@ -29,7 +29,6 @@ class TableSpec:
     per_device  a rate's share per used device, in brackets after the total
     means       arithmetic and geometric mean of the deltas and ratios over the rows
     implied     keys that may differ between the pivot values of one row, because the pivot implies them
-    difference  two numbers of each row: how far they lie apart is told
     where       only the rows with these values
     """
 
@@ -47,7 +46,6 @@ class TableSpec:
     per_device: bool = False
     means: bool = False
     implied: tuple[str, ...] = ()
-    difference: tuple[str, str] | None = None
     where: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -14,36 +14,7 @@ from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.flags import normal_name
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.comparison.answers import Answer
-
-
-def without_gain(answers: Sequence[Answer]) -> list[Item]:
-    """What comparisons found without a gain (`Answer.without_gain`)."""
-    from logbook_agent.findings.comparison.words import change_text, sentence
-
-    return [
-        {
-            "kind": VERDICT,
-            "entry": answer.entry,
-            "run": None,
-            "runs": [],
-            "at": answer.last,
-            "command": [],
-            "case": dict(f.case),
-            "config": {**f.case, answer.question.axis: f.side},
-            "env": {},
-            "commit": None,
-            "outcome": f.outcome.value,
-            "reason": sentence(answer, f),
-            "metric": f.metric,
-            "delta": f.change,
-            "change": change_text(f),
-            "against": answer.question.base,
-            "axis": answer.question.axis,
-        }
-        for answer in answers
-        for f in answer.without_gain
-    ]
+    pass
 
 
 # -- the list ----------------------------------------------------------------------------------------

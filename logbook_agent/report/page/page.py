@@ -15,7 +15,6 @@ from typing import Any
 from markupsafe import Markup
 
 from logbook_agent.findings.read import Findings
-from logbook_agent.findings.side_by_side import Groups, groups_of
 from logbook_agent.findings.thread import Summary
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
@@ -25,6 +24,7 @@ from logbook_agent.pages.templating.html import render_html
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report.page import thread
 from logbook_agent.report.page.entry import Around, entry_values, log_nowhere
+from logbook_agent.report.page.entry_facts import Groups, groups_of
 from logbook_agent.report.page.pictures import drawn
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible

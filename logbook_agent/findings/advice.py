@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from logbook_agent.findings.cases import cases
-from logbook_agent.findings.tables.frame import frame_of
+from logbook_agent.findings.comparison.sentences import code_name
+from logbook_agent.findings.comparison.words import missing_pairs
+from logbook_agent.findings.tables.frame import ABSENT, Item, frame_of
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Question, code_hash
-from logbook_agent.model.entry import Contrast
-from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import COMPARISON
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
+from logbook_agent.text.commands.flags import is_value, normal_name
 from logbook_agent.text.lists import axis_option
 from logbook_agent.text.words import command_line, sweep_command
 
@@ -21,25 +24,8 @@ if TYPE_CHECKING:
     from logbook_agent.findings.records import Records
 
 
-def settle_varied(records: Records, entry_id: str) -> str:
-    """What would settle the rows of an entry that differ in one key alone."""
-    from logbook_agent.findings.contrasts.contrast import contrast
-
-    rows = [row for s in records.record(entry_id).runs if s.counts for row in s.run.rows]
-    names = dict.fromkeys(name for row in rows for name in row.config)
-    varied = [n for n in names if len({canonical(row.config.get(n)) for row in rows}) > 1]
-    if len(varied) != 1:
-        return ""
-    try:
-        return contrast(records, Contrast(references=(entry_id,), axis=varied[0])).settle
-    except LogbookError:
-        return ""
-
-
 def go_on(records: Records, answer: Answer) -> str:
     """What to type to add pairs to a comparison, as many as would probably settle it."""
-    from logbook_agent.findings.comparison.words import missing_pairs
-
     needed = max((missing_pairs(f) for f in answer.goals if not f.is_settled), default=math.inf)
     pairs = int(needed) if math.isfinite(needed) else BUDGET_PAIRS
     recipe = records.entry(answer.entry).recipe
@@ -75,9 +61,6 @@ def _options(run: Run, axis: str) -> list[str]:
 
 def _asked_again(records: Records, entry_id: str, question: Question) -> str:
     """The command that asks a question of what the runs of an entry ran."""
-    from logbook_agent.findings.comparison.sentences import code_name
-    from logbook_agent.findings.contrasts.settle import settled_by
-
     # One row of each side says it.
     of = {item.case.part.side: item for item in frame_of(cases(records.record(entry_id))).items if item.case.part}
     items = [of[side] for side in question.values if side in of]
@@ -95,3 +78,59 @@ def _asked_again(records: Records, entry_id: str, question: Question) -> str:
 def command_in(settle: str) -> str:
     """The command in a text that says what would settle it; empty where there is none."""
     return settle[settle.find("logbook ab") :] if "logbook ab" in settle else ""
+
+
+_COMMAND = "COMMAND"
+_COMMAND_CHARS = 400
+_ENV = "env:"
+# What names a commit where it is typed; neither a commit with changes, `3f2a9c01d+`, nor none.
+_REVISION = re.compile(r"(?!null$)\w[\w./-]*")
+
+
+def settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -> str:
+    """The `logbook ab` command that compares these values of an axis, the base first; `items` hold one case of each, as
+    far as there are some.
+    Where the values cannot be typed, names stand in their place."""
+    first = _line(items[0].case.command if items else ())
+    if axis in ("commit", CODE_AXIS):
+        names = [code_hash(value) for value in values[:2]]
+        codes = [
+            text if _REVISION.fullmatch(text) else name for text, name in zip(names, ("BASE", "OTHER"), strict=True)
+        ]
+        return f"logbook ab --code {' '.join(codes)} -- {first}"
+    if axis is not None and axis.startswith(_ENV):
+        given = ["" if value == ABSENT else value for value in values]
+        return f"logbook ab {axis_option(axis, given)} -- {first}"
+    if axis is None or (items and axis not in items[0].row.config | items[-1].row.config):
+        where = f", with NAME what sets {axis}" if axis is not None else ""
+        return f"logbook ab --axis NAME=A,B -- {_COMMAND}{where}"
+    typed = [words for item in items if (words := flagged(item.case.command, axis))]
+    command = typed or [words for item in items if (words := _with_place(item, axis))]
+    if not typed and ABSENT in values:
+        values = ["A", "B"]
+    given = [canonical(None) if value == ABSENT else value for value in values]
+    return f"logbook ab {axis_option(axis, given)} -- {_line(command[0] if command else ())}"
+
+
+def _line(words: Sequence[str]) -> str:
+    """A command as it is typed; a name for one that is long or a script."""
+    text = command_line(words)
+    is_script = len(words) < 2 and any(map(str.isspace, text))
+    return _COMMAND if not words or is_script or len(text) > _COMMAND_CHARS or "\n" in text else text
+
+
+def flagged(command: Sequence[str], axis: str) -> Sequence[str]:
+    """A command whose flag of this name has a value, which `logbook ab` replaces; else nothing."""
+    for at, word in enumerate(command[1:], start=1):
+        name, equals, _ = word.partition("=")
+        has_next = word.startswith("-") and at + 1 < len(command) and is_value(command[at + 1])
+        if normal_name(name) == normal_name(axis) and (equals or has_next):
+            return command
+    return ()
+
+
+def _with_place(item: Item, axis: str) -> Sequence[str]:
+    """A command with `{axis}` in place of the one word that is its value; else nothing."""
+    words, value = item.case.command, item.key(axis)
+    places = [at for at, word in enumerate(words) if at and canonical(word) == value]
+    return [*words[: places[0]], "{axis}", *words[places[0] + 1 :]] if len(places) == 1 else ()

@@ -1,0 +1,128 @@
+"""The comparisons of a thread: their answers, and what these add to what is said of an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
+from typing import Any
+
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answers import Answer, answers
+from logbook_agent.findings.comparison.pairs import Tried, tried
+from logbook_agent.findings.comparison.scope import following, placed
+from logbook_agent.findings.thread import Summary
+from logbook_agent.findings.tried.keys import VERDICT, Item
+from logbook_agent.findings.trust import Compared, trust_of
+from logbook_agent.model.entry import Entry, parse_id
+from logbook_agent.model.header import Header
+from logbook_agent.model.record import Record
+from logbook_agent.text.markdown import escape
+
+# Of one comparison, in lists of negative results.
+_SHOWN_NEGATIVES = 3
+
+
+class Comparisons:
+    """The answers to the comparisons that the entries of a thread state, from the `pairs` that each of them measured.
+    What the rule finds of a question is kept by `remember`."""
+
+    def __init__(
+        self, pairs: Sequence[Tried], header: Header, remember: Callable[[str, str, Callable[[], str]], str]
+    ) -> None:
+        self._pairs, self._header, self._remember = pairs, header, remember
+
+    @cached_property
+    def answers(self) -> tuple[Answer, ...]:
+        """The answer to every comparison, in the order of the latest entry of each."""
+        return self._answers(self._pairs)
+
+    def _answers(self, pairs: Sequence[Tried]) -> tuple[Answer, ...]:
+        found = answers(pairs, self._header.metrics, self._remember)
+        return placed(found, [*self._pairs, *pairs], self._header.case_keys)
+
+    def answer_of(self, entry_id: str) -> Answer | None:
+        """The answer to the comparison that an entry states; None where it has no pair."""
+        return next((a for a in reversed(self.answers) if entry_id in a.entries), None)
+
+    def answer_with(self, record: Record) -> Answer | None:
+        """The answer to the comparison of an entry as its record is now, with the pairs of other entries as they were
+        read."""
+        now = tried(record)
+        if now is None:
+            return None
+        keys = {s["key"] for s in now["series"]} | {s["asks"] for s in now["series"]}
+        others = {t["entry"]: t for t in self._pairs if any({s["key"], s["asks"]} & keys for s in t["series"])}
+        order = sorted({**others, record.id: now}.items(), key=lambda item: parse_id(item[0]) or ("", 0))
+        found = self._answers([one for _, one in order])
+        return next((a for a in reversed(found) if record.id in a.entries), None)
+
+    def following(self, changed: Collection[str]) -> set[str]:
+        """The entries whose answers, or the words of them, may have changed with the comparisons of these."""
+        return following(self._pairs, changed, self._header.case_keys)
+
+    # -- what is said of an entry ------------------------------------------------------------------
+
+    def compared(self, entry_id: str) -> Compared:
+        """What the comparison of an entry says, and how far its answer is borne out."""
+        answer = self.answer_of(entry_id)
+        if answer is None:
+            return Compared()
+        return Compared(
+            lines=tuple(words.entry_lines(answer, entry_id)),
+            result=words.headline(answer, entry_id) if answer.findings else None,
+            confidence=answer.confidence,
+            reasons=answer.reasons,
+        )
+
+    def data(self, entry_id: str) -> dict[str, Any] | None:
+        """The answer to the comparison of an entry as plain data, and which later entry goes on with its question."""
+        answer = self.answer_of(entry_id)
+        return None if answer is None else {**words.data(answer), "continued_in": answer.continued_in(entry_id)}
+
+    def in_summary(self, summary: dict[str, Any], entry: Callable[[str], Entry]) -> Summary:
+        """A summary whose result and confidence are those of the entry's comparison."""
+        answer = self.answer_of(summary["id"])
+        if answer is None or not answer.findings:
+            return summary
+        found = {**self.negatives_in(summary), **words.line_data(answer, summary["id"])}
+        if summary["confidence_stated"]:
+            compared = Compared(confidence=answer.confidence, reasons=answer.reasons)
+            trust = trust_of(entry(summary["id"]), summary["runs"], compared)
+            return {**found, "confidence_text": trust.text if trust is not None else None}
+        text = f"{answer.confidence} (computed: {'; '.join(answer.reasons)})"
+        return {**found, "confidence": answer.confidence, "confidence_text": text}
+
+    def negatives_in(self, summary: dict[str, Any]) -> dict[str, Any]:
+        """A summary with the negative results of the entry's comparison; they stand with the latest of its entries."""
+        answer = self.answer_of(summary["id"])
+        found = words.negatives(answer) if answer is not None and answer.entry == summary["id"] else []
+        more = [f"and {len(found) - _SHOWN_NEGATIVES} more"] if len(found) > _SHOWN_NEGATIVES else []
+        shown = [summary["negative"], *map(escape, found[:_SHOWN_NEGATIVES]), *more]
+        return {**summary, "negative": "; ".join(filter(None, shown)) or None}
+
+
+def without_gain(answers: Sequence[Answer]) -> list[Item]:
+    """What comparisons found without a gain (`Answer.without_gain`)."""
+    return [
+        {
+            "kind": VERDICT,
+            "entry": answer.entry,
+            "run": None,
+            "runs": [],
+            "at": answer.last,
+            "command": [],
+            "case": dict(f.case),
+            "config": {**f.case, answer.question.axis: f.side},
+            "env": {},
+            "commit": None,
+            "outcome": f.outcome.value,
+            "reason": words.sentence(answer, f),
+            "metric": f.metric,
+            "delta": f.change,
+            "change": words.change_text(f),
+            "against": answer.question.base,
+            "axis": answer.question.axis,
+        }
+        for answer in answers
+        for f in answer.without_gain
+    ]
