@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from logbook_agent.findings.advice import go_on
 from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Finding
 from logbook_agent.findings.comparison.answers import Answer, answers
 from logbook_agent.findings.comparison.pairs import Tried, tried
 from logbook_agent.findings.comparison.scope import following, placed
+from logbook_agent.findings.opening import Line, Opening
 from logbook_agent.findings.thread import Summary
 from logbook_agent.findings.tried.keys import VERDICT, Item
 from logbook_agent.findings.trust import Compared, trust_of
@@ -17,6 +20,10 @@ from logbook_agent.model.entry import Entry, parse_id
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.text.markdown import escape
+from logbook_agent.text.words import assignments
+
+if TYPE_CHECKING:
+    from logbook_agent.findings.read import Findings
 
 # Of one comparison, in lists of negative results.
 _SHOWN_NEGATIVES = 3
@@ -126,3 +133,36 @@ def without_gain(answers: Sequence[Answer]) -> list[Item]:
         for answer in answers
         for f in answer.without_gain
     ]
+
+
+def answers_of(found: Findings) -> Opening:
+    """What the comparisons of a thread settled, and what of them is open, alone."""
+    # Pairs that an entry made first, under other conditions, are not what its next pairs go on with.
+    open_ones = [(answer, f) for answer, f in words.unsettled(found.answers) if found.answer_of(answer.entry) is answer]
+    # The command stands once for each comparison; more pairs measure nothing of what no run reports.
+    first = {id(answer): finding for answer, finding in reversed(open_ones)}
+    metrics = [m.name for m in found.records.header.metrics]
+    return Opening(
+        asked="",
+        settled=tuple(_line(found, a, f) for a, f in words.settled(found.answers, metrics)),
+        open=tuple(
+            _line(found, a, f, go_on(found.records, a) if f.lacks_pairs and first[id(a)] is f else "")
+            for a, f in open_ones
+        ),
+    )
+
+
+def _line(found: Findings, answer: Answer, finding: Finding, command: str = "") -> Line:
+    return Line(
+        entry=answer.entry,
+        title=found.thread.by_id[answer.entry]["title"],
+        text=words.sentence(answer, finding),
+        outcome=finding.outcome.value,
+        metric=finding.metric,
+        side=words.label(answer, finding.side),
+        case=assignments(finding.case),
+        is_goal=not finding.is_guard,
+        confidence=answer.confidence,
+        to_settle=finding.to_settle,
+        command=command,
+    )

@@ -145,7 +145,7 @@ class Findings:
         """What the comparisons of the thread settled, and what of them is open, as first lines of a page."""
         if not self.tried_pairs:
             return NO_ANSWERS
-        from logbook_agent.findings.questions import answers_of
+        from logbook_agent.findings.comparisons import answers_of
 
         return answers_of(self)
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.opening import Line
+from logbook_agent.findings.opening import Line, opening
 from logbook_agent.findings.progress import UnfinishedRun
-from logbook_agent.findings.questions import opening
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.header import BaselineNumbers, Criterion, Header, Link

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.opening import Opening
-from logbook_agent.findings.questions import opening
+from logbook_agent.findings.opening import Opening, opening
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.said import Said, is_long
 from logbook_agent.findings.thread import Summary

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from logbook_agent.findings.questions import opening
+from logbook_agent.findings.opening import opening
 from logbook_agent.findings.read import Findings
 from logbook_agent.pages.templating.html import render_html
 from logbook_agent.report.page.document import around

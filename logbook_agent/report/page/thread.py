@@ -15,9 +15,8 @@ from logbook_agent.findings.best import BestCase, bests
 from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.comparison.answers import Answer
 from logbook_agent.findings.comparison.words import about, method, sentence
-from logbook_agent.findings.opening import SHOWN
+from logbook_agent.findings.opening import SHOWN, opening
 from logbook_agent.findings.plots.choose import of_thread
-from logbook_agent.findings.questions import opening
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.thread import Summary
