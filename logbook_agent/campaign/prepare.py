@@ -11,7 +11,7 @@ from logbook_agent.campaign.chosen import Chosen, choose_recipe, habits
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate, reduced
 from logbook_agent.campaign.recipes.rules import CAN_ANSWER, Violation, violations
 from logbook_agent.campaign.state import EarlierSweep, Progress, durations_s, earlier_sweeps
-from logbook_agent.findings.measured import baseline_cases
+from logbook_agent.findings.measurements import baseline_cases
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, is_withdrawn
 from logbook_agent.model.errors import NotFound, UsageError

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from logbook_agent.findings.read import read
-from logbook_agent.findings.tried.keys import (
+from logbook_agent.findings.tried import (
     COMPARED,
     FAILURE,
     MARKED,
@@ -111,7 +111,7 @@ class _Looking:
     def found(self, own_id: str | None, measured: bool) -> Iterator[tuple[bool, str]]:
         """Whether it is a negative outcome, and what to say. A failure that a newer entry got over is none."""
         # Most commands were not tried before.
-        from logbook_agent.findings.tried.listed import outcomes_text
+        from logbook_agent.findings.tried import outcomes_text
 
         mended = False
         for hint in self._hints(own_id, measured):

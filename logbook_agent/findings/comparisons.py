@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,13 @@ from logbook_agent.findings.comparison.pairs import Tried, tried
 from logbook_agent.findings.comparison.scope import following, placed
 from logbook_agent.findings.opening import Line, Opening
 from logbook_agent.findings.thread import Summary
-from logbook_agent.findings.tried.keys import VERDICT, Item
+from logbook_agent.findings.tried import VERDICT, Item
 from logbook_agent.findings.trust import Compared, trust_of
-from logbook_agent.model.entry import Entry, parse_id
+from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.entry import Contrast, Entry, entry_of, parse_id
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
+from logbook_agent.model.values import canonical
 from logbook_agent.text.markdown import escape
 from logbook_agent.text.words import assignments
 
@@ -166,3 +169,53 @@ def _line(found: Findings, answer: Answer, finding: Finding, command: str = "") 
         to_settle=finding.to_settle,
         command=command,
     )
+
+
+# -- which comparison answers a question ------------------------------------------------------------------
+
+
+def designed(findings: Findings, asked: Contrast) -> Answer | None:
+    """The answer of the comparison that holds the sides of a contrast, with the metrics and cases that are asked for;
+    None where no comparison does. Its base is the one that it states."""
+    if any(findings.entry(entry).comparison is None for entry in asked.entries):
+        return None
+    records = {entry: findings.records.record(entry) for entry in asked.entries}
+    for answer in reversed(findings.answers):
+        if {*asked.entries} <= {*answer.entries} and _is_about(answer, asked) and _holds(asked, records):
+            found = tuple(
+                f
+                for f in answer.findings
+                if (not asked.metrics or f.metric in asked.metrics)
+                and all(canonical(f.case.get(k)) == canonical(v) for k, v in asked.where.items())
+            )
+            if {*asked.metrics} <= {f.metric for f in found} and (found or not asked.where):
+                return replace(answer, findings=found)
+    return None
+
+
+def _is_about(answer: Answer, asked: Contrast) -> bool:
+    """Whether it is about this axis, with this base or another one of two sides."""
+    question, base = answer.question, asked.base_value
+    if asked.axis not in (None, question.axis) and (asked.axis, question.axis) != ("commit", CODE_AXIS):
+        return False
+    names = question.values if len(question.sides) == 1 else (question.base,)
+    return base is None or base in names or canonical(base) in names
+
+
+def _holds(asked: Contrast, records: Mapping[str, Record]) -> bool:
+    """Whether the runs that are named, if any, are runs of the comparison, of different sides."""
+    sides: list[set[str]] = []
+    for reference in asked.references:
+        record = records[entry_of(reference)]
+        rest = reference[len(record.id) :]
+        of = [
+            s.run for s in record.runs if rest in ("", f"/{s.run.run}", f":{s.run.label}") and s.run.rows and s.counts
+        ]
+        if rest and not all(run.part for run in of):
+            return False
+        sides.append({run.part.side for run in of if run.part})
+    if all(reference in records for reference in asked.references):
+        return True
+    if asked.axis is None and len(sides) == 2:
+        return sides[0].isdisjoint(sides[1]) and all(sides)
+    return len(set().union(*sides)) > 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from logbook_agent.findings.cases import cases, code_names, short, without_mended
-from logbook_agent.findings.concluded import conclusions
+from logbook_agent.findings.conclusions import conclusions
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.load import machine_text

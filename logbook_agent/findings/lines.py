@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from logbook_agent.findings.measured import counted_rows, unit_of
+from logbook_agent.findings.measurements import counted_rows, unit_of
 from logbook_agent.findings.predictions import predicted_headline
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.header import Header, Metric, metric_named

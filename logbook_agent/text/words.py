@@ -156,3 +156,8 @@ def sweep_command(
     words += [word for text in sets for word in ("--set", text)]
     words += ["--on", on] if on is not None else []
     return shlex.join([*words, *more])
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 run`, `3 runs`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

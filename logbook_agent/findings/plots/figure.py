@@ -5,12 +5,17 @@ Everything in it was found by `findings`; a drawing of it decides nothing. Equal
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import digest
 
+_NOT_IN_KEYS = re.compile(r"[^a-z0-9]+")
+_KEY_CHARS = 60
 # How a series is drawn. `line`: points joined in their order; `points`: not joined; `steps`: a value holds until the
 # next point; `band`: the area from `low` to `high`; `rule`: a level (one point) or the straight pieces between points,
 # such as a noise floor or a roofline.
@@ -93,3 +98,47 @@ class Figure:
         data."""
         points = [[p.x, p.y, p.low, p.high, p.n, p.entry] for series in self.series for p in series.points]
         return digest(self.key, self.kind, self.x.unit, self.y.unit, points)
+
+
+def key(*parts: str) -> str:
+    """`moe-i8-003-sweep-tflops`: for names of files and anchors."""
+    slugs = [_NOT_IN_KEYS.sub("-", part.lower()).strip("-")[:_KEY_CHARS].strip("-") for part in parts]
+    return "-".join(slug for slug in slugs if slug) or "figure"
+
+
+# -- figures that cannot be drawn --------------------------------------------------------------------------
+
+
+def undrawn(kind: FigureKind, why: str, *, entry: str | None, metric: str | None, title: str = "") -> Figure:
+    """A figure without marks; `missing` says why."""
+    owner = entry or "thread"
+    named = " ".join(filter(None, [f"{entry}:" if entry else "", metric, kind.value]))
+    return Figure(
+        key=key(owner, kind.value, metric or ""),
+        kind=kind,
+        title=title or named,
+        x=PlotAxis(name=""),
+        y=PlotAxis(name=metric or ""),
+        series=(),
+        note="",
+        entries=(entry,) if entry else (),
+        entry=entry,
+        missing=why,
+    )
+
+
+def attempted(
+    make: Callable[[], Figure | None], kind: FigureKind, *, entry: str | None, metric: str | None
+) -> Figure | None:
+    """The figure that `make` returns, or one that says why `make` failed."""
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001  whatever it is: the page and the other plots do without this one
+        return undrawn(kind, failure(error), entry=entry, metric=metric)
+
+
+def failure(error: Exception) -> str:
+    """The message of an error; errors of other libraries with their type: `ZeroDivisionError: division by zero`."""
+    if isinstance(error, LogbookError):
+        return error.message
+    return f"{type(error).__name__}: {error}"

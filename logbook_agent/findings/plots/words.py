@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from logbook_agent.findings.plots.figure import PlotAxis
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text.markdown import cut_line
-from logbook_agent.text.words import assignments
+from logbook_agent.text.words import assignments, counted
 
-_NOT_IN_KEYS = re.compile(r"[^a-z0-9]+")
-_KEY_CHARS = 60
 # A name that is longer says no more to a reader of a legend.
 NAME_CHARS = 60
 # From this ratio of the largest to the smallest value on, an axis is logarithmic.
 _LOG_X, _LOG_Y = 16.0, 30.0
-
-
-def key(*parts: str) -> str:
-    """`moe-i8-003-sweep-tflops`: for names of files and anchors."""
-    slugs = [_NOT_IN_KEYS.sub("-", part.lower()).strip("-")[:_KEY_CHARS].strip("-") for part in parts]
-    return "-".join(slug for slug in slugs if slug) or "figure"
 
 
 def name_of(values: Mapping[str, object]) -> str:
@@ -57,11 +48,6 @@ def shown(value: float, metric: str = "", unit: str = "", low: float | None = No
         return text
     ends = ", ".join(format_value(end, decimals=decimals, spread=spread) for end in (low, high))
     return f"{text} [{ends}]"
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 run`, `3 runs`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def span_of(counts: Iterable[int], noun: str) -> str:

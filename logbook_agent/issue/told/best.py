@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from logbook_agent.findings.best import SHOWN, BestCase
-from logbook_agent.findings.measured import unit_of
+from logbook_agent.findings.measurements import unit_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.told.texts import counted, entry_link, number, words
 from logbook_agent.model.header import Metric

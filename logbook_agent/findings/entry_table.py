@@ -1,10 +1,9 @@
-"""`logbook table`: the rows of entries as one table, and columns under names of one's own: `shape=tokens,hidden`,
-`TF/s=tflops`."""
+"""`logbook table`: the rows of entries as one table, with what comparisons found of them."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from logbook_agent.findings.cases import Case, cases, without_mended
@@ -68,55 +67,3 @@ def _answered(answers: Sequence[Answer], where: Mapping[str, str]) -> list[str]:
     ]
     more = len(found) - _SHOWN_FINDINGS
     return found[:_SHOWN_FINDINGS] + ([f"and {more} more findings: logbook compare ID"] if more > 0 else [])
-
-
-def parse_axes(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """The axes of `KEY` and `NEWNAME=KEY[,KEY...]`, and which of them stand for which keys."""
-    axes, joined = [], {}
-    for text in texts:
-        name, keys = _named(text, "--axis", "--axis shape=tokens,hidden")
-        axes.append(name)
-        if keys != [name]:
-            joined[name] = tuple(keys)
-    _once("--axis", axes)
-    return tuple(axes), joined
-
-
-def parse_metrics(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The metrics of `NAME` and `NEWNAME=NAME`, and the headings of those that have another."""
-    metrics, titles = [], {}
-    for text in texts:
-        title, names = _named(text, "--metric", "--metric TF/s=tflops")
-        if len(names) > 1:
-            raise UsageError(
-                f"--metric {text!r} names several metrics",
-                cause="a column shows one metric",
-                hint=" ".join(f"--metric {name}" for name in names),
-            )
-        metrics.append(names[0])
-        if title != names[0]:
-            titles[names[0]] = title
-    _once("--metric", [titles.get(name, name) for name in dict.fromkeys(metrics)])
-    return tuple(metrics), titles
-
-
-def _named(text: str, option: str, example: str) -> tuple[str, list[str]]:
-    name, equals, rest = (part.strip() for part in text.partition("="))
-    keys = [key.strip() for key in rest.split(",")] if equals else [name]
-    if not name or not all(keys) or "=" in rest:
-        raise UsageError(
-            f"{option} {text!r} is neither a name nor NEWNAME=NAME",
-            cause="a name is missing, or there is more than one =",
-            hint=example,
-        )
-    return name, keys
-
-
-def _once(option: str, names: list[str]) -> None:
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(
-            f"{option} {twice} is given twice",
-            cause="two columns would have the same heading",
-            hint="leave one out, or give it another name: NEWNAME=NAME",
-        )
