@@ -28,7 +28,7 @@ ROOMS: dict[str, str] = {
     "report": "model text store running findings pages entries cli",
     "exports": "model text store findings cli",
     "predict": "model store running findings entries campaign cli",
-    "cluster": "model store running findings entries cli",
+    "cluster": "model text store running entries cli",
     "api": "model store findings entries exports",
 }
 # Folders that hang on the core: none is imported by it, and none imports another.

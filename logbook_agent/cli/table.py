@@ -204,7 +204,7 @@ def compare_command(
     )
     asked = checked(book, asked, baseline=baseline)
     findings = read(space, book)
-    answer = None if baseline else designed(findings, asked)
+    answer = None if baseline else designed(findings.answers, book, asked)
     if answer is not None:
         if save is not None:
             raise answered(book.resolve(save), answer.entry)

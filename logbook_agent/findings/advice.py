@@ -20,7 +20,7 @@ from logbook_agent.text.lists import axis_option
 from logbook_agent.text.words import command_line, sweep_command
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.comparison.answers import Answer
+    from logbook_agent.findings.comparison.answer import Answer
     from logbook_agent.findings.records import Records
 
 

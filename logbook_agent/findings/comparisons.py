@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from logbook_agent.findings.advice import go_on
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.comparison.answer import Finding
-from logbook_agent.findings.comparison.answers import Answer, answers
+from logbook_agent.findings.comparison.answer import Answer, Finding
+from logbook_agent.findings.comparison.answers import answers
 from logbook_agent.findings.comparison.pairs import Tried, tried
 from logbook_agent.findings.comparison.scope import following, placed
 from logbook_agent.findings.opening import Line, Opening
+from logbook_agent.findings.records import Records
 from logbook_agent.findings.thread import Summary
 from logbook_agent.findings.tried import VERDICT, Item
 from logbook_agent.findings.trust import Compared, trust_of
@@ -24,9 +25,6 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.values import canonical
 from logbook_agent.text.markdown import escape
 from logbook_agent.text.words import assignments
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.read import Findings
 
 # Of one comparison, in lists of negative results.
 _SHOWN_NEGATIVES = 3
@@ -110,6 +108,39 @@ class Comparisons:
         shown = [summary["negative"], *map(escape, found[:_SHOWN_NEGATIVES]), *more]
         return {**summary, "negative": "; ".join(filter(None, shown)) or None}
 
+    def first_lines(self, records: Records, titles: Mapping[str, str]) -> Opening:
+        """What the comparisons settled, and what of them is open, with the command that would settle it; `titles` are
+        those of the entries."""
+        # Pairs that an entry made first, under other conditions, are not what its next pairs go on with.
+        open_ones = [(a, f) for a, f in words.unsettled(self.answers) if self.answer_of(a.entry) is a]
+        # The command stands once for each comparison; more pairs measure nothing of what no run reports.
+        first = {id(answer): finding for answer, finding in reversed(open_ones)}
+        metrics = [m.name for m in self._header.metrics]
+        return Opening(
+            asked="",
+            settled=tuple(_line(a, f, titles) for a, f in words.settled(self.answers, metrics)),
+            open=tuple(
+                _line(a, f, titles, go_on(records, a) if f.lacks_pairs and first[id(a)] is f else "")
+                for a, f in open_ones
+            ),
+        )
+
+
+def _line(answer: Answer, finding: Finding, titles: Mapping[str, str], command: str = "") -> Line:
+    return Line(
+        entry=answer.entry,
+        title=titles[answer.entry],
+        text=words.sentence(answer, finding),
+        outcome=finding.outcome.value,
+        metric=finding.metric,
+        side=words.label(answer, finding.side),
+        case=assignments(finding.case),
+        is_goal=not finding.is_guard,
+        confidence=answer.confidence,
+        to_settle=finding.to_settle,
+        command=command,
+    )
+
 
 def without_gain(answers: Sequence[Answer]) -> list[Item]:
     """What comparisons found without a gain (`Answer.without_gain`)."""
@@ -138,50 +169,17 @@ def without_gain(answers: Sequence[Answer]) -> list[Item]:
     ]
 
 
-def answers_of(found: Findings) -> Opening:
-    """What the comparisons of a thread settled, and what of them is open, alone."""
-    # Pairs that an entry made first, under other conditions, are not what its next pairs go on with.
-    open_ones = [(answer, f) for answer, f in words.unsettled(found.answers) if found.answer_of(answer.entry) is answer]
-    # The command stands once for each comparison; more pairs measure nothing of what no run reports.
-    first = {id(answer): finding for answer, finding in reversed(open_ones)}
-    metrics = [m.name for m in found.records.header.metrics]
-    return Opening(
-        asked="",
-        settled=tuple(_line(found, a, f) for a, f in words.settled(found.answers, metrics)),
-        open=tuple(
-            _line(found, a, f, go_on(found.records, a) if f.lacks_pairs and first[id(a)] is f else "")
-            for a, f in open_ones
-        ),
-    )
-
-
-def _line(found: Findings, answer: Answer, finding: Finding, command: str = "") -> Line:
-    return Line(
-        entry=answer.entry,
-        title=found.thread.by_id[answer.entry]["title"],
-        text=words.sentence(answer, finding),
-        outcome=finding.outcome.value,
-        metric=finding.metric,
-        side=words.label(answer, finding.side),
-        case=assignments(finding.case),
-        is_goal=not finding.is_guard,
-        confidence=answer.confidence,
-        to_settle=finding.to_settle,
-        command=command,
-    )
-
-
 # -- which comparison answers a question ------------------------------------------------------------------
 
 
-def designed(findings: Findings, asked: Contrast) -> Answer | None:
+def designed(answers: Sequence[Answer], records: Records, asked: Contrast) -> Answer | None:
     """The answer of the comparison that holds the sides of a contrast, with the metrics and cases that are asked for;
     None where no comparison does. Its base is the one that it states."""
-    if any(findings.entry(entry).comparison is None for entry in asked.entries):
+    if any(records.entry(entry).comparison is None for entry in asked.entries):
         return None
-    records = {entry: findings.records.record(entry) for entry in asked.entries}
-    for answer in reversed(findings.answers):
-        if {*asked.entries} <= {*answer.entries} and _is_about(answer, asked) and _holds(asked, records):
+    own = {entry: records.record(entry) for entry in asked.entries}
+    for answer in reversed(answers):
+        if {*asked.entries} <= {*answer.entries} and _is_about(answer, asked) and _holds(asked, own):
             found = tuple(
                 f
                 for f in answer.findings

@@ -15,7 +15,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.comparison.answers import Answer
+    from logbook_agent.findings.comparison.answer import Answer
 
 _SHOWN_FINDINGS = 12
 

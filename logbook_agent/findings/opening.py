@@ -3,11 +3,7 @@ found, what is open and the command that would settle it, and the next action.""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.read import Findings
+from dataclasses import dataclass
 
 # So many sentences are shown where there is room for few.
 SHOWN = 12
@@ -48,23 +44,3 @@ class Opening:
 
 # Of a thread whose entries state no comparison.
 NO_ANSWERS = Opening(asked="")
-
-
-def opening(found: Findings) -> Opening:
-    """The first lines of a thread: every settled finding in the header's order of metrics, then what is open, the
-    nearest to an answer first."""
-    header, actions, found_so_far = found.header, found.thread.next_actions, found.answered
-    not_settled, command = "", ""
-    if not found_so_far.settled:
-        # Commands are proposed from tables.
-        from logbook_agent.findings.proposal import nothing_settled
-
-        not_settled, command = nothing_settled(found, found_so_far.open)
-    return replace(
-        found_so_far,
-        asked=header.goal or header.title,
-        not_settled=not_settled,
-        command=command,
-        next_of=actions[-1]["id"] if actions else "",
-        next=actions[-1]["next_lead"] if actions else "",
-    )

@@ -58,8 +58,10 @@ class Findings:
         if header.has_predicates:
             # Statistics and tables are loaded for those that need them.
             from logbook_agent.findings.criteria.evaluate import computed
+            from logbook_agent.findings.criteria.evidence import facts_of
 
-            criteria = computed(criteria, self, self._now())
+            facts = facts_of(self.records, self.contents.records, self.counting, self.answers, self._now())
+            criteria = computed(criteria, facts)
         return dataclasses.replace(header, stop_criteria=criteria)
 
     def _doubt(self, criterion: Criterion) -> str | None:
@@ -145,9 +147,27 @@ class Findings:
         """What the comparisons of the thread settled, and what of them is open, as first lines of a page."""
         if not self.tried_pairs:
             return NO_ANSWERS
-        from logbook_agent.findings.comparisons import answers_of
+        return self._comparisons.first_lines(self.records, {s["id"]: s["title"] for s in self._summarised.entries})
 
-        return answers_of(self)
+    @property
+    def opening(self) -> Opening:
+        """The first lines of the thread: every settled finding in the header's order of metrics, then what is open, the
+        nearest to an answer first."""
+        found, header, actions = self.answered, self.header, self.thread.next_actions
+        not_settled, command = "", ""
+        if not found.settled:
+            # Commands are proposed from tables.
+            from logbook_agent.findings.proposal import nothing_settled
+
+            not_settled, command = nothing_settled(self.records, self.thread, self.answers, found.open)
+        return dataclasses.replace(
+            found,
+            asked=header.goal or header.title,
+            not_settled=not_settled,
+            command=command,
+            next_of=actions[-1]["id"] if actions else "",
+            next=actions[-1]["next_lead"] if actions else "",
+        )
 
     @property
     def tried(self) -> list[dict[str, Any]]:

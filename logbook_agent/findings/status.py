@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.opening import Line, opening
+from logbook_agent.findings.opening import Line
 from logbook_agent.findings.progress import UnfinishedRun
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Summary, Thread
@@ -84,7 +84,7 @@ class _Cutter:
 
 
 def _answer(found: Findings, here: OnMachine, cut: _Cutter) -> dict[str, Any]:
-    header, entries, thread, first = found.header, found.summaries, found.thread, opening(found)
+    header, entries, thread, first = found.header, found.summaries, found.thread, found.opening
     counts = Counter(entry["state"] for entry in entries)
     answer: dict[str, Any] = {
         "logbook": {"topic": header.topic, "title": cut.text(header.title), "prefix": header.prefix},

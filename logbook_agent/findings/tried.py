@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from logbook_agent.findings.comparison.answers import Outcome
+from logbook_agent.findings.comparison.answer import Outcome
 from logbook_agent.findings.thread import Summary
 from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID, is_withdrawn
 from logbook_agent.model.record import Record, RunStatus, has_failed, is_made

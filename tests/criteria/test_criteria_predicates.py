@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from logbook_agent.findings.cases import Case
-from logbook_agent.findings.comparison.answers import Answer, answers
+from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.answers import answers
 from logbook_agent.findings.criteria.evaluate import evaluate
 from logbook_agent.findings.criteria.evidence import MET, NOT_COMPUTABLE, UNMET, Facts, Rows
 from logbook_agent.findings.criteria.over_rows import ENOUGH, odds

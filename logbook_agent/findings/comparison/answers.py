@@ -10,11 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from logbook_agent.findings.comparison.answer import SETTLED as SETTLED
-from logbook_agent.findings.comparison.answer import Answer as Answer
-from logbook_agent.findings.comparison.answer import Finding as Finding
-from logbook_agent.findings.comparison.answer import Outcome as Outcome
-from logbook_agent.findings.comparison.answer import Side as Side
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.judgement import Judge, Memo, Own, counted, findings, left_out, sittings
 from logbook_agent.findings.comparison.pairs import Tried
 from logbook_agent.model.codec import decode

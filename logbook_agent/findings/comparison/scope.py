@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from logbook_agent.findings.comparison.answers import Answer
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.pairs import Tried
 from logbook_agent.model.values import canonical
 

@@ -5,23 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
-from typing import TYPE_CHECKING
 
 from logbook_agent.findings.criteria import predicate as of
-from logbook_agent.findings.criteria.evidence import Facts, every, facts_of, met, not_computable, some, unmet
+from logbook_agent.findings.criteria.evidence import Facts, every, met, not_computable, some, unmet
 from logbook_agent.findings.criteria.over_comparisons import plateau, verdict
 from logbook_agent.findings.criteria.over_pairs import compared, swept
 from logbook_agent.findings.criteria.over_rows import measured, target
 from logbook_agent.model.header import Computed, Criterion
 
-if TYPE_CHECKING:
-    from logbook_agent.findings.read import Findings
 
-
-def computed(criteria: Iterable[Criterion], found: Findings, now: datetime) -> tuple[Criterion, ...]:
+def computed(criteria: Iterable[Criterion], facts: Facts) -> tuple[Criterion, ...]:
     """The criteria with what their predicates come to; as they are where they have none."""
-    facts = facts_of(found, now)
     return tuple(_computed(criterion, facts) for criterion in criteria)
 
 

@@ -6,22 +6,19 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from logbook_agent.findings.advice import go_on
 from logbook_agent.findings.cases import Case, cases
-from logbook_agent.findings.comparison.answers import Answer, Finding
+from logbook_agent.findings.comparison.answer import Answer, Finding
 from logbook_agent.findings.comparison.sentences import code_name
 from logbook_agent.findings.criteria.predicate import Against
+from logbook_agent.findings.records import Records
 from logbook_agent.findings.tables.frame import Frame, frame_of, show
 from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.entry import settled
 from logbook_agent.model.header import Computed, Metric
-from logbook_agent.model.record import only_predicts
+from logbook_agent.model.record import Record, only_predicts
 from logbook_agent.model.values import Scalar, canonical
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.read import Findings
 
 MET, UNMET, NOT_COMPUTABLE = "met", "unmet", "not computable"
 
@@ -108,18 +105,20 @@ class Facts:
                 yield answer, f
 
 
-def facts_of(found: Findings, now: datetime) -> Facts:
-    """What the records of a thread show now."""
+def facts_of(
+    records: Records, all_: Sequence[Record], counting: Sequence[Record], answers: Sequence[Answer], now: datetime
+) -> Facts:
+    """What the records of a thread show now: `all_` of them, and those that are `counting`."""
     # That something was predicted is no run of an experiment, and takes no time on a device.
-    runs = [s for record in found.contents.records for s in record.runs if not only_predicts(record.entry, s.run)]
+    runs = [s for record in all_ for s in record.runs if not only_predicts(record.entry, s.run)]
     return Facts(
-        rows=Rows(cases(*(r for r in found.counting if settled(r.state)))),
-        metrics=found.records.header.metrics,
+        rows=Rows(cases(*(r for r in counting if settled(r.state)))),
+        metrics=records.header.metrics,
         now=now,
         runs=sum(status.counts for status in runs),
         hours=sum(status.run.duration_s or 0.0 for status in runs) / 3600,
-        answers=found.answers,
-        go_on=lambda answer: go_on(found.records, answer),
+        answers=answers,
+        go_on=lambda answer: go_on(records, answer),
     )
 
 

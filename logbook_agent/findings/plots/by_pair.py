@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.comparison.answers import Answer, Finding
+from logbook_agent.findings.comparison.answer import Answer, Finding
 from logbook_agent.findings.plots.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
 from logbook_agent.findings.plots.words import NAME_CHARS, metric_axis, name_of, shown, span_of
 from logbook_agent.model.header import Metric

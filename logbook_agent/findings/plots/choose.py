@@ -19,7 +19,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.comparison.answers import Answer
+    from logbook_agent.findings.comparison.answer import Answer
 
 
 def figures(findings: Findings, *, entry: str | None = None, metric: str | None = None) -> tuple[Figure, ...]:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.comparison.answers import Answer, Finding, Outcome, Side
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, Side
 from logbook_agent.findings.plots.by_pair import (
     SAID_CHARS,
     findings_text,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.opening import Opening, opening
+from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.said import Said, is_long
 from logbook_agent.findings.thread import Summary
@@ -80,7 +80,7 @@ def gather(
         header=header,
         links=links,
         summaries=[workspace.redacted(e) for e in found.summaries],
-        first=decode(Opening, workspace.redacted(encode(opening(found)))),
+        first=decode(Opening, workspace.redacted(encode(found.opening))),
         best_cases=[decode(BestCase, workspace.redacted(encode(best))) for best in bests(found.thread, found.answers)],
         plots=named_plots(book, found, None),
     )
