@@ -54,6 +54,7 @@ PURE = (
     "model",
     "text",
     "findings",
+    "report/figures",
     "running/results",
     "campaign/recipes",
     "issue/planning",

@@ -16,13 +16,13 @@ from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.words import about, method, sentence
 from logbook_agent.findings.opening import SHOWN
-from logbook_agent.findings.plots.choose import of_thread
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.thread import Summary
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.blocks import baseline_text, header_values
+from logbook_agent.report.figures.named import of_thread
 from logbook_agent.report.page.entry import Around
 from logbook_agent.report.page.pictures import pictures, why_not
 from logbook_agent.text.as_html import is_web

@@ -10,12 +10,12 @@ from typer import Argument, Option
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.plots import name_plots
-from logbook_agent.findings.plots.choose import figures
-from logbook_agent.findings.plots.figure import Figure
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import PLOT_KINDS, id_number, typed_id
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.pages.plotted import take_due
+from logbook_agent.report.figures.figure import Figure
+from logbook_agent.report.figures.named import figures
 from logbook_agent.report.plots.draw import svg
 from logbook_agent.report.plots.kept import keep, keep_all, keep_due
 from logbook_agent.store.files import write_text

@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.findings.plots.choose import figures, named, named_of_thread, of_thread
-from logbook_agent.findings.plots.figure import Figure
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.errors import CannotDraw, StoreError
+from logbook_agent.report.figures.figure import Figure
+from logbook_agent.report.figures.named import figures, named, named_of_thread, of_thread
 from logbook_agent.report.plots.draw import svg
 from logbook_agent.report.plots.markup import is_ours
 from logbook_agent.store.book import Book

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from logbook_agent.findings.plots.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
-from logbook_agent.findings.plots.sweep import SPREAD
-from logbook_agent.findings.plots.words import name_of, shown, span_of
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Row
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Key, row_key
+from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
+from logbook_agent.report.figures.figure_words import name_of, shown, span_of
+from logbook_agent.report.figures.sweep import SPREAD
 from logbook_agent.text.markdown import cut_line
 
 _TIME = "time_s"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from logbook_agent.findings.plots.figure import PlotAxis
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.units import format_value, known
+from logbook_agent.report.figures.figure import PlotAxis
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.words import assignments, counted
 

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, Side
-from logbook_agent.findings.plots.by_pair import (
+from logbook_agent.model.header import Metric
+from logbook_agent.model.values import is_number, parse_scalar
+from logbook_agent.report.figures.by_pair import (
     SAID_CHARS,
     findings_text,
     no_change,
@@ -17,11 +19,9 @@ from logbook_agent.findings.plots.by_pair import (
     side_name,
     title_of,
 )
-from logbook_agent.findings.plots.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
-from logbook_agent.findings.plots.sweep import SPREAD
-from logbook_agent.findings.plots.words import metric_axis, name_of, number_axis, shown, span_of
-from logbook_agent.model.header import Metric
-from logbook_agent.model.values import is_number, parse_scalar
+from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
+from logbook_agent.report.figures.figure_words import metric_axis, name_of, number_axis, shown, span_of
+from logbook_agent.report.figures.sweep import SPREAD
 from logbook_agent.text.markdown import cut_line
 
 

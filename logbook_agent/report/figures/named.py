@@ -7,16 +7,16 @@ import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from logbook_agent.findings.plots.by_pair import pairs, ratios
-from logbook_agent.findings.plots.figure import Figure, FigureKind, attempted, failure, undrawn
-from logbook_agent.findings.plots.over_cases import controls, crossover
-from logbook_agent.findings.plots.roofline import roofline
-from logbook_agent.findings.plots.sweep import metrics_of, noise, rows_of, sweep
-from logbook_agent.findings.plots.thread import thread_figures
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import Entry, parse_plot
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
+from logbook_agent.report.figures.best_over_time import thread_figures
+from logbook_agent.report.figures.by_pair import pairs, ratios
+from logbook_agent.report.figures.figure import Figure, FigureKind, attempted, failure, undrawn
+from logbook_agent.report.figures.over_cases import controls, crossover
+from logbook_agent.report.figures.roofline import roofline
+from logbook_agent.report.figures.sweep import metrics_of, noise, rows_of, sweep
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answer import Answer

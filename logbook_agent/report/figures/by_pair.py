@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
-from logbook_agent.findings.plots.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
-from logbook_agent.findings.plots.words import NAME_CHARS, metric_axis, name_of, shown, span_of
 from logbook_agent.model.header import Metric
+from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
+from logbook_agent.report.figures.figure_words import NAME_CHARS, metric_axis, name_of, shown, span_of
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.words import counted
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from logbook_agent.findings.cases import cases, counting, without_mended
 from logbook_agent.findings.levels import level_of
-from logbook_agent.findings.plots.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
-from logbook_agent.findings.plots.words import NAME_CHARS, metric_axis, name_of, number_axis, shortest, shown, span_of
 from logbook_agent.findings.tables.axes import lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, groups, is_number, show
 from logbook_agent.findings.tables.grid import Reading, read, value_of
@@ -19,6 +17,16 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
 from logbook_agent.model.stats.noise import noise_floor
+from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
+from logbook_agent.report.figures.figure_words import (
+    NAME_CHARS,
+    metric_axis,
+    name_of,
+    number_axis,
+    shortest,
+    shown,
+    span_of,
+)
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.words import counted
 
