@@ -24,9 +24,9 @@ from logbook_agent.entries.run import RunRequest, RunResult
 from logbook_agent.entries.run import run as run_experiment
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
-from logbook_agent.findings.lines import line_of
+from logbook_agent.findings.entry_line import line_of
+from logbook_agent.findings.queries import listed, search, shown
 from logbook_agent.findings.read import read
-from logbook_agent.findings.reading import listed, search, shown
 from logbook_agent.findings.trust import Compared
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header

@@ -15,8 +15,8 @@ from logbook_agent.cli.output import clean, draws, emit
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
 from logbook_agent.findings.history import of_thread
+from logbook_agent.findings.queries import shown
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.reading import shown
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.blocks import blocks_of

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from logbook_agent.findings.read import read
-from logbook_agent.findings.tried import (
+from logbook_agent.findings.attempts import (
     COMPARED,
     FAILURE,
     MARKED,
@@ -19,6 +18,7 @@ from logbook_agent.findings.tried import (
     keys_of,
     planned_commands,
 )
+from logbook_agent.findings.read import read
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus
@@ -111,7 +111,7 @@ class _Looking:
     def found(self, own_id: str | None, measured: bool) -> Iterator[tuple[bool, str]]:
         """Whether it is a negative outcome, and what to say. A failure that a newer entry got over is none."""
         # Most commands were not tried before.
-        from logbook_agent.findings.tried import outcomes_text
+        from logbook_agent.findings.attempts import outcomes_text
 
         mended = False
         for hint in self._hints(own_id, measured):
@@ -124,7 +124,7 @@ class _Looking:
             mended = mended or bool(runs and not failures)
             said = outcomes_text(outcomes)
             if not said and measured and runs and runs[-1].state == "finished" and not runs[-1].run.predictions:
-                from logbook_agent.findings.lines import headline
+                from logbook_agent.findings.entry_line import headline
 
                 said = headline(_of_run(record, runs[-1].run), self._book.header) or ""
             if said:

@@ -21,7 +21,7 @@ from logbook_agent.text.words import command_line, sweep_command
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answer import Answer
-    from logbook_agent.findings.records import Records
+    from logbook_agent.findings.protocol import Records
 
 
 def go_on(records: Records, answer: Answer) -> str:

@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import Any
 
 from logbook_agent.findings.advice import go_on
+from logbook_agent.findings.attempts import VERDICT, Item
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
 from logbook_agent.findings.comparison.answers import answers
 from logbook_agent.findings.comparison.pairs import Tried, tried
 from logbook_agent.findings.comparison.scope import following, placed
 from logbook_agent.findings.opening import Line, Opening
-from logbook_agent.findings.records import Records
+from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.thread import Summary
-from logbook_agent.findings.tried import VERDICT, Item
 from logbook_agent.findings.trust import Compared, trust_of
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import Contrast, Entry, entry_of, parse_id

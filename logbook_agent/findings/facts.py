@@ -269,7 +269,7 @@ def noise_notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
     if not record.entry.noise:
         return []
     # Imported where it is asked for, as tables are.
-    from logbook_agent.findings.noise import noise_lines, noise_of
+    from logbook_agent.findings.scatter import noise_lines, noise_of
 
     return list(map(md.escape, noise_lines(noise_of(record, metrics))))
 

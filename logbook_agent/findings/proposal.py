@@ -9,7 +9,7 @@ from logbook_agent.findings.advice import command_in, go_on
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.contrasts.contrast import kept, settle_varied
 from logbook_agent.findings.opening import Line
-from logbook_agent.findings.records import Records
+from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.entry import VOID
 from logbook_agent.text.lists import axis_option

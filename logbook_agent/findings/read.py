@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.opening import NO_ANSWERS, Opening
-from logbook_agent.findings.records import Clock, Records
+from logbook_agent.findings.protocol import Clock, Records
 from logbook_agent.findings.thread import Mentions, Standing, Summary, Thread, said_by, standings
 from logbook_agent.findings.trust import NOT_COMPARED, Compared
 from logbook_agent.model.entry import Entry, id_number, is_withdrawn

@@ -29,7 +29,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Header, Snapshot
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.records import Records
+    from logbook_agent.findings.protocol import Records
 
 # What is known of an entry, as plain data: at least its `id`, its `state` (its own is enough: what runs make of it
 # takes nothing back) and by each of its `RELATIONS` the ID of another one, or None.

@@ -16,8 +16,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from logbook_agent.findings.attempts import mark_of
 from logbook_agent.findings.said import Said, first_part, is_long
-from logbook_agent.findings.tried import mark_of
 from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import Entry, State
 from logbook_agent.model.record import Record, RunStatus, latest_states, record_of, run_state, runs_are_left, state_with

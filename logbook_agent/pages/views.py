@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from logbook_agent.findings.attempts import keys_of
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
-from logbook_agent.findings.tried import keys_of
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.look import Look, look, said_in

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from logbook_agent.findings import summaries
+from logbook_agent.findings.attempts import listed
 from logbook_agent.findings.comparison import pairs, rule, sentences
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.contrasts import contrast
 from logbook_agent.findings.criteria import over_comparisons
-from logbook_agent.findings.tried import listed
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.record import Record
 from logbook_agent.report.figures import by_pair

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from logbook_agent.findings.opening import Line, Opening
-from logbook_agent.findings.reading import STATES
+from logbook_agent.findings.queries import STATES
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.model.entry import Field, settled
 from logbook_agent.model.header import Header, Metric

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from logbook_agent.findings.cases import Case, cases, counting
 from logbook_agent.findings.measurements import baseline_cases, is_case
-from logbook_agent.findings.records import Records
+from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.frame import listed, show
 from logbook_agent.model.entry import Contrast, entry_of

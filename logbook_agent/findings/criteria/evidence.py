@@ -12,7 +12,7 @@ from logbook_agent.findings.cases import Case, cases
 from logbook_agent.findings.comparison.answer import Answer, Finding
 from logbook_agent.findings.comparison.sentences import code_name
 from logbook_agent.findings.criteria.predicate import Against
-from logbook_agent.findings.records import Records
+from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import Frame, frame_of, show
 from logbook_agent.model.comparison import CODE_AXIS, code_hash
 from logbook_agent.model.entry import settled

@@ -8,7 +8,11 @@ from dataclasses import replace
 from logbook_agent.findings.cases import Case, counting
 from logbook_agent.findings.levels import level_in
 from logbook_agent.findings.tables.axes import Layout, blocked_by, lay_out
-from logbook_agent.findings.tables.columns import (
+from logbook_agent.findings.tables.frame import Frame, Item, frame_of, listed, show, varies
+from logbook_agent.findings.tables.grid import Grid, Reading, check_pivot, choose_values, lay_cells, unequal_rows
+from logbook_agent.findings.tables.metrics import MetricColumn, choose
+from logbook_agent.findings.tables.spec import Column, Table, TableSpec
+from logbook_agent.findings.tables.table_columns import (
     MEANS,
     Strip,
     axis_strip,
@@ -18,10 +22,6 @@ from logbook_agent.findings.tables.columns import (
     metric_strips,
     sample_strips,
 )
-from logbook_agent.findings.tables.frame import Frame, Item, frame_of, listed, show, varies
-from logbook_agent.findings.tables.grid import Grid, Reading, check_pivot, choose_values, lay_cells, unequal_rows
-from logbook_agent.findings.tables.metrics import MetricColumn, choose
-from logbook_agent.findings.tables.spec import Column, Table, TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Scalar

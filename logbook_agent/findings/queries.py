@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
+from logbook_agent.findings.entry_line import line_of
 from logbook_agent.findings.facts import executed, planned
-from logbook_agent.findings.lines import line_of
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.said import brief_run
 from logbook_agent.model.codec import encode
@@ -73,7 +73,7 @@ def _noise(record: Record, header: Header) -> list[dict[str, Any]]:
     """What the runs of a measurement of noise say of experiments to come."""
     if not record.entry.noise:
         return []
-    from logbook_agent.findings.noise import noise_of
+    from logbook_agent.findings.scatter import noise_of
 
     return [encode(n) for n in noise_of(record, header.metrics)]
 
