@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings import summaries
-from logbook_agent.findings.attempts import listed
+from logbook_agent.findings import comparisons, summaries
 from logbook_agent.findings.comparison import pairs, rule, sentences
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.contrasts import contrast
@@ -91,12 +90,12 @@ def spend_twice(patch: Patch) -> None:
 
 def tried_has_a_rule(patch: Patch) -> None:
     """What was tried goes by the medians of both sides."""
-    own = listed.without_gain
+    own = comparisons.without_gain
 
     def by_medians(answers: Any) -> Any:
         return own([dataclasses.replace(a, findings=tuple(map(_by_median, a.findings))) for a in answers])
 
-    patch.setattr(listed, "without_gain", by_medians)
+    patch.setattr(comparisons, "without_gain", by_medians)
 
 
 def _by_median(f: Finding) -> Finding:
