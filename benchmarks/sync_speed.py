@@ -31,10 +31,9 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from store_scale import ENVIRON, LOGBOOK, forget, store  # noqa: E402
 
-from logbook_agent.issue.planning.plan import first_body, make_plan  # noqa: E402
-from logbook_agent.issue.planning.steps import Post, SyncPlan  # noqa: E402
-from logbook_agent.issue.planning.values import Comment, Issue  # noqa: E402
-from logbook_agent.issue.sync.gather import gather  # noqa: E402
+from logbook_agent.issue.contents import gather  # noqa: E402
+from logbook_agent.issue.plan import first_body, make_plan  # noqa: E402
+from logbook_agent.issue.steps import Comment, Issue, Post, SyncPlan  # noqa: E402  # noqa: E402
 from logbook_agent.store.workspace import Workspace  # noqa: E402
 from tests.emulator.proxy import Proxy, public_token  # noqa: E402
 from tests.emulator.server import Reply  # noqa: E402

@@ -22,7 +22,8 @@ from logbook_agent.model.draw import drawn
 from logbook_agent.running.allocators import allocator
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.snapshot import relevant_env
-from logbook_agent.store.user_folders import cache_of
+from logbook_agent.store.book import Book
+from logbook_agent.store.user_folders import places_of
 from tests.breadth import WIDE, beyond_samples, in_sample
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -182,11 +183,24 @@ def cli(folder: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
     return invoke
 
 
+def book_of(folder: Path, topic: str = "moe") -> Book:
+    """The logbook of a folder, with this user's places."""
+    root = folder / "logbooks"
+    return Book(root, topic, places=places_of(root, os.environ))
+
+
 def index_of(folder: Path, topic: str = "moe") -> Path:
     """Where the index of a logbook in a folder lies."""
-    cache = cache_of(folder / "logbooks", os.environ)
-    assert cache is not None
-    return cache / f"{topic}.sqlite"
+    path = book_of(folder, topic).index_path
+    assert path is not None
+    return path
+
+
+def state_of(folder: Path, topic: str = "moe") -> Path:
+    """Where the spools of a logbook in a folder lie."""
+    path = book_of(folder, topic).state_folder
+    assert path is not None
+    return path
 
 
 @pytest.fixture

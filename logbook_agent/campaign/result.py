@@ -118,7 +118,8 @@ def _pieces(book: Book, entry_id: str, varied: Sequence[str]) -> Iterator[bytes]
         yield f"{heading(run, varied)}\n".encode("utf-8", "replace")
         end = b"\n"
         try:
-            for piece in pieces_of(book.log_path(entry_id, run.run), within=book.root):
+            log = book.log_path(entry_id, run.run)
+            for piece in pieces_of(log, within=book.within(log)):
                 end = piece[-1:]
                 yield piece
         except (StoreError, OSError) as error:

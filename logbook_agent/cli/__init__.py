@@ -47,13 +47,16 @@ CORE = (
     Subcommand("compare", "cli.table", "Show the answer of a comparison; of other rows their numbers, side by side."),
     Subcommand("baseline", "cli.header", "Show the baseline and how it moved; move it, with a reason."),
     Subcommand("criteria", "cli.header", "Show which stop criteria are met; record a judgement on one."),
-    Subcommand("render", "cli.view", "Render the whole view again."),
-    Subcommand("absorb", "cli.view", "Copy hand edits of the view into the entries."),
-    Subcommand("doctor", "cli.doctor", "Find problems in the store, and fix those that are safe to fix."),
-    Subcommand("migrate", "cli.doctor", "Upgrade a logbook from an older format."),
-    Subcommand("prune", "cli.doctor", "Delete old output logs, never a record."),
+    Subcommand("render", "cli.view", "Render the whole view again, or copy its hand edits into the entries."),
+    Subcommand("doctor", "cli.doctor", "Find and fix problems in the store; upgrade its format; delete old logs."),
 )
 
+# Former names of commands, and what they mean now.
+OLD_NAMES = {
+    "absorb": ("render", "--absorb"),
+    "migrate": ("doctor", "--migrate"),
+    "prune": ("doctor", "--prune"),
+}
 
 SUBCOMMANDS = (*CORE, *(command for feature in present() for command in feature.commands))
 
@@ -153,6 +156,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _main(args: list[str]) -> int:
     words = _shared_options_last(args)
+    words = [*OLD_NAMES.get(words[0], words[:1]), *words[1:]]
     first = words[0]  # the parser takes words out of the list
     wanted = first if first in _NAMES else None
     as_json = wants_json(words)

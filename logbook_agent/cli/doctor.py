@@ -1,4 +1,4 @@
-"""`logbook doctor`, `migrate` and `prune`."""
+"""`logbook doctor`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from logbook_agent.doctor.finding import Trouble
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace
 
-DryRunOption = Annotated[bool, Option("--dry-run", help="Say what would be done, and do nothing.")]
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -27,50 +26,78 @@ def doctor_command(
     secrets: Annotated[
         bool, Option("--secrets", help="Look for secrets in all files and in git's history; change nothing.")
     ] = False,
+    migrate: Annotated[
+        bool, Option("--migrate", help="Upgrade a logbook from an older format; the old files go to TOPIC/backups/.")
+    ] = False,
+    prune: Annotated[
+        bool, Option("--prune", help="Delete old output logs, the oldest first; head and tail stay in the record.")
+    ] = False,
+    keep_days: Annotated[
+        int | None, Option("--keep-days", metavar="N", help="With --prune: keep logs of the last N days.")
+    ] = None,
+    max_bytes: Annotated[
+        Text,
+        Option("--max-bytes", metavar="SIZE", help="With --prune: stop when all logs fit in this. [logbook_bytes]"),
+    ] = None,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="With --migrate or --prune: say what would be done, and do nothing.")
+    ] = False,
     common: Common,
 ) -> int:
     """Problems in the store.
 
-    Exit code 1 when problems are left. Example: logbook doctor --fix
+    Exit code 1 when problems are left. Examples: logbook doctor --fix; logbook doctor --prune --max-bytes 1G
     """
+    jobs = {"--fix": fix, "--stop": stop_id is not None, "--migrate": migrate, "--prune": prune, "--secrets": secrets}
+    asked = [name for name, given in jobs.items() if given]
+    _refuse_mixed(asked, keep=keep_days is not None or max_bytes is not None, dry_run=dry_run)
     space = common.space()
-    if secrets:
-        return _secrets(space, fix=fix or stop_id is not None, as_json=common.as_json)
+    if migrate:
+        _migrate(space, dry_run=dry_run, as_json=common.as_json)
+        return 0
+    if prune:
+        _prune(space, keep_days=keep_days, max_bytes=max_bytes, dry_run=dry_run, as_json=common.as_json)
+        return 0
     if stop_id is not None:
-        if fix:
-            raise UsageError(
-                "--stop and --fix cannot be used together",
-                cause="one stops a command, the other repairs the store",
-                hint=f"logbook doctor --stop {stop_id}, then: logbook doctor --fix",
-            )
-        return _stop(space, stop_id, as_json=common.as_json)
+        _stop(space, stop_id, as_json=common.as_json)
+        return 0
     from logbook_agent.doctor.examine import examine, summary
 
     book = space.book()
-    found = examine(space, book, fix=fix)
+    if secrets:
+        from logbook_agent.doctor.secrets import find_secrets
+
+        found = find_secrets(space, book)
+    else:
+        found = examine(space, book, fix=fix)
     data = summary(book, found)
     emit("doctor", data, _text(space, data, found), as_json=common.as_json, warnings=space.warnings)
     return 0 if data["ok"] else 1
 
 
-def _secrets(space: Workspace, *, fix: bool, as_json: bool) -> int:
-    from logbook_agent.doctor.examine import summary
-    from logbook_agent.doctor.secrets import find_secrets
-
-    if fix:
+def _refuse_mixed(asked: list[str], *, keep: bool, dry_run: bool) -> None:
+    """Raise UsageError when options are of different jobs."""
+    if len(asked) > 1:
         raise UsageError(
-            "--fix and --stop cannot be used with --secrets",
-            cause="the search for secrets changes nothing",
-            hint="logbook doctor --secrets",
+            f"cannot combine {asked[0]} and {asked[1]}",
+            cause="each is a job of its own",
+            hint=f"logbook doctor {asked[0]}, then: logbook doctor {asked[1]}",
         )
-    book = space.book()
-    found = find_secrets(space, book)
-    data = summary(book, found)
-    emit("doctor", data, _text(space, data, found), as_json=as_json, warnings=space.warnings)
-    return 0 if data["ok"] else 1
+    if keep and asked != ["--prune"]:
+        raise UsageError(
+            "--keep-days and --max-bytes need --prune",
+            cause="they say which logs are kept",
+            hint="logbook doctor --prune --max-bytes 1G",
+        )
+    if dry_run and asked not in (["--prune"], ["--migrate"]):
+        raise UsageError(
+            "--dry-run needs --prune or --migrate",
+            cause="without --fix, logbook doctor changes nothing",
+            hint="logbook doctor",
+        )
 
 
-def _stop(space: Workspace, entry_id: str, *, as_json: bool) -> int:
+def _stop(space: Workspace, entry_id: str, *, as_json: bool) -> None:
     from logbook_agent.doctor.unfinished import stop
 
     found = stop(space, space.book(entry_id), entry_id)
@@ -80,7 +107,6 @@ def _stop(space: Workspace, entry_id: str, *, as_json: bool) -> int:
         for s in found
     ]
     emit("doctor", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)
-    return 0
 
 
 def _text(space: Workspace, data: dict[str, Any], found: list[Trouble]) -> str:
@@ -114,18 +140,9 @@ def _last_line(data: dict[str, Any]) -> str:
     return f"{data['topic']}: {', '.join([*mended, *counts])}{verdict}"
 
 
-def migrate_command(
-    *,
-    dry_run: DryRunOption = False,
-    common: Common,
-) -> None:
-    """Upgrade a logbook from an older format.
-
-    The old files are kept in TOPIC/backups/. Example: logbook migrate --dry-run
-    """
+def _migrate(space: Workspace, *, dry_run: bool, as_json: bool) -> None:
     from logbook_agent.store.migrations import migrate
 
-    space = common.space()
     book = space.book()
     done = migrate(book.folder, dry_run=dry_run, durable=book.durable)
     data = {
@@ -141,39 +158,16 @@ def migrate_command(
         verb = "would migrate" if dry_run else "migrated"
         text = f"{verb} {len(done.files)} files of {book.topic} from format {done.old} to {done.new}"
         text += "" if dry_run else f"; the old ones are in {', '.join(str(p) for p in done.backups)}"
-    emit("migrate", data, text, as_json=common.as_json, warnings=space.warnings)
+    emit("migrate", data, text, as_json=as_json, warnings=space.warnings)
 
 
-def prune_command(
-    *,
-    keep_days: Annotated[
-        int | None,
-        Option(
-            "--keep-days",
-            metavar="N",
-            help="Keep logs of runs that ended in the last N days; without --max-bytes, delete all older ones.",
-        ),
-    ] = None,
-    max_bytes: Annotated[
-        Text,
-        Option(
-            "--max-bytes", metavar="SIZE", help="Stop when all logs together fit in this: 500M, 2G. [logbook_bytes]"
-        ),
-    ] = None,
-    dry_run: DryRunOption = False,
-    common: Common,
-) -> None:
-    """Delete old output logs, never a record.
-
-    The oldest go first; the head and the tail of each output stay in its record. Example: logbook prune --max-bytes 1G
-    """
+def _prune(space: Workspace, *, keep_days: int | None, max_bytes: str | None, dry_run: bool, as_json: bool) -> None:
     from logbook_agent.doctor.leftovers import prune
 
     if keep_days is not None and keep_days < 0:
         raise UsageError(
             f"--keep-days {keep_days} is not a number of days", cause="it is negative", hint="--keep-days 30"
         )
-    space = common.space()
     limit = _bytes(max_bytes) if max_bytes is not None else None
     done = prune(space, space.book(), keep_days=keep_days, max_bytes=limit, dry_run=dry_run)
     data = done.data(dry_run=dry_run)
@@ -183,7 +177,7 @@ def prune_command(
         f"{verb} {len(done.deleted)} logs of {_size(data['deleted_bytes'])};"
         f" {done.kept} of {_size(done.kept_bytes)} {'would be ' if dry_run else ''}left"
     )
-    emit("prune", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
+    emit("prune", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)
 
 
 def _bytes(text: str) -> int:

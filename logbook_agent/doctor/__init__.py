@@ -2,11 +2,11 @@
 
 finding     one thing that is wrong, and the examination that finds it
 examine     all checks in their order; each is mended before the next one looks
-merges      IDs that two clones gave out, met in a merge (`sides`: both versions, `renumber`: the mend)
+merges      IDs that two clones gave out, met in a merge, and other conflicts (`renumber`: the mend)
 ids         names and IDs of entry files, aliases
 records     every record below a logbook; those that cannot be read
 runs        folders of runs: of no entry, without a record, in the wrong place
 unfinished  runs that nobody finished, and their markers; `--stop`
-leftovers   temporary files, locks, the index, logs that are not here; `prune`
+leftovers   temporary files, locks, the index, logs that are not here; `--prune`
 view        the rendered document
 """

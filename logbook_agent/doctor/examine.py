@@ -8,7 +8,7 @@ from typing import Any
 from logbook_agent.doctor.finding import Check, Examination, Trouble
 from logbook_agent.doctor.ids import check_aliases, check_names, check_voids
 from logbook_agent.doctor.leases import check_leases
-from logbook_agent.doctor.leftovers import check_index, check_lock, check_logs, check_temporary_files
+from logbook_agent.doctor.leftovers import check_logs, check_moved, check_old_state, check_temporary_files
 from logbook_agent.doctor.merges import check_merges
 from logbook_agent.doctor.records import check_header, check_records
 from logbook_agent.doctor.runs import check_runs
@@ -18,21 +18,21 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
-# The header decides whether anything else can be understood.
-# (The index is looked at before anything is read through it.)
-FIRST: tuple[Check, ...] = (check_temporary_files, check_header, check_index)
 # From the records to what is derived from them.
 CHECKS: tuple[Check, ...] = (
+    check_temporary_files,
+    check_header,
+    check_old_state,
     check_merges,
     check_names,
     check_runs,
     check_records,
     check_aliases,
+    check_moved,
     check_detached,
     check_unfinished,
     check_markers,
     check_leases,
-    check_lock,
     check_logs,
     check_view,
     check_voids,
@@ -41,12 +41,15 @@ CHECKS: tuple[Check, ...] = (
 
 def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Trouble]:
     """What is wrong, in the order of the checks; with `fix`, mended where that is safe."""
-    stamp = workspace.moment()
-    examination = Examination(workspace=workspace, book=book, stamp=stamp)
-    found = [f for check in FIRST for f in _run(examination, check, fix=fix)]
-    if any(f.check in ("header", "newer-format", "older-format") for f in found):
-        return found
-    return _once([*found, *(f for check in CHECKS for f in _run(examination, check, fix=fix))])
+    examination = Examination(workspace=workspace, book=book, stamp=workspace.moment())
+    found: list[Trouble] = []
+    for check in CHECKS:
+        new = _run(examination, check, fix=fix)
+        found += new
+        # Without the header, nothing else can be understood.
+        if check is check_header and new:
+            break
+    return _once(found)
 
 
 def _run(examination: Examination, check: Check, *, fix: bool) -> list[Trouble]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Fix, Trouble
-from logbook_agent.doctor.renumber import move_runs, readable, renumbered
+from logbook_agent.doctor.renumber import readable, renumbered
 from logbook_agent.model.entry import Entry, format_id, id_number
 from logbook_agent.text.words import listed
 
@@ -100,36 +100,14 @@ def _stray(examination: Examination, path: Path, entry: Entry) -> Trouble:
 
 def _malformed(examination: Examination, path: Path, entry: Entry) -> Trouble:
     """The ID inside is not one of this logbook either: written otherwise, or another logbook's."""
-    book = examination.book
+    prefix = examination.book.header.prefix
     match = _NUMBERED.fullmatch(path.stem)
-    if match is None or match["head"].upper() != book.header.prefix:
-        message = f"{entry.id} is not an ID of this logbook ({book.header.prefix})"
+    if match is None or match["head"].upper() != prefix:
+        message = f"{entry.id} is not an ID of this logbook ({prefix})"
         return Trouble("error", "entry-name", path, message, "move it, with its runs, to the logbook it belongs to")
-    right = format_id(book.header.prefix, int(match["digits"]))
-
-    def fix() -> str:
-        with book.lock():
-            examination.backup(path)
-            new_id = right
-            # On a file system that ignores case, the file itself may answer to the right name.
-            if book.has_entry(right) and not book.entry_path(right).samefile(path):
-                new_id = renumbered(examination, dataclasses.replace(entry, id=right), right, {})
-                examination.remove(path)
-            else:
-                rename_entry(examination, path, dataclasses.replace(entry, id=right))
-            old, new = book.runs_folder / path.stem, book.runs_folder / new_id
-            if old.is_dir() and not new.exists():
-                move_runs(examination, old, new_id)
-        return f"it is now {new_id}"
-
-    return _wrong_name(path, f"{path.stem} should be written {right}", f"{DOCTOR_FIX} gives it that name", fix)
-
-
-def rename_entry(examination: Examination, path: Path, entry: Entry) -> None:
-    """Give an entry file the name of its ID."""
-    examination.book.write_entry(entry)
-    if not examination.book.entry_path(entry.id).samefile(path):
-        examination.remove(path)
+    right = format_id(prefix, int(match["digits"]))
+    mend = f"write `id: {right}` in it, then: {DOCTOR_FIX}"
+    return Trouble("error", "entry-name", path, f"{path.stem} should be written {right}", mend)
 
 
 def _wrong_name(path: Path, message: str, mend: str, fix: Fix) -> Trouble:

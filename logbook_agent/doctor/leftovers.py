@@ -1,6 +1,6 @@
-"""What dead processes and earlier versions leave: temporary files, an index; the lock, which looks after itself; and
-logs: those that are not here, and those that are not what was written. And `logbook prune`: old output logs are
-deleted; records, and the excerpts in them, stay for good."""
+"""What dead processes, earlier versions and an earlier place of the root leave: temporary files, state in the logbook,
+spools; and logs: those that are not here, and those that are not what was written. And `doctor --prune`: old output
+logs are deleted; records, and the excerpts in them, stay for good."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
+from logbook_agent.doctor.records import every_run
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
-from logbook_agent.store.book import Book
-from logbook_agent.store.files import locked, remove
+from logbook_agent.store.book import ROOT_NOTE, Book
+from logbook_agent.store.files import relocate, remove
+from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import stamp
 
 # Younger ones may belong to a process that is just writing.
 OLD_S = 60.0
-_LOCK_S = 2.0
 
 
 def check_temporary_files(examination: Examination) -> Iterator[Trouble]:
@@ -48,24 +49,47 @@ def _temporary_files(folder: str) -> Iterator[str]:
                 yield item.path
 
 
-def check_lock(examination: Examination) -> Iterator[Trouble]:
-    """A lock ends with its holder, so the lock file of a dead process is none; one that is held long is told."""
-    path = examination.book.folder / ".lock"
-    if not os.path.lexists(path):
+def check_old_state(examination: Examination) -> Iterator[Trouble]:
+    """Earlier versions kept in the logbook what is now in the user's folders. The spool of a run goes with its run."""
+    book = examination.book
+    found = [(path, functools.partial(examination.remove, path)) for path in book.folder.glob(".index.sqlite*")]
+    names = [path.name for pattern in ("*.series", ".lease-*") for path in book.open_folder.glob(pattern)]
+    for spool in map(book.spool_named, names):
+        if spool.is_old and not spool.is_held():
+            found.append((spool.folder, functools.partial(_drop, spool)))
+    for path, fix in sorted(found, key=lambda one: one[0]):
+        text = "left by an earlier version; its like now lies in your own cache or state folder"
+        yield Trouble("warning", "old-state", path, text, f"{DOCTOR_FIX} deletes it", fix)
+
+
+def _drop(spool: Spool) -> str:
+    spool.drop()
+    return "removed"
+
+
+def check_moved(examination: Examination) -> Iterator[Trouble]:
+    """Spools are found by the path of the root. After it was moved, those of its open runs lie under the old path, and
+    are known by their random names, which the records hold."""
+    book = examination.book
+    if book.state_folder is None:
         return
-    try:
-        with locked(path, within=examination.book.root, timeout_s=_LOCK_S):
-            pass
-    except StoreError as error:
-        yield Trouble("warning", "lock", path, error.message, error.hint)
+    missing = {
+        run.spool
+        for run in (found.run for found in every_run(book))
+        if isinstance(run, Run) and run.exit is None and run.spool and not book.is_marked(run)
+    }
+    for note in sorted(book.state_folder.parent.parent.glob(f"*/{ROOT_NOTE}")) if missing else ():
+        before, folder = note.read_text().strip(), note.parent / book.topic
+        if any((folder / name).is_dir() for name in missing) and not os.path.lexists(Path(before) / book.topic):
+            fix = functools.partial(_adopt, folder, book.state_folder)
+            message = f"holds open runs of this logbook, whose root was {before} when they were started"
+            yield Trouble("warning", "moved", folder, message, f"{DOCTOR_FIX} brings them here", fix)
 
 
-def check_index(examination: Examination) -> Iterator[Trouble]:
-    """Earlier versions kept the index in the logbook, where nothing reads it any more."""
-    for path in sorted(examination.book.folder.glob(".index.sqlite*")):
-        fix = functools.partial(examination.remove, path)
-        text = "the index of an earlier version: it now lies in your cache folder"
-        yield Trouble("warning", "index", path, text, f"{DOCTOR_FIX} deletes it", fix)
+def _adopt(folder: Path, here: Path) -> str:
+    """Have the spools of an old place in the new one. Workers go on writing by the old name."""
+    relocate(folder, here, within=here.parent.parent)
+    return "moved"
 
 
 def age_s(path: Path) -> float:

@@ -1,4 +1,9 @@
-"""Two clones gave out one ID, and a merge brought both entries together: ours keeps it, theirs gets the next."""
+"""Conflicts of a merge: two entries or runs with one number are told apart; everything else is resolved by people.
+
+When two clones gave out one ID, git stops the merge with a conflict in a file that both sides created. Ours keeps the
+number, theirs gets the next one. A mend that was cut off is completed by the next: ours is restored last, so until then
+the conflict is found again.
+"""
 
 from __future__ import annotations
 
@@ -6,100 +11,57 @@ import contextlib
 import dataclasses
 import functools
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
-from logbook_agent.doctor.merged_header import doubtful, rename_theirs, words_of
-from logbook_agent.doctor.renumber import (
-    entry_in,
-    readable,
-    readdress,
-    relate,
-    renumbered,
-    run_at,
-    run_in,
-    same_run,
-    twin_of,
-)
-from logbook_agent.doctor.sides import Conflicts, Sides, conflicts_in, content
-from logbook_agent.model.entry import Entry, id_number, run_number
+from logbook_agent.doctor.records import every_run
+from logbook_agent.doctor.renumber import entry_in, readable, relate, renumbered, run_at, run_in, same_run, twin_of
+from logbook_agent.model.entry import Entry, run_number
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
+from logbook_agent.running.provenance.conflicts import GitConflicts, conflicts_below
 from logbook_agent.store import records
-from logbook_agent.store.files import (
-    create_folder,
-    digest_of,
-    make_folder,
-    move,
-    remove_folder,
-    remove_tree,
-    write_atomic,
-)
-from logbook_agent.store.reading import LOG
+from logbook_agent.store.files import digest_of, make_folder, move, remove_folder, write_atomic
+from logbook_agent.store.reading import CODE, LOG, RUN_BYTES, read_bytes
+
+_MARKERS = b"<<<<<<< ", b"=======", b">>>>>>> "
 
 
 def check_merges(examination: Examination) -> Iterator[Trouble]:
-    conflicts = conflicts_in(examination.book)
-    if not conflicts.files:
+    book = examination.book
+    conflicts = conflicts_below(book.folder)
+    unmerged = sorted(conflicts.unmerged) if conflicts is not None else []
+    examination.reported.update(book.folder / path for path in unmerged)
+    yield from _left_markers(examination)
+    if conflicts is None:
         return
-    for path in conflicts.files:
-        examination.reported.add(examination.book.folder / path)
     mend = _Mend(examination=examination, conflicts=conflicts)
-    told: set[str] = set()
-    # An entry's conflict comes first and speaks for its runs.
-    for path in sorted(conflicts.files, key=lambda p: (p.split("/")[0], p)):
-        yield from _finding(mend, path, told)
+    two_entries = [i for path in unmerged if path.startswith("entries/") and mend.two_entries(i := Path(path).stem)]
+    for entry_id in two_entries:
+        yield _two_entries(mend, entry_id)
+    told = [f"runs/{entry_id}/" for entry_id in two_entries]
+    for path in unmerged:
+        if path.startswith("runs/") and path.endswith("/run.json") and not path.startswith(tuple(told)):
+            _, entry_id, name, *_ = path.split("/")
+            number = run_number(name)
+            if number is not None and mend.their_run(entry_id, number) is not None:
+                told.append(f"runs/{entry_id}/{name}/")
+                yield _two_runs(mend, entry_id, number)
+    done = {f"entries/{entry_id}.yaml" for entry_id in two_entries}
+    for path in unmerged:
+        if path not in done and not path.startswith(tuple(told)):
+            yield _by_hand(mend, path)
 
 
-def _finding(mend: _Mend, path: str, told: set[str]) -> Iterator[Trouble]:
-    folder, _, rest = path.partition("/")
-    sides = mend.conflicts.files[path]
-    if folder == "entries" and id_number(Path(rest).stem, mend.examination.book.header.prefix) is not None:
-        entry_id = Path(rest).stem
-        pair = _pair(mend.examination, entry_id, sides)
-        if pair is not None:
-            told.add(entry_id)
-            finding = _two_entries(mend, entry_id, *pair)
-            yield finding
-            if finding.fix is not None:
-                yield from _unclear(mend.examination, entry_id, sides)
-            return
-    if folder == "runs" and len(rest.split("/")) >= 3:
-        entry_id, number = rest.split("/")[:2]
-        if entry_id in told or f"{entry_id}/{number}" in told:
-            return
-        told.add(f"{entry_id}/{number}")
-        found = run_number(number)
-        if found is not None and mend.their_run(entry_id, found) is not None:
-            yield _two_runs(mend, entry_id, found)
-            return
-    yield _by_hand(mend.examination, path, sides)
-
-
-def _pair(examination: Examination, entry_id: str, sides: Sides) -> tuple[Entry, Entry] | None:
-    """Our and their entry when they are two, not two versions of one."""
-    path = examination.book.entry_path(entry_id)
-    ours, theirs = entry_in(sides.ours, path), entry_in(sides.theirs, path)
-    if ours is None or theirs is None or sides.has_base:
-        return None
-    # Without a word from git the time alone tells: titles are edited, times are not.
-    same = sides.has_base is None and ours.opened == theirs.opened
-    return None if same else (ours, theirs)
-
-
-def _is_ours(there: Entry | None, ours: Entry, theirs: Entry) -> bool:
-    """Whether our entry stands in its file, edited since perhaps."""
-    return there is not None and there.opened == ours.opened and there != theirs
-
-
-def _two_entries(mend: _Mend, entry_id: str, ours: Entry, theirs: Entry) -> Trouble:
+def _two_entries(mend: _Mend, entry_id: str) -> Trouble:
     examination = mend.examination
     path = examination.book.entry_path(entry_id)
-    there = readable(path)
-    twin = twin_of(examination, theirs, entry_id, mend.their_runs(entry_id))
-    if twin is not None and _is_ours(there, ours, theirs) and not mend.runs_left(entry_id):
+    ours, theirs = mend.entries_of(entry_id)
+    twin = mend.twin(entry_id)
+    if twin is not None and mend.is_restored(entry_id):
         mend.relations[entry_id] = twin
         message = f"{entry_id} named two entries; theirs is now {twin}, and git does not know yet"
         return Trouble("note", "merge", path, message, examination.git_add())
@@ -109,23 +71,15 @@ def _two_entries(mend: _Mend, entry_id: str, ours: Entry, theirs: Entry) -> Trou
         mended = f"wait until its detached series of runs has ended (logbook wait {entry_id}), then: {DOCTOR_FIX}"
         return Trouble("error", "merge", path, message, mended)
     mended = f"{DOCTOR_FIX} keeps ours and gives theirs the next free ID"
-    return Trouble("error", "merge", path, message, mended, functools.partial(mend.renumber, entry_id, ours, theirs))
-
-
-def _unclear(examination: Examination, entry_id: str, sides: Sides) -> Iterator[Trouble]:
-    """Where the header names an ID of two entries, and not from one side alone."""
-    for place in doubtful(examination, entry_id, sides):
-        message = f"{words_of(place)} names {entry_id}, which was two entries, and git does not tell which is meant"
-        mend = "ours keeps the ID; where theirs is meant, write its new ID into logbook.yaml"
-        yield Trouble("warning", "merge", examination.book.header_path, message, mend)
+    return Trouble("error", "merge", path, message, mended, functools.partial(mend.renumber, entry_id))
 
 
 def _two_runs(mend: _Mend, entry_id: str, number: int) -> Trouble:
     examination = mend.examination
     path = examination.book.run_folder(entry_id, number) / "run.json"
-    done = mend.moved_run(entry_id, number)
-    if done is not None and not mend.marked(entry_id, number):
-        where = f"run {done.run} of {done.entry}"
+    done = mend.moved_to(entry_id, number, entry_id)
+    if done is not None and not mend.is_left(f"runs/{entry_id}/{number:02d}/"):
+        where = f"run {done} of {entry_id}"
         message = f"run {number} of {entry_id} was two runs; theirs is now {where}, and git does not know yet"
         return Trouble("note", "merge", path, message, examination.git_add())
     mended = f"{DOCTOR_FIX} keeps ours and gives theirs the next number"
@@ -133,16 +87,44 @@ def _two_runs(mend: _Mend, entry_id: str, number: int) -> Trouble:
     return Trouble("error", "merge", path, f"run {number} of {entry_id} is two runs since a merge", mended, fix)
 
 
-def _by_hand(examination: Examination, path: str, sides: Sides) -> Trouble:
+def _by_hand(mend: _Mend, path: str) -> Trouble:
+    examination = mend.examination
     file = examination.book.folder / path
-    line = None
-    if file.is_file():
-        lines = content(examination.book, file).split(b"\n")
-        line = next((n for n, text in enumerate(lines, 1) if text.startswith(b"<<<<<<< ")), None)
-    what = "both sides changed it" if sides.ours is not None and sides.theirs is not None else "one side removed it"
+    line = _marked_line(examination, file)
+    both = mend.conflicts.ours(path) is not None and mend.conflicts.theirs(path) is not None
+    what = "both sides changed it" if both else "one side removed it"
     typed = f"git add -- {examination.workspace.shown(file)}"
-    mend = f"resolve it in the file, then type: {typed}" if line or not file.exists() else typed
-    return Trouble("error", "merge", file, f"in conflict: {what}", mend, line=line)
+    next_step = f"resolve it in the file, then type: {typed}" if line or not file.exists() else typed
+    return Trouble("error", "merge", file, f"in conflict: {what}", next_step, line=line)
+
+
+def _left_markers(examination: Examination) -> Iterator[Trouble]:
+    """Records with conflict markers of which git's index says nothing: they were staged or committed with them."""
+    book = examination.book
+    # What can be read as a record is JSON, in which no line starts with a marker.
+    runs = (found.path for found in every_run(book) if not isinstance(found.run, Run))
+    for path in (*sorted(book.folder.glob("entries/*.yaml")), *runs):
+        line = _marked_line(examination, path)
+        if line is None or path in examination.reported:
+            continue
+        examination.reported.add(path)
+        again = f"git checkout --merge -- {examination.workspace.shown(book.folder)}"
+        mend = (
+            f"before the merge is committed: {again}, then {DOCTOR_FIX}; later: keep one version in this file, put"
+            f" another entry into a file of its own beside it, then {DOCTOR_FIX}"
+        )
+        yield Trouble("error", "merge", path, "holds conflict markers, which were added to git", mend, line=line)
+
+
+def _marked_line(examination: Examination, path: Path) -> int | None:
+    """The line, from 1, of the first conflict marker in a file; None where it has not all three."""
+    try:
+        data = read_bytes(path, within=examination.book.root, limit=RUN_BYTES)
+    except StoreError:
+        return None
+    lines = data.split(b"\n") if _MARKERS[0] in data else []
+    found = [next((n for n, line in enumerate(lines, 1) if line.startswith(marker)), None) for marker in _MARKERS]
+    return found[0] if all(found) else None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -150,12 +132,44 @@ class _Mend:
     """The mend of one merge; `relations` are the IDs that theirs had and have now."""
 
     examination: Examination
-    conflicts: Conflicts
+    conflicts: GitConflicts
     relations: dict[str, str] = field(default_factory=dict)
 
-    def renumber(self, entry_id: str, ours: Entry, theirs: Entry) -> str:
+    # -- two entries -----------------------------------------------------------------------------
+
+    def two_entries(self, entry_id: str) -> bool:
+        """Whether both sides created an entry with this ID."""
+        name = f"entries/{entry_id}.yaml"
+        if not self.conflicts.is_added_twice(name):
+            return False
+        path = self.examination.book.entry_path(entry_id)
+        return None not in (
+            entry_in(self.conflicts.ours(name), path),
+            entry_in(self.conflicts.theirs(name), path),
+        )
+
+    def entries_of(self, entry_id: str) -> tuple[Entry, Entry]:
+        """Our and their entry of an ID that both sides gave out."""
+        path, name = self.examination.book.entry_path(entry_id), f"entries/{entry_id}.yaml"
+        ours, theirs = self.conflicts.ours(name) or b"", self.conflicts.theirs(name) or b""
+        return records.entry_of(ours, path), records.entry_of(theirs, path)
+
+    def twin(self, entry_id: str) -> str | None:
+        """The ID under which a mend wrote their entry already."""
+        return twin_of(self.examination, self.entries_of(entry_id)[1], entry_id, self.their_runs(entry_id))
+
+    def is_restored(self, entry_id: str) -> bool:
+        """Whether our entry is in its file, edited since perhaps, and none of their runs is left beside ours."""
+        ours, theirs = self.entries_of(entry_id)
+        there = readable(self.examination.book.entry_path(entry_id))
+        is_ours = there is not None and there.opened == ours.opened and there != theirs
+        return is_ours and not self.is_left(f"runs/{entry_id}/")
+
+    def renumber(self, entry_id: str) -> str:
+        """Give their entry the next free ID; what was done."""
         book = self.examination.book
         path = book.entry_path(entry_id)
+        _, theirs = self.entries_of(entry_id)
         with book.lock():
             if path.exists():
                 self.examination.backup(path)
@@ -164,122 +178,94 @@ class _Mend:
             self.relations[entry_id] = new_id
             for number in runs:
                 self._move_run(entry_id, number, new_id)
-            their_entries = [Path(p).stem for p in self.conflicts.theirs_alone if p.startswith("entries/")]
-            changed = relate(self.examination, [*self.relations.values(), *their_entries], self.relations)
-            sides = self.conflicts.files[f"entries/{path.name}"]
-            changed += map(words_of, rename_theirs(self.examination, entry_id, sides, new_id))
-            # Ours comes last: until it is whole, the conflict is seen, and a mend that was cut off goes on.
-            there = readable(path)
-            mine = sides.ours
-            if mine is not None and not _is_ours(there, ours, theirs):
-                write_atomic(path, mine, within=book.root, durable=book.durable)
+            theirs_alone = [Path(p).stem for p in self.conflicts.theirs_alone if p.startswith("entries/")]
+            changed = relate(self.examination, [*self.relations.values(), *theirs_alone], self.relations)
+            if not self.is_restored(entry_id):
+                ours = self.conflicts.ours(f"entries/{path.name}") or b""
+                write_atomic(path, ours, within=book.root, durable=book.durable)
         self.examination.reported.discard(path)
         says = f", also where {', '.join(changed)} referred to it" if changed else ""
-        return f"theirs is now {new_id}{says}; then type: {self.examination.git_add()}"
+        return (
+            f"theirs is now {new_id}{says}{self._in_header(entry_id, new_id)}; then type: {self.examination.git_add()}"
+        )
 
-    def renumber_run(self, entry_id: str, number: int) -> str:
-        book = self.examination.book
-        with book.lock():
-            to_entry, new = self._move_run(entry_id, number, entry_id)
-        return f"theirs is now run {new} of {to_entry}; then type: {self.examination.git_add()}"
+    def _in_header(self, entry_id: str, new_id: str) -> str:
+        """What to change in a header that names the ID: nobody but its writer knows which entry is meant."""
+        path = self.examination.book.header_path
+        text = read_bytes(path, within=self.examination.book.root, limit=RUN_BYTES).decode("utf-8", "replace")
+        if not re.search(rf"\b{re.escape(entry_id)}\b", text):
+            return ""
+        return f"; {path.name} names {entry_id}: write {new_id} there where theirs is meant"
 
-    # -- their runs ------------------------------------------------------------------------------
+    # -- two runs --------------------------------------------------------------------------------
 
     def their_runs(self, entry_id: str) -> dict[int, Run]:
         """By their numbers, the runs that they had in this entry: in conflict, or theirs alone."""
         at = f"runs/{entry_id}/"
-        names = {p.split("/")[2] for p in (*self.conflicts.files, *self.conflicts.theirs_alone) if p.startswith(at)}
-        numbers = sorted(number for n in names if (number := run_number(n)) is not None)
+        paths = (*self.conflicts.unmerged, *self.conflicts.theirs_alone)
+        numbers = sorted({n for p in paths if p.startswith(at) and (n := run_number(p.split("/")[2])) is not None})
         return {n: run for n in numbers if (run := self.their_run(entry_id, n)) is not None}
 
     def their_run(self, entry_id: str, number: int) -> Run | None:
         """Their record of a run, unless it is another version of a run that ours has too."""
         name = f"runs/{entry_id}/{number:02d}/run.json"
-        file = self.examination.book.folder / name
-        sides = self.conflicts.files.get(name)
-        if sides is not None:
-            return None if sides.has_base else run_in(sides.theirs, file)
-        if name in self.conflicts.theirs_alone and file.exists():
-            return run_in(content(self.examination.book, file), file)
-        return None
+        if name in self.conflicts.unmerged and not self.conflicts.is_added_twice(name):
+            return None
+        return run_in(self.conflicts.theirs(name), self.examination.book.folder / name)
 
-    def runs_left(self, entry_id: str) -> bool:
-        """Whether any of their runs still has to be moved."""
-        alone = any(
-            p.startswith(f"runs/{entry_id}/") and (self.examination.book.folder / p).exists()
-            for p in self.conflicts.theirs_alone
-        )
-        return alone or any(self.marked(entry_id, n) for n in self.their_runs(entry_id))
+    def is_left(self, at: str) -> bool:
+        """Whether a folder of runs still holds files of theirs, or both sides of one."""
+        folder = self.examination.book.folder
+        if any(path.startswith(at) and os.path.lexists(folder / path) for path in self.conflicts.theirs_alone):
+            return True
+        mixed = (folder / path for path in self.conflicts.unmerged if path.startswith(at))
+        return any(_marked_line(self.examination, path) is not None for path in mixed)
 
-    def marked(self, entry_id: str, number: int) -> bool:
-        """Whether the working files of a run still hold both sides."""
-        at = f"runs/{entry_id}/{number:02d}/"
-        return any(s.marked for p, s in self.conflicts.files.items() if p.startswith(at))
-
-    def moved_run(self, entry_id: str, number: int) -> Run | None:
-        """Their run where a mend put it already: in its entry, or in what that was renumbered to."""
-        theirs = self.their_run(entry_id, number)
-        book = self.examination.book
-        heirs = [i for i in book.entry_ids() if (e := readable(book.entry_path(i))) and entry_id in e.aliases]
-        places = (p for i in (entry_id, *heirs) for p in sorted((book.runs_folder / i).glob("*/run.json")))
-        for folder in (p.parent for p in places if run_number(p.parent.name) is not None):
-            if theirs is None or folder == book.run_folder(entry_id, number):
+    def moved_to(self, entry_id: str, number: int, to_entry: str) -> int | None:
+        """The number under which a mend put their run into an entry already."""
+        theirs, book = self.their_run(entry_id, number), self.examination.book
+        for folder in sorted(path.parent for path in (book.runs_folder / to_entry).glob("*/run.json")):
+            run, found = run_at(folder), run_number(folder.name)
+            if found is None or folder == book.run_folder(entry_id, number) or run is None or theirs is None:
                 continue
-            run = run_at(folder)
-            if run is not None and same_run(run, theirs):
-                return dataclasses.replace(run, entry=folder.parent.name, run=int(folder.name))
+            if same_run(run, theirs):
+                return found
         return None
 
-    def _move_run(self, entry_id: str, number: int, to_entry: str) -> tuple[str, int]:
-        """Their run under its number in another entry, or under the next free one; where it is now."""
-        book = self.examination.book
-        old = book.run_folder(entry_id, number)
-        at = f"runs/{entry_id}/{number:02d}/"
-        sides = self.conflicts.files.get(f"{at}run.json")
-        if sides is None:
-            to_number = self._claim(to_entry, old)
-            new = book.run_folder(to_entry, to_number)
-            _take(old, new, book.root)
-            readdress(self.examination, new, to_entry, to_number)
-            return to_entry, to_number
-        theirs, to_number = run_in(sides.theirs, old / "run.json"), number
-        moved = self.moved_run(entry_id, number)
-        if moved is not None:
-            to_entry, to_number = moved.entry, moved.run
-        elif theirs is not None:
-            to_number = self._claim(to_entry, old)
-            self._make_run(dataclasses.replace(theirs, entry=to_entry, run=to_number), old, at)
-            self._move_log(theirs, old / LOG, book.run_folder(to_entry, to_number) / LOG)
-        ours = run_in(sides.ours, old / "run.json")
-        if ours is not None:
-            self._restore(old, at, _named(ours), self.conflicts.files)
-        return to_entry, to_number
+    def renumber_run(self, entry_id: str, number: int) -> str:
+        """Give their run the next free number of its entry; what was done."""
+        with self.examination.book.lock():
+            new = self._move_run(entry_id, number, entry_id)
+        return f"theirs is now run {new} of {entry_id}; then type: {self.examination.git_add()}"
 
-    def _claim(self, entry_id: str, old: Path) -> int:
-        """The number of a run in another entry, or the next free one; its folder is created, so it is nobody else's."""
+    def _move_run(self, entry_id: str, number: int, to_entry: str) -> int:
+        """Write their run into an entry, and restore ours in its place; the number that theirs has there."""
         book = self.examination.book
-        folder = book.run_folder(entry_id, int(old.name))
-        make_folder(folder.parent, within=book.root)
-        # In the same entry the number is ours, whether its folder is there or not.
-        if folder == old or not create_folder(folder, within=book.root):
-            return book.new_run(entry_id)
-        return int(old.name)
+        old, at = book.run_folder(entry_id, number), f"runs/{entry_id}/{number:02d}/"
+        theirs = self.their_run(entry_id, number)
+        new = self.moved_to(entry_id, number, to_entry)
+        if new is None and theirs is not None:
+            is_free = to_entry != entry_id and not (book.run_folder(to_entry, number) / "run.json").exists()
+            new = number if is_free else book.new_run(to_entry)
+            folder = book.run_folder(to_entry, new)
+            make_folder(folder, within=book.root)
+            for name in sorted(_named(theirs)):
+                self._copy(at + name, folder / name)
+            self._move_log(theirs, old / LOG, folder / LOG)
+            run = dataclasses.replace(theirs, entry=to_entry, run=new)
+            records.write_run(folder / "run.json", run, durable=book.durable)
+        self._restore(old, at)
+        return new or number
 
-    def _make_run(self, run: Run, old: Path, at: str) -> None:
-        """Their run, whole at once: it is put together beside the folder that was created for it."""
+    def _copy(self, path: str, to: Path) -> None:
+        """Copy a file beside their run; one that both sides have alike is in no conflict, and still in its place."""
         book = self.examination.book
-        new = book.run_folder(run.entry, run.run)
-        made = new.with_name(f".doctor-{new.name}")
-        remove_tree(made, within=book.root)
-        try:
-            make_folder(made, within=book.root)
-            for name in sorted(_named(run)):
-                self._copy(old / name, self.conflicts.files.get(at + name), made / name)
-            records.write_run(made / "run.json", run, durable=book.durable)
-            _take(made, new, book.root)
-        finally:
-            remove_tree(made, within=book.root)
-            _give_back(new, book.root)
+        data = self.conflicts.theirs(path)
+        if data is None and (book.folder / path).exists():
+            data = read_bytes(book.folder / path, within=book.root, limit=RUN_BYTES)
+        if data is not None:
+            make_folder(to.parent, within=book.root)
+            write_atomic(to, data, within=book.root, durable=book.durable)
 
     def _move_log(self, run: Run, log: Path, to: Path) -> None:
         """Move the log with its run: git knows none, so it lies where the run was made."""
@@ -287,42 +273,25 @@ class _Mend:
         if run.output is not None and os.path.lexists(log) and run.output.sha256 == digest_of(log, within=within):
             move(log, to, within=within)
 
-    def _copy(self, file: Path, sides: Sides | None, to: Path) -> None:
+    def _restore(self, folder: Path, at: str) -> None:
+        """Restore our side of a run; files that only theirs had are removed. run.json comes last."""
         book = self.examination.book
-        data = sides.theirs if sides is not None else content(book, file) if file.exists() else None
-        if data is not None:
-            make_folder(to.parent, within=book.root)
-            write_atomic(to, data, within=book.root, durable=book.durable)
-
-    def _restore(self, folder: Path, at: str, names: set[str], files: Mapping[str, Sides]) -> None:
-        """Our side of a run's files; those that only theirs named are gone from here. run.json comes last."""
-        mine = [p for p in files if p.startswith(at)] + [p for p in self.conflicts.theirs_alone if p.startswith(at)]
-        book = self.examination.book
-        for path in sorted(set(mine), key=lambda p: p.endswith("/run.json")):
-            file = book.folder / path
-            sides = files.get(path)
+        ours = run_in(self.conflicts.ours(f"{at}run.json"), folder / "run.json")
+        keep = _named(ours) if ours is not None else set()
+        paths = {p for p in (*self.conflicts.unmerged, *self.conflicts.theirs_alone) if p.startswith(at)}
+        for path in sorted(paths, key=lambda p: p.endswith("/run.json")):
+            file, mine = book.folder / path, self.conflicts.ours(path)
             if file.exists():
                 self.examination.backup(file)
-            if sides is not None and sides.ours is not None:
+            if mine is not None:
                 make_folder(file.parent, within=book.root)
-                write_atomic(file, sides.ours, within=book.root, durable=book.durable)
-            elif path.removeprefix(at) not in {*names, "run.json"}:
+                write_atomic(file, mine, within=book.root, durable=book.durable)
+            elif file.exists() and path.removeprefix(at) not in keep:
                 self.examination.remove(file)
-
-
-def _take(folder: Path, claimed: Path, within: Path) -> None:
-    """Move a folder to a name that was created for it; whatever is in there already stays, and this is refused."""
-    try:
-        move(folder, claimed, within=within)
-    except StoreError:
-        _give_back(claimed, within)
-        raise
-
-
-def _give_back(claimed: Path, within: Path) -> None:
-    """Remove a folder that could not be filled, so that the next attempt finds its number free."""
-    with contextlib.suppress(StoreError):
-        remove_folder(claimed, within=within)
+        for empty in sorted({(book.folder / path).parent for path in paths}, reverse=True):
+            with contextlib.suppress(StoreError, OSError):
+                if not any(empty.iterdir()):
+                    remove_folder(empty, within=book.root)
 
 
 def _named(run: Run) -> set[str]:
@@ -330,4 +299,5 @@ def _named(run: Run) -> set[str]:
     code = run.code
     if code is None:
         return set()
-    return {name for name in (code.diff_kept, *(file.kept for file in code.untracked)) if name is not None}
+    kept = (code.diff_kept, *(file.kept for file in code.untracked))
+    return {name for name in kept if name is not None and not name.startswith(f"{CODE}/")}

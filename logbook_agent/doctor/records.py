@@ -114,7 +114,7 @@ def _backwards(examination: Examination, entry: Entry, name: str) -> Iterator[Tr
 
 def unreadable(path: Path, error: StoreError, *, check: str) -> Trouble:
     """The finding of a record that cannot be read; one of another format has a check of its own."""
-    if error.hint == "logbook migrate":
+    if error.hint == "logbook doctor --migrate":
         check = "older-format"
     elif error.hint.startswith("upgrade"):
         check = "newer-format"

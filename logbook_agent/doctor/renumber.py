@@ -28,7 +28,7 @@ def twin_of(
     book = examination.book
     for entry_id in book.entry_ids():
         found = readable(book.entry_path(entry_id))
-        if found is None or old_id not in found.aliases or not _same_entry(examination, found, entry):
+        if found is None or old_id not in found.aliases or not _same_entry(found, entry):
             continue
         there = {n: run_at(book.run_folder(entry_id, n)) for n in runs}
         if all(run is None or same_run(run, runs[n]) for n, run in there.items()):
@@ -36,20 +36,10 @@ def twin_of(
     return None
 
 
-def _same_entry(examination: Examination, found: Entry, entry: Entry) -> bool:
-    """Whether two entries are equal but for their IDs; a relation may name what its target was renumbered to."""
-
-    def leads(now: str | None, before: str | None) -> bool:
-        if now is None or before is None or now == before:
-            return now == before
-        target = readable(examination.book.entry_path(now))
-        return target is not None and before in target.aliases
-
-    pairs = ((getattr(found, name), getattr(entry, name)) for name in RELATIONS)
+def _same_entry(found: Entry, entry: Entry) -> bool:
+    """Whether two entries are equal but for their IDs and their relations, which may have been renumbered."""
     bare: dict[str, Any] = {"id": "", "aliases": (), "contrasts": (), **dict.fromkeys(RELATIONS)}
-    return all(leads(now, before) for now, before in pairs) and (
-        dataclasses.replace(found, **bare) == dataclasses.replace(entry, **bare)
-    )
+    return dataclasses.replace(found, **bare) == dataclasses.replace(entry, **bare)
 
 
 def same_run(one: Run, other: Run) -> bool:

@@ -13,7 +13,7 @@ from logbook_agent.doctor.records import names, runs_in
 from logbook_agent.doctor.renumber import move_runs, readable, readdress, run_at
 from logbook_agent.model.entry import Entry, id_number, run_number
 from logbook_agent.model.run import Run
-from logbook_agent.running.provenance.merges import in_head
+from logbook_agent.running.provenance.conflicts import in_head
 from logbook_agent.store.files import remove_folder
 from logbook_agent.text.commands.title import title_of
 

@@ -1,4 +1,4 @@
-"""Runs that nobody finished, and the markers in open/ that say which runs go on."""
+"""Runs that nobody finished, and the markers and spools that say which runs go on."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from logbook_agent.running.executors.intake import take_in
 from logbook_agent.running.executors.making import end_orphan
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.recover import finish
-from logbook_agent.store.book import SERIES, Book
-from logbook_agent.store.files import remove_tree
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import make_folder, remove_tree, transfer
 from logbook_agent.store.markers import is_marker_name
 from logbook_agent.store.spool import FINAL, Spool
 from logbook_agent.store.workspace import Workspace
@@ -64,25 +64,23 @@ def _orphaned(run: Run, path: Path) -> Trouble:
 
 
 def check_markers(examination: Examination) -> Iterator[Trouble]:
-    """A marker belongs to a run that goes on; whoever looks for those looks here first."""
+    """A marker or spool belongs to a run that goes on; whoever looks for those looks here first."""
     book = examination.book
-    if not book.open_folder.is_dir():
-        return
-    for marker in sorted(book.open_folder.iterdir()):
-        if marker.name.endswith(SERIES) or marker.name.startswith("."):
+    for marker in sorted(book.open_folder.iterdir()) if book.open_folder.is_dir() else ():
+        if marker.is_dir() or marker.name.startswith("."):
             continue
         why = _why_not(examination, marker.name)
-        if why is not None and marker.is_dir():
-            if book.run_of(marker.name) is None and Spool(folder=marker, within=book.root).is_used():
-                message = (
-                    f"holds a run whose record is not here; it was started as {book.hint(marker.name) or marker.name}"
-                )
-                mend = "check out the branch that has its record, or delete the folder to give up what the run measured"
-                yield Trouble("warning", "spool", marker, message, mend)
-        elif why is not None:
+        if why is not None:
             fix = functools.partial(examination.remove, marker)
             message = f"marks a run as in progress, but {why}"
             yield Trouble("warning", "marker", marker, message, f"{DOCTOR_FIX} removes it", fix)
+    for spool in book.spools():
+        name = spool.folder.name
+        with contextlib.suppress(StoreError):
+            if book.run_of(name) is None and spool.is_used():
+                message = f"holds a run whose record is not here; it was started as {book.hint(name) or name}"
+                mend = "check out the branch that has its record, or delete the folder to give up what the run measured"
+                yield Trouble("warning", "spool", spool.folder, message, mend)
 
 
 def _why_not(examination: Examination, name: str) -> str | None:
@@ -118,7 +116,7 @@ def check_detached(examination: Examination) -> Iterator[Trouble]:
         with contextlib.suppress(StoreError):
             again = _again(book, entry_id)
             message = f"the detached series of runs of {entry_id} was cut off"
-            fix = functools.partial(_remove_series, examination, series)
+            fix = functools.partial(_remove_series, series)
             mend = f"to make the rest: {again}; {DOCTOR_FIX} removes this folder, which holds its messages"
             yield Trouble("warning", "series", series.folder, message, mend, fix)
 
@@ -131,14 +129,15 @@ def _again(book: Book, entry_id: str) -> str:
 
 
 def _without_end(examination: Examination, spool: Spool) -> str:
-    examination.backup(spool.folder / FINAL)
-    examination.remove(spool.folder / FINAL)
+    kept = examination.book.folder / "backups" / f"doctor-{examination.stamp}" / spool.folder.name / FINAL
+    make_folder(kept.parent, within=examination.book.root)
+    transfer(spool.folder / FINAL, kept, out_of=spool.within, within=examination.book.root)
     done = take_in(examination.workspace, examination.book, spool)
     return "another command finished it" if done is None else "recorded as lost"
 
 
-def _remove_series(examination: Examination, series: Spool) -> str:
-    remove_tree(series.folder, within=examination.book.root)
+def _remove_series(series: Spool) -> str:
+    remove_tree(series.folder, within=series.within)
     return "removed"
 
 

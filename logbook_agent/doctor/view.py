@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.digests import block_digests
-from logbook_agent.pages.views import render
+from logbook_agent.pages.views import all_blocks, render
 from logbook_agent.text import marked as views
 from logbook_agent.text.marked import Block
 from logbook_agent.text.words import listed
@@ -64,7 +63,7 @@ def _edited(examination: Examination, text: str, there: Mapping[str, Block]) -> 
         if block.edited(text):
             message = f"the block of {block.name} was edited by hand"
             mend = (
-                "logbook absorb copies the words into the entry;"
+                "logbook render --absorb copies the words into the entry;"
                 " logbook render --discard-edits drops them, after a backup"
             )
             line, path = text.count("\n", 0, block.start) + 1, examination.book.view_path
@@ -75,7 +74,7 @@ def _out_of_date(examination: Examination, text: str, there: Mapping[str, Block]
     book = examination.book
     said = len(examination.workspace.warnings)
     try:
-        wanted = block_digests(examination.workspace, book, {n: b.text(text) for n, b in there.items()})
+        wanted = {n: views.digest(views.written(block)) for n, block in all_blocks(examination.workspace, book)}
     except StoreError as error:
         # A template of the project, say. The other checks do without it.
         message = f"cannot be rendered: {error.message} ({error.cause})"

@@ -1,4 +1,4 @@
-"""`logbook absorb`: hand edits of the view go into the entries they belong to."""
+"""`logbook render --absorb`: hand edits of the view go into the entries they belong to."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _blocks(book: Book, view: str) -> list[views.Block]:
         raise StoreError(
             f"{name} holds conflict markers",
             cause="a merge left two versions of the view unresolved",
-            hint="resolve them in an editor, then run: logbook absorb",
+            hint="resolve them in an editor, then run: logbook render --absorb",
         )
     try:
         return list(views.parse(view).values())
@@ -93,7 +93,7 @@ def _blocks(book: Book, view: str) -> list[views.Block]:
         raise StoreError(
             f"{name}, {error}",
             cause="a line with logbook:block or logbook:end was changed, copied or removed by hand",
-            hint="put that line back, as in the last commit of the view, then run: logbook absorb",
+            hint="put that line back, as in the last commit of the view, then run: logbook render --absorb",
         ) from error
 
 

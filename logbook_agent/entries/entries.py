@@ -20,7 +20,6 @@ from logbook_agent.entries.drafts import (
 )
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.said import is_long
 from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.entry import (
     CONFIDENCES,
@@ -34,7 +33,7 @@ from logbook_agent.model.entry import (
     is_withdrawn,
 )
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.record import Record, record_of
+from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.views import changing
 from logbook_agent.running.prepare import Command
@@ -45,8 +44,6 @@ from logbook_agent.text.near import choice
 from logbook_agent.text.times import day
 from logbook_agent.text.words import planned_words, shell_syntax
 
-# Of a long entry, so many runs show what a template makes of it.
-_LAST_RUNS = 10
 # The labels of the text of a note, and of the reason why an entry is void.
 NOTE, WITHDRAWN = "Note", "Void because"
 _TITLE_CHARS = 80
@@ -179,7 +176,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
     with changing(workspace, book), book.lock():
         old = book.entry(entry_id)
         entry_id = old.id
-        record = _to_check(book, old, request)
+        record = book.record(entry_id)
         relations: dict[str, Any] = {n: _relation(getattr(prose, n), getattr(old, n)) for n in RELATIONS}
         word, reason = stated_confidence(record, read(workspace, book), request.confidence, request.reason)
         new = dataclasses.replace(
@@ -217,15 +214,6 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
 def _relation(given: str | None, old: str | None) -> str | None:
     """An empty one is taken back."""
     return old if given is None else given or None
-
-
-def _to_check(book: Book, entry: Entry, request: EditRequest) -> Record:
-    """The record by which a change is checked. What a template makes of it can be seen by the last runs of many; how
-    sure the runs are, by all."""
-    numbers = book.run_numbers(entry.id)
-    if not is_long(len(numbers)) or request.confidence is not None or request.reason is not None:
-        return record_of(entry, book.runs(entry.id), book.life)
-    return record_of(entry, book.runs(entry.id, stamps=book.run_stamps(entry.id, numbers[-_LAST_RUNS:])), book.life)
 
 
 def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> SettableState | None:

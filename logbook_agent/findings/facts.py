@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -70,16 +70,11 @@ class Executed:
 
 def commands_of(record: Record) -> list[Executed]:
     """The commands that were executed, each once, in the order of their first runs."""
-    runs = [status.run for status in record.runs]
-    return counted(Executed(argv=r.argv, env=r.env.declared, shell=r.shell, label=r.label, times=1) for r in runs)
-
-
-def counted(commands: Iterable[Executed]) -> list[Executed]:
-    """Each command once, where it stands first, its times counted together."""
     found: dict[tuple[str | None, str], Executed] = {}
-    for c in commands:
+    for r in (status.run for status in record.runs):
+        c = Executed(argv=r.argv, env=r.env.declared, shell=r.shell, label=r.label, times=1)
         key = c.label, c.text
-        found[key] = dataclasses.replace(c, times=c.times + found[key].times) if key in found else c
+        found[key] = dataclasses.replace(c, times=1 + found[key].times) if key in found else c
     return list(found.values())
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument, Context, Option
 
 from logbook_agent.cli.options import Common, Text, Texts, prose
 from logbook_agent.cli.output import emit
+from logbook_agent.issue.closing import close
 from logbook_agent.issue.commands import DryRunOption, MaxWaitOption, sync_data, sync_text, warned, wire
-from logbook_agent.issue.sync.close import close
-from logbook_agent.issue.sync.snapshot import SnapshotRequest, snapshot
+from logbook_agent.issue.tag import SnapshotRequest, snapshot
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 
 
 def snapshot_command(
     *,
+    context: Context,
     name: Annotated[str, Argument(metavar="NAME", help="The tag's name.")],
     entry: Annotated[
         Texts, Option("--entry", metavar="ID", help="An entry that the tag covers; may be repeated. [all experiments]")
@@ -33,7 +34,7 @@ def snapshot_command(
     space = common.space()
     request = SnapshotRequest(name=name, entries=entry or (), message=message, dry_run=dry_run)
     with warned(space):
-        result = snapshot(space, request, wire(max_wait))
+        result = snapshot(space, request, wire(context, space, max_wait))
     made = result.snapshot
     data = {
         "name": made.name,
@@ -52,6 +53,7 @@ def snapshot_command(
 
 def close_command(
     *,
+    context: Context,
     conclusion: Annotated[
         Text, Option("--conclusion", metavar="TEXT", help="What was found. Text, @FILE, or -.")
     ] = None,
@@ -81,7 +83,7 @@ def close_command(
     with warned(space):
         result = close(
             space,
-            wire(max_wait),
+            wire(context, space, max_wait),
             conclusion=prose(conclusion),
             limitations=[prose(text) or "" for text in limitation or ()],
             next_steps=[prose(text) or "" for text in next_step or ()],

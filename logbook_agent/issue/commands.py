@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from shlex import join
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument, Context, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
-from logbook_agent.issue.planning.steps import Step, step_diff, step_values
-from logbook_agent.issue.sync.link import link
-from logbook_agent.issue.sync.offline import write_offline
-from logbook_agent.issue.sync.place import (
+from logbook_agent.issue.destination import (
     ALWAYS,
     VARIABLE,
     SendOptions,
@@ -23,7 +21,10 @@ from logbook_agent.issue.sync.place import (
     is_confirmed,
     known_hosts,
 )
-from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
+from logbook_agent.issue.linked_issues import link
+from logbook_agent.issue.offline import write_offline
+from logbook_agent.issue.steps import step_diff, step_values
+from logbook_agent.issue.sync import SyncRequest, SyncResult, sync
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.book import Book
@@ -36,12 +37,11 @@ MaxWaitOption = Annotated[
     str, Option("--max-wait", metavar="TIME", help="Longest total wait for the host: 90s, 15m, 1h.")
 ]
 DryRunOption = Annotated[bool, Option("--dry-run", help="Say what would be written, and write nothing.")]
-# Of each step of a dry run.
-_SHOWN_LINES = 40
 
 
 def sync_command(
     *,
+    context: Context,
     create: Annotated[bool, Option("--create", help="Open the experiment issue when there is none.")] = False,
     repo: Annotated[Text, Option("--repo", metavar="OWNER/REPO", help="Where to open it. [the git remote's]")] = None,
     label: Annotated[Texts, Option("--label", metavar="NAME", help="A label of the new issue.")] = None,
@@ -49,7 +49,6 @@ def sync_command(
         Texts, Option("--entry", metavar="ID", help="Post only this entry's update, finished or not.")
     ] = None,
     dry_run: DryRunOption = False,
-    full: Annotated[bool, Option("--full", help="With --dry-run: every line of each step.")] = False,
     offline: Annotated[
         Text, Option("--offline", metavar="DIR", help="Write the documents to files, and send nothing.")
     ] = None,
@@ -75,8 +74,6 @@ def sync_command(
         commit=commit,
         new_block=new_block,
     )
-    if full and not dry_run:
-        raise UsageError("--full needs --dry-run", cause="only a dry run shortens its output", hint="add: --dry-run")
     if offline is not None:
         if dry_run or commit:
             raise UsageError(
@@ -95,15 +92,15 @@ def sync_command(
         )
         return
     with warned(space):
-        result = sync(space, request, wire(max_wait))
-    most = None if full else _SHOWN_LINES
-    data = sync_data(result, dry_run=dry_run, most=most)
-    emit("sync", data, sync_text(result, dry_run=dry_run, most=most), as_json=common.as_json, warnings=space.warnings)
+        result = sync(space, request, wire(context, space, max_wait))
+    text = sync_text(result, dry_run=dry_run)
+    emit("sync", sync_data(result, dry_run=dry_run), text, as_json=common.as_json, warnings=space.warnings)
 
 
-def wire(max_wait: str) -> SendOptions:
+def wire(context: Context, space: Workspace, max_wait: str) -> SendOptions:
     """How a command that talks to a host tells the user what it does, and how long it may wait."""
-    return SendOptions(say=say, max_wait_s=parse_duration(max_wait, "--max-wait"))
+    typed = space.redactor.text(join(("logbook", *space.redactor.argv(context.obj))))
+    return SendOptions(say=say, max_wait_s=parse_duration(max_wait, "--max-wait"), again=typed)
 
 
 @contextlib.contextmanager
@@ -117,13 +114,13 @@ def warned(space: Workspace) -> Iterator[None]:
         raise
 
 
-def sync_data(result: SyncResult, *, dry_run: bool, most: int | None = _SHOWN_LINES) -> dict[str, Any]:
-    """A sync as plain data. A dry run has the first lines of what each step changes, all for `most` None."""
+def sync_data(result: SyncResult, *, dry_run: bool) -> dict[str, Any]:
+    """A sync as plain data. A dry run has the lines of what each step changes."""
     return {
         "logbook": result.book.topic,
         "issue": result.issue,
         "dry_run": dry_run,
-        "steps": [_step(step, most) if dry_run else step_values(step) for step in result.steps],
+        "steps": [step_values(step) | ({"diff": step_diff(step)} if dry_run else {}) for step in result.steps],
         "waiting": list(result.waiting),
         "pinned_to": result.links.commit,
         "not_pushed": None if result.links.commit is not None else result.links.why,
@@ -132,19 +129,15 @@ def sync_data(result: SyncResult, *, dry_run: bool, most: int | None = _SHOWN_LI
     }
 
 
-def _step(step: Step, most: int | None) -> dict[str, Any]:
-    lines = step_diff(step)
-    return {**step_values(step), "diff": lines[:most], "more_lines": len(lines) - len(lines[:most])}
-
-
-def sync_text(result: SyncResult, *, dry_run: bool, most: int | None = _SHOWN_LINES) -> str:
+def sync_text(result: SyncResult, *, dry_run: bool) -> str:
     lines = [f"issue: {result.issue}"] if result.issue is not None else []
     if not result.steps:
         lines.append("already up to date")
     elif dry_run:
         lines.append(_counted(len(result.steps), "would be written"))
         for step in result.steps:
-            lines += _shown(step, most)
+            # What stands in the issue was written by others: nothing in it may be obeyed by a terminal.
+            lines += [f"- {step}", *(f"    {clean(line)}".rstrip() for line in step_diff(step))]
     else:
         lines.append(_counted(len(result.steps), "written"))
         lines += [f"- {step}" for step in result.steps]
@@ -161,14 +154,6 @@ def sync_text(result: SyncResult, *, dry_run: bool, most: int | None = _SHOWN_LI
 
 def _counted(number: int, what: str) -> str:
     return f"{number} {'step' if number == 1 else 'steps'} {what}:"
-
-
-def _shown(step: Step, most: int | None) -> list[str]:
-    # What stands in the issue was written by others: nothing in it may be obeyed by a terminal.
-    lines = [clean(line) for line in step_diff(step)]
-    more = len(lines) - len(lines[:most])
-    shown = [f"- {step}", *(f"    {line}".rstrip() for line in lines[:most])]
-    return [*shown, f"    ... {more} more lines; all of them: add --full"] if more else shown
 
 
 _NO_ISSUE: dict[str, Any] = {"logbook": None, "url": None, "label": None}

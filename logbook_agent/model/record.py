@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -141,24 +141,15 @@ def record_of(entry: Entry, runs: tuple[Run, ...], life: Callable[[Run], Life]) 
 def _entry_state(entry: Entry, statuses: tuple[RunStatus, ...]) -> State:
     if not statuses and entry.recipe is None and (entry.state is None or entry.state == "planned"):
         return entry.state or ("planned" if entry.commands else "noted")
-    latest = latest_states(statuses)
-    return state_with(entry, latest.values(), has_runs=bool(statuses), runs_left=runs_are_left(entry, statuses))
-
-
-def latest_states(statuses: Sequence[RunStatus]) -> dict[tuple[str | None, tuple[str, ...]], State]:
-    """The state of the latest run of each command, by its label and words."""
-    return {(s.run.label, s.run.argv): s.state for s in statuses}
-
-
-def state_with(entry: Entry, latest: Iterable[State], *, has_runs: bool = True, runs_left: bool) -> State:
-    """The state of an entry whose commands stand like this."""
-    if entry.state is not None and not (entry.state == "planned" and has_runs):
+    if entry.state is not None and not (entry.state == "planned" and statuses):
         return entry.state
-    worst = min((*latest, _SEVERITY[-1]), key=_SEVERITY.index)
-    return "interrupted" if worst == "finished" and runs_left else worst
+    # The latest run of each command, by its label and words.
+    latest = {(s.run.label, s.run.argv): s.state for s in statuses}
+    worst = min((*latest.values(), _SEVERITY[-1]), key=_SEVERITY.index)
+    return "interrupted" if worst == "finished" and _runs_are_left(entry, statuses) else worst
 
 
-def runs_are_left(entry: Entry, statuses: Sequence[RunStatus]) -> bool:
+def _runs_are_left(entry: Entry, statuses: Sequence[RunStatus]) -> bool:
     """Whether the plan that the entry carries out has runs that are not made yet: no run was cut off, the sweep was."""
     if entry.recipe is None:
         return False

@@ -110,7 +110,7 @@ class Env:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UntrackedFile:
-    """A file that git does not track, named in the command; `kept` is its copy beside the record."""
+    """A file that git does not track, named in the command; `kept` is its copy in the logbook."""
 
     path: str
     sha256: str

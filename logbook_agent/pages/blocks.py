@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.opening import NO_ANSWERS, Opening
-from logbook_agent.findings.said import Said, said_in_parts, said_of, with_rest
+from logbook_agent.findings.said import Said, said_of
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.header import Baseline, BaselineMove, Computed, Criterion, Header, Metric
@@ -47,11 +46,10 @@ class Blocks:
         later: Mapping[str, Sequence[str]] = NO_LATER,
         compared: Compared = NOT_COMPARED,
         plots: Sequence[str] = (),
-        said: Said | None = None,
     ) -> str:
-        """The block of an entry. `said` is what its runs say, where it is known; then `record` need not have them."""
+        """The block of an entry."""
         entry = record.entry
-        said = said or self.said(record)
+        said = self.said(record)
         trust = trust_of(record.entry, said.runs, compared)
         found = sections(record, said, later=later, compared=compared, plots=plots)
         values = {
@@ -80,15 +78,7 @@ class Blocks:
 
     def said(self, record: Record) -> Said:
         """What the block of an entry says of its runs."""
-        return said_in_parts(record, self._header.metrics, self.table)
-
-    def said_of_first(self, record: Record, count: int) -> Said:
-        """What is said of the first runs of an entry alone."""
-        return said_of(replace(record, runs=record.runs[:count]), self._header.metrics, self.table)
-
-    def said_with_rest(self, first: Said, rest: Record) -> Said:
-        """What is said of all runs, from what is said of the first and a record that has the others."""
-        return with_rest(first, rest, self._header.metrics, self.table)
+        return said_of(record, self._header.metrics, self.table)
 
     def table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
         """A table with its notes; `more_notes` are Markdown already and go into the same list."""

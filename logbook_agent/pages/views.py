@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 from logbook_agent.findings.attempts import keys_of
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError
+from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.look import Look, look, said_in
 from logbook_agent.pages.plotted import mark_due, naming_plots, plots_of, plots_of_thread
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
@@ -37,9 +36,8 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str] = ()) -> No
     into the view; where the header was written, also what it fills. The index of what was tried follows, too.
 
     What was edited by hand is left alone and warned about; so is a marker that does not pair. A view that is
-    missing is built; one with conflict markers is put together from both sides, after a backup. The records
-    stand already and the view follows from them, so trouble with it is a warning: whoever took it for a
-    failure would record twice.
+    missing is built; one with conflict markers is built from our side, after a backup. The records stand already
+    and the view follows from them, so trouble with it is a warning: whoever took it for a failure would record twice.
     """
     names, header = {*changed, *book.changed}, book.header_changed
     book.changed.clear()
@@ -55,26 +53,17 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str] = ()) -> No
         )
 
 
-def _remember(book: Book, seen: Iterable[Look], *, entries: int, folder_ns: int) -> None:
+def _remember(book: Book, seen: Iterable[Record], *, entries: int, folder_ns: int) -> None:
     """Keep under which commands these entries are found; one that was not run is found under none. `entries` there are,
     and their folder was changed at `folder_ns` before they were counted."""
-    keys = {}
-    for record, is_whole in ((one.record, one.is_whole) for one in seen):
-        if not is_whole:
-            # Those of the first runs were kept with what is said of them, and their entry is marked as it was then.
-            further = keys_of(replace(record, entry=replace(record.entry, commands=())))
-            if book.tried.add(record.id, further):
-                continue
-            record = book.record(record.id)
-        if found := keys_of(record):
-            keys[record.id] = found
+    keys = {record.id: found for record in seen if (found := keys_of(record))}
     if keys:
         book.tried.keep(keys, entries=entries, folder_ns=folder_ns)
 
 
 def _refreshed(
     workspace: Workspace, book: Book, changed: set[str], *, header_changed: bool
-) -> tuple[Sequence[Look], int]:
+) -> tuple[Sequence[Record], int]:
     """The entries that were rendered, and how many there are."""
     text = book.read_view()
     if text is None:
@@ -94,16 +83,16 @@ def _refreshed(
     footer = present[FOOTER].text(text) if FOOTER in present else ""
     footer_changed = header_changed
     texts: dict[str, str | None] = {}
-    seen: list[Look] = []
+    seen: list[Record] = []
     for entry_id in (i for i in found.order if i in wanted):
         try:
-            one = look(workspace, book, entry_id)
+            record = book.record(entry_id)
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
             continue
-        seen.append(one)
-        texts[entry_id] = _entry_block(book, found, blocks, one)
-        is_named = is_listed(one.record.entry) or one.record.entry.comparison is not None
+        seen.append(record)
+        texts[entry_id] = _entry_block(found, blocks, record)
+        is_named = is_listed(record.entry) or record.entry.comparison is not None
         footer_changed |= is_named or f"{entry_id} " in footer
     # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
     follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
@@ -112,7 +101,7 @@ def _refreshed(
     if footer_changed:
         texts[FOOTER] = blocks.footer(found.listed) or None
     _write(workspace, book, text, present, texts, found.order)
-    mark_due(workspace, book, (one.record.entry for one in seen))
+    mark_due(workspace, book, (record.entry for record in seen))
     return seen, len(found.order)
 
 
@@ -173,41 +162,34 @@ def _parsed(workspace: Workspace, book: Book, text: str) -> dict[str, views.Bloc
 
 
 def _without_conflict(workspace: Workspace, book: Book, text: str) -> str:
-    """A view that a merge left with conflict markers, with the hand edits of both sides, after a backup."""
+    """Our side of a view that a merge left with conflict markers, after a backup."""
     backup = book.backup_view(workspace.moment())
-    ours, theirs = views.sides(text)
-    merged, both = views.with_edits_of(ours, theirs)
-    workspace.warnings.append(f"{book.view_path.name} was rebuilt; the old one is {backup}")
-    workspace.warnings += [f"{name} was edited by hand on both sides; theirs is in that backup" for name in both]
-    return merged
+    workspace.warnings.append(
+        f"{book.view_path.name} was rebuilt from our side of the merge; hand edits of the other side are in {backup}"
+    )
+    return views.our_side(text)
 
 
-def all_blocks(
-    workspace: Workspace, book: Book, found: Findings | None = None, *, but: Collection[str] = ()
-) -> list[tuple[str, str]]:
-    """Every block of the view by its name, rendered from the records; what cannot be read is warned about. `but`: the
-    entries to leave out."""
-    found = found or read(workspace, book)
-    order = [entry_id for entry_id in found.order if entry_id not in but]
+def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
+    """Every block of the view by its name, rendered from the records; what cannot be read is warned about."""
+    found = read(workspace, book)
     blocks = Blocks(templates_of(workspace), found.header)
     mark_due(workspace, book, naming_plots(found))
 
     made = [(HEADER, blocks.header(plots_of_thread(found), found.answered))]
-    for entry_id in order:
+    for entry_id in found.order:
         try:
-            made.append((entry_id, _entry_block(book, found, blocks, look(workspace, book, entry_id))))
+            made.append((entry_id, _entry_block(found, blocks, book.record(entry_id))))
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
     footer = blocks.footer(found.listed)
     return [*made, (FOOTER, footer)] if footer else made
 
 
-def _entry_block(book: Book, found: Findings, blocks: Blocks, seen: Look) -> str:
-    entry = seen.record.entry
-    said = said_in(book, blocks, seen)
+def _entry_block(found: Findings, blocks: Blocks, record: Record) -> str:
+    entry = record.entry
     later, compared = found.later(entry), found.compared(entry)
-    plots = plots_of(found, entry)
-    return blocks.entry(seen.record, later=later, compared=compared, plots=plots, said=said)
+    return blocks.entry(record, later=later, compared=compared, plots=plots_of(found, entry))
 
 
 def _rebuild(workspace: Workspace, book: Book) -> None:
@@ -236,7 +218,7 @@ def _write(
     for name in kept:
         workspace.warnings.append(
             f"{book.view_path.name}: {name} was edited by hand and left as it is;"
-            " `logbook absorb` copies the edit into the entry, `logbook render --discard-edits` drops it,"
+            " `logbook render --absorb` copies the edit into the entry, `logbook render --discard-edits` drops it,"
             " after a backup"
         )
     if new != (text if on_disk is None else on_disk):

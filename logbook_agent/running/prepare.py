@@ -212,14 +212,12 @@ def _launched(
     on: str | None,
     folder: Path,
 ) -> Launched | None:
+    if on is None:
+        return recognise(argv)
+    from logbook_agent.running.confirmed import check_confirmed
     from logbook_agent.store.user_config import load_user_config
 
     launchers = launchers_from({**workspace.config.launchers, **load_user_config(workspace.environ).launchers})
-    if on is None:
-        # As typed: the settings say only where the command begins.
-        return recognise(argv, launchers)
-    from logbook_agent.running.confirmed import check_confirmed
-
     name, _, target = on.partition(":")
     if name not in launchers:
         raise _unknown(workspace, name, target, launchers)

@@ -12,15 +12,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.model.entry import Entry, id_number, parse_id, run_number, sorted_ids, typed_id
-from logbook_agent.model.errors import LogbookError, NotFound, RecordError, StoreError
+from logbook_agent.model.errors import LogbookError, NotFound, RecordError, StoreError, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Contents, Life, Record, Summaries, record_of
 from logbook_agent.store import records
-from logbook_agent.store.files import copy, create_folder, locked, make_folder, remove, write_text
+from logbook_agent.store.files import (
+    copy,
+    create_folder,
+    locked,
+    make_folder,
+    move,
+    remove,
+    remove_folder,
+    write_text,
+)
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
 from logbook_agent.store.markers import HINT, hint_of, is_marker_name, marker_name, place_of_hint
 from logbook_agent.store.processes import life
-from logbook_agent.store.reading import LOG, VIEW_BYTES, names_in, read_text
+from logbook_agent.store.reading import CODE, LOG, VIEW_BYTES, names_in, read_text
+from logbook_agent.store.user_folders import NO_PLACES, UserPlaces
 from logbook_agent.text.redaction.plain import clean_record, clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
@@ -34,14 +44,16 @@ if TYPE_CHECKING:
 
 # What the folder of a detached series of runs is called, behind its entry.
 SERIES = ".series"
+# The file in the user's state that names the root it is for.
+ROOT_NOTE = ".root"
 _HINT_BYTES = 1000
 
 
 class Book:
     """An existing logbook. `durable=False` leaves out fsync (for tests and benchmarks alone).
 
-    Whatever is written passes the redactor that `redactor` gives at that moment: no caller can forget it. `index`: the
-    folder of the disposable index, outside of the logbooks; None: none is kept.
+    Whatever is written passes the redactor that `redactor` gives at that moment: no caller can forget it. `places`: the
+    user's folders for the root; without a cache no index is kept, without state no worker can be started.
     """
 
     def __init__(
@@ -51,7 +63,7 @@ class Book:
         *,
         durable: bool = True,
         redactor: Callable[[], Redactor] = by_shape,
-        index: Path | None = None,
+        places: UserPlaces = NO_PLACES,
     ) -> None:
         self._redactor = redactor
         self.root = root
@@ -62,8 +74,12 @@ class Book:
         self.view_path = root / f"{topic}.md"
         self.entries_folder = self.folder / "entries"
         self.runs_folder = self.folder / "runs"
+        # Markers of runs that go on, and locks that others must see.
         self.open_folder = self.folder / "open"
-        self.index_path = None if index is None else index / f"{topic}.sqlite"
+        self.index_path = None if places.cache is None else places.cache / f"{topic}.sqlite"
+        # Spools, and what else is this user's alone.
+        self._state = places.state
+        self.state_folder = None if places.state is None else places.state / topic
         # What was written here and the view does not show yet: entries with those that they speak of, and the header.
         self.changed: set[str] = set()
         self.header_changed = False
@@ -270,6 +286,7 @@ class Book:
     def write_run(self, run: Run) -> Run:
         """Write a run without its secrets, and the marker of one that goes on; returns what was written."""
         run = clean_run(run, self.redactor)
+        self._share_code(run)
         records.write_run(self._run_path(run), run, durable=self.durable)
         self._wrote(run)
         return run
@@ -279,6 +296,8 @@ class Book:
         if not self.durable:
             return [self.write_run(run) for run in runs]
         runs = [clean_run(run, self.redactor) for run in runs]
+        for run in runs:
+            self._share_code(run)
         records.write_runs([(self._run_path(run), run) for run in runs])
         for run in runs:
             self._wrote(run)
@@ -286,6 +305,19 @@ class Book:
 
     def _run_path(self, run: Run) -> Path:
         return self.run_folder(run.entry, run.run) / "run.json"
+
+    def _share_code(self, run: Run) -> None:
+        """Move the files of a run's code, which are named by their content, to where all runs of it share them."""
+        own = self.run_folder(run.entry, run.run) / CODE
+        if not own.is_dir():
+            return
+        make_folder(self.folder / CODE, within=self.root)
+        for name in names_in(own, within=self.root):
+            if os.path.lexists(self.folder / CODE / name):
+                remove(own / name, within=self.root)
+            else:
+                move(own / name, self.folder / CODE / name, within=self.root)
+        remove_folder(own, within=self.root)
 
     def _wrote(self, run: Run) -> None:
         self.changed.add(run.entry)
@@ -300,18 +332,33 @@ class Book:
 
     def spool(self, run: Run) -> Spool:
         """Where the worker of a run leaves what it finds."""
-        return self._spool(marker_name(run))
+        return self.spool_named(marker_name(run))
 
     def make_spool(self, run: Run) -> Spool:
         """Create the spool of a run, with its hint."""
-        spool = self.spool(run)
-        spool.make()
+        spool = self.create_spool(self.spool(run))
         self.write_hint(spool, run)
+        return spool
+
+    def create_spool(self, spool: Spool) -> Spool:
+        """Create the folder of a spool in the user's state, with a note of which root that is for. Raises UsageError
+        where there is no place for it."""
+        if self._state is None:
+            raise UsageError(
+                "no folder for the files of detached runs",
+                cause="neither XDG_STATE_HOME nor HOME names an absolute path",
+                hint="set HOME",
+            )
+        make_folder(self._state, within=self._state, private=True)
+        note = self._state / ROOT_NOTE
+        if not os.path.lexists(note):
+            write_text(note, os.path.realpath(self.root), within=self._state, durable=False)
+        spool.make()
         return spool
 
     def write_hint(self, spool: Spool, run: Run) -> None:
         """Write into a spool which run it belongs to."""
-        write_text(spool.folder / HINT, hint_of(run), within=self.root, durable=False)
+        write_text(spool.folder / HINT, hint_of(run), within=spool.within, durable=False)
 
     def run_of(self, marker: str) -> Run | None:
         """The run whose record names this marker, also after it was renumbered. None if there is none, for example
@@ -352,36 +399,51 @@ class Book:
     def hint(self, marker: str) -> str:
         """The run that a marker was made for, such as `MOE-I8-003.02`; empty if unknown."""
         path = self.open_folder / marker
-        path = path / HINT if path.is_dir() else path
+        if not path.is_file():
+            path = self.spool_named(marker).folder / HINT
         if not os.path.lexists(path):
             return ""
         with contextlib.suppress(StoreError):
-            return read_text(path, within=self.root, limit=_HINT_BYTES)
+            return read_text(path, within=self.within(path), limit=_HINT_BYTES)
         return ""
 
-    def _spool(self, name: str) -> Spool:
+    def spool_named(self, name: str) -> Spool:
+        """The spool of this name: in the user's state, or in the logbook while an earlier version's is there."""
         # Most commands meet none.
         from logbook_agent.store.spool import Spool
 
-        return Spool(folder=self.open_folder / name, within=self.root, redactor=self._redactor)
+        old = self.open_folder / name
+        is_old = old.is_dir() and not old.is_symlink()
+        if is_old or self._state is None or self.state_folder is None:
+            return Spool(folder=old, within=self.root, redactor=self._redactor, is_old=True)
+        return Spool(folder=self.state_folder / name, within=self._state, redactor=self._redactor)
+
+    def within(self, path: Path) -> Path:
+        """The folder that a file of this logbook must not leave: the root, or the user's state."""
+        return self.root if self._state is None or not path.is_relative_to(self._state) else self._state
+
+    def _spool_names(self) -> list[str]:
+        """The names of all spools, also of those that an earlier version left in the logbook."""
+        found = {name for name in self._marker_names() if (self.open_folder / name).is_dir()}
+        if self._state is not None and self.state_folder is not None and self.state_folder.is_dir():
+            found.update(names_in(self.state_folder, within=self._state))
+        return sorted(found)
+
+    def _marker_names(self) -> list[str]:
+        return names_in(self.open_folder, within=self.root)
 
     def series(self, entry_id: str) -> Spool:
         """Where a series of runs of an entry that goes on by itself keeps its lock, its log and its end."""
-        return self._spool(f"{entry_id}{SERIES}")
+        return self.spool_named(f"{entry_id}{SERIES}")
 
     def series_names(self) -> list[str]:
         """The entries that such a series was started for, and what it left is still there."""
-        names = sorted(names_in(self.open_folder, within=self.root))
-        return [name.removesuffix(SERIES) for name in names if name.endswith(SERIES)]
+        return [name.removesuffix(SERIES) for name in self._spool_names() if name.endswith(SERIES)]
 
     def spools(self) -> list[Spool]:
         """The spools there are, of runs that go on or whose end was not taken in yet; in the order of their names."""
-        found = []
-        for name in sorted(names_in(self.open_folder, within=self.root)):
-            path = self.open_folder / name
-            if is_marker_name(name) and path.is_dir() and not path.is_symlink():
-                found.append(self._spool(name))
-        return found
+        found = (self.spool_named(name) for name in self._spool_names() if is_marker_name(name))
+        return [spool for spool in found if spool.folder.is_dir() and not spool.folder.is_symlink()]
 
     def life(self, run: Run) -> Life:
         """What is left of a run that has not ended."""
@@ -390,7 +452,7 @@ class Book:
         spool = self.spool(run)
         if spool.folder.is_dir():
             return spool.life()
-        # Its spool may lie in another clone on this machine.
+        # Its spool may belong to another clone on this machine.
         found = life(run)
         return "lost" if found == "gone" else found
 
@@ -429,7 +491,7 @@ class Book:
     def open_runs(self) -> list[Run]:
         """Runs that were started here and have not been finished, in no order; most of them are going on."""
         found = []
-        for name in names_in(self.open_folder, within=self.root):
+        for name in {*self._marker_names(), *self._spool_names()}:
             if is_marker_name(name):
                 with contextlib.suppress(StoreError):  # `doctor` tells of markers that lead nowhere
                     run = self.run_of(name)

@@ -87,7 +87,7 @@ class Config:
     executors: tables `[executors.NAME]`
     allocators: tables `[allocators.NAME]`
     log_bytes: size limit of one `output.log`; what exceeds it is counted and not kept
-    logbook_bytes: how many bytes of logs `logbook prune` keeps in a logbook
+    logbook_bytes: how many bytes of logs `logbook doctor --prune` keeps in a logbook
     github: table `[github]`, the issue that shows a logbook to others
     """
 

@@ -7,6 +7,7 @@ Every function takes the folder `within` which it stays; `reading.py` says what 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import glob
 import hashlib
@@ -327,6 +328,38 @@ def move(old: Path, new: Path, *, within: Path) -> None:
     check_place(new, within)
     with _told(new):
         old.rename(new)
+
+
+def relocate(old: Path, new: Path, *, within: Path) -> None:
+    """Move a folder to a place that is free or an empty folder, and leave a link, for those who use the old name."""
+    make_folder(new.parent, within=within, private=True)
+    check_place(old, within)
+    check_place(new, within)
+    with _told(new):
+        # On top of an empty folder it takes its place; any other is refused.
+        old.rename(new)
+        old.symlink_to(new)
+
+
+def transfer(old: Path, new: Path, *, out_of: Path, within: Path) -> None:
+    """Move a file or folder from below one folder of ours to below another, which may be on another disk: then it is
+    complete there before it goes here."""
+    check_place(old, out_of)
+    check_place(new, within)
+    with _told(new):
+        try:
+            old.rename(new)
+            return
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+    if old.is_dir():
+        with new_folder(new, within=within) as made, _told(new):
+            shutil.copytree(old, made, symlinks=True, dirs_exist_ok=True)
+        remove_tree(old, within=out_of)
+    else:
+        write_pieces(new, pieces_of(old, within=out_of), within=within)
+        remove(old, within=out_of)
 
 
 def copy(path: Path, new: Path, *, within: Path, durable: bool = False) -> None:

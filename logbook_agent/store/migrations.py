@@ -126,7 +126,7 @@ def _unfit(message: str) -> RecordError:
     return RecordError(
         message,
         cause="the record does not match its format; nothing was changed",
-        hint="correct that file, or restore it from git, then: logbook migrate",
+        hint="correct that file, or restore it from git, then: logbook doctor --migrate",
     )
 
 
@@ -160,5 +160,5 @@ def _refuse_while_running(folder: Path) -> None:
             raise StoreError(
                 f"{entry_id} has a run in progress (pid {living[0]})",
                 cause="its record would be written in the old format",
-                hint="wait for it to end, then: logbook migrate",
+                hint="wait for it to end, then: logbook doctor --migrate",
             )

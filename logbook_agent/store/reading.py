@@ -32,6 +32,8 @@ RUN_BYTES = 256 * 2**20
 VIEW_BYTES = 256 * 2**20
 # What the log of a run is called, beside its record and in its spool.
 LOG = "output.log"
+# The folder of its code's diff and untracked files: in the logbook, and in a spool.
+CODE = "code"
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 

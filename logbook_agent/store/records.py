@@ -49,12 +49,6 @@ def read_header(path: Path) -> Header:
     return _decode(Header, parse_yaml(text, path), path, text, lambda header: check_header(header, path.parent.name))
 
 
-def header_of(data: bytes, path: Path) -> Header:
-    """A header of bytes that stand elsewhere, in git for example; `path` is named in errors."""
-    text = data.decode("utf-8", "replace")
-    return _decode(Header, parse_yaml(text, path), path, text, lambda header: check_header(header, path.parent.name))
-
-
 def load_entry(path: Path) -> Entry:
     """An entry whatever its file is called. A file that this process has read and that did not change is not read
     again."""
@@ -229,7 +223,7 @@ def check_format(data: Any, path: Path, current: int = FORMAT) -> int:
     raise RecordError(
         f"{place_of(path)} has format {number}; this version reads format {current}",
         cause="an older logbook-agent wrote it",
-        hint="logbook migrate",
+        hint="logbook doctor --migrate",
     )
 
 
@@ -318,6 +312,6 @@ def _is_id(text: str) -> bool:
 
 
 def _is_kept(text: str) -> bool:
-    """A file in the folder of the run, or in one below it."""
+    """A file in `code/` of the logbook, or, from earlier versions, in the folder of the run."""
     steps = text.split("/")
     return len(steps) <= 2 and "\0" not in text and not any(step in ("", ".", "..") for step in steps)

@@ -12,6 +12,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, write_text
 from logbook_agent.store.reading import read_text
+from logbook_agent.store.user_folders import NO_PLACES, UserPlaces
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 _GITIGNORE = """\
@@ -32,6 +33,7 @@ _GITATTRIBUTES = """\
 *.yaml text eol=lf
 *.json text eol=lf
 */runs/** linguist-generated
+*/code/** linguist-generated
 *.diff -text
 """
 
@@ -42,9 +44,9 @@ def create(
     *,
     durable: bool = True,
     redactor: Callable[[], Redactor] = by_shape,
-    index: Path | None = None,
+    places: UserPlaces = NO_PLACES,
 ) -> Book:
-    """A new logbook under `root`; `index`: as of `Book`. Raises Taken when its topic or prefix exists there."""
+    """A new logbook under `root`; `places`: as of `Book`. Raises Taken when its topic or prefix exists there."""
     for book in books(root):
         if book.topic == header.topic:
             raise Taken(
@@ -58,13 +60,17 @@ def create(
                 cause="IDs are unique in a root, so each logbook needs its own prefix",
                 hint=f"choose another --prefix, or continue with: logbook -L {book.topic} status",
             )
-    book = Book(root, header.topic, durable=durable, redactor=redactor, index=index)
+    book = Book(root, header.topic, durable=durable, redactor=redactor, places=places)
     if os.path.lexists(book.view_path) or os.path.lexists(book.folder):
         raise Taken(
             f"{header.topic}.md or {header.topic}/ exists in {root.name}/ and is not a logbook",
             cause="a file with that name was put there by hand",
             hint="choose another topic, or move that file away",
         )
+    # An earlier logbook of this place and topic was deleted: a series of its runs is not one of ours.
+    for series in map(book.series, book.series_names()):
+        if not series.is_held():
+            series.drop()
     make_folder(root, within=root)
     for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
         _complete(root / name, text, root, durable=durable)
@@ -86,14 +92,14 @@ def _complete(path: Path, text: str, root: Path, *, durable: bool) -> None:
 
 
 def books(
-    root: Path, *, durable: bool = True, redactor: Callable[[], Redactor] = by_shape, index: Path | None = None
+    root: Path, *, durable: bool = True, redactor: Callable[[], Redactor] = by_shape, places: UserPlaces = NO_PLACES
 ) -> list[Book]:
-    """All logbooks under `root`, by topic; also one whose header cannot be read. `index`: as of `Book`."""
+    """All logbooks under `root`, by topic; also one whose header cannot be read. `places`: as of `Book`."""
     if not root.is_dir():
         return []
     names = (e.name for e in os.scandir(root) if not e.name.startswith("."))
     found = (name for name in names if os.path.lexists(f"{root}/{name}/logbook.yaml"))
-    return [Book(root, topic, durable=durable, redactor=redactor, index=index) for topic in sorted(found)]
+    return [Book(root, topic, durable=durable, redactor=redactor, places=places) for topic in sorted(found)]
 
 
 def _has_prefix(book: Book, prefix: str) -> bool:

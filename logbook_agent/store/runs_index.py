@@ -141,49 +141,25 @@ class RunsIndex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidIndex:
-    """What was said of entries and took long to find: a text for each place, which is an ID, or what else is said of an
-    entry, under a key that names everything that it follows from. What cannot be had is made again."""
+    """What was said of entries and took long to find: a text for each place, under a key that names everything that it
+    follows from. What cannot be had is made again."""
 
     path: Path | None
 
-    def get(self, entry_id: str, key: str) -> str | None:
-        """The text that was kept for an entry under this key."""
-        if self.path is None or not self.path.exists():
-            return None
-
-        def act(database: sqlite3.Connection) -> str | None:
-            found = database.execute("SELECT value FROM said WHERE id = ? AND key = ?", (entry_id, key)).fetchone()
-            return found[0] if found is not None and isinstance(found[0], str) else None
-
-        return index_file.used(self.path, act, None)
-
-    def all(self, kind: str) -> dict[str, tuple[str, str]]:
-        """Everything that was kept in places which begin with `kind `: its key and its text, by the rest."""
-        if self.path is None or not self.path.exists():
-            return {}
-
-        def act(database: sqlite3.Connection) -> dict[str, tuple[str, str]]:
-            found = database.execute("SELECT id, key, value FROM said WHERE id GLOB ?", (f"{kind} *",))
-            return {place.removeprefix(f"{kind} "): (key, value) for place, key, value in found}
-
-        return index_file.used(self.path, act, {})
-
-    def put(self, entry_id: str, key: str, value: str) -> None:
-        """Keep a text in place of the one kept before."""
-        self.put_all([(entry_id, key, value)])
-
     def remember(self, place: str, key: str, make: Callable[[], str]) -> str:
         """The text that was kept in a place under this key, else the one that `make` gives, which is kept there."""
-        kept = self.get(place, key)
-        if kept is None:
-            kept = make()
-            self.put(place, key, kept)
-        return kept
 
-    def put_all(self, rows: Sequence[tuple[str, str, str]]) -> None:
-        """The same for many: of each its place, its key and the text."""
-        statement = "INSERT OR REPLACE INTO said VALUES (?, ?, ?)"
-        index_file.used(self.path, lambda database: database.executemany(statement, rows), None)
+        def kept(database: sqlite3.Connection) -> str | None:
+            found = database.execute("SELECT value FROM said WHERE id = ? AND key = ?", (place, key)).fetchone()
+            return found[0] if found is not None and isinstance(found[0], str) else None
+
+        is_there = self.path is not None and self.path.exists()
+        text = index_file.used(self.path, kept, None) if is_there else None
+        if text is None:
+            text = made = make()
+            statement = "INSERT OR REPLACE INTO said VALUES (?, ?, ?)"
+            index_file.used(self.path, lambda database: database.execute(statement, (place, key, made)), None)
+        return text
 
 
 def _holds(known: tuple[Stamp, Run] | None, stamp: Stamp) -> bool:

@@ -1,10 +1,11 @@
-"""The spool: a folder in which a worker leaves the results of a run until they are collected into the logbook.
+"""The spool: a folder in the user's state, in which a worker leaves the results of a run until they are collected into
+the logbook. Its name is random and recorded in run.json, so an entry that gets another number keeps it.
 
 run              entry and number that the run had when the spool was made: a hint (store/markers.py)
 worker.lock      held by the client that submits the run, later by its worker; names both
 work.json        the work, if the worker does not get it in another way
 began.json       facts recorded before the command started, later also its process
-output.log       the log; it, changes.diff and files/ are moved to the record
+output.log       the log; it and code/ (the diff and untracked files of the code) are moved to the logbook
 heartbeat.json   rewritten every few seconds
 reserved         disk space for the end, allocated before the command starts; during the run, why nothing can be written
 final.json       how the command ended; written last
@@ -19,7 +20,6 @@ The kernel releases the lock of a process that has ended, so no dead process is 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fcntl
 import json
 import os
@@ -28,12 +28,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.record import Life
-from logbook_agent.store.files import allocate, fill, make_folder, open_lock, remove, write_atomic, write_together
+from logbook_agent.store.files import (
+    allocate,
+    fill,
+    make_folder,
+    move,
+    open_lock,
+    remove,
+    remove_tree,
+    write_atomic,
+    write_together,
+)
 from logbook_agent.store.parse import parse_json, place_of
 from logbook_agent.store.processes import alive, create_time, this_host
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, open_file, read_text
@@ -84,8 +94,8 @@ class SeriesEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenValue:
-    """A secret of so many characters that was handed over, what it is `shown` as, and its keyed digest. `is_word`: no
-    blank is in it."""
+    """A secret of so many characters that was handed over, what it is `shown` as, and its digest, salted with the name
+    of the spool. `is_word`: no blank is in it."""
 
     shown: str
     chars: int
@@ -98,8 +108,7 @@ class Sent:
     """Where a run was submitted to: the `folder` of its worker's spool there, and the `job` that an engine calls it.
 
     Where no worker of ours runs: the `name` that the job was given (`is_typed`: by the user), `at` which time (seconds
-    since the epoch), and digests of the secret `values` in it. `signed`: a signature of all else, by whoever submitted
-    it.
+    since the epoch), and digests of the secret `values` in it. `signed`: written by earlier versions, and not read.
     """
 
     format: int = 1
@@ -123,14 +132,27 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spool:
-    """One such folder, below `within`. Whatever is written passes the redactor."""
+    """One such folder, below `within`. Whatever is written passes the redactor. `is_old`: an earlier version made it,
+    in the logbook; a branch may have brought it."""
 
     folder: Path
     within: Path
     redactor: Callable[[], Redactor] = field(default=by_shape)
+    is_old: bool = False
 
     def make(self) -> None:
         make_folder(self.folder, within=self.within)
+
+    def drop(self) -> None:
+        """Remove the folder, if no other command was quicker. Under another name first: nobody meets half of one."""
+        hidden: Path = self.folder.with_name(f".{self.folder.name}.taken")
+        remove_tree(hidden, within=self.within)
+        try:
+            move(self.folder, hidden, within=self.within)
+        except StoreError:
+            if self.folder.is_dir():
+                raise
+        remove_tree(hidden, within=self.within)
 
     # -- what stands in it ---------------------------------------------------------------------------
 
@@ -235,19 +257,6 @@ class Spool:
     def _write(self, name: str, value: object, *, durable: bool) -> None:
         write_atomic(self.folder / name, _json(value), within=self.within, durable=durable)
 
-    def found_by(self, lock: int) -> Spool:
-        """This spool where it lies now, by the descriptor of its lock: its repository may have been moved while a
-        worker was at work. Where that cannot be told, and after it was removed, the same."""
-        try:
-            path = Path(os.readlink(f"/proc/self/fd/{lock}"))  # noqa: PTH115 - Linux alone has it
-        except OSError:
-            return self
-        if path.name != LOCK or path.parent.name != self.folder.name or not path.is_file():
-            return self
-        place = path.parent
-        within = place.parents[len(self.folder.relative_to(self.within).parts) - 1]
-        return dataclasses.replace(self, folder=place, within=within)
-
     # -- who is responsible --------------------------------------------------------------------------
 
     def claim(self) -> int | None:
@@ -301,16 +310,10 @@ class Spool:
         from logbook_agent.model.run import Process
 
         try:
-            found: Any = json.loads(self.read(LOCK, limit=_HOLDER_BYTES) or "null")
-        except (StoreError, ValueError, RecursionError):
+            found = json.loads(self.read(LOCK, limit=_HOLDER_BYTES) or "null")
+            return Process(pid=int(found["pid"]), started=found["started"]), found["host"]
+        except (StoreError, ValueError, TypeError, KeyError):
             return None
-        if not isinstance(found, dict):
-            return None
-        pid, started, host = found.get("pid"), found.get("started"), found.get("host")
-        if not isinstance(pid, int) or not 0 < pid < 2**31:
-            return None
-        since = started if isinstance(started, int | float) else None
-        return Process(pid=pid, started=since), host if isinstance(host, str) else None
 
     def life(self) -> Life:
         """What is left of the run. One whose end stands here counts as running until it is taken into the logbook."""

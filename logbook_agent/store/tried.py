@@ -61,18 +61,6 @@ class TriedIndex:
 
         self._do(act, None)
 
-    def add(self, entry_id: str, keys: Sequence[Key]) -> bool:
-        """Keep further keys of an entry, beside those kept before; False when it was never looked at."""
-
-        def act(database: sqlite3.Connection) -> bool:
-            if database.execute("SELECT 1 FROM seen WHERE id = ?", (entry_id,)).fetchone() is None:
-                return False
-            rows = [(key, entry_id, failed) for key, failed in keys]
-            database.executemany("INSERT OR REPLACE INTO tried VALUES (?, ?, ?)", rows)
-            return True
-
-        return self._do(act, True)
-
     def is_complete(self, folder_ns: int) -> bool:
         """Whether all entries were seen, and their folder has not changed since."""
 

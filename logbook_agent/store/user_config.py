@@ -17,9 +17,11 @@ from logbook_agent.store.reading import read_text
 from logbook_agent.store.user_folders import user_folder
 
 MOST_BYTES = 1024 * 1024
-_HOSTS, _CONFIRMED = "confirmed_hosts", "confirmed_executors"
+_HOSTS = "confirmed_hosts"
+# What earlier versions wrote, and nothing reads any more.
+_OLD = "confirmed_executors"
 _TABLES = ("launchers", "executors", "allocators")
-_LIST = r"""(?m)^{name}[ \t]*=[ \t]*\[(?:"[^"\n]*"|'[^'\n]*'|[^\]"'#])*\]"""
+_LIST = rf"""(?m)^{_HOSTS}[ \t]*=[ \t]*\[(?:"[^"\n]*"|'[^'\n]*'|[^\]"'#])*\]"""
 _FIRST_LINE = "# The settings of logbook-agent for this user.\n"
 
 Hosts = tuple[str, ...]
@@ -33,15 +35,12 @@ class UserConfig:
     launchers: launchers of your own, as in a project
     executors: executors of your own
     allocators: allocators of your own
-    confirmed_executors: digests of what projects may start, each with its folder; written by `logbook executors
-        --confirm`
     """
 
     confirmed_hosts: Hosts = ()
     launchers: dict[str, Any] = field(default_factory=dict)
     executors: dict[str, Any] = field(default_factory=dict)
     allocators: dict[str, Any] = field(default_factory=dict)
-    confirmed_executors: tuple[str, ...] = ()
 
 
 def user_config_file(environ: Mapping[str, str]) -> Path | None:
@@ -59,16 +58,6 @@ def load_user_config(environ: Mapping[str, str]) -> UserConfig:
 
 def change_confirmed_hosts(environ: Mapping[str, str], change: Callable[[Hosts], Hosts]) -> UserConfig:
     """Replace the confirmed hosts and leave the rest of the file as it is. Nothing is written when none changes."""
-    return _change(environ, _HOSTS, lambda config: change(config.confirmed_hosts))
-
-
-def confirm_executors(environ: Mapping[str, str], entry: str) -> UserConfig:
-    """Confirm what a project brings, by its digest and folder; nothing is written if it is confirmed already."""
-    return _change(environ, _CONFIRMED, lambda config: tuple(dict.fromkeys((*config.confirmed_executors, entry))))
-
-
-def _change(environ: Mapping[str, str], name: str, change: Callable[[UserConfig], tuple[str, ...]]) -> UserConfig:
-    """Replace a list of the file."""
     path = user_config_file(environ)
     if path is None:
         raise UsageError(
@@ -81,14 +70,13 @@ def _change(environ: Mapping[str, str], name: str, change: Callable[[UserConfig]
         text = _text(path)
         before = _table(text, path)
         config = _config_of(before, path)
-        changed = change(config)
-        if changed != getattr(config, name):
+        hosts = change(config.confirmed_hosts)
+        if hosts != config.confirmed_hosts:
             # A link stays, and its target is replaced: people keep their settings in a repository of their own.
             real = Path(os.path.realpath(path))
-            data = _with_list(text, before, name, changed, path).encode()
+            data = _with_hosts(text, before, hosts, path).encode()
             write_atomic(real, data, within=real.parent, private=True)
-    kept: dict[str, Any] = {name: changed}
-    return dataclasses.replace(config, **kept)
+    return dataclasses.replace(config, confirmed_hosts=hosts)
 
 
 def _text(path: Path) -> str:
@@ -113,14 +101,13 @@ def _table(text: str, path: Path) -> dict[str, Any]:
 
 
 def _config_of(table: Mapping[str, Any], path: Path) -> UserConfig:
-    names = (_HOSTS, *_TABLES, _CONFIRMED)
-    unknown = next((key for key in table if key not in names), None)
+    names = (_HOSTS, *_TABLES)
+    unknown = next((key for key in table if key not in (*names, _OLD)), None)
     if unknown is not None:
         raise _bad(path, f"unknown setting {unknown!r}", f"the settings are: {', '.join(names)}")
-    hosts, confirmed = table.get(_HOSTS, []), table.get(_CONFIRMED, [])
-    for name, found, example in ((_HOSTS, hosts, "ghe.example.org"), (_CONFIRMED, confirmed, "sha256:...")):
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-            raise _bad(path, f"{name} must be a list of strings", f'write: {name} = ["{example}"]')
+    hosts = table.get(_HOSTS, [])
+    if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
+        raise _bad(path, f"{_HOSTS} must be a list of strings", f'write: {_HOSTS} = ["ghe.example.org"]')
     for name in _TABLES:
         found = table.get(name, {})
         # A launcher may be a text: its template.
@@ -129,7 +116,6 @@ def _config_of(table: Mapping[str, Any], path: Path) -> UserConfig:
             raise _bad(path, f"{name} must be tables", f'write: [{name}.NAME] kind = "command"')
     return UserConfig(
         confirmed_hosts=tuple(dict.fromkeys(_host(host, path) for host in hosts)),
-        confirmed_executors=tuple(confirmed),
         **{name: table.get(name, {}) for name in _TABLES},
     )
 
@@ -147,20 +133,20 @@ def _bad(path: Path, why: str, hint: str) -> UsageError:
     return UsageError(f"your settings are not valid: {why}", cause=f"they are in {path}", hint=hint)
 
 
-def _with_list(text: str, before: Mapping[str, Any], name: str, values: tuple[str, ...], path: Path) -> str:
-    """The text with this list and everything else as it was. Raises UsageError where that cannot be had."""
-    line = f"{name} = [{', '.join(json.dumps(value) for value in values)}]"
-    new, found = re.subn(_LIST.format(name=name), lambda _: line, text, count=1)
+def _with_hosts(text: str, before: Mapping[str, Any], hosts: Hosts, path: Path) -> str:
+    """The text with these hosts and everything else as it was. Raises UsageError where that cannot be had."""
+    line = f"{_HOSTS} = [{', '.join(json.dumps(host) for host in hosts)}]"
+    new, found = re.subn(_LIST, lambda _: line, text, count=1)
     if not found:
         # Before the first table, so that it belongs to none.
         new = f"{line}\n{text}" if text else f"{_FIRST_LINE}{line}\n"
     try:
-        same = _table(new, path) == {**before, name: list(values)}
+        same = _table(new, path) == {**before, _HOSTS: list(hosts)}
     except UsageError:
         same = False
     if not same:
         raise UsageError(
-            f"cannot change {name} in {path} without changing the rest",
+            f"cannot change {_HOSTS} in {path} without changing the rest",
             cause="its list is written in a form that only a person can edit safely, such as one with comments inside",
             hint=f"write into that file: {line}",
         )

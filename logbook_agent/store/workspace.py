@@ -21,7 +21,7 @@ from logbook_agent.store.processes import create_time
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.root import books, create
-from logbook_agent.store.user_folders import cache_of
+from logbook_agent.store.user_folders import UserPlaces, places_of
 from logbook_agent.text.redaction.plain import clean_record, clean_run, redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in
@@ -57,7 +57,6 @@ class Workspace:
     timing: Mapping[str, Any] = field(default_factory=dict)
     # What makes the runs of this invocation; None: its own process.
     executor: str | None = None
-    # Where the disposable indexes are kept by whoever only looks; None: in the logbooks.
     # What is done with a logbook before the first use of it in this invocation.
     arrive: Callable[[Workspace, Book], object] | None = None
     warnings: list[str] = field(default_factory=list)
@@ -134,17 +133,17 @@ class Workspace:
         )
 
     @cached_property
-    def index_folder(self) -> Path | None:
-        """Where the indexes of the logbooks lie."""
-        return cache_of(self.root, self.environ)
+    def places(self) -> UserPlaces:
+        """This user's folders for the root."""
+        return places_of(self.root, self.environ)
 
     def books(self) -> list[Book]:
         """All logbooks of the root."""
-        return books(self.root, redactor=lambda: self.redactor, index=self.index_folder)
+        return books(self.root, redactor=lambda: self.redactor, places=self.places)
 
     def create(self, header: Header) -> Book:
         """A new logbook in the root."""
-        return create(self.root, header, redactor=lambda: self.redactor, index=self.index_folder)
+        return create(self.root, header, redactor=lambda: self.redactor, places=self.places)
 
     @cached_property
     def redactor(self) -> Redactor:

@@ -118,44 +118,22 @@ def parse(view: str, strays: list[str] | None = None) -> dict[str, Block]:
     return found
 
 
-def sides(text: str) -> tuple[str, str]:
-    """Both sides of a text with conflict markers: what it was here, and what it was there."""
-    ours: list[str] = []
-    theirs: list[str] = []
-    into: tuple[list[str], ...] = (ours, theirs)
+def our_side(text: str) -> str:
+    """A text with conflict markers as it was here, before the merge."""
+    kept: list[str] = []
+    side = ""
     for line in text.split("\n"):
         if line.startswith("<<<<<<< "):
-            into = (ours,)
-        elif line.startswith("||||||| ") and into == (ours,):
-            into = ()
-        elif line.rstrip("\r") == "=======" and len(into) < 2:
-            into = (theirs,)
-        elif line.startswith(">>>>>>> ") and into == (theirs,):
-            into = (ours, theirs)
-        else:
-            for side in into:
-                side.append(line)
-    return "\n".join(ours), "\n".join(theirs)
-
-
-def with_edits_of(view: str, other: str) -> tuple[str, tuple[str, ...]]:
-    """`view` with the blocks that were edited by hand in `other` and not here, as they stand there; and the
-    names of those that were edited on both sides, which stay as they are here."""
-    here, there = parse(view, []), parse(other, [])
-    changes: list[tuple[int, int, str]] = []
-    both: list[str] = []
-    for name, block in there.items():
-        raw = other[block.start : block.end]
-        if not block.edited(other):
-            continue
-        mine = here.get(name)
-        if mine is None:
-            changes.append((len(view), len(view), f"\n{raw}\n"))
-        elif not mine.edited(view):
-            changes.append((mine.start, mine.end, raw))
-        elif raw != view[mine.start : mine.end]:
-            both.append(name)
-    return _changed(view, changes), tuple(both)
+            side = "ours"
+        elif side == "ours" and line.startswith("||||||| "):
+            side = "base"
+        elif side in ("ours", "base") and line.rstrip("\r") == "=======":
+            side = "theirs"
+        elif side == "theirs" and line.startswith(">>>>>>> "):
+            side = ""
+        elif side in ("", "ours"):
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def _markers(view: str) -> Iterator[re.Match[str]]:

@@ -161,3 +161,8 @@ def sweep_command(
 def counted(count: int, noun: str) -> str:
     """`1 run`, `3 runs`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def has_expansion(text: str) -> bool:
+    """Whether a shell would replace some of `text` (`$name`, `$(...)`, backticks) by something unknown here."""
+    return any(_EXPANSION.match(text, at) for at, _, _ in _signs(text))

@@ -19,12 +19,11 @@ from pathlib import Path
 import psutil
 
 from logbook_agent.model.record import plan_runs
-from logbook_agent.store.book import Book
 from tests.breadth import STRESS
 from tests.cluster.ray_engine import Ray
 from tests.cluster.ray_place import LEASE_S, place_on
 from tests.cluster.test_ray_faults import coordinators
-from tests.conftest import Cli
+from tests.conftest import Cli, book_of
 from tests.e2e.e2e_support import LOGBOOK, logbook
 from tests.executors.conftest import wait_for
 from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
@@ -124,7 +123,7 @@ def test_a_sweep_under_kills(ray: Ray, started: Cli, folder: Path) -> None:
                 amid += ran > 0
         code = client.wait(MOST_S)
     assert not left, "it was done before"
-    runs, book = runs_of(folder), Book(folder / "logbooks", "moe")
+    runs, book = runs_of(folder), book_of(folder)
     counted = plan_runs(runs)
     cases = Counter((run.config["size"], run.config["mode"]) for run in counted)
     lost = [run for run in runs if run not in counted]

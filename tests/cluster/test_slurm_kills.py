@@ -18,7 +18,7 @@ from logbook_agent.store.spool import Spool
 from tests.breadth import STRESS
 from tests.cluster.slurm_engine import Slurm
 from tests.cluster.slurm_place import SlurmPlace, processes_inside
-from tests.conftest import Cli
+from tests.conftest import Cli, book_of
 from tests.e2e.e2e_support import logbook
 from tests.executors.conftest import wait_for
 from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
@@ -87,7 +87,7 @@ def test_a_sweep_under_kills(slurm: Slurm, queue: SlurmPlace, started: Cli, at_o
     if at_once:
         file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
         file.write_text(f"{file.read_text()}equivalent = true\n")
-    chance, book = random.Random(KILLS), Book(folder / "logbooks", "moe")
+    chance, book = random.Random(KILLS), book_of(folder)
     # Three at once are done before long.
     left = [KINDS[place % len(KINDS)] for place in range(KILLS // 3 if at_once else KILLS)]
     chance.shuffle(left)

@@ -261,10 +261,10 @@ def used_s(box: SshPlace) -> tuple[float, float]:
     return found.ru_utime + found.ru_stime, far_s
 
 
-def test_a_spool_that_somebody_else_wrote_removes_nothing(
-    box: SshPlace, started: Cli, folder: Path, tmp_path: Path
+def test_a_spool_that_a_branch_brought_removes_nothing(
+    box: SshPlace, started: Cli, folder: Path, tmp_path: Path, git: Callable[..., str]
 ) -> None:
-    """A branch that was pulled says that a run of this executor is in some folder there, which it would be fetched from
+    """It says that a run of this executor is in some folder there, which it would be fetched from
     and removed."""
     started("run", "--on", "box", "--", "true")
     precious = tmp_path / "precious"
@@ -276,9 +276,10 @@ def test_a_spool_that_somebody_else_wrote_removes_nothing(
     forged = record.parents[1] / "02/run.json"
     forged.parent.mkdir()
     forged.write_text(json.dumps(data))
-    spool = box.book.spool(box.book.run("MOE-000", 2))
-    spool.folder.mkdir(parents=True)
-    (spool.folder / "sent.json").write_text(json.dumps({"format": 1, "folder": str(precious)}))
+    sent = folder / "logbooks/moe/open" / ("f" * 16) / "sent.json"
+    sent.parent.mkdir(parents=True)
+    sent.write_text(json.dumps({"format": 1, "folder": str(precious)}))
+    git("add", "-f", str(sent))
     assert "was not submitted by you" in started("list").err
     assert "was not submitted by you" in started("cancel", "MOE-000").err
     assert sorted(file.name for file in precious.iterdir()) == ["output.log"]

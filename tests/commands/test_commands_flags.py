@@ -65,7 +65,7 @@ def test_a_sweeping_flag_names_the_key_it_varies() -> None:
         ("a # b --c\nd#e", [["a"], ["d#e"]]),
         ("cat <<'EOF'\n--no such\nEOF\nb", [["cat"], ["b"]]),
         ('read -r A B <<<"${shape}"', [["read", "-r", "A", "B"]]),
-        ('OUT=x_$(date +"%Y %m").log\n: > "$OUT"', [['OUT=x_$(date +"%Y %m").log'], [":"]]),
+        ('OUT=x_$(date +"%Y %m").log\n: > "$OUT"', [["OUT=x_$(date +%Y %m).log"], [":"]]),
         ("a 'unfinished", [["a", "unfinished"]]),
         ("a \\\n  --b", [["a", "--b"]]),
         ("if x; then y; fi", [["x"], ["y"]]),

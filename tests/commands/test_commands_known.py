@@ -18,7 +18,7 @@ LINE = (
 
 
 def test_a_submission_to_iris() -> None:
-    done = recognise(shlex.split(LINE), {})
+    done = recognise(shlex.split(LINE))
     assert done is not None
     assert (done.launch.name, done.launch.target, done.submits) == ("iris", "marin", True)
     assert done.launch.command == ("python", "bench.py", "--topk", "2")
@@ -74,7 +74,7 @@ def test_a_configured_launcher_may_submit_too() -> None:
 
 def test_whether_a_tpu_has_the_files_of_this_folder() -> None:
     words = "uv run scripts/ray/dev_tpu.py --config c --tpu-name t execute {} -e A=b -- python x.py"
-    synced, unsynced = (recognise(shlex.split(words.format(option)), {}) for option in ("", "--no-sync"))
+    synced, unsynced = (recognise(shlex.split(words.format(option))) for option in ("", "--no-sync"))
     assert synced is not None
     assert unsynced is not None
     assert (synced.syncs, unsynced.syncs) == (True, False)

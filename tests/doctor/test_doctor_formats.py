@@ -138,7 +138,7 @@ def test_a_migration_that_is_cut_off_is_gone_on_with(
         context.setattr("logbook_agent.store.migrations.write_atomic", dying)
         up(old)
     if count < 20:
-        assert cli("list").err.splitlines()[2] == "  next:  logbook migrate"
+        assert cli("list").err.splitlines()[2] == "  next:  logbook doctor --migrate"
     up(old)
     assert Book(old.parent, "moe").contents().damaged == ()
     kept = picture(old / "backups/format-0")

@@ -87,14 +87,15 @@ def test_an_id_edited_by_hand(three: Cli, book: Path, healthy: Callable[[], None
 
 @pytest.mark.slow
 def test_an_id_written_otherwise(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
-    text = (book / "entries/MOE-002.yaml").read_text()
-    (book / "entries/MOE-0005.yaml").write_text(text.replace("MOE-002", "MOE-0005"))
-    shutil.copytree(book / "runs/MOE-002", book / "runs/MOE-0005")
-    run = book / "runs/MOE-0005/01/run.json"
-    run.write_text(run.read_text().replace("MOE-002", "MOE-0005"))
-    assert "MOE-0005 should be written MOE-005" in three("doctor").out
+    """The doctor says what to write, and does the rest."""
+    path = book / "entries/MOE-0005.yaml"
+    path.write_text((book / "entries/MOE-002.yaml").read_text().replace("MOE-002", "MOE-0005"))
+    answer = three("doctor", "--fix")
+    assert "MOE-0005 should be written MOE-005" in answer.out
+    assert "  next:  write `id: MOE-005` in it, then: logbook doctor --fix" in answer.out
+    path.write_text(path.read_text().replace("MOE-0005", "MOE-005"))
     healthy()
-    assert three("show", "MOE-005", "--json").data["runs"][0]["rows"]
+    assert three("show", "MOE-005", "--json").data["title"] == "entry 2"
 
 
 def test_an_id_of_another_logbook(three: Cli, book: Path, findings: Callable[..., Found]) -> None:

@@ -137,18 +137,6 @@ def test_temporary_files(three: Cli, book: Path, findings: Callable[..., Found],
     assert [p.exists() for p in (*old, fresh)] == [False, False, False, True]
 
 
-def test_a_lock_that_is_held(
-    three: Cli, book: Path, findings: Callable[..., Found], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from logbook_agent.store.files import locked
-
-    monkeypatch.setattr("logbook_agent.doctor.leftovers._LOCK_S", 0.05)
-    with locked(book / ".lock", within=book):
-        [found] = findings()
-    assert f"locked by pid {os.getpid()}" in found["message"]
-    assert findings() == []
-
-
 def test_missing_logs_are_a_note(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
     for n in (0, 1):
         (book / f"runs/MOE-00{n}/01/output.log").unlink()

@@ -122,7 +122,7 @@ def test_a_large_log_is_read_in_pieces(started: Cli, folder: Path, monkeypatch: 
 def test_it_changes_nothing(started: Cli, other: list[str]) -> None:
     answer = started("doctor", "--secrets", *other)
     assert answer.code == 2
-    assert answer.err.splitlines()[0] == "error: --fix and --stop cannot be used with --secrets"
+    assert answer.err.splitlines()[0] == f"error: cannot combine {other[0]} and --secrets"
 
 
 def test_without_git_only_files_are_looked_at(leaky: Cli, folder: Path) -> None:

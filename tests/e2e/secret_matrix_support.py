@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Answer, Cli
+from tests.conftest import Answer, Cli, state_of
 from tests.redaction.kinds_support import BLOCKS, KEYS, PHRASES, TOKENS, Kind, Maker, Sample
 
 # No secret is shorter.
@@ -108,9 +108,10 @@ class Matrix:
         return {place: leaks for place, leaks in found.items() if leaks}
 
     def nothing_leaked(self, folder: Path) -> None:
-        """Neither in the logbooks, nor in the common folder of git, nor in an answer."""
+        """Neither in the logbooks, nor in the common folder of git, nor in the user's state, nor in an answer."""
         assert self.planted
-        there = [place for place in (folder / "logbooks", folder / ".git/logbook-agent") if place.is_dir()]
+        places = (folder / "logbooks", folder / ".git/logbook-agent", state_of(folder))
+        there = [place for place in places if place.is_dir()]
         found = self.in_files(*there) | self.in_answers()
         if found:
             pytest.fail(json.dumps(found, indent=1), pytrace=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.cli import SUBCOMMANDS
+from logbook_agent.cli import OLD_NAMES, SUBCOMMANDS
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.slow
@@ -40,10 +40,10 @@ CALLS: dict[str, list[str]] = {
     "close": ["close", "--reopen", "--json"],
     "report": ["report", "--json"],
     "render": ["render", "--json"],
-    "absorb": ["absorb", "--json"],
+    "absorb": ["render", "--absorb", "--json"],
     "doctor": ["doctor", "--json"],
-    "migrate": ["migrate", "--json"],
-    "prune": ["prune", "--json"],
+    "migrate": ["doctor", "--migrate", "--json"],
+    "prune": ["doctor", "--prune", "--json"],
 }
 
 
@@ -65,7 +65,11 @@ def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict", "cancel", "ci", "watch")]
+    "name",
+    [
+        *(c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict", "cancel", "ci", "watch")),
+        *OLD_NAMES,
+    ],
 )
 @pytest.mark.sample(13)
 def test_json(filled: Cli, name: str) -> None:

@@ -50,7 +50,7 @@ def test_what_is_sent(pushed: Pushed, matrix: Matrix, other: tuple[str, int, str
     ok("link", other[2], "--as", " ".join(matrix.plant("link --as", matrix.words)))
     ok("edit", "MOE-001", "--interpretation", matrix.one("edit"))
     pushed.publish()
-    ok("sync", "--dry-run", "--full")
+    ok("sync", "--dry-run")
     ok("sync", "--commit")
     pushed.push()
     ok("snapshot", "moe-20260210", "--message", matrix.one("snapshot --message"))
@@ -94,7 +94,7 @@ def test_what_people_wrote(bench: Bench, matrix: Matrix) -> None:
     comments = f"/repos/{bench.repo}/issues/{bench.number}/comments"
     bench.github.ask("POST", comments, {"body": matrix.one("comment")}, user="bob")
     bench.note("Another")
-    for more in (["--dry-run", "--full"], ["--dry-run", "--json"], ["--json"]):
+    for more in (["--dry-run"], ["--dry-run", "--json"], ["--json"]):
         assert matrix.hear("sync", bench.cli("sync", *more)).code == 0
     assert all(line in bench.body for line in words.split("\n"))
     matrix.nothing_leaked(bench.folder)

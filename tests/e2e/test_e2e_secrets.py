@@ -136,9 +136,8 @@ def _what_is_no_secret_is_kept(folder: Path) -> None:
     log = (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()
     assert log.count("x" * 100_000) == 2
     assert "before $WANDB_API_KEY after" in log
-    kept = [p.name for p in (folder / "logbooks/moe/runs/MOE-000/01").rglob("*") if p.is_file()]
-    assert "changes.diff" in kept
-    assert "01-leaky.py" in kept
+    kept = [p.name.partition(".")[2] for p in (folder / "logbooks/moe/code").iterdir()]
+    assert {"diff", "py"} <= set(kept)
     assert run["code"]["untracked"][0]["path"] == "leaky.py"
 
 

@@ -24,7 +24,6 @@ from logbook_agent.running.executors.jobstate import FACTS, told
 from logbook_agent.running.executors.remote import Places, Remote, unpack, unpacked
 from logbook_agent.running.executors.shell import ShellAnswer, run_program
 from logbook_agent.running.executors.slurm import Slurm, SlurmSettings
-from logbook_agent.running.executors.submitted import write_sent
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Sent, Spool
 from tests.executors.conftest import Place, is_gone, wait_for
@@ -69,7 +68,7 @@ def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path
     spools = [Spool(folder=tmp_path / f"open/A-000.0{n}", within=tmp_path) for n in (1, 2)]
     for spool in spools:
         spool.make()
-        write_sent(spool, Sent(folder=_FOLDER), environ)
+        spool.write_sent(Sent(folder=_FOLDER))
     for head in _heads():
         machine = Answering(head=head)
         for far in (
@@ -153,7 +152,7 @@ def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
     environ = {"XDG_CONFIG_HOME": str(tmp_path)}
     spool = Spool(folder=tmp_path / "open/A-000.01", within=tmp_path)
     spool.make()
-    write_sent(spool, Sent(folder=_FOLDER), environ)
+    spool.write_sent(Sent(folder=_FOLDER))
     login = Waiting()
     secret = "hf_" + "Zk4" * 12
     for reason in ("Priority", "Resources", f"x {secret}\t{'y' * 9000}"):

@@ -90,14 +90,17 @@ def test_a_program_that_was_replaced_is_not_started_to_ask_for_a_job(started: Cl
         '["sh", "-c", "cd tools; for f in p*.sh; do ./$f {id}; done"]',
         '["ssh", "-F", "tools/poll.sh", "box"]',
         '["ssh", "-oProxyCommand=tools/poll.sh", "box"]',
+        '["./tools/a poll@1.sh", "{id}"]',
+        '["sh", "-c", "tools/a\\\\ poll@1.sh {id}"]',
     ],
 )
 def test_each_way_to_name_a_file_is_covered(started: Cli, folder: Path, words: str) -> None:
     (folder / "logbook.toml").write_text(JOBS.replace('["./poll.sh", "{id}"]', words))
-    for name in ("poll.sh", "poll.py", "__main__.py"):
+    names = ("poll.sh", "poll.py", "__main__.py", "a poll@1.sh")
+    for name in names:
         script(folder / "tools" / name, "true")
     confirm(started)
-    for name in ("poll.sh", "poll.py", "__main__.py"):
+    for name in names:
         script(folder / "tools" / name, "false")
     refused(started("run", "--on", "jobs", "--", "true"))
 

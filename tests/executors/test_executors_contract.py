@@ -13,6 +13,7 @@ from logbook_agent.model.run import Exit
 from logbook_agent.running.executors import sending
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import SENT, Spool
+from tests.conftest import state_of
 from tests.executors.conftest import Place, sh, wait_for
 
 SECRET = "hf_" + "Q7x" * 12
@@ -120,11 +121,11 @@ def test_a_secret_is_in_no_file(place: Place, monkeypatch: pytest.MonkeyPatch) -
     run = place.send(*words, env={"API_KEY": other, "MODE": "fast"})
     wait_for(lambda: place.follow(run, 0).output)
     for needle in (SECRET, other):
-        assert files_with(place.folder, needle.encode()) == []
+        assert files_with(place.folder, needle.encode()) == files_with(state_of(place.folder), needle.encode()) == []
     (place.folder / "go").touch()
     done = place.ended(run)
     for needle in (SECRET, other):
-        assert files_with(place.folder, needle.encode()) == []
+        assert files_with(place.folder, needle.encode()) == files_with(state_of(place.folder), needle.encode()) == []
     assert done.exit is not None
     assert done.exit.code == 0
     assert place.log(run).startswith(b"$HF_TOKEN $API_KEY --token=$HF_TOKEN\n"), "the command had them"

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.store.book import Book
-from tests.conftest import Cli
+from tests.conftest import Cli, book_of, state_of
 from tests.e2e.e2e_support import LOGBOOK, logbook
 from tests.executors.conftest import is_gone, wait_for
 from tests.recipes.sweep_support import runs_of, write_recipe
@@ -37,7 +36,7 @@ def running(cli: Cli) -> list[dict[str, Any]]:
 
 
 def series_pid(folder: Path, entry_id: str = "MOE-000") -> int:
-    series = Book(folder / "logbooks", "moe").series(entry_id)
+    series = book_of(folder).series(entry_id)
     holder = series.holder()
     assert holder is not None
     assert series.is_held()
@@ -80,7 +79,7 @@ def test_wait_tells_of_what_ended_before_it_was_asked(started: Cli, folder: Path
     assert (none.code, none.out) == (0, "nothing is running\n")
     assert started("run", "--detach", "--", "sh", "-c", GO).code == 0
     assert started("run", "--detach", "--", "sh", "-c", "echo RESULT tflops=1; exit 3").code == 0
-    book = Book(folder / "logbooks", "moe")
+    book = book_of(folder)
     wait_for(lambda: book.spool(book.run("MOE-001", 1)).has("final.json"))
     first = started("wait", "--any")
     assert (first.code, first.out) == (3, "MOE-001: failed, 1 row\n"), "no command had collected it"
@@ -111,7 +110,7 @@ def test_the_end_of_a_line_without_end_is_shown(started: Cli) -> None:
 @pytest.mark.slow
 def test_every_command_collects_first(started: Cli, folder: Path) -> None:
     assert started("run", "--detach", "--", "echo", "RESULT tflops=7").code == 0
-    book = Book(folder / "logbooks", "moe")
+    book = book_of(folder)
     wait_for(lambda: book.spools()[0].has("final.json") and not book.spools()[0].is_held())
     assert "finished" in started("list").out
     assert "tflops" in (folder / "logbooks/moe.md").read_text()
@@ -210,7 +209,7 @@ def test_a_series(started: Cli, folder: Path) -> None:
     plain = json.loads(record.read_text())
     record.write_text(json.dumps(plain | {"ended": "2199-01-01T00:00:00+00:00"}))
     assert started("wait", "MOE-000").code == 5, "whatever the clock of the worker says"
-    log = (folder / "logbooks/moe/open/MOE-000.series/output.log").read_text()
+    log = (state_of(folder) / "MOE-000.series/output.log").read_text()
     assert "MOE-000 run 2: failed" in log
     assert started("doctor").out == "moe: nothing is wrong\n"
 
@@ -232,7 +231,8 @@ def test_a_secret_is_in_no_log_of_a_series(started: Cli, folder: Path) -> None:
     words = ("--env", f"HF_TOKEN={secret}", "--", "sh", "-c", 'echo "$HF_TOKEN $1"', "sh", secret)
     typed("run", "--detach", "--repeat", "2", *words, cwd=folder)
     assert started("wait", "MOE-000").code == 0
-    assert [str(p) for p in folder.rglob("*") if p.is_file() and secret.encode() in p.read_bytes()] == []
+    files = [p for place in (folder, state_of(folder)) for p in place.rglob("*") if p.is_file()]
+    assert [str(p) for p in files if secret.encode() in p.read_bytes()] == []
 
 
 @pytest.mark.slow
@@ -242,7 +242,7 @@ def test_ab(started: Cli, folder: Path) -> None:
     typed("ab", "--axis", "m=1,2", "--repeat", "6", "--detach", "--", *command, cwd=folder)
     assert started("wait", "MOE-000").code == 0
     assert len(runs_of(folder)) == 12
-    assert "6 pairs" in (folder / "logbooks/moe/open/MOE-000.series/output.log").read_text()
+    assert "6 pairs" in (state_of(folder) / "MOE-000.series/output.log").read_text()
 
 
 @pytest.mark.slow
@@ -255,7 +255,7 @@ def test_a_sweep_whose_coordinator_is_killed(started: Cli, folder: Path) -> None
     assert again.returncode == 3
     assert b"error: MOE-000 is being run by pid" in again.stderr
     os.kill(series_pid(folder), signal.SIGKILL)
-    wait_for(lambda: not Book(folder / "logbooks", "moe").series("MOE-000").is_held())
+    wait_for(lambda: not book_of(folder).series("MOE-000").is_held())
     assert [one["run"] for one in running(started)] == [3], "its run goes on without it"
     told = started("doctor")
     assert "the detached series of runs of MOE-000 was cut off" in told.out
@@ -266,7 +266,7 @@ def test_a_sweep_whose_coordinator_is_killed(started: Cli, folder: Path) -> None
     made = runs_of(folder)
     assert [run.exit.code for run in made if run.exit is not None] == [0] * 8
     assert len({(run.config["size"], run.config["mode"]) for run in made}) == 8
-    log = (folder / "logbooks/moe/open/MOE-000.series/output.log").read_text()
+    log = (state_of(folder) / "MOE-000.series/output.log").read_text()
     assert "MOE-000 run 3 is still running: waiting for it to end" in log
     assert started("doctor").out == "moe: nothing is wrong\n"
 
@@ -276,7 +276,7 @@ def test_a_sweep_whose_coordinator_is_killed(started: Cli, folder: Path) -> None
 def test_a_sweep_whose_worker_is_killed_makes_the_run_again(started: Cli, folder: Path) -> None:
     write_recipe(folder, bench=SLOW)
     typed("sweep", "demo", "--detach", cwd=folder)
-    book = Book(folder / "logbooks", "moe")
+    book = book_of(folder)
     wait_for(lambda: any(one["run"] == 3 for one in running(started)))
     spool = book.spool(book.run("MOE-000", 3))
     began = wait_for(lambda: (b := spool.began()) is not None and b.child is not None and b)
@@ -301,13 +301,13 @@ def test_cancelling_a_series_ends_its_commands_too(started: Cli, folder: Path) -
     wait_for(lambda: is_gone(coordinator))
     assert [is_gone(int(pid)) for pid in (folder / "pids").read_text().split()] == [True]
     assert started("wait", "MOE-000").code == 130
-    assert "interrupted after 0 of 5 runs" in (folder / "logbooks/moe/open/MOE-000.series/output.log").read_text()
+    assert "interrupted after 0 of 5 runs" in (state_of(folder) / "MOE-000.series/output.log").read_text()
 
 
 @pytest.mark.slow
 def test_an_end_that_cannot_be_read(started: Cli, folder: Path) -> None:
     assert started("run", "--detach", "--", "echo", "RESULT tflops=7").code == 0
-    spool = wait_for(lambda: Book(folder / "logbooks", "moe").spools())[0]
+    spool = wait_for(lambda: book_of(folder).spools())[0]
     wait_for(lambda: spool.has("final.json") and not spool.is_held())
     (spool.folder / "final.json").write_text("{")
     listed = started("list", "--json")

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.run import Host, Run
-from logbook_agent.store.book import Book
-from tests.conftest import Cli, confirm
+from tests.conftest import Cli, book_of, confirm
 from tests.executors.conftest import FAKES, wait_for
 
 NAME = "dlwh-codex1"
@@ -50,7 +49,7 @@ def tpu(started: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def run_of(folder: Path, number: int = 1) -> Run:
-    return Book(folder / "logbooks", "moe").runs("MOE-000")[number - 1]
+    return book_of(folder).runs("MOE-000")[number - 1]
 
 
 @pytest.mark.slow
@@ -113,4 +112,4 @@ def test_a_detached_run_on_a_tpu(tpu: Cli, folder: Path) -> None:
     assert tpu("wait", "MOE-000").code == 0
     run = run_of(folder)
     assert (run.executor, len(run.rows), run.own_host) == ("local", 1, Host())
-    wait_for(lambda: not Book(folder / "logbooks", "moe").spools())
+    wait_for(lambda: not book_of(folder).spools())

@@ -19,7 +19,7 @@ import pytest
 from logbook_agent.model.record import plan_runs
 from logbook_agent.store.book import Book
 from tests.breadth import STRESS
-from tests.conftest import Cli
+from tests.conftest import Cli, book_of
 from tests.e2e.e2e_support import logbook
 from tests.executors.conftest import is_gone, wait_for
 from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
@@ -65,7 +65,7 @@ def kill(chance: random.Random, book: Book) -> str:
 @pytest.mark.slow
 def test_a_sweep_under_kills(started: Cli, folder: Path) -> None:
     write_recipe(folder, TEXT, bench=BENCH)
-    chance, book = random.Random(KILLS), Book(folder / "logbooks", "moe")
+    chance, book = random.Random(KILLS), book_of(folder)
     killed: list[str] = []
     words = ("sweep", "demo")
     while True:
@@ -101,13 +101,15 @@ def is_over(book: Book, what: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", ["logbook_agent.pages.views.refresh", "logbook_agent.running.executors.intake.drop"])
+@pytest.mark.parametrize("place", ["logbook_agent.pages.views.refresh", "logbook_agent.store.spool.Spool.drop"])
 def test_the_view_follows_when_a_collection_was_killed(started: Cli, folder: Path, place: str) -> None:
     assert started("run", "--detach", "--", "echo", "RESULT tflops=2").code == 0
-    book = Book(folder / "logbooks", "moe")
+    book = book_of(folder)
     wait_for(lambda: (spool := book.spools()[0]).has("final.json") and not spool.is_held())
     module, _, name = place.rpartition(".")
-    script = f"import os, {module} as m; m.{name} = lambda *_, **__: os.kill(os.getpid(), 9)"
+    script = (
+        f"import os, pkgutil; m = pkgutil.resolve_name('{module}'); m.{name} = lambda *_, **__: os.kill(os.getpid(), 9)"
+    )
     script += "; from logbook_agent.cli import main; main(['collect'])"
     assert subprocess.run([sys.executable, "-c", script], cwd=folder, check=False).returncode == -9
     assert book.run("MOE-000", 1).exit is not None, "it had come to the record"

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.lease import Lease
-from logbook_agent.store.book import Book
 from logbook_agent.store.leases import leases, write_lease
-from tests.conftest import Cli, FixedClock, confirm
+from tests.conftest import Cli, FixedClock, book_of, confirm
 from tests.executors.conftest import FAKES, wait_for
 from tests.recipes.sweep_support import RECIPE, write_recipe
 
@@ -54,10 +53,6 @@ def cloud(started: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     settings.parent.mkdir(parents=True)
     settings.write_text(SETTINGS)
     return started
-
-
-def book_of(folder: Path) -> Book:
-    return Book(folder / "logbooks", "moe")
 
 
 def there(tmp_path: Path) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from logbook_agent.model.run import Exit, Process, Run
 from logbook_agent.model.work import End
 from logbook_agent.running.execution import work_of
 from logbook_agent.running.executors import local as local_executor
+from logbook_agent.running.executors.contract import OVER
 from logbook_agent.running.launch.stopping import end_group
 from logbook_agent.running.worker.process import write_end
 from logbook_agent.running.worker.sealing import sealed, unsealed
@@ -293,17 +295,49 @@ def test_an_end_is_written_when_the_disk_has_room_again(tmp_path: Path, monkeypa
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="nobody tells where an open file lies now")
 @pytest.mark.slow
-def test_a_repository_that_is_moved_during_a_run_loses_nothing(local: Place) -> None:
+def test_a_repository_that_is_moved_during_a_run_loses_nothing(local: Place, cli: Cli) -> None:
     go = local.folder.parent / "go"
     run = local.send(*sh(f"cd /; echo begins; until [ -e {go} ]; do sleep 0.02; done; echo RESULT tflops=3"))
     worker_of(local, run)
     local.folder = local.folder.rename(local.folder.with_name("moved"))
     os.chdir(local.folder)
+    assert "holds open runs of this logbook, whose root was" in cli("doctor").out
+    assert cli("doctor", "--fix").code == 0
     go.touch()
     done = local.ended(run)
     assert done.problems == ()
     assert done.exit == Exit(code=0)
-    assert [row.metrics["tflops"].samples for row in done.rows] == [(3.0,)]
+    assert len(done.rows) == 1
+    assert local.book.spools() == []
+
+
+@pytest.mark.slow
+def test_a_spool_of_an_earlier_version_is_followed_in_the_logbook(
+    started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = folder / "logbooks/moe/open" / ("ab" * 8)
+    old.mkdir(parents=True)
+    monkeypatch.setattr("logbook_agent.running.execution.new_spool_name", lambda: old.name)
+    assert started("run", "--detach", "--", *sh(WAITS)).code == 0
+    assert f"was started by an earlier version: its files stay in logbooks/moe/open/{old.name}" in started("list").err
+    assert started("doctor").code == 0
+    Path("go").touch()
+    assert started("wait", "MOE-000").code == 0
+    assert "finished" in started("list").out
+    assert started("doctor").code == 0
+    assert not old.exists()
+
+
+def test_the_runs_of_a_copied_repository_stay_with_the_first(local: Place, cli: Cli) -> None:
+    """A moved root is known by its old path, where nothing is left."""
+    run = local.send("true")
+    local.until(run, *OVER)
+    copied = local.folder.with_name("copied")
+    shutil.copytree(local.folder, copied)
+    os.chdir(copied)
+    assert "whose root was" not in cli("doctor", "--fix").out
+    os.chdir(local.folder)
+    assert local.ended(run).exit == Exit(code=0)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.running.executors.client import attend
-from logbook_agent.running.executors.intake import drop, take_in
+from logbook_agent.running.executors.intake import take_in
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.store.spool import Seen, Spool
 from tests.executors.conftest import Place, sh
@@ -76,4 +76,4 @@ def test_a_spool_that_vanishes_between_answer_and_note_is_no_error(
     assert len(done.rows) == len(raised) == 1
     assert display.shown == b"-RESULT tflops=1\n"
     assert take_in(place.workspace, place.book, spool) is None, "it is gone"
-    drop(place.book, spool)
+    spool.drop()

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.store.book import Book
-from tests.conftest import Cli
+from tests.conftest import Cli, book_of
 from tests.executors.conftest import wait_for
 
 WAITS = "echo RESULT tflops=2; until [ -e go ]; do sleep 0.02; done; echo RESULT tflops=3"
@@ -47,7 +46,7 @@ def rebased(cli: Cli, git: Callable[..., str], folder: Path, monkeypatch: pytest
 
 
 def assert_both(folder: Path) -> None:
-    book = Book(folder / "logbooks", "moe")
+    book = book_of(folder)
     assert [book.entry(i).title for i in book.entry_ids()] == ["of the other", "mine"]
     [other], [mine] = book.runs("MOE-000"), book.runs("MOE-001")
     assert [row.metrics["tflops"].samples for row in other.rows] == [(1.0,)]
@@ -102,7 +101,7 @@ def test_a_detached_series_ends_before_its_entry_gets_another_number(
     assert refused.code == 1
     assert "wait until its detached series of runs has ended (logbook wait MOE-000)" in refused.out
     (folder / "go").touch()
-    book = Book(folder / "logbooks", "moe")
+    book = book_of(folder)
     wait_for(lambda: not book.series("MOE-000").is_held())
     assert "theirs is now MOE-001" in cli("doctor", "--fix").out
     git("add", "logbooks")
@@ -120,7 +119,7 @@ def test_a_spool_waits_for_its_record_on_another_branch(cli: Cli, git: Callable[
     git("commit", "-qm", "start")
     git("checkout", "-qb", "side")
     assert cli("run", "--detach", "--", "echo", "RESULT tflops=2").code == 0
-    book = Book(folder / "logbooks", "moe")
+    book = book_of(folder)
     wait_for(lambda: not book.spools()[0].is_held())
     git("add", "logbooks")
     git("commit", "-qm", "run")

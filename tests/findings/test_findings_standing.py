@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.findings.said import said_in_parts
+from logbook_agent.findings.said import said_of
 from logbook_agent.findings.thread import Standing, Summary, standings
 from logbook_agent.model.entry import INVERSE, RELATIONS, Entry, State
 from logbook_agent.model.record import Record
@@ -46,7 +46,7 @@ def test_no_relation_is_forgotten_on_a_page() -> None:
     entry = Entry(id="A-009", title="x", opened="2026-02-10T10:43:00+00:00", **targets)
     record = Record(entry=entry, state="noted")
     later = {name: ["A-010"] for name in INVERSE.values()}
-    found = sections(record, said_in_parts(record, (), lambda _table, _notes: ""), later=later)
+    found = sections(record, said_of(record, (), lambda _table, _notes: ""), later=later)
     assert [s.text for s in found] == [*targets.values(), *["A-010"] * len(INVERSE)]
     assert entry.touches == ("A-009", *(targets[name] for name in INVERSE))
 
@@ -141,7 +141,7 @@ def test_the_states_that_take_back_are_named_in_one_place() -> None:
     others = {"doctor/ids.py"}
     # The name of a command.
     others |= {"cli/__init__.py", "cli/entries.py"}
-    others |= {"issue/planning/values.py", "issue/planning/plan.py", "issue/sync/gather.py"}
+    others |= {"issue/steps.py", "issue/plan.py", "issue/contents.py"}
     found = set()
     for path in package.rglob("*.py"):
         name = str(path.relative_to(package))

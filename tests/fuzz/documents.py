@@ -329,7 +329,7 @@ def _github(base: Base, random: Random) -> Document:
         content = as_json(state, random)
     else:
         content = damaged(as_json(state, random), random)
-    some = (("sync",), ("sync", "--json"), ("sync", "--dry-run", "--full"), ("close", "--conclusion", "c", "--dry-run"))
+    some = (("sync",), ("sync", "--json"), ("sync", "--dry-run"), ("close", "--conclusion", "c", "--dry-run"))
     return Document(kind="github", path=None, content=content, commands=(random.choice(some),))
 
 

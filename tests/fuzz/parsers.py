@@ -17,8 +17,7 @@ from logbook_agent.campaign.recipes.expand import expand
 from logbook_agent.campaign.recipes.parse import parse_recipe
 from logbook_agent.campaign.recipes.stages import is_staged, parse_staged
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.issue.github import answers
-from logbook_agent.issue.planning import block, markers
+from logbook_agent.issue import answers, marking
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.header import Metric
@@ -119,7 +118,7 @@ class Readers:
         strays: list[str] = []
         there = views.parse(text, strays)
         if views.has_conflict(text):
-            views.with_edits_of(*views.sides(text))
+            views.parse(views.our_side(text), [])
         for found in there.values():
             with contextlib.suppress(entry_text.Unreadable):
                 entry_text.parse(found.text(text), ("Hypothesis",))
@@ -153,7 +152,7 @@ class Readers:
 
     def _github(self, document: Document) -> None:
         assert isinstance(document.content, bytes)
-        key = markers.book_key(self._book.header)
+        key = marking.book_key(self._book.header)
         found = parse_json(document.content.decode("utf-8", "replace"), "an answer")
         try:
             issue = answers.issue(found["issue"])
@@ -161,9 +160,9 @@ class Readers:
         except answers.UNREADABLE:
             return
         for comment in comments:
-            markers.read_comment(comment.body, key)
-        block.find(issue.body, key)
-        block.spliced(issue.body, key, "text")
+            marking.read_comment(comment.body, key)
+        marking.find_block(issue.body, key)
+        marking.spliced(issue.body, key, "text")
 
 
 def _holds_no_secret(found: object) -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from logbook_agent.issue.planning import markers
+from logbook_agent.issue import marking
 from tests.emulator import faults
 from tests.gate.gate_support import Job
 
@@ -196,4 +196,4 @@ def test_outside_of_a_job_the_comment_is_printed(job: Job) -> None:
     answer = job.run("--dry-run", "--", "python3", "bench.py")
     assert answer.out.startswith(TITLE)
     assert job.comments == []
-    assert not markers.read_comment(answer.out, "ci.command"), "the marker is for the host alone"
+    assert not marking.read_comment(answer.out, "ci.command"), "the marker is for the host alone"

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.issue.gate.actions import PullRequest, pull_of
-from logbook_agent.issue.gate.commits import commits_of
+from logbook_agent.issue.gate.pull_request import PullRequest, commits_of, pull_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
 from tests.conftest import Cli

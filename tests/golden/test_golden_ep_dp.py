@@ -72,9 +72,8 @@ def _large_batch(story: Story) -> None:
         "--", "python", "impl_compare.py",
     )  # fmt: skip
     story(
-        "run", "--id", "EPDP-002", "--label", "expert axis 4",
-        "--", "python", "launch.py", "--host", "slice-b", "execute",
-        "-e", "XLA_FLAGS=--xla_vmem_limit_kib=65536", "-e", "BENCH_BATCH=640", "-e", "BENCH_EXPERT_AXIS=4",
+        "run", "--id", "EPDP-002", "--label", "expert axis 4", "--on", "slice:slice-b",
+        "--env", "XLA_FLAGS=--xla_vmem_limit_kib=65536", "--env", "BENCH_BATCH=640", "--env", "BENCH_EXPERT_AXIS=4",
         "--", "python", "impl_compare.py",
     )  # fmt: skip
     story(

@@ -6,9 +6,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TypeVar
 
-from logbook_agent.issue.planning.values import Comment, Issue, IssueState
+from logbook_agent.issue.steps import Comment, Issue, IssueState
 from logbook_agent.model.errors import AnswerLost, IssueMissing, RateLimited, Unreachable
 
 T = TypeVar("T")
@@ -100,7 +101,10 @@ class Client:
 
         return self._read(look)
 
-    def issues_by(self, author: str | None, since: str) -> tuple[Issue, ...]:
+    def check_name(self) -> None:
+        return None
+
+    def issues_by(self, author: str | None, since: datetime | None) -> tuple[Issue, ...]:
         return self._read(lambda: tuple(i for i in self.server.issues.values() if author in (None, i.author)))
 
     def create_issue(self, title: str, body: str, labels: Sequence[str]) -> Issue:

@@ -6,12 +6,11 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from logbook_agent.issue.github.apply import Learnt, Sync
-from logbook_agent.issue.github.calls import Calls
-from logbook_agent.issue.github.pace import Pace
-from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.planning.block import LIMIT_BYTES
-from logbook_agent.issue.planning.values import EntryWanted, Wanted
+from logbook_agent.issue import marking
+from logbook_agent.issue.apply import Learnt, Sync
+from logbook_agent.issue.marking import LIMIT_BYTES
+from logbook_agent.issue.pace import Calls, Pace
+from logbook_agent.issue.steps import EntryWanted, Wanted
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.header import ExperimentIssue
 from tests.issues.model_server import Client, Killed, Server
@@ -88,8 +87,8 @@ def told(server: Server, *users: str) -> list[str]:
     """The entries of all updates, in the order of the comments."""
     found = []
     for comment in server.comments.values():
-        marked = markers.read_comment(comment.body, BOOK) if comment.author in users else None
-        if marked is not None and marked.kind == markers.UPDATE:
+        marked = marking.read_comment(comment.body, BOOK) if comment.author in users else None
+        if marked is not None and marked.kind == marking.UPDATE:
             found += [word.split(":")[0] for word in marked.fields["entries"].split(",")]
     return found
 
@@ -97,7 +96,7 @@ def told(server: Server, *users: str) -> list[str]:
 def check(server: Server, entries: Sequence[EntryWanted], people: str, *users: str) -> None:
     """One block that says what is wanted, what people wrote as it was, and each settled entry told once."""
     body = server.issues[1].body
-    found = block.find(body, BOOK)
+    found = marking.find_block(body, BOOK)
     assert found is not None
     assert found.intact
     assert found.text == Texts({e.id: e for e in entries}).block(LIMIT_BYTES)

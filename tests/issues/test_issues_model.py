@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.issue.planning import markers
-from logbook_agent.issue.planning.values import EntryWanted
+from logbook_agent.issue import marking
+from logbook_agent.issue.steps import EntryWanted
 from tests.breadth import examples
 from tests.issues.model_server import FAULTS, Client, Server
 from tests.issues.model_support import BOOK, Header, attempt, check, entry, settle
@@ -139,7 +139,7 @@ def test_a_history_of_changes_converges(data: st.DataObject) -> None:
             server.add_comment(
                 "mallory",
                 "I think "
-                + data.draw(st.sampled_from(["so", markers.stamped("update", BOOK, {"entries": "MOE-000:1:l"}, "x")])),
+                + data.draw(st.sampled_from(["so", marking.stamped("update", BOOK, {"entries": "MOE-000:1:l"}, "x")])),
             )
         faults = data.draw(st.dictionaries(st.integers(1, 4), st.sampled_from(FAULTS), max_size=2))
         attempt(Client(server, "ada", faults), entries, header)
@@ -147,7 +147,7 @@ def test_a_history_of_changes_converges(data: st.DataObject) -> None:
     check(server, entries, "people", "ada")
     digests = {e.id: e.digest for e in entries}
     for comment in server.comments.values():
-        marked = markers.read_comment(comment.body, BOOK)
+        marked = marking.read_comment(comment.body, BOOK)
         if comment.author == "ada" and marked is not None:
             for word in marked.fields["entries"].split(","):
                 entry_id, digest, _ = word.split(":")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from logbook_agent.text import neutral
+from logbook_agent.issue import neutral
 
 Z = "\u200b"
 HERE = "https://github.com/o/r/issues/1"

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.planning.plan import make_plan
-from logbook_agent.issue.planning.steps import Delete, EditStep, Post, Step, WriteBlock
-from logbook_agent.issue.planning.values import Comment, EntryWanted, Issue, Wanted
+from logbook_agent.issue import marking
+from logbook_agent.issue.plan import make_plan
+from logbook_agent.issue.steps import Comment, Delete, EditStep, EntryWanted, Issue, Post, Step, Wanted, WriteBlock
 from logbook_agent.model.errors import LogbookError, MarkersDamaged, RateLimited
 from tests.issues.model_server import Client, Server
 from tests.issues.model_support import BOOK, Header, Texts, check, entry, settle, sync, told, wanted_of
@@ -146,7 +145,7 @@ def test_a_marker_that_was_removed_or_changed_is_none(change: Callable[[str], st
 def test_a_marker_of_somebody_else_counts_for_nothing() -> None:
     server, header, entries = posted(2)
     later = [*entries, entry(2)]
-    planted = markers.stamped("update", BOOK, {"entries": f"MOE-002:{entry(2).digest}:l"}, "x")
+    planted = marking.stamped("update", BOOK, {"entries": f"MOE-002:{entry(2).digest}:l"}, "x")
     server.add_comment("mallory", planted)
     assert [s.about for s in plan_of(server, later, header) if isinstance(s, Post)] == [("MOE-002",)]
     server.add_comment("ada", planted)
@@ -258,7 +257,7 @@ def test_snapshots_and_the_end_are_told_once() -> None:
     client = Client(server, "ada")
     sync(client, entries, header, **more).run()
     assert server.issues[1].state == "closed"
-    kinds = [m.kind for c in server.comments.values() if (m := markers.read_comment(c.body, BOOK))]
+    kinds = [m.kind for c in server.comments.values() if (m := marking.read_comment(c.body, BOOK))]
     assert kinds == ["update", "snapshot", "final"]
     server.issues[1] = replace(server.issues[1], state="open")
     assert plan_of(server, entries, header, **more) == (), "who opens it again means it"
@@ -355,7 +354,7 @@ def test_a_thread_that_is_closed_anew_has_one_final_summary() -> None:
     sync(Client(server, "ada"), entries, header, final="f1").run()
     server.issues[1] = replace(server.issues[1], state="open")
     sync(Client(server, "ada"), entries, header, final="f2", final_of="e1").run()
-    finals = [m for c in server.comments.values() if (m := markers.read_comment(c.body, BOOK)) and m.kind == "final"]
+    finals = [m for c in server.comments.values() if (m := marking.read_comment(c.body, BOOK)) and m.kind == "final"]
     assert [dict(m.fields) for m in finals] == [{"closing": "f2", "of": "e1"}]
     assert server.issues[1].state == "closed"
     edit_comment(server, max(server.comments), lambda body: body + "\nI doubt it.")
@@ -388,7 +387,7 @@ def test_an_account_is_known_in_any_case() -> None:
 def test_an_issue_that_shows_another_logbook_is_not_closed() -> None:
     server, header, entries = posted(1)
     issue = server.issues[1]
-    server.issues[1] = replace(issue, body=issue.body + "\n" + block.wrapped("OTHER.12345678", "theirs"))
+    server.issues[1] = replace(issue, body=issue.body + "\n" + marking.wrapped("OTHER.12345678", "theirs"))
     plan = full_plan(server, entries, header, final="f1")
     assert [type(s) for s in plan.steps] == [Post]
     assert "also shows another logbook" in plan.warnings[0]
@@ -402,7 +401,7 @@ def test_a_final_summary_follows_the_entries_that_it_counts() -> None:
     assert [
         m.fields["of"]
         for c in server.comments.values()
-        if (m := markers.read_comment(c.body, BOOK)) and m.kind == "final"
+        if (m := marking.read_comment(c.body, BOOK)) and m.kind == "final"
     ] == ["e2"]
     assert server.issues[1].state == "open", "the same end is no reason to close it again"
     assert plan_of(server, entries, header, final="f1", final_of="e2") == ()

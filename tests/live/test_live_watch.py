@@ -17,8 +17,7 @@ import pytest
 from logbook_agent.findings.progress import RunProgress
 from logbook_agent.report.live.marks import Marks
 from logbook_agent.report.live.watch_lines import lines_of
-from logbook_agent.store.book import Book
-from tests.conftest import Cli
+from tests.conftest import Cli, book_of
 from tests.e2e.e2e_support import LOGBOOK
 from tests.executors.conftest import wait_for
 from tests.live.live_support import GO, running, whole
@@ -34,7 +33,7 @@ def text_of(data: dict[str, Any], now: datetime, width: int | None = None, heigh
 def test_a_snapshot_where_there_is_no_terminal(started: Cli, folder: Path) -> None:
     assert started("run", "--title", "First", "--", "echo", "RESULT tflops=2").code == 0
     assert started("run", "--title", "Slow", "--label", "A", "--detach", "--", *SLOW).code == 0
-    book = Book(folder / "logbooks", "moe")
+    book = book_of(folder)
     wait_for(lambda: "red" in started("show", "MOE-001", "--log").out)
     wait_for(lambda: book.spool(book.run("MOE-001", 1)).has("heartbeat.json"))
     before = whole(folder)
@@ -164,7 +163,7 @@ def test_what_is_said_of_a_run() -> None:
 
 @pytest.mark.slow
 def test_every_change_is_seen(started: Cli, folder: Path) -> None:
-    book = Book(folder / "logbooks", "moe")
+    book = book_of(folder)
     marks = Marks(book)
     wait_for(lambda: not marks.have_changed())
     assert started("run", "--", "echo", "RESULT tflops=2").code == 0

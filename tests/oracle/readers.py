@@ -201,7 +201,7 @@ def _view(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
 
 def _issue(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
     """The first lines of the issue have every settled goal, and its table has no other outcome."""
-    text = plain(re.sub(r"<!--.*?-->", "", cli("sync", "--create", "--repo", "a/b", "--dry-run", "--full").out))
+    text = plain(re.sub(r"<!--.*?-->", "", cli("sync", "--create", "--repo", "a/b", "--dry-run").out))
     first = text.partition("## Status")[0]
     goals = [
         sentence(a, f)

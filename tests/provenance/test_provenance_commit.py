@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.issue.commit import commit_root
 from logbook_agent.model.errors import StoreError
-from logbook_agent.running.provenance.commit import commit_root
 
 pytestmark = pytest.mark.slow
 
@@ -159,7 +159,7 @@ def test_hooks_see_the_logbook_and_no_prompt_waits(root: Path, folder: Path, git
 
 @pytest.mark.slow
 def test_a_hook_that_hangs_is_stopped(root: Path, folder: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("logbook_agent.running.provenance.commit.COMMIT_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("logbook_agent.issue.commit.COMMIT_TIMEOUT_S", 0.5)
     hook(folder, "exec sleep 60 >/dev/null 2>&1")
     with pytest.raises(StoreError, match=r"git commit took longer than 0\.5 s and was stopped"):
         commit(root)

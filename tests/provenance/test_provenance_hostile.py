@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.issue.pushed import dirty_outside, published, remote_of
+from logbook_agent.issue.permalinks import dirty_outside, published, remote_of
 from logbook_agent.model.errors import StoreError
 from logbook_agent.running.provenance import git_calls
 from logbook_agent.running.provenance.git import code_facts

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.issue.pushed import (
+from logbook_agent.issue.links import Links
+from logbook_agent.issue.permalinks import (
     blob_sha,
     block_lines,
     dirty_outside,
@@ -21,7 +22,6 @@ from logbook_agent.issue.pushed import (
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance import git_calls
 from logbook_agent.text.address import RepositoryAddress
-from logbook_agent.text.links import Links
 from logbook_agent.text.marked import build
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ from logbook_agent.findings.best import bests
 from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Thread
-from logbook_agent.issue.told.document import IssueDocuments
-from logbook_agent.issue.told.values import IssueValues
+from logbook_agent.issue.documents import IssueDocuments
+from logbook_agent.issue.issue_body import IssueValues
+from logbook_agent.issue.links import Links
+from logbook_agent.issue.update_text import UpdatedEntry
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.header import (
     Baseline,
@@ -29,8 +31,8 @@ from logbook_agent.model.header import (
 )
 from logbook_agent.model.record import Record, record_of
 from logbook_agent.model.run import Code, Device, Env, Exit, Host, Measurement, Output, Row, Run, Scalar
+from logbook_agent.pages.sections import NO_LATER
 from logbook_agent.pages.templating.templates import Templates
-from logbook_agent.text.links import Links
 
 REPO = "https://github.com/example/moe"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -172,6 +174,10 @@ def documents(
     best = bests(Thread(header, summaries), ())
     values = IssueValues(header=header, links=links, summaries=summaries, first=first, best_cases=best)
     return IssueDocuments(templates=Templates(templates), values=values)
+
+
+def updated(found: Sequence[Record], later: Mapping[str, Any] | None = None) -> list[UpdatedEntry]:
+    return [UpdatedEntry(record=r, later=(later or {}).get(r.id, NO_LATER)) for r in found]
 
 
 def visible(text: str) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from logbook_agent.issue import neutral
 from logbook_agent.model.entry import Field, PlannedCommand
 from logbook_agent.model.run import Exit, Output
-from logbook_agent.text import neutral
 from tests.report.report_support import (
     CLOSING,
     HEADER,
@@ -24,6 +24,7 @@ from tests.report.report_support import (
     records,
     row,
     run,
+    updated,
 )
 
 # Everything that must come out dead, wherever it is written.
@@ -74,7 +75,7 @@ def test_nothing_planted_is_live(summary: str | None) -> None:
     texts = {
         "title": made.title(),
         "block": made.block(ROOM),
-        "update": made.update(found, later, ROOM),
+        "update": made.update(updated(found, later), ROOM),
         "snapshot": made.snapshot(SNAPSHOT, found, ROOM),
         "final": made.final(ROOM),
         "link": made.link_back(PLANTED),
@@ -89,7 +90,7 @@ def test_nothing_planted_is_live(summary: str | None) -> None:
 
 def test_declared_links_stay_live() -> None:
     made = documents()
-    whole = made.block(ROOM) + made.update(records(), {}, ROOM) + made.snapshot(SNAPSHOT, records(), ROOM)
+    whole = made.block(ROOM) + made.update(updated(records()), ROOM) + made.snapshot(SNAPSHOT, records(), ROOM)
     urls = [f"{REPO}/issues/7", f"{REPO}/issues/9", SNAPSHOT.url, VIEW, *LINKS.entries.values()]
     assert [url for url in urls if url not in whole] == []
     assert f"{REPO}/commit/{SNAPSHOT.commit}" in whole
@@ -98,7 +99,7 @@ def test_declared_links_stay_live() -> None:
 
 def test_commands_stay_as_they_were_typed() -> None:
     words = ("python", "-c", "print('@mallory fixes #1')\n# ```\nprint(1)", "user@host:https://github.com/o/r/issues/2")
-    text = documents().update([record(5, "Quoted", run("MOE-I8-005", 1, argv=words))], {}, ROOM)
+    text = documents().update(updated([record(5, "Quoted", run("MOE-I8-005", 1, argv=words))]), ROOM)
     command = (
         "python -c 'print('\"'\"'@mallory fixes #1'\"'\"')\n# ```\nprint(1)' user@host:https://github.com/o/r/issues/2"
     )

@@ -13,11 +13,11 @@ import pytest
 from logbook_agent.findings.opening import Line, Opening
 from logbook_agent.findings.queries import STATES
 from logbook_agent.findings.summaries import summary_of
+from logbook_agent.issue.links import Links
 from logbook_agent.model.entry import Field, settled
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Exit
 from logbook_agent.store.book import Book
-from logbook_agent.text.links import Links
 from tests.conftest import Cli
 from tests.report.report_support import (
     CLOSING,
@@ -32,6 +32,7 @@ from tests.report.report_support import (
     row,
     run,
     section,
+    updated,
     visible,
 )
 
@@ -57,7 +58,7 @@ def test_an_update_of_a_failure_a_result_and_its_correction() -> None:
     found = records()
     told = [found[1], found[2], correction()]
     later = {"MOE-I8-002": {"superseded_by": ["MOE-I8-005"]}}
-    golden("update", documents([*found, correction()]).update(told, later, ROOM))
+    golden("update", documents([*found, correction()]).update(updated(told, later), ROOM))
 
 
 def test_a_snapshot() -> None:
@@ -77,7 +78,7 @@ def test_title_and_link_back() -> None:
 
 def test_prose_under_any_label_is_kept() -> None:
     texts = (Field(label="Config", text="one shape."), Field(label="change", text="a"), Field(label="Change", text="b"))
-    text = documents().update([record(5, "Many fields", run("MOE-I8-005", 1), fields=texts)], {}, ROOM)
+    text = documents().update(updated([record(5, "Many fields", run("MOE-I8-005", 1), fields=texts)]), ROOM)
     assert "- Change: a\n" in text
     assert "- Config: one shape.\n- Change: b\n" in text
     assert "- Config (recorded):\n  - env:" in text

@@ -10,10 +10,11 @@ import pytest
 from markdown_it import MarkdownIt
 
 from logbook_agent.findings.summaries import summary_of
+from logbook_agent.issue import neutral
 from logbook_agent.model.entry import Field
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Exit, Output
-from logbook_agent.text import fit, neutral
+from logbook_agent.text import fit
 from logbook_agent.text.pieces import fences, tokens
 from tests.breadth import wide
 from tests.report.report_support import (
@@ -29,6 +30,7 @@ from tests.report.report_support import (
     row,
     run,
     section,
+    updated,
 )
 
 PIECES = ["long words of prose. ", "a", "👩‍👩‍👧 ", "🇩🇪", "`code` [link](https://example.org/x) "]
@@ -66,7 +68,7 @@ def test_a_title_has_at_most_256_characters() -> None:
 
 def test_a_command_that_does_not_fit_is_left_out_whole() -> None:
     entry = record(5, "Long", run("MOE-I8-005", 1, argv=("echo", "x" * 100_000)))
-    text = documents().update([entry], {}, ROOM)
+    text = documents().update(updated([entry]), ROOM)
     assert "*(a command of 100,005 bytes, in the logbook)*" in text
     assert "xxx" not in text
 
@@ -104,7 +106,7 @@ def test_a_document_of_any_shape_is_whole_and_keeps_its_start(shape: str) -> Non
     given, header = SHAPES[shape]
     one = record(5, given.get("title", "One"), *given.get("runs", ()), fields=fields(next_action="go `on`."))
     made = documents([*records(), one], closing=CLOSING, **header)
-    block, update = made.block(ROOM), made.update([*records(), one], {}, ROOM)
+    block, update = made.block(ROOM), made.update(updated([*records(), one]), ROOM)
     written = [block, update, made.snapshot(SNAPSHOT, [one], ROOM), made.final(ROOM)]
     assert [fit.size(text) for text in written if fit.size(text) > ROOM] == []
     assert section(block, re.escape("TL;DR")).startswith("Asked: ")
@@ -133,7 +135,7 @@ def test_room_is_shared_fairly() -> None:
     """What is short is whole, and what is long has the same room."""
     texts = {"Hypothesis": "short.", "Interpretation": "long " * 40_000, "Next action": "longer " * 40_000}
     entry = record(5, "Fair", fields=tuple(Field(label=label, text=text) for label, text in texts.items()))
-    text = documents([entry]).update([entry], {}, ROOM)
+    text = documents([entry]).update(updated([entry]), ROOM)
     assert "- Hypothesis: short.\n" in text
     one, other = (len(re.findall(rf"\b{word}\b", text)) * len(word + " ") for word in ("long", "longer"))
     assert abs(one - other) < 10
@@ -144,7 +146,7 @@ def test_room_is_shared_fairly() -> None:
 def test_a_document_with_room_for_everything_shows_everything() -> None:
     long = "words and words. " * 3_000
     entry = record(5, "Long", run("MOE-I8-005", 1), fields=fields(interpretation=long))
-    assert long.strip() in documents([entry]).update([entry], {}, ROOM)
+    assert long.strip() in documents([entry]).update(updated([entry]), ROOM)
 
 
 def test_a_summary_is_small_whatever_the_entry_holds() -> None:

@@ -30,6 +30,7 @@ from tests.report.report_support import (
     records,
     row,
     run,
+    updated,
     visible,
 )
 
@@ -120,7 +121,7 @@ def test_a_failed_run_is_not_pooled_with_its_retry() -> None:
     assert "50.000" not in text
     assert "27.5" not in text
     # Both are in the table of the update, each for itself.
-    update = visible(documents([found]).update([found], {}, ROOM))
+    update = visible(documents([found]).update(updated([found]), ROOM))
     assert "| failed | 50.000 |\n  | finished | 5.000 |" in update
 
 
@@ -228,7 +229,7 @@ def test_an_entry_is_worked_out_once_however_often_it_is_rendered(monkeypatch: p
         monkeypatch.setattr(home, name, call)
 
     counting(facts, "table_of")
-    assert len(made.update(found, {}, 1500).encode()) <= 1500
+    assert len(made.update(updated(found), 1500).encode()) <= 1500
     assert counts == {"table_of": 3}  # the note was not executed
 
 
@@ -322,6 +323,6 @@ def test_no_two_blank_lines_in_a_row(state: str, commands: int, change: str) -> 
     ended = Exit(code=0 if state == "finished" else 1)
     runs = [run(ENTRY, n, argv=("bench", str(n)), exit=ended) for n in range(1, commands + 1)]
     entry = record(5, "Spaced", *runs, fields=fields(change=change) if change else ())
-    text = documents([entry]).update([entry, entry], {}, ROOM)
+    text = documents([entry]).update(updated([entry, entry]), ROOM)
     assert "\n\n\n" not in text
     assert re.search(r"[^\n]\n(?:```bash|<details>)", text) is None

@@ -24,8 +24,8 @@ VALUES = st.sampled_from((0.0, -0.0, -1.5, 1.0, 1.25, 3e7, 1e308, -1e308, 1e-308
 SAMPLES = st.tuples(st.lists(VALUES, min_size=1, max_size=3), st.sampled_from((1, 1, 1000)))
 SIDES = st.lists(st.tuples(SAMPLES, SAMPLES), min_size=1, max_size=7)
 READERS = (
-    "list", "status", "show N-000", "table", "table N-000 --csv", "compare N-000 --axis mode", "criteria", "tried",
-    "search none", "render", "plot", "plot N-000 --json", "report",
+    "list", "status", "show N-000", "table", "table N-000 --csv", "compare N-000 --axis mode", "criteria",
+    "list --tried", "list none", "render", "plot", "plot N-000 --json", "report",
     "export --as csv", "export --as json", "export --as parquet", "sync --offline out", "doctor",
 )  # fmt: skip
 

@@ -20,6 +20,7 @@ from tests.report.report_support import (
     correction,
     documents,
     records,
+    updated,
     visible,
 )
 
@@ -59,7 +60,7 @@ def test_every_value_is_in_the_reference() -> None:
     header = dataclasses.replace(HEADER, closing=CLOSING)
     made = documents(found, header=header)
     made.templates = recorded
-    made.block(ROOM), made.update(found, {}, ROOM), made.final(ROOM), made.link_back("Prior issue")
+    made.block(ROOM), made.update(updated(found), ROOM), made.final(ROOM), made.link_back("Prior issue")
     made.snapshot(SNAPSHOT, found, ROOM)
     page = (REPOSITORY / "docs/reference/templates.md").read_text(encoding="utf-8")
     words = {

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.store.book import Book
-from tests.conftest import Cli
+from tests.conftest import Cli, book_of
 from tests.executors.conftest import is_gone, wait_for
 
 pytestmark = pytest.mark.slow
@@ -39,7 +38,7 @@ def test_cancel_ends_what_left_the_session(started: Cli, folder: Path) -> None:
     found = pids(folder, "one", "two")
     assert started("cancel", "MOE-000").code == 0
     assert [is_gone(pid) for pid in found] == [True, True]
-    [run] = Book(folder / "logbooks", "moe").runs("MOE-000")
+    [run] = book_of(folder).runs("MOE-000")
     assert run.exit is not None
     assert run.exit.interrupted
     assert run.problems == ()
@@ -61,7 +60,7 @@ def test_what_outlives_a_run_is_named_and_left_alone(started: Cli, folder: Path,
     found = pids(folder, "one", "two")
     started("wait", "MOE-000")
     assert [is_gone(pid) for pid in found] == [False, False]
-    [run] = Book(folder / "logbooks", "moe").runs("MOE-000")
+    [run] = book_of(folder).runs("MOE-000")
     seen = found if options else found[:1]
     named = ", ".join(f"sleep (pid {pid})" for pid in seen)
     assert run.problems == (f"processes that the command started outlived it: {named}",)
@@ -71,7 +70,7 @@ def test_what_outlives_a_run_is_named_and_left_alone(started: Cli, folder: Path,
 def test_a_killed_worker_leaves_no_child_behind_when_its_command_is_stopped(started: Cli, folder: Path) -> None:
     assert started("run", "--detach", "--", "sh", "-c", ESCAPES + "sleep 60").code == 0
     [one, two] = pids(folder, "one", "two")
-    book = Book(folder / "logbooks", "moe")
+    book = book_of(folder)
     began = book.spools()[0].began()
     assert began is not None
     assert began.tool is not None

@@ -106,7 +106,7 @@ def test_an_index_in_the_logbook_is_not_read_and_can_be_deleted(started: Cli, fo
         database.execute("UPDATE entries SET summary = replace(summary, 'tflops', 'forged')")
     index_of(folder).unlink()
     assert [started(*words).out for words in READING] == wanted
-    assert "the index of an earlier version: it now lies in your cache folder" in started("doctor").out
+    assert "left by an earlier version" in started("doctor").out
     started("doctor", "--fix")
     assert not old.exists()
 

@@ -18,7 +18,7 @@ from tests.conftest import Cli
 
 SECRET = "SECRET-WORD"
 
-FOLDERS = ["", "entries", "runs", "runs/MOE-000", "runs/MOE-000/01", "runs/MOE-001", "open", "backups"]
+FOLDERS = ["", "entries", "runs", "runs/MOE-000", "runs/MOE-000/01", "runs/MOE-001", "code", "open", "backups"]
 # Folders that hold nothing but what is made of the records.
 MADE = ["plots", "exports", "../.report"]
 FILES = [

@@ -53,8 +53,7 @@ def test_a_run_follows_the_highest(tmp_path: Path) -> None:
     assert book.new_run("MOE-000") == 4
 
 
-def test_a_value_that_begins_as_another_is_hidden_as_a_whole(tmp_path: Path) -> None:
-    environ = {"XDG_CONFIG_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
+def test_a_value_that_begins_as_another_is_hidden_as_a_whole() -> None:
     short, long = Secret(name="A", value="abcdefgh1234"), Secret(name="B", value="abcdefgh1234+5678")
-    found = hidden_values(environ, [short, long])
-    assert without_values(environ, found, f"x={long.value} y={short.value}") == "x=$B y=$A"
+    found = hidden_values("spool", [short, long])
+    assert without_values("spool", found, f"x={long.value} y={short.value}") == "x=$B y=$A"

@@ -45,7 +45,7 @@ def test_a_measurement_has_a_sample() -> None:
 def test_the_next_format_is_refused() -> None:
     path = Path("/r/logbooks/moe/logbook.yaml")
     assert check_format({"format": 1}, path) == check_format({}, path) == 1
-    for number, hint in ((2, "upgrade with"), (0, "logbook migrate")):
+    for number, hint in ((2, "upgrade with"), (0, "logbook doctor --migrate")):
         with pytest.raises(RecordError) as caught:
             check_format({"format": number}, path)
         assert caught.value.hint.startswith(hint)

@@ -16,6 +16,7 @@ from logbook_agent.model.run import Code, Env, Output, Row, Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.root import create
 from logbook_agent.store.runs_index import RunsIndex
+from logbook_agent.store.user_folders import UserPlaces
 from tests.breadth import examples
 
 # Records hold no other numbers.
@@ -58,7 +59,7 @@ def test_what_is_kept_comes_back_the_same(tmp_path: Path, runs: list[Run]) -> No
 @pytest.fixture
 def book(tmp_path: Path) -> Book:
     header = Header(topic="moe", title="MoE", prefix="MOE", opened="2026-02-10T10:00:00+00:00")
-    found = create(tmp_path / "logbooks", header, durable=False, index=tmp_path / "cache")
+    found = create(tmp_path / "logbooks", header, durable=False, places=UserPlaces(cache=tmp_path / "cache"))
     for number in range(1, 16):
         found.run_folder(ID, number).mkdir(parents=True)
         found.write_run(Run(entry=ID, run=number, argv=("true",), started="2026-02-10T10:43:00+00:00"))
@@ -76,7 +77,7 @@ def test_runs_are_kept_and_forgotten_with_their_records(book: Book, monkeypatch:
     wanted = book.runs(ID)
     assert book.index_path is not None
     assert _rows(book) == 15
-    assert Book(book.root, "moe", index=book.index_path.parent).runs(ID) == wanted
+    assert Book(book.root, "moe", places=UserPlaces(cache=book.index_path.parent)).runs(ID) == wanted
     (book.run_folder(ID, 3) / "run.json").unlink()
     assert [run.run for run in book.runs(ID)] == [*range(1, 3), *range(4, 16)]
     assert _rows(book) == 14
@@ -100,7 +101,7 @@ def test_what_does_not_fit_is_read_from_its_file(book: Book, monkeypatch: pytest
     assert book.index_path is not None
     with closing(sqlite3.connect(book.index_path)) as database, database:
         database.execute(damage)
-    assert Book(book.root, "moe", index=book.index_path.parent).runs(ID) == wanted
+    assert Book(book.root, "moe", places=UserPlaces(cache=book.index_path.parent)).runs(ID) == wanted
 
 
 def _rows(book: Book) -> int:

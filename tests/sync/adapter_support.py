@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.issue.github.github import GitHub
+from logbook_agent.issue import github as adapter
+from logbook_agent.issue.github import GitHub
 from logbook_agent.model.errors import (
     BadToken,
     Forbidden,
@@ -25,19 +26,20 @@ Connect = Callable[..., GitHub]
 
 
 @pytest.fixture
-def connect(github: Hub) -> Iterator[Connect]:
+def connect(github: Hub, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connect]:
     """`connect(repo)`: the adapter as ada, with no waits between reads."""
+    monkeypatch.setattr(adapter, "READ_BACKOFF_S", 0)
     made: list[GitHub] = []
 
     def make(repo: str, **more: Any) -> GitHub:
         options: dict[str, Any] = {"api": github.api, "token": github.token, "timeout_s": 2}
-        options |= {"say": lambda _: None, "sleep": lambda _: None}
+        options |= {"say": lambda _: None}
         made.append(GitHub(repository=repo, **(options | more)))
         return made[-1]
 
     yield make
     for remote in made:
-        remote._requester.close()
+        remote._github.close()
 
 
 def everything(error: BaseException | None) -> str:
@@ -84,5 +86,4 @@ LOST = [
     faults.dropped(applied=False),
     faults.unreadable(),
     Fault(name="half", applied=True, answers=lambda _request, _true: faults.Reply(status=200, content=b'{"id": 1,')),
-    Fault(name="202", applied=True, answers=lambda _request, _true: faults.Reply(status=202, content=b"{}")),
 ]

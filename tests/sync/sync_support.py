@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.issue.planning import block, markers
-from logbook_agent.issue.sync.place import SendOptions
-from logbook_agent.issue.sync.sync import SyncRequest, SyncResult, sync
+from logbook_agent.issue import marking
+from logbook_agent.issue.destination import SendOptions
+from logbook_agent.issue.sync import SyncRequest, SyncResult, sync
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from tests.conftest import Answer, Cli
@@ -58,7 +58,7 @@ class Bench:
 
     @property
     def key(self) -> str:
-        return markers.book_key(self.book.header)
+        return marking.book_key(self.book.header)
 
     def ok(self, *args: str) -> Answer:
         answer = self.cli(*args)
@@ -86,7 +86,7 @@ class Bench:
 
     @property
     def block(self) -> str:
-        found = block.find(self.body, self.key)
+        found = marking.find_block(self.body, self.key)
         assert found is not None
         assert found.intact
         return found.text
@@ -99,8 +99,8 @@ class Bench:
         """The entries of all updates by these authors, in the order of the comments."""
         found = []
         for comment in self.comments:
-            marked = markers.read_comment(comment["body"], self.key)
-            if marked is not None and marked.kind == markers.UPDATE and comment["user"]["login"] in authors:
+            marked = marking.read_comment(comment["body"], self.key)
+            if marked is not None and marked.kind == marking.UPDATE and comment["user"]["login"] in authors:
                 found += [re.split(r"[.:]", word)[0] for word in marked.fields["entries"].split(",")]
         return found
 
@@ -142,10 +142,12 @@ class Bench:
         asked = [r.method for r in self.github.requests[before:]]
         assert set(asked) == {"GET"}
         assert len(asked) <= 3
-        ours = [i for i in self.github.issues(self.repo) if i["state"] == "open" and block.begins(i["body"], self.key)]
+        ours = [
+            i for i in self.github.issues(self.repo) if i["state"] == "open" and marking.begins(i["body"], self.key)
+        ]
         assert [i["number"] for i in ours] == [self.number]
         assert self.block
-        found = block.find(self.body, self.key)
+        found = marking.find_block(self.body, self.key)
         assert found is not None
         assert (self.body[: found.start] + self.body[found.end :]).strip() == people
         assert sorted(self.told(authors)) == sorted(ids)
@@ -199,6 +201,7 @@ def made_bench(cli: Cli, folder: Path, github: Hub, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("GH_ENTERPRISE_TOKEN", github.token)
     monkeypatch.setenv("GH_HOST", github.host)
     time = FakeTime()
+    monkeypatch.setattr("logbook_agent.issue.github.READ_BACKOFF_S", 0)
     monkeypatch.setattr("logbook_agent.cli.options.timing", {"clock": time.clock, "sleep": time.sleep})
     bench = Bench(cli=cli, folder=folder, github=github, repo=repo, time=time)
     bench.ok("start", "moe", "--prefix", "MOE", "--goal", "find out", "--metric", "tflops:max:TF/s")

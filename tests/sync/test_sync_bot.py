@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from logbook_agent.issue.planning import block, markers
+from logbook_agent.issue import marking
 from tests.emulator import faults
 from tests.sync.pushed_support import link
 from tests.sync.sync_support import Bench
@@ -65,7 +65,7 @@ def test_a_block_that_was_changed_is_not_taken_up(bot: Bench) -> None:
     ):
         bot.github.edit_body_as("ada", bot.repo, 1, body)
         if n == 0:
-            found = block.find(body, bot.key)
+            found = marking.find_block(body, bot.key)
             assert found is not None
             assert not found.intact
         assert bot.ok("sync", "--create", "--dry-run").code == 0
@@ -92,7 +92,7 @@ def test_a_link_back_whose_answer_was_lost(bot: Bench, other: tuple[str, int, st
     bot.sync()
     assert rule.met == 1
     [comment] = bot.github.comments(repo, number)
-    marked = markers.read_comment(comment["body"], bot.key)
+    marked = marking.read_comment(comment["body"], bot.key)
     assert marked is not None
-    assert marked.kind == markers.LINK
+    assert marked.kind == marking.LINK
     assert bot.book.header.links[0].back == comment["html_url"]

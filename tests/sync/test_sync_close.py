@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.issue.planning import markers
+from logbook_agent.issue import marking
 from tests.conftest import FixedClock
 from tests.emulator import faults
 from tests.sync.pushed_support import refused
@@ -25,8 +25,8 @@ def close(bench: Bench, *args: str) -> Any:
 def finals(bench: Bench) -> list[str]:
     found = []
     for comment in bench.comments:
-        marked = markers.read_comment(comment["body"], bench.key)
-        if marked is not None and marked.kind == markers.FINAL:
+        marked = marking.read_comment(comment["body"], bench.key)
+        if marked is not None and marked.kind == marking.FINAL:
             found.append(str(comment["body"]))
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from logbook_agent.issue.planning import block
+from logbook_agent.issue import marking
 from tests.emulator import faults
 from tests.emulator.faults import Fault, Request
 from tests.sync.pushed_support import refused
@@ -62,11 +62,8 @@ def test_a_comment_that_cannot_be_edited_is_reported(changed: Bench) -> None:
     before = len(changed.github.writes)
     changed.github.rules.add("PATCH", COMMENT, faults.missing())
     error = refused(changed, 4, "sync")
-    [comment] = changed.comments
     assert error["code"] == "issue_missing"
-    assert error["message"].startswith(f"comment {comment['id']} is listed, but cannot be edited: ")
-    assert error["cause"].startswith("this token may not edit it, or the host has a problem; nothing was posted")
-    assert error["hint"].endswith("then: logbook sync")
+    assert error["hint"].startswith("check that the token may edit this comment, then: logbook sync")
     assert posts(changed, before) == []
     changed.github.rules.clear()
     changed.sync()
@@ -131,7 +128,7 @@ def test_what_a_person_wrote_in_an_issue_that_was_opened_twice_stays(bench: Benc
     bench.note()
     numbers = [
         bench.github.open_issue_as("ada", bench.repo, "Experiment: moe", body)
-        for body in (block.wrapped(bench.key, "x"), f"Above.\n\n{block.wrapped(bench.key, 'x')}\n\nBelow.")
+        for body in (marking.wrapped(bench.key, "x"), f"Above.\n\n{marking.wrapped(bench.key, 'x')}\n\nBelow.")
     ]
     bench.sync("--create")
     assert bench.number == numbers[0]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 import pytest
 
-from logbook_agent.issue.github.github import GitHub
-from logbook_agent.issue.github.refusals import wait_asked_s
+from logbook_agent.issue.github import GitHub
+from logbook_agent.issue.refusals import wait_asked_s
 from logbook_agent.model.errors import (
     AnswerLost,
     RateLimited,
@@ -76,23 +75,21 @@ def test_a_stalled_write_is_given_up(github: Hub, connect: Connect, write: Calla
 def test_a_read_is_asked_three_times_at_most(github: Hub, connect: Connect, fault: Fault) -> None:
     repo = github.new_repo()
     github.open_issue_as("ada", repo)
-    waits: list[float] = []
-    remote = connect(repo, sleep=waits.append)
-    if fault.name not in ("unreadable", "half"):
+    remote = connect(repo)
+    is_asked_again = fault.name not in ("unreadable", "half")
+    if is_asked_again:
         github.rules.add("GET", "", fault, times=2)
         assert remote.issue(1).number == 1
-        assert waits == [0.5, 2.0]
     github.rules.add("GET", "", fault)
+    before = len(github.requests)
     with pytest.raises(Unreachable):
         remote.issue(1)
-    assert max(waits, default=0) <= 2.0
+    assert len(github.requests) - before == (3 if is_asked_again else 1)
 
 
 def test_where_nothing_listens_a_write_was_not_sent(connect: Connect) -> None:
-    waits: list[float] = []
     with pytest.raises(Unreachable, match="cannot be reached"):
-        connect("ada/any", api="http://127.0.0.1:9/api/v3", sleep=waits.append).post_comment(1, "text")
-    assert waits == []
+        connect("ada/any", api="http://127.0.0.1:9/api/v3").post_comment(1, "text")
 
 
 USED_UP = {"x-ratelimit-limit": "5000", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1"}
@@ -121,14 +118,9 @@ def test_how_long_to_wait(github: Hub, connect: Connect, fault: Fault, wait_s: f
     assert len(github.requests) == 1
 
 
-def test_a_date_to_retry_after_counts_by_the_clock_of_the_server() -> None:
-    headers = {"date": "Tue, 10 Feb 2026 10:00:00 GMT", "retry-after": "Tue, 10 Feb 2026 10:01:30 GMT"}
-    now = datetime(2020, 1, 1, tzinfo=UTC)
-    assert wait_asked_s(headers, now) == 90
-    assert (
-        wait_asked_s({"retry-after": "soon", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "9" * 30}, now) is None
-    )
-    assert wait_asked_s({"x-ratelimit-remaining": "7", "x-ratelimit-reset": "1"}, now) is None
+def test_a_wait_that_is_not_said() -> None:
+    assert wait_asked_s({"retry-after": "soon", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "later"}, 0) is None
+    assert wait_asked_s({"x-ratelimit-remaining": "7", "x-ratelimit-reset": "1"}, 0) is None
 
 
 def test_a_body_that_is_too_long_is_rejected_with_the_reason(github: Hub, connect: Connect) -> None:

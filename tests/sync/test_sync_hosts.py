@@ -47,7 +47,7 @@ def test_a_host_of_the_settings_gets_nothing(bench: Bench, monkeypatch: pytest.M
     assert error["cause"] == (
         "`host` in logbook.toml names this host, and a repository does not decide where your token goes"
     )
-    assert error["hint"].endswith("; then: logbook sync --create")
+    assert "; then: logbook sync --create" in error["hint"]
     assert not asked.exists()
     assert bench.book.header.issue is None
 

@@ -41,7 +41,7 @@ def test_the_block_goes_below_what_people_wrote(bench: Bench) -> None:
     assert bench.body.index("their box") < bench.body.index("<!-- logbook:begin")
     assert bench.github.issue(bench.repo, 1)["title"] == "Int8"
     assert bench.sync()["steps"] == []
-    assert refused(bench, 2, "sync", "--create", "--label", "x")["hint"].startswith("logbook sync")
+    assert refused(bench, 2, "sync", "--label", "x")["hint"].startswith("logbook sync")
     bench.ok("sync", "--create")
     assert len(bench.github.issues(bench.repo)) == 1
 

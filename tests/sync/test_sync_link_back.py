@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.issue.planning import markers
+from logbook_agent.issue import marking
 from tests.emulator import faults
 from tests.sync.pushed_support import link, refused
 from tests.sync.sync_support import Bench
@@ -18,8 +18,8 @@ def back_links(bench: Bench, repo: str, number: int) -> list[dict[str, Any]]:
     """The comments there that link back here."""
     found = []
     for comment in bench.github.comments(repo, number):
-        marked = markers.read_comment(comment["body"], bench.key)
-        if marked is not None and marked.kind == markers.LINK:
+        marked = marking.read_comment(comment["body"], bench.key)
+        if marked is not None and marked.kind == marking.LINK:
             found.append(comment)
     return found
 

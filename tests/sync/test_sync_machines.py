@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from logbook_agent.issue.planning import block
+from logbook_agent.issue import marking
 from logbook_agent.model.errors import RemoteError
 from tests.emulator import faults
 from tests.emulator.faults import Fault, Request, Stall
@@ -155,7 +155,7 @@ def test_the_issue_that_was_opened_second_is_closed_and_points_to_the_first(
     older, younger = thirty.github.issues(thirty.repo)
     assert (older["state"], younger["state"]) == ("open", "closed")
     assert older["html_url"] in younger["body"]
-    assert not block.begins(younger["body"], thirty.key)
+    assert not marking.begins(younger["body"], thirty.key)
     converge(thirty, other)
     thirty.settled(thirty.book.entry_ids())
 

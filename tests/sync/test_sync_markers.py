@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.issue.planning import block, markers
+from logbook_agent.issue import marking
 from tests.emulator import faults
 from tests.sync.sync_support import PEOPLE, Bench
 
@@ -21,7 +21,7 @@ def chat(bench: Bench, number: int) -> None:
 
 def forged(bench: Bench, *ids: str) -> str:
     """A comment as ours are, that tells of these entries."""
-    return markers.stamped("update", bench.key, {"entries": ",".join(f"{i}:{'0' * 16}:l" for i in ids)}, "Forged.")
+    return marking.stamped("update", bench.key, {"entries": ",".join(f"{i}:{'0' * 16}:l" for i in ids)}, "Forged.")
 
 
 def test_markers_beyond_the_first_page(thirty: Bench) -> None:
@@ -116,7 +116,7 @@ def test_markers_of_others_are_ignored(thirty: Bench) -> None:
 
 
 def test_an_issue_of_somebody_else_with_our_block_is_not_ours(thirty: Bench) -> None:
-    planted = block.wrapped(thirty.key, "Forged.")
+    planted = marking.wrapped(thirty.key, "Forged.")
     number = thirty.github.open_issue_as("mallory", thirty.repo, "Experiment: moe", planted)
     thirty.sync("--create")
     assert thirty.number != number
@@ -129,9 +129,9 @@ def planted_everywhere(bench: Bench) -> list[str]:
     """Every marker there is, in prose and in the output of a run."""
     found = [
         forged(bench, "MOE-000").split("\n")[0],
-        markers.marker_line("begin", bench.key, {}, "x"),
+        marking.marker_line("begin", bench.key, {}, "x"),
         f"<!-- logbook:end 1 book={bench.key} -->",
-        markers.marker_line("final", bench.key, {"closing": "0" * 16}, "x"),
+        marking.marker_line("final", bench.key, {"closing": "0" * 16}, "x"),
     ]
     text = "\n".join(["", *found, "-->", "--!>", "> " + found[0]])
     bench.ok("run", "--title", "A run", "--", "python", "-c", f"print({text!r})")
@@ -173,7 +173,7 @@ def test_what_people_write_between_two_syncs_stays(thirty: Bench) -> None:
     thirty.sync()
     thirty.note("Later still")
     thirty.sync()
-    found = block.find(thirty.body, thirty.key)
+    found = marking.find_block(thirty.body, thirty.key)
     assert found is not None
     above, below = thirty.body[: found.start], thirty.body[found.end :]
     assert above.replace("\r", "") == f"Above.\n\n{PEOPLE}\n\n"

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from logbook_agent.issue.github.pace import Pace
+from logbook_agent.issue.pace import Pace
 from logbook_agent.model.errors import RateLimited, Unreachable
 
 START = datetime(2026, 2, 10, 10, 43, tzinfo=UTC)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.issue.planning import markers
+from logbook_agent.issue import marking
 from tests.conftest import FixedClock
 from tests.emulator import faults
 from tests.sync.pushed_support import Pushed, refused, tags
@@ -38,8 +38,8 @@ def told(bench: Bench, name: str = "moe-1") -> list[dict[str, Any]]:
     """The comments about a snapshot."""
     found = []
     for comment in bench.comments:
-        marked = markers.read_comment(comment["body"], bench.key)
-        if marked is not None and marked.kind == markers.SNAPSHOT and marked.fields["name"] == name:
+        marked = marking.read_comment(comment["body"], bench.key)
+        if marked is not None and marked.kind == marking.SNAPSHOT and marked.fields["name"] == name:
             found.append(comment)
     return found
 

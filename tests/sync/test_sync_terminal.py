@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import pytest
 
-from logbook_agent.issue.planning import block
+from logbook_agent.issue import marking
 from tests.emulator import faults
 from tests.emulator.faults import Fault
 from tests.sync.sync_support import PEOPLE, WRITE, Bench
@@ -117,7 +117,7 @@ def test_an_issue_that_was_transferred_is_followed_when_a_person_says_so(thirty:
     thirty.github.rules.add(".*", f"{thirty.repo}/", faults.moved(f"{thirty.github.api}/repos/{there}/issues/{number}"))
     error = thirty.fails("issue_moved")
     typed = error["hint"].split("; then: ")
-    assert typed == [f"logbook link {thirty.github.web}/{there}/issues/{number} --replace", "logbook sync"]
+    assert typed == [f"logbook link {thirty.github.web}/{there}/issues/{number} --replace", "logbook sync --json"]
     thirty.ok(*typed[0].split()[1:])
     assert thirty.sync()["steps"] == []
     assert len(thirty.github.writes) == before
@@ -139,7 +139,7 @@ def test_a_block_whose_place_is_not_known(thirty: Bench, what: str) -> None:
     thirty.adopt()
     thirty.sync()
     body = thirty.body
-    found = block.find(body, thirty.key)
+    found = marking.find_block(body, thirty.key)
     assert found is not None
     begin, *text, end = body[found.start : found.end].split("\n")
     damaged = "\n".join(LINES[what](begin, "\n".join(text), end))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.issue.github.token import token_for
+from logbook_agent.issue.token import token_for
 from logbook_agent.model.errors import NoToken
 
 ALL = {
@@ -167,7 +167,7 @@ def test_a_gh_that_cannot_be_started(tmp_path: Path) -> None:
 
 
 def test_a_gh_that_hangs_is_ended_with_all_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("logbook_agent.issue.github.token._GH_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("logbook_agent.issue.token._GH_TIMEOUT_S", 0.2)
     folder = fake_gh(tmp_path, "sleep 30; echo late")
     started = time.monotonic()
     with pytest.raises(NoToken):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.issue.github import wire
+from logbook_agent.issue import github as adapter
 from tests.emulator import faults
 from tests.emulator.faults import Fault, Reply, Request, Stall
 from tests.sync.sync_support import PEOPLE, WRITE, Bench
@@ -110,7 +110,7 @@ def test_writes_are_a_second_apart_wherever_they_go(thirty: Bench) -> None:
 def test_never_more_than_80_writes_in_a_minute(
     bench: Bench, made_entries: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("logbook_agent.issue.planning.updates.UPDATE_ENTRIES", 1)
+    monkeypatch.setattr("logbook_agent.issue.updates.UPDATE_ENTRIES", 1)
     ids = bench.entries(100, made_entries)
     bench.adopt()
     found = write_times(bench)
@@ -172,8 +172,8 @@ def test_interrupted_in_a_wait(thirty: Bench) -> None:
 
 
 def test_a_slow_answer_is_told_of(thirty: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert wire.SAY_EVERY_S < 5
-    monkeypatch.setattr(wire, "SAY_EVERY_S", 0.2)
+    assert adapter.SAY_EVERY_S < 5
+    monkeypatch.setattr(adapter, "SAY_EVERY_S", 0.2)
     thirty.adopt()
     thirty.github.rules.add("POST", "/comments$", faults.slow(0.7), times=1)
     lines = [line for line in thirty.ok("sync").err.splitlines() if line.startswith("waiting")]

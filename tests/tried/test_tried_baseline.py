@@ -44,7 +44,7 @@ def test_the_view_and_the_issue_say_how_the_baseline_moved(measured: Cli, folder
     assert moved in text
     assert measured("render").code == 0
     assert view.read_text() == text
-    plan = measured("sync", "--create", "--repo", "acme/moe", "--dry-run", "--full").out
+    plan = measured("sync", "--create", "--repo", "acme/moe", "--dry-run").out
     assert moved in plan
     # The same case again: no gain, but how far its runs lie apart.
     assert "(higher is better; the baseline; median of 2 runs [110, 121])" in plan

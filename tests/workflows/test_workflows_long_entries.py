@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.findings.said import first_part
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.run import Code, Exit, Failure, Host, Measurement, Output, Process, Row, Run
 from logbook_agent.store.book import Book
@@ -36,10 +35,8 @@ sys.__stdout__.write(str(len(set(map(str, opened)))))
 
 
 @pytest.fixture(autouse=True)
-def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long begins at 12 runs, and what has just changed is kept, too: the tests wait for the clock themselves."""
-    monkeypatch.setattr("logbook_agent.findings.said.LONG", 12)
-    monkeypatch.setattr("logbook_agent.findings.said.STEP", 5)
+def _kept_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has just changed is kept, too: the tests wait for the clock themselves."""
     monkeypatch.setattr("logbook_agent.store.index_file.RACY_NS", -(10**9))
 
 
@@ -72,7 +69,7 @@ def write(book: Book, run: Run) -> None:
 
 @pytest.fixture
 def book(started: Cli, folder: Path) -> Book:
-    """A logbook with an entry of 23 runs: 20 in the first part of its block, and three."""
+    """A logbook with an entry of 23 runs."""
     found = Book(folder / "logbooks", "moe", durable=False)
     entry = Entry(
         id=ID, title="Many", opened="2026-02-10T10:43:00+00:00", fields=(Field(label="Hypothesis", text="x"),)
@@ -80,7 +77,6 @@ def book(started: Cli, folder: Path) -> Book:
     found.write_entry(entry)
     for number in range(1, 24):
         write(found, a_run(number, size=number % 7))
-    assert first_part(23) == 20
     started("render")
     return found
 
@@ -101,24 +97,6 @@ def rendered_without_index(started: Cli, book: Book) -> str:
     after = block(book)
     book.view_path.write_text(before)
     return after
-
-
-def test_both_parts_are_told_and_later_runs_apart(started: Cli, book: Book) -> None:
-    text = block(book)
-    assert "Runs 21 to 23:" in text
-    assert "4.300" in text  # of run 23
-    assert "Runs 1" not in text
-
-
-@pytest.mark.slow
-def test_the_first_part_is_kept_until_the_next_round_number(started: Cli, book: Book) -> None:
-    started("run", "--id", ID, "--", "sh", "-c", "echo RESULT size=1 tflops=9.5")
-    assert "Runs 21 to 24:" in block(book)
-    assert "9.5" in block(book)
-    started("run", "--id", ID, "--", "sh", "-c", "echo RESULT size=1 tflops=9.6")
-    assert "Runs 21" not in block(book)
-    assert "9.6" in block(book)
-    assert block(book) == rendered_without_index(started, book)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +129,7 @@ def test_a_hand_edit_in_place_is_seen(started: Cli, book: Book) -> None:
 
 
 @pytest.mark.slow
-def test_an_unfinished_run_among_the_first_is_looked_at_again(started: Cli, book: Book) -> None:
+def test_an_unfinished_run_is_looked_at_again(started: Cli, book: Book) -> None:
     other = subprocess.Popen(["sleep", "60"])
     try:
         alive = Process(pid=other.pid, started=create_time(other.pid))
@@ -181,7 +159,7 @@ def test_the_state_follows_from_the_latest_run_of_each_command(started: Cli, boo
     assert block(book) == rendered_without_index(started, book)
 
 
-def test_planned_commands_are_pending_until_a_run_of_any_part_executed_them(started: Cli, book: Book) -> None:
+def test_planned_commands_are_pending_until_a_run_executed_them(started: Cli, book: Book) -> None:
     commands = tuple(PlannedCommand(argv=("bench", "--size", size)) for size in ("3", "70", "71"))
     book.write_entry(Entry(id=ID, title="Many", opened="2026-02-10T10:43:00+00:00", commands=commands))
     write(book, a_run(24, size=70))

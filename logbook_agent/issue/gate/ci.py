@@ -14,15 +14,20 @@ from typing import Any
 from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.findings.comparison.answer import Outcome
-from logbook_agent.issue.gate.actions import Actions, PullRequest, actions_of, with_host, without_keys
-from logbook_agent.issue.gate.asked import AskedOfBoth, alike, asked_of
-from logbook_agent.issue.gate.comment import comment_of
-from logbook_agent.issue.gate.commits import Commits, commits_of
-from logbook_agent.issue.gate.job import BASE, HEAD, JobRequest, check_words
+from logbook_agent.issue.destination import SendOptions, connect, default_repository, named_by
+from logbook_agent.issue.gate.comment import Placing, comment_of, key_of
+from logbook_agent.issue.gate.job import BASE, HEAD, AskedOfBoth, JobRequest, alike, asked_of, check_words
 from logbook_agent.issue.gate.measure import GateMeasured, Measuring, PairTerms
-from logbook_agent.issue.gate.outcome import GateFinding
-from logbook_agent.issue.gate.post import Placing, key_of
-from logbook_agent.issue.sync.place import SendOptions, connect, default_repository, named_by
+from logbook_agent.issue.gate.pull_request import (
+    Actions,
+    Commits,
+    PullRequest,
+    actions_of,
+    commits_of,
+    with_host,
+    without_keys,
+)
+from logbook_agent.issue.gate.verdict import GateFinding
 from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.running.execution import Display
@@ -137,8 +142,8 @@ def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions
         write_text(root / _COMMENT_FILE, text, within=root)
         if finding.measured.interrupted:
             return dataclasses.replace(result, why="interrupted")
-    result = _told(gate, result, wire)
-    _tell_job(gate, result)
+    result = _commented(gate, result, wire)
+    _write_outputs(gate, result)
     return result
 
 
@@ -188,10 +193,10 @@ def _book(gate: _Gate) -> Book:
     return found
 
 
-# -- telling ------------------------------------------------------------------------------------------
+# -- the comment ------------------------------------------------------------------------------------------
 
 
-def _told(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
+def _commented(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
     """With what became of the comment: no trouble of the host's changes what was measured."""
     if gate.request.dry_run:
         return dataclasses.replace(result, why="--dry-run")
@@ -215,7 +220,7 @@ def _place(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
     if repository is None or result.number is None:
         raise UsageError("no repository to comment in", cause="no git remote points to a repository on GitHub")
     who = "GITHUB_REPOSITORY" if actions is not None else named_by(with_token, repository)
-    calls = connect(with_token, repository, dataclasses.replace(wire, again="logbook ci"), named_by=who)
+    calls = connect(with_token, repository, wire, named_by=who)
     placing = Placing(
         calls=calls,
         number=result.number,
@@ -229,7 +234,7 @@ def _place(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
     return dataclasses.replace(result, written=placed.written.value, url=placed.url)
 
 
-def _tell_job(gate: _Gate, result: CiResult) -> None:
+def _write_outputs(gate: _Gate, result: CiResult) -> None:
     """The summary of the job, which needs no token, and what later steps may ask for."""
     actions = gate.actions
     if actions is None:

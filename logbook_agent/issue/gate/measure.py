@@ -17,7 +17,7 @@ from logbook_agent.entries.run import RunRequest
 from logbook_agent.entries.series import NotCounted, Series, series
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.issue.gate.job import BASE, HEAD, GateJob, JobCase
+from logbook_agent.issue.gate.job import BASE, HEAD, GateJob, JobCase, Unmeasured
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, Comparison, Design, Question
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.errors import ToolError
@@ -46,16 +46,6 @@ class PairTerms:
     max_pairs: int
     max_time_s: float | None = None
     minimum_effect: float = MINIMUM_EFFECT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unmeasured:
-    """A case that a side cannot run; `case` empty: none of them. `side`: base, head or both. `said`: the last lines."""
-
-    case: str
-    side: str
-    why: str
-    said: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,7 +94,7 @@ class LiveSite:
 
     def _book(self, topic: str) -> Book:
         space = self._space()
-        return Book(space.root, topic, redactor=lambda: space.redactor, index=space.index_folder)
+        return Book(space.root, topic, redactor=lambda: space.redactor, places=space.places)
 
     def _href(self, topic: str) -> Callable[[str, int], str | None]:
         book = self._book(topic)

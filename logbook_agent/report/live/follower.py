@@ -97,7 +97,7 @@ class Follower:
     def _made(self) -> RememberedBook:
         """What is read by the settings of this workspace."""
         space = self.workspace
-        return RememberedBook(space.root, self._topic, redactor=lambda: space.redactor, index=space.index_folder)
+        return RememberedBook(space.root, self._topic, redactor=lambda: space.redactor, places=space.places)
 
     def _redact(self, text: str) -> str:
         return self.workspace.redactor.text(text)

@@ -56,8 +56,8 @@ class Marks:
 
     def _folders(self) -> Hashable:
         book = self._book
-        places = (book.header_path, book.entries_folder, book.runs_folder, book.open_folder)
-        return tuple(_mark(os.fspath(place)) for place in places)
+        places = (book.header_path, book.entries_folder, book.runs_folder, book.open_folder, book.state_folder)
+        return tuple(_mark(os.fspath(place)) for place in places if place is not None)
 
     def _entries(self) -> Hashable:
         found = []

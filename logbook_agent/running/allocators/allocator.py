@@ -219,14 +219,13 @@ class DevTpu:
 
     def __init__(self, settings: DevTpuSettings, workspace: Workspace, book: Book) -> None:
         self._settings, self._environ = settings, workspace.environ
-        self._cwd, self._folder, self._within = workspace.cwd, book.open_folder, book.root
+        self._cwd, self._book = workspace.cwd, book
         self.devices, self.ttl_s = settings.devices, settings.ttl_s
 
     def request(self, lease_id: str, ttl_s: float) -> None:
         own, words = split_env_words(self._settings.program)
         argv = ["timeout", "--signal=INT", str(round(ttl_s)), *words, "allocate", "--tpu-type", self._settings.tpu_type]
-        spool = self._spool(lease_id)
-        spool.make()
+        spool = self._book.create_spool(self._spool(lease_id))
         lock = spool.claim()
         if lock is None:
             raise ToolError(f"{lease_id} is being requested", cause="by another process")
@@ -287,7 +286,7 @@ class DevTpu:
 
     def _spool(self, lease_id: str) -> Spool:
         """Where `allocate` writes to, and which lock it holds as long as it runs."""
-        return Spool(folder=self._folder / f".lease-{lease_id}", within=self._within)
+        return self._book.spool_named(f".lease-{lease_id}")
 
     def _last_line(self, lease_id: str) -> str | None:
         lines = (self._spool(lease_id).read(LOG) or "").strip().splitlines()

@@ -131,6 +131,6 @@ def log_piece(workspace: Workspace, book: Book, entry_id: str, number: int, offs
     path = book.log_path(entry_id, number)
     if not os.path.lexists(path):
         return b""
-    with open_file(path, within=book.root) as log:
+    with open_file(path, within=book.within(path)) as log:
         log.seek(offset)
         return log.read(PIECE_BYTES)

@@ -33,7 +33,7 @@ from logbook_agent.running.executors.jobstate import Fate, JobState, told
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
 from logbook_agent.running.executors.stages import log_from
-from logbook_agent.running.executors.submitted import sent_of, write_sent
+from logbook_agent.running.executors.submitted import sent_of
 from logbook_agent.running.executors.templates import JobTemplates, completed, filled, no_timeout
 from logbook_agent.running.prepare import resolve
 from logbook_agent.running.worker.sealing import unsealed
@@ -98,17 +98,17 @@ class Submitter:
         spool.write_began(self._began(spool, work, templates))
         whole = unsealed(work, {**self._environ, **secrets})
         found = (*secrets_in(whole.env, work.secret_names), *spool.redactor().secrets_in_argv(whole.argv))
-        sent = dataclasses.replace(self._sent(work), values=hidden_values(self._environ, found))
+        sent = dataclasses.replace(self._sent(work), values=hidden_values(spool.folder.name, found))
         if sent.is_typed and self._found(work, templates, sent) is not None:
             raise ToolError(
                 f"a job named {sent.name} already exists",
                 cause="the output of the two could not be told apart",
                 hint="choose another --job-name, or leave it out",
             )
-        write_sent(spool, sent, self._environ)
+        spool.write_sent(sent)
         job = self._submit(whole, templates, sent)
         if job is not None:
-            write_sent(spool, dataclasses.replace(sent, job=job), self._environ)
+            spool.write_sent(dataclasses.replace(sent, job=job))
 
     def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
         """As `Executor.follow`. The launcher is asked every `poll_s` seconds; while it does not answer, what was known
@@ -187,6 +187,12 @@ class Submitter:
 
     def _work(self, spool: Spool) -> Work:
         """The work that was submitted, without its secrets."""
+        if spool.is_old:
+            raise StoreError(
+                f"the run in {spool.folder} was submitted by an earlier version",
+                cause="the words in that folder name a program, and a branch may have brought them",
+                hint="collect it with that version, or remove the folder",
+            )
         text = spool.read(WORK)
         try:
             work = None if text is None else decode(Work, parse_json(text, spool.folder / WORK))
@@ -268,7 +274,7 @@ class Submitter:
             if job is None:
                 return self._missing(spool, templates, sent)
             sent = dataclasses.replace(sent, job=job)
-            write_sent(spool, sent, self._environ)
+            spool.write_sent(sent)
         assert sent.job is not None  # noqa: S101
         found = self._asked(work, templates, sent.job)
         stage = _STAGES[found.fate]
@@ -305,7 +311,7 @@ class Submitter:
         since = str(round(max(0.0, time.time() - sent.at) + _SLACK_S))
         words = filled(templates.logs, id=sent.job or "", since=since)
         answer = self._checked(self._run(work, words, most_bytes=_MOST_LOG_BYTES))
-        hide = functools.partial(without_values, self._environ, sent.values)
+        hide = functools.partial(without_values, spool.folder.name, sent.values)
         return keep_log(spool, work, answer.out, templates, hide)
 
     def _run(

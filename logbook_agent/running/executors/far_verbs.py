@@ -23,7 +23,7 @@ from logbook_agent.running.executors.pruning import KEPT_S, prune, prune_if_due
 from logbook_agent.running.executors.stages import log_from, said_by, stage_of
 from logbook_agent.running.worker.tree import COPY, ORIGINAL
 from logbook_agent.store.files import remove_tree
-from logbook_agent.store.reading import LOG
+from logbook_agent.store.reading import CODE, LOG
 from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, LOCK, WORK, Spool
 
 _FETCHED = (BEGAN, LOG, "changes.diff", ERRORS, FINAL)
@@ -163,7 +163,7 @@ def _fetch(folders: list[str], limit: int | None = None) -> Answer:
 
 
 def _archive(folder: Path, limit: int | None) -> bytes:
-    kept = sorted((folder / "files").iterdir()) if (folder / "files").is_dir() else []
+    kept = sorted(path for name in (CODE, "files") if (folder / name).is_dir() for path in (folder / name).iterdir())
     files = [path for path in (*(folder / name for name in _FETCHED), *kept) if path.is_file()]
     if limit is not None and sum(path.stat().st_size for path in files) > limit:
         return b""
@@ -180,7 +180,7 @@ def _archive(folder: Path, limit: int | None) -> bytes:
 def _drop(folders: list[str]) -> Answer:
     """Remove what was fetched of runs; their places stay closed."""
     for folder in map(_path, folders):
-        if folder.is_dir():
+        if folder.is_dir() and folder.parent.name == "spools":
             for path in folder.iterdir():
                 # What the command wrote in its tree is nowhere else.
                 if path.name not in (CLOSED, COPY):

@@ -24,13 +24,14 @@ from logbook_agent.running.executors.contract import OVER, Executor, Gathers, St
 from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.recover import from_log
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import digest_of, make_folder, move, remove_tree
+from logbook_agent.store.files import digest_of, make_folder, transfer
 from logbook_agent.store.markers import HINT, hint_of
-from logbook_agent.store.reading import LOG
+from logbook_agent.store.reading import CODE, LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 
-_KEPT = (LOG, "changes.diff", "files")
+# The last two are of earlier versions.
+_KEPT = (LOG, CODE, "changes.diff", "files")
 _ERROR_CHARS = 500
 # A spool without a record: its client writes that within an instant.
 _ABANDONED_S = 60.0
@@ -56,7 +57,7 @@ def collected(workspace: Workspace, book: Book) -> Iterator[list[Run]]:
     yield list(ended.values())
     for spool in spools:
         if spool.folder in ended:
-            drop(book, spool)
+            spool.drop()
 
 
 def _collected(workspace: Workspace, book: Book, executor: str, spools: Sequence[Spool]) -> Mapping[Path, Run]:
@@ -184,7 +185,7 @@ def _take_some(
                     ended += [(one.spool, run) for run in _settled(workspace, book, one)]
         for spool, run in _written(book, ended, taken):
             if drops:
-                drop(book, spool)
+                spool.drop()
             taken.ended[spool.folder] = run
 
 
@@ -209,8 +210,14 @@ def _followed(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
         # A client that is about to write the record, or was cut off before it could; else it lies on another branch.
         is_old = time.time() - spool.folder.stat().st_mtime > _ABANDONED_S
         if is_old and not spool.is_held() and not spool.is_used():
-            drop(book, spool)
+            spool.drop()
         return []
+    if spool.is_old:
+        _warn(
+            workspace,
+            f"{run.entry} run {run.run} was started by an earlier version: its files stay in"
+            f" {workspace.shown(spool.folder)} until it has ended",
+        )
     if spool.read(HINT) != hint_of(run):
         book.write_hint(spool, run)
     executor = executor_of(workspace, run)
@@ -241,7 +248,7 @@ def _bring(book: Book, one: _Arrived) -> None:
     if one.stage == "lost" and spool.has(FINAL):
         spool.end()  # it cannot be read: not lost until somebody says so
     if one.stage == "ended":
-        one.digest = _digest(spool, book.log_path(one.run.entry, one.run.run), book.root)
+        one.digest = _digest(book, spool, book.log_path(one.run.entry, one.run.run))
 
 
 def _settled(workspace: Workspace, book: Book, one: _Arrived) -> list[Run]:
@@ -325,11 +332,11 @@ def _errors(spool: Spool, workspace: Workspace) -> str:
 # -- files -----------------------------------------------------------------------------------------
 
 
-def _digest(spool: Spool, kept: Path, within: Path) -> str | None:
+def _digest(book: Book, spool: Spool, kept: Path) -> str | None:
     """Of the log, in the spool or where it was moved to already; None when there is none."""
     for path in (spool.folder / LOG, kept):
         if os.path.lexists(path):
-            return digest_of(path, within=within)
+            return digest_of(path, within=book.within(path))
     return None
 
 
@@ -338,7 +345,7 @@ def _keep_files(book: Book, spool: Spool, run: Run) -> None:
     folder = book.run_folder(run.entry, run.run)
     for name in _KEPT:
         if spool.has(name) and not os.path.lexists(folder / name):
-            move(spool.folder / name, folder / name, within=book.root)
+            transfer(spool.folder / name, folder / name, out_of=spool.within, within=book.root)
 
 
 def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: Stage) -> None:
@@ -347,25 +354,14 @@ def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: 
     if end is None or (end.exit == run.exit and end.ended == run.ended):
         # A command that was cut off recorded it, and may not have come to the view.
         book.changed.add(run.entry)
-        drop(book, spool)
+        spool.drop()
         return
     place = book.folder / "backups" / f"late-{hint_of(run)}-{workspace.moment()}"
     make_folder(place.parent, within=book.root)
-    move(spool.folder, place, within=book.root)
+    transfer(spool.folder, place, out_of=spool.within, within=book.root)
+    spool.drop()
     rows = f"{len(end.rows)} row{'' if len(end.rows) == 1 else 's'}"
     said = (
         f"late: a second result, with {rows}, arrived after the first; it is kept in {place.relative_to(book.folder)}"
     )
     book.write_run(dataclasses.replace(run, problems=(*run.problems, said)))
-
-
-def drop(book: Book, spool: Spool) -> None:
-    """Remove a spool, if no other command was quicker. Under another name first: nobody meets half of one."""
-    hidden: Path = spool.folder.with_name(f".{spool.folder.name}.taken")
-    remove_tree(hidden, within=book.root)
-    try:
-        move(spool.folder, hidden, within=book.root)
-    except StoreError:
-        if spool.folder.is_dir():
-            raise
-    remove_tree(hidden, within=book.root)

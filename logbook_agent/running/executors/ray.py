@@ -58,7 +58,7 @@ class Ray(Remote):
         super().__init__(shell=Here(environ=environ), places=places, environ=environ, secrets={})
         self.settings = settings
         self.jobs = jobs_at(settings.address)
-        self.submitter = RaySubmitter(settings, environ)
+        self.submitter = RaySubmitter(settings)
         self._heard = Heard(settings.address)
         # Jobs that cannot come any more: empty ones have their ids.
         self._closed: set[str] = set()

@@ -133,7 +133,7 @@ def left(spool: Path) -> Event:
         stage = "ended"
     else:
         stage = "lost" if (spool / "began.json").exists() else "never-started"
-    kept = sorted((spool / "files").iterdir()) if (spool / "files").is_dir() else []
+    kept = sorted((spool / "code").iterdir()) if (spool / "code").is_dir() else []
     paths = [path for path in (*(spool / name for name in _FETCHED), *kept) if path.is_file()]
     sizes = {path.relative_to(spool).as_posix(): path.stat().st_size for path in paths}
     found: Event = {"event": "over", "stage": stage, "sizes": sizes}

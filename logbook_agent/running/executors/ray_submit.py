@@ -12,7 +12,7 @@ import dataclasses
 import json
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +21,7 @@ from logbook_agent.model.errors import ToolError
 from logbook_agent.running.executors.contract import NoAnswer, Submission, Unavailable, nothing_sent
 from logbook_agent.running.executors.ray_jobs import jobs_at
 from logbook_agent.running.executors.ray_plan import PREFIX, STOP, coordinator, entrypoint, package, plan_of
-from logbook_agent.running.executors.submitted import write_sent_all
-from logbook_agent.store.spool import Sent
+from logbook_agent.store.spool import Sent, write_sent_together
 
 # A Job that began to wait no longer ago is given a plan. It waits longer than that (`ray_coordinator.py`).
 _FRESH_S = 20.0
@@ -63,8 +62,8 @@ class RaySettings:
 class RaySubmitter:
     """Has Jobs started on the cluster of these settings."""
 
-    def __init__(self, settings: RaySettings, environ: Mapping[str, str]) -> None:
-        self._settings, self._environ = settings, environ
+    def __init__(self, settings: RaySettings) -> None:
+        self._settings = settings
         self._jobs = jobs_at(settings.address)
         # A Job that waits for its plan, and since when, by the monotonic clock.
         self._expected: tuple[str, float] | None = None
@@ -98,7 +97,7 @@ class RaySubmitter:
             where = Sent(folder=f"{self._settings.folder}/spools/{job}/{key}", job=job if waits else None)
             sent.append((item.spool, where))
             cases.append({"key": key, "work": encode(item.work), "pin": item.pin})
-        write_sent_all(sent, self._environ)
+        write_sent_together(sent)
         plan = self._plan(job, cases, at_most, code)
         if waits:
             self._give(job, plan)
@@ -106,7 +105,7 @@ class RaySubmitter:
         with nothing_sent():
             self._jobs.write(plan_of(job), plan)
         self._start(job)
-        write_sent_all([(spool, dataclasses.replace(one, job=job)) for spool, one in sent], self._environ)
+        write_sent_together([(spool, dataclasses.replace(one, job=job)) for spool, one in sent])
 
     def prune(self, code: str) -> str:
         """Start a Job that prunes all nodes, and return its id. Raises ToolError."""

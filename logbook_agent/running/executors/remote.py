@@ -40,11 +40,11 @@ from logbook_agent.running.executors.conversation import Conversation, Hangup, S
 from logbook_agent.running.executors.settings import Declared, check_folder
 from logbook_agent.running.executors.shell import MOST_BYTES
 from logbook_agent.running.executors.stages import log_from
-from logbook_agent.running.executors.submitted import sent_of, write_sent
+from logbook_agent.running.executors.submitted import sent_of
 from logbook_agent.running.worker.sealing import OWN
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import make_folder, move, remove, remove_tree, write_pieces, write_together
-from logbook_agent.store.reading import LOG, is_inside
+from logbook_agent.store.reading import CODE, LOG, is_inside
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SENT, Heartbeat, Seen, Sent, Spool
 
@@ -141,7 +141,7 @@ class Remote:
             carried = self.carry(spool, work)
         name = f"{work.entry}.{work.run:02d}-{new_name()}"
         sent = Sent(folder=f"{self.places.folder}/spools/{name}")
-        write_sent(spool, sent, self.environ)
+        spool.write_sent(sent)
         try:
             self.launch(spool, sent, carried, {**self.secrets, **secrets})
         except NoAnswer:
@@ -476,7 +476,7 @@ def forget(spool: Spool) -> None:
 def _is_brought(name: str) -> bool:
     """Whether a file of this name may be brought into a spool."""
     place = Path(name)
-    is_file = len(place.parts) == 2 and place.parts[0] == "files" and place.name not in ("", "..")
+    is_file = len(place.parts) == 2 and place.parts[0] in (CODE, "files") and place.name not in ("", "..")
     return name in _BROUGHT or is_file
 
 

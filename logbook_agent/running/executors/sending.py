@@ -12,7 +12,6 @@ from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Exit, Host, Run
 from logbook_agent.running.execution import Display, RunPlan, beside_others, planned_run, work_of
 from logbook_agent.running.executors.contract import Batch, Executor, NoAnswer, Submission, Unavailable
-from logbook_agent.running.executors.intake import drop
 from logbook_agent.running.executors.table import executor_named, pool_of
 from logbook_agent.running.worker.sealing import sealed
 from logbook_agent.running.worker.turns import devices_needed
@@ -124,7 +123,7 @@ class Sending:
         run = self._book.reread(run)
         run = dataclasses.replace(run, exit=Exit(never_started=True), problems=(*run.problems, said))
         run = self._book.write_run(run)
-        drop(self._book, spool)
+        spool.drop()
         return run
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.confirmed import Section, check_confirmed, claim_of
+from logbook_agent.running.confirmed import Section, check_confirmed, open_claim
 from logbook_agent.store.reading import manual
 from logbook_agent.store.user_config import load_user_config, user_config_file
 from logbook_agent.store.workspace import Workspace
@@ -88,8 +88,7 @@ def declared(workspace: Workspace, section: Section = "executors") -> dict[str, 
 
 def is_confirmed(workspace: Workspace, declared: Declared) -> bool:
     """Whether the user lets this table be used as it is now."""
-    claim = claim_of(workspace, declared.section, declared.name)
-    return claim is not None and claim.is_confirmed(load_user_config(workspace.environ))
+    return open_claim(workspace, declared.section, declared.name) is None
 
 
 def named(workspace: Workspace, name: str, section: Section = "executors", cwd: Path | None = None) -> Declared:

@@ -28,9 +28,8 @@ from logbook_agent.running.executors.remote import Places, Remote, check_places,
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.shell import ShellAnswer
 from logbook_agent.running.executors.ssh import Ssh
-from logbook_agent.running.executors.submitted import write_sent, write_sent_all
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.spool import ERRORS, FINAL, Sent, Spool
+from logbook_agent.store.spool import ERRORS, FINAL, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
 
@@ -153,7 +152,7 @@ class Slurm(Remote):
         answer = self.shell.run(self._sbatch(folder, name, folder), stdin=self._script(folder, python).encode())
         number = _submitted(answer)
         if number is not None:
-            write_sent(spool, dataclasses.replace(sent, job=number), self.environ)
+            spool.write_sent(dataclasses.replace(sent, job=number))
         elif not self.has_arrived(spool, sent):
             raise _refusal(answer, name)
 
@@ -176,7 +175,7 @@ class Slurm(Remote):
             job = None
         if job is None:
             return not self._close(sent)
-        write_sent(spool, dataclasses.replace(sent, job=job.number), self.environ)
+        spool.write_sent(dataclasses.replace(sent, job=job.number))
         return True
 
     def expect(self) -> None:
@@ -197,7 +196,7 @@ class Slurm(Remote):
             works = [self.carry(item.spool, item.work) for item in new]
         first = f"{self.places.folder}/spools/{new[0].work.entry}-{new_name()}"
         sent = [(item.spool, Sent(folder=f"{first}.{number}")) for number, item in enumerate(new)]
-        write_sent_all(sent, self.environ)
+        write_sent_together(sent)
         try:
             self._launch_all(sent, works, at_most)
         except NoAnswer:
@@ -217,7 +216,7 @@ class Slurm(Remote):
         number = _submitted(answer)
         if number is not None:
             known = [(spool, dataclasses.replace(one, job=f"{number}_{at}")) for at, (spool, one) in enumerate(sent)]
-            write_sent_all(known, self.environ)
+            write_sent_together(known)
         elif not sum(self.has_arrived(spool, one) for spool, one in sent):
             raise _refusal(answer, first.name)
 

@@ -1,48 +1,34 @@
-"""Where runs were submitted to, signed by the user who did that.
-
-A spool lies in the repository and may come with a branch that was pulled. What it names decides which folder of another
-machine is read and removed, which job is stopped, and what a launcher is asked with; so only what this user has written
-counts.
-"""
+"""Where runs were submitted to."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Mapping
+from pathlib import Path
 
-from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
-from logbook_agent.store.signing import is_signed, signature
-from logbook_agent.store.spool import WORK, Sent, Spool, write_sent_together
-
-
-def write_sent(spool: Spool, sent: Sent, environ: Mapping[str, str]) -> None:
-    """Write into a spool where its run is submitted to. Raises UsageError where there is no place for a key."""
-    write_sent_together([(spool, _signed(spool, sent, environ))])
-
-
-def write_sent_all(items: Sequence[tuple[Spool, Sent]], environ: Mapping[str, str]) -> None:
-    """`write_sent` for many spools of one logbook, together."""
-    write_sent_together([(spool, _signed(spool, sent, environ)) for spool, sent in items])
-
-
-def _signed(spool: Spool, sent: Sent, environ: Mapping[str, str]) -> Sent:
-    return dataclasses.replace(sent, signed=signature(environ, _text(spool, sent)))
+from logbook_agent.running.provenance.git_calls import try_git
+from logbook_agent.store.repository import repository_of
+from logbook_agent.store.spool import Sent, Spool
 
 
 def sent_of(spool: Spool, environ: Mapping[str, str]) -> Sent | None:
-    """Where the run was submitted to; None before it was. Raises StoreError where somebody else wrote that."""
+    """Where the run was submitted to; None before it was. Raises StoreError for a spool in the logbook that git has, or
+    may have: a branch that was pulled must not decide which folder of another machine is read and removed."""
     sent = spool.sent()
-    if sent is not None and (sent.signed is None or not is_signed(environ, _text(spool, sent), sent.signed)):
+    if sent is not None and spool.is_old and not _is_untracked(spool, environ):
         raise StoreError(
             f"the run in {spool.folder} was not submitted by you",
-            cause="its files came from another machine or another user, or were changed",
+            cause="its files came with a branch, or lie outside of a git repository",
             hint="collect it where it was submitted, or remove that folder",
         )
     return sent
 
 
-def _text(spool: Spool, sent: Sent) -> str:
-    """What is signed: all that decides where the run is looked for, and what with."""
-    return json.dumps(["sent", encode(dataclasses.replace(sent, signed=None)), spool.read(WORK)])
+def _is_untracked(spool: Spool, environ: Mapping[str, str]) -> bool:
+    folder = Path(os.path.realpath(spool.folder))
+    place = repository_of(folder)
+    if place is None:
+        return False
+    words = ["ls-files", "--", f":(top,literal){folder.relative_to(place.top)}"]
+    return try_git(place.top, words, environ) == b""

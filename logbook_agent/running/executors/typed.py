@@ -1,7 +1,6 @@
 """Jobs whose submission was typed by hand, such as `uv run iris --cluster=NAME job run --no-wait ... -- CMD`.
 
-Its first words are also what the job is asked about with, by any later command. They lie in the spool and are signed
-(`submitted.py`): only what this user has typed is ever run.
+Its first words are also what the job is asked about with, by any later command. They lie in the spool.
 """
 
 from __future__ import annotations

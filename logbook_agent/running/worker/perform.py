@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import os
 import re
 import shutil
@@ -31,13 +32,14 @@ from logbook_agent.running.results.reader import ResultReader, ResultReading
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.store.files import create_log, make_folder, write_atomic
 from logbook_agent.store.processes import this_process
-from logbook_agent.store.reading import LOG, read_bytes
+from logbook_agent.store.reading import CODE, LOG, read_bytes
 from logbook_agent.text.commands.flags import flags
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.times import stamp
 
 _RESULT_FILE_BYTES = 64 * 1024 * 1024
+_DIGEST_CHARS = 16
 
 
 class _Sinks:
@@ -173,22 +175,27 @@ def keep_code(
     within: Path,
     redactor: Redactor,
 ) -> Code | None:
-    """Write the diff and small untracked files to a folder, redacted, and name them in the facts."""
+    """Write the diff and small untracked files to a folder, redacted and named by their content, and name them in the
+    facts."""
     if code is None:
         return None
-    if diff is not None:
-        write_atomic(folder / "changes.diff", _redacted_bytes(redactor, diff), within=within, durable=False)
-        code = dataclasses.replace(code, diff_kept="changes.diff")
-    files = []
-    for number, file in enumerate(code.untracked, 1):
-        content = untracked.get(file.path)
-        if content is not None:
-            kept = f"files/{number:02d}-{_safe_name(redactor, utf8(Path(file.path).name))}"
-            make_folder(folder / "files", within=within)
-            write_atomic(folder / kept, _redacted_bytes(redactor, content), within=within, durable=False)
-            file = dataclasses.replace(file, kept=kept)
-        files.append(file)
-    return dataclasses.replace(code, untracked=tuple(files))
+
+    def kept(content: bytes | None, ending: str) -> str | None:
+        if content is None:
+            return None
+        content = _redacted_bytes(redactor, content)
+        name = f"{CODE}/{hashlib.sha256(content).hexdigest()[:_DIGEST_CHARS]}{ending}"
+        make_folder(folder / CODE, within=within)
+        write_atomic(folder / name, content, within=within, durable=False)
+        return name
+
+    files = (
+        dataclasses.replace(
+            file, kept=kept(untracked.get(file.path), f"-{_safe_name(redactor, utf8(Path(file.path).name))}")
+        )
+        for file in code.untracked
+    )
+    return dataclasses.replace(code, diff_kept=kept(diff, ".diff"), untracked=tuple(files))
 
 
 def _safe_name(redactor: Redactor, name: str) -> str:

@@ -106,7 +106,7 @@ def _work(spool: Spool, lock: int | None) -> int:
     except CodecError as error:
         raise StoreError(f"{where}: {error}", cause="another version of logbook-agent wrote it") from error
     with StopRequests() as stops:
-        make(unsealed(work, os.environ), spool, environ_of(os.environ), stops, lock=held)
+        make(unsealed(work, os.environ), spool, environ_of(os.environ), stops)
     return 0
 
 
@@ -116,11 +116,9 @@ def make(
     environ: Mapping[str, str],
     stops: StopRequests,
     *,
-    lock: int | None = None,
     patience_s: float = _PATIENCE_S,
 ) -> None:
-    """Make the run and leave its end in the spool, which is looked for by its `lock` where it was moved meanwhile.
-    Raises StoreError when that cannot be written."""
+    """Make the run and leave its end in the spool. Raises StoreError when that cannot be written."""
     redactor = redactor_of(work, environ)
     spool = replace(spool, redactor=lambda: redactor)
     place = Workplace(
@@ -131,7 +129,7 @@ def make(
         folder=spool.folder,
         within=spool.within,
     )
-    watch = SpoolWatch(spool, place.now, lock=lock)
+    watch = SpoolWatch(spool, place.now)
     tree = OwnTree(work)
     try:
         with turn(work, environ, stops, watch.waits) as found:
@@ -141,12 +139,12 @@ def make(
             end = perform(tree.work, place, watch, stops)
             end = replace(end, problems=(*end.problems, *tree.problems()))
     except (LogbookError, OSError) as error:
-        if (spool if lock is None else spool.found_by(lock)).has(BEGAN):
+        if spool.has(BEGAN):
             raise  # the command may have been started, and nobody saw its end
         patience_s = 0.0  # nothing is lost that is not known
         said = f"never started: {error.message if isinstance(error, LogbookError) else error}"
         end = End(ended=stamp(place.now()), duration_s=0.0, exit=Exit(never_started=True), problems=(said,))
-    write_end(spool if lock is None else spool.found_by(lock), end, patience_s=patience_s)
+    write_end(spool, end, patience_s=patience_s)
     # After the end stands: what takes long loses nothing.
     tree.remove()
 
@@ -180,10 +178,9 @@ class SpoolWatch:
         spool: Spool,
         now: Callable[[], datetime],
         *,
-        lock: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._spool, self._now, self._clock, self._lock = spool, now, clock, lock
+        self._spool, self._now, self._clock = spool, now, clock
         self._began: Began | None = None
         self._unsaved = False
         self._last: str | None = None
@@ -226,8 +223,6 @@ class SpoolWatch:
         if now - self._beaten < HEARTBEAT_S:
             return
         self._beaten = now
-        if self._lock is not None:
-            self._spool = self._spool.found_by(self._lock)
         try:
             if self._unsaved and self._began is not None:
                 # That it began is on disk already; a process means nothing after a power cut.

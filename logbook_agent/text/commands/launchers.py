@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Launch
-from logbook_agent.text.commands.known import Found, known
+from logbook_agent.text.commands.known import known
 from logbook_agent.text.words import command_line, env_word, split_env_word, split_env_words
 
 ENV_TEMPLATE = "-e {key}={value}"
@@ -186,15 +186,10 @@ def _as_shell_text(word: str) -> str:
     return shlex.quote(word) if pair is None else env_word(*pair)
 
 
-def recognise(argv: Sequence[str], launchers: Mapping[str, Launcher]) -> Launched | None:
-    """The launcher that `argv`, as typed by hand, begins with: a configured one, `dev_tpu.py` or `iris`."""
+def recognise(argv: Sequence[str]) -> Launched | None:
+    """The launcher that `argv`, as typed by hand, begins with: `dev_tpu.py` or `iris`."""
     local_env, words = split_env_words(argv)
-    for launcher in launchers.values():
-        found = _matched(launcher, words)
-        if found is not None:
-            break
-    else:
-        found = known(words)
+    found = known(words)
     if found is None or not found.command:
         return None
     launch = Launch(
@@ -204,64 +199,3 @@ def recognise(argv: Sequence[str], launchers: Mapping[str, Launcher]) -> Launche
         command=found.command,
     )
     return _launched(words, launch, local_env, found.env)
-
-
-def _matched(launcher: Launcher, words: Sequence[str]) -> Found | None:
-    _, template = split_env_words(launcher.words)
-    env_pattern = [_pattern(w, _ENV_PLACEHOLDER) for w in shlex.split(launcher.env_template)]
-    target: str | None = None
-    env: dict[str, str] = {}
-    at = 0
-    for word in template:
-        if word == "{command}":
-            return Found(name=launcher.name, target=target, prefix=at, command=tuple(words[at:]), env=env)
-        if word == "{env}":
-            at = _take_env(words, at, env_pattern, env)
-            continue
-        match = _pattern(word, _PLACEHOLDER).fullmatch(words[at]) if at < len(words) else None
-        if match is None:
-            return None
-        groups = match.groupdict()
-        target = groups.get("name") or target
-        if groups.get("command") is not None:
-            inside = _split(f"{groups.get('env') or ''} {groups['command']}")
-            inside = inside[_take_env(inside, 0, env_pattern, env) :]
-            assigned, command = split_env_words(inside)
-            env |= assigned
-            return Found(name=launcher.name, target=target, prefix=at, command=command, env=env)
-        at += 1
-    return None
-
-
-def _pattern(word: str, placeholder: re.Pattern[str]) -> re.Pattern[str]:
-    """A template word as a pattern: each placeholder a named group, the first time it occurs."""
-    parts: list[str] = []
-    seen: set[str] = set()
-    at = 0
-    for match in placeholder.finditer(word):
-        parts.append(re.escape(word[at : match.start()]))
-        name, at = match[1], match.end()
-        lazy = {"env": ".*?", "key": "[^=]+?", "value": ".*"}.get(name, ".+")
-        parts.append(f"(?P={name})" if name in seen else f"(?P<{name}>{lazy})")
-        seen.add(name)
-    return re.compile("".join([*parts, re.escape(word[at:])]), re.DOTALL)
-
-
-def _take_env(words: Sequence[str], at: int, pattern: Sequence[re.Pattern[str]], env: dict[str, str]) -> int:
-    while pattern and at + len(pattern) <= len(words):
-        pair: dict[str, str] = {}
-        for p, word in zip(pattern, words[at:], strict=False):
-            match = p.fullmatch(word)
-            if match is None:
-                return at
-            pair |= match.groupdict()
-        env[pair["key"]] = pair["value"]
-        at += len(pattern)
-    return at
-
-
-def _split(text: str) -> tuple[str, ...]:
-    try:
-        return tuple(shlex.split(text))
-    except ValueError:
-        return (text,)

@@ -1,23 +1,36 @@
 """Which simple commands a script or a command line runs in the end: behind `env`, `uv run`, `bash -lc` and a launcher.
 
-Enough of the shell's grammar is read, and nothing evaluated. A word that the shell would expand (`"$tk"`, `$(date)`) is
-marked, so that nobody mistakes its text for a value. Any text is accepted: an unfinished quote runs to the end.
+Nothing is evaluated: a word that the shell would expand (`"$tk"`, `$(date)`) is marked, so that nobody mistakes its
+text for a value. Any text is accepted; of syntax that is not known here, the words are kept.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from logbook_agent.text.commands.known import remote_part
-from logbook_agent.text.words import split_env_word
+from logbook_agent.text.words import has_expansion, split_env_word
 
 # Syntax in front of a command; `for NAME in WORDS` and `case` hold no command at all.
 _LEADING = frozenset({"do", "then", "else", "elif", "if", "while", "until", "!", "{", "}", "time", "done", "fi"})
 _NO_COMMAND = frozenset({"for", "case", "select", "esac", "function"})
-_HEREDOC = re.compile(r"<<(?!<)-?[ \t]*(?P<quote>['\"]?)(?P<end>[\w.-]+)(?P=quote)")
+# `<<'END'`, the rest of its line, and the text up to END.
+_HEREDOC = re.compile(
+    r"(?<!<)<<-?[ \t]*(['\"]?)([\w.-]+)\1(?P<rest>[^\n]*\n).*?(?:^\t*\2$|\Z)", re.DOTALL | re.MULTILINE
+)
+_TOKEN = re.compile(
+    r"""(?P<comment> (?<![^\s;&|()]) \# [^\n]* )
+    | (?P<end> [\n;&|()] )
+    | (?P<redirection> \d* [<>] [<>&|]* )
+    | (?P<word>
+        (?: '[^']*'? | "(?:\\.|[^"\\])*"? | \\. | \$\([^()]*\) | \$\{[^{}]*\} | `[^`]*` | [^\s;&|()<>'"\\] )+
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
 _WRAPPERS = frozenset({"env", "nohup", "nice", "time", "exec", "stdbuf", "timeout", "caffeinate"})
 _WRAPPER_VALUES = frozenset({"-u", "-n", "-k", "-s", "-C", "--unset", "--signal", "--kill-after", "--chdir"})
@@ -43,145 +56,37 @@ Simple = tuple[Word, ...]
 
 
 def simple_commands(script: str) -> tuple[Simple, ...]:
-    """The simple commands of a script in the order they are written, without redirections.
+    """The simple commands of a script in the order they are written.
 
-    Loop heads and comments are left out, and so are here-documents and what stands in `$(...)`.
+    Loop heads, comments, redirections and here-documents are left out.
     """
-    commands = []
-    for words in _Scanner(script).scan():
-        while words and not words[0].expanded and words[0].text in _LEADING:
-            words = words[1:]
-        if words and words[0].text not in _NO_COMMAND:
-            commands.append(tuple(words))
-    return tuple(commands)
+    commands: list[list[Word]] = [[]]
+    skip = False
+    for token in _TOKEN.finditer(_HEREDOC.sub(r"\g<rest>", script).replace("\\\n", "")):
+        if token["end"]:
+            commands.append([])
+        elif token["word"] and not skip:
+            commands[-1].append(_word(token["word"]))
+        # The word behind `>` is a file.
+        skip = bool(token["redirection"])
+    return tuple(found for words in commands if (found := _without_syntax(words)))
 
 
-@dataclass(slots=True)
-class _Scanner:
-    text: str
-    at: int = 0
-    commands: list[list[Word]] = field(default_factory=lambda: [[]])
-    chars: list[str] = field(default_factory=list)
-    in_word: bool = False
-    expanded: bool = False
-    skip_next: bool = False
-    heredocs: list[str] = field(default_factory=list)
+def _word(typed: str) -> Word:
+    """A word as typed, without its quotes."""
+    if has_expansion(typed):
+        return Word(typed.replace('"', ""), expanded=True)
+    try:
+        return Word(" ".join(shlex.split(typed)))
+    except ValueError:
+        return Word(typed.strip("'\""))
 
-    def scan(self) -> list[list[Word]]:
-        while self.at < len(self.text):
-            self._step(self.text[self.at])
-        self._end_word()
-        return self.commands
 
-    def _step(self, c: str) -> None:
-        if c in " \t\r":
-            self._end_word()
-            self.at += 1
-        elif c in "\n;&|()":
-            self._end_command(c)
-        elif c in "<>":
-            self._redirection()
-        elif c == "#" and not self.in_word:
-            self.at = self._find("\n", self.at)
-        elif c == "'":
-            end = self._find("'", self.at + 1)
-            self._take(self.text[self.at + 1 : end], end + 1)
-        elif c == '"':
-            self._double_quoted()
-        elif c == "\\":
-            following = self.text[self.at + 1 : self.at + 2]
-            if following == "\n":
-                self.at += 2
-            else:
-                self._take(following, self.at + 2)
-        elif c in "$`":
-            self._expansion()
-        else:
-            self._take(c, self.at + 1)
-
-    def _find(self, what: str, start: int) -> int:
-        found = self.text.find(what, start)
-        return len(self.text) if found < 0 else found
-
-    def _take(self, text: str, then: int) -> None:
-        self.chars.append(text)
-        self.in_word = True
-        self.at = then
-
-    def _end_word(self) -> None:
-        if not self.in_word:
-            return
-        if self.skip_next:
-            self.skip_next = False
-        else:
-            self.commands[-1].append(Word("".join(self.chars), self.expanded))
-        self.chars, self.in_word, self.expanded = [], False, False
-
-    def _end_command(self, c: str) -> None:
-        self._end_word()
-        self.skip_next = False
-        self.at += 1
-        self.commands.append([])
-        if c == "\n":
-            while self.heredocs:
-                self._skip_heredoc(self.heredocs.pop(0))
-
-    def _redirection(self) -> None:
-        if self.in_word and all(part.isdigit() for part in self.chars):
-            self.chars, self.in_word = [], False  # the 2 of `2>&1`
-        self._end_word()
-        heredoc = _HEREDOC.match(self.text, self.at)
-        if heredoc is not None:
-            self.heredocs.append(heredoc["end"])
-            self.at = heredoc.end()
-            return
-        while self.at < len(self.text) and self.text[self.at] in "<>&|":
-            self.at += 1
-        self.skip_next = True
-
-    def _skip_heredoc(self, end: str) -> None:
-        while self.at < len(self.text):
-            stop = self._find("\n", self.at)
-            line = self.text[self.at : stop]
-            self.at = stop + 1
-            if line.lstrip("\t") == end:
-                return
-
-    def _double_quoted(self) -> None:
-        self.in_word = True
-        self.at += 1
-        while self.at < len(self.text) and self.text[self.at] != '"':
-            c = self.text[self.at]
-            if c == "\\" and self.text[self.at + 1 : self.at + 2] in ('"', "\\", "$", "`"):
-                self._take(self.text[self.at + 1], self.at + 2)
-            elif c in "$`":
-                self._expansion()
-            else:
-                self._take(c, self.at + 1)
-        self.at += 1
-
-    def _expansion(self) -> None:
-        """`$name`, `${...}`, `$(...)` or backticks: kept as typed and marked."""
-        start, opener = self.at, self.text[self.at : self.at + 2]
-        if opener[0] == "`":
-            end = self._find("`", start + 1) + 1
-        elif opener == "$(":
-            end = self._closing(start + 1, "(", ")")
-        elif opener == "${":
-            end = self._closing(start + 1, "{", "}")
-        else:
-            name = re.compile(r"\$(?:\w+|[@*#?$!-])?").match(self.text, start)
-            end = name.end() if name else start + 1
-        self.expanded = self.expanded or end > start + 1
-        self._take(self.text[start:end], end)
-
-    def _closing(self, start: int, opening: str, closing: str) -> int:
-        depth = 0
-        for i in range(start, len(self.text)):
-            depth += {opening: 1, closing: -1}.get(self.text[i], 0)
-            if depth == 0:
-                return i + 1
-        return len(self.text)
+def _without_syntax(words: Sequence[Word]) -> Simple:
+    """The words of a command behind `do`, `then` and the like; nothing for the head of a loop."""
+    at = next((i for i, word in enumerate(words) if word.text not in _LEADING), len(words))
+    rest = tuple(words[at:])
+    return () if rest and rest[0].text in _NO_COMMAND else rest
 
 
 # -- what a command line runs in the end -----------------------------------------------------------

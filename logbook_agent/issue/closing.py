@@ -1,0 +1,140 @@
+"""`logbook close`: the conclusion of a thread, or its reopening."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logbook_agent.findings.read import read
+from logbook_agent.issue.destination import SendOptions
+from logbook_agent.issue.sync import SyncResult, sync_after
+from logbook_agent.model.errors import LogbookError, UsageError
+from logbook_agent.model.header import Closing, Header
+from logbook_agent.pages.views import changing
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.markdown import clean, one_line
+from logbook_agent.text.words import listed
+
+_SHOWN = 80
+
+
+class NotMet(LogbookError):
+    """A thread whose stop criteria are not met."""
+
+    code = "criteria"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What a thread leaves behind: numbers of stop criteria that are not met, entries that are not finished, and those
+    whose next action nothing took up. `warnings`: all of it as sentences, the criteria first."""
+
+    unmet: tuple[int, ...] = ()
+    unfinished: tuple[str, ...] = ()
+    next_actions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloseResult:
+    """`synced`: None where nothing was to be told."""
+
+    book: Book
+    header: Header
+    left: Left
+    synced: SyncResult | None
+
+
+def close(
+    workspace: Workspace,
+    wire: SendOptions,
+    *,
+    conclusion: str | None = None,
+    limitations: Sequence[str] = (),
+    next_steps: Sequence[str] = (),
+    reopen: bool = False,
+    local: bool = False,
+    dry_run: bool = False,
+    unmet: bool = False,
+) -> CloseResult:
+    """Write the end into the header, warn about what is left, and tell the issue, unless it is `local`.
+
+    Without a conclusion what was said before stands, and so do the limitations and next steps that are not given.
+    `reopen` takes the closing back. `dry_run`: nothing is written or sent. Raises NotMet, before anything is written,
+    where an open thread has a stop criterion that is not met, unless `unmet` allows that.
+    """
+    book = workspace.book()
+    before = book.header.closing
+    closing = None if reopen else _closing(workspace, before, conclusion or "", limitations, next_steps)
+    left = Left() if closing is None else _left(workspace, book)
+    if left.unmet and before is None and not (unmet or dry_run):
+        raise NotMet(
+            "; ".join(left.warnings[: len(left.unmet)]),
+            cause="the thread ends when its stop criteria are met; nothing was closed",
+            hint=f"if it is met: logbook criteria --met {left.unmet[0]} --evidence ID; to close the thread all"
+            " the same, add --unmet",
+        )
+    workspace.warnings += left.warnings
+    if reopen and book.header.closing is not None and book.header.issue is not None:
+        workspace.warnings.append(f"to open the issue again, open it there: {book.header.issue.url}")
+    if dry_run:
+        return CloseResult(book=book, header=_changed(book.header, closing), left=left, synced=None)
+    with changing(workspace, book):
+        header = book.change_header(lambda h: _changed(h, closing))
+    synced = None
+    if not local and header.issue is not None:
+        synced = sync_after(workspace, wire, f"{book.topic} is {'open again' if reopen else 'closed'} here")
+    return CloseResult(book=book, header=header, left=left, synced=synced)
+
+
+def _closing(
+    workspace: Workspace,
+    closed: Closing | None,
+    conclusion: str,
+    limitations: Sequence[str],
+    next_steps: Sequence[str],
+) -> Closing:
+    said = clean(conclusion).strip("\n")
+    before = closed if not said.strip() else None
+    if before is not None:
+        said = before.conclusion
+    if not said.strip():
+        raise UsageError(
+            "no conclusion",
+            cause="closing needs a conclusion, even when nothing was found",
+            hint="logbook close --conclusion '...' (text, @FILE or - for standard input)",
+        )
+    return Closing(
+        at=workspace.stamp(),
+        conclusion=said,
+        limitations=_items(limitations) or (before.limitations if before is not None else ()),
+        next_steps=_items(next_steps) or (before.next_steps if before is not None else ()),
+    )
+
+
+def _items(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(text for text in map(clean, texts) if text.strip())
+
+
+def _changed(header: Header, closing: Closing | None) -> Header:
+    before = header.closing
+    if before is not None and closing is not None and dataclasses.replace(closing, at=before.at) == before:
+        return header
+    return dataclasses.replace(header, closing=closing)
+
+
+def _left(workspace: Workspace, book: Book) -> Left:
+    """What is left of a thread."""
+    found = read(workspace, book)
+    unmet = {n: c.text for n, c in enumerate(found.header.stop_criteria, 1) if not c.met}
+    # Of a thread that is closed nothing is left to do; it may be closed once more.
+    thread = dataclasses.replace(found.thread, header=dataclasses.replace(found.header, closing=None))
+    unfinished, actions = (tuple(e["id"] for e in some) for some in (thread.open, thread.next_actions))
+    warnings = [f"stop criterion {n} is not met: {one_line(text)[:_SHOWN]}" for n, text in unmet.items()]
+    doubtful = [(n, c.doubt) for n, c in enumerate(found.header.stop_criteria, 1) if c.met and c.doubt is not None]
+    warnings += [f"stop criterion {n} {doubt}" for n, doubt in doubtful]
+    warnings += [f"not finished: {listed(unfinished, 5)}"] if unfinished else []
+    warnings += [f"next action not taken up: {listed(actions, 5)}"] if actions else []
+    return Left(unmet=tuple(unmet), unfinished=unfinished, next_actions=actions, warnings=tuple(warnings))

@@ -1,0 +1,188 @@
+"""What the logbook has to say to its issue: what is wanted there, for the plan, and the texts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from logbook_agent.findings.best import BestCase, bests
+from logbook_agent.findings.opening import Opening
+from logbook_agent.findings.read import Findings, read
+from logbook_agent.findings.thread import Summary
+from logbook_agent.issue.destination import links_of
+from logbook_agent.issue.documents import IssueDocuments
+from logbook_agent.issue.issue_body import IssueValues
+from logbook_agent.issue.issue_results import all_pictured
+from logbook_agent.issue.links import Links
+from logbook_agent.issue.marking import book_key
+from logbook_agent.issue.steps import EntryWanted, Wanted
+from logbook_agent.issue.update_text import UpdatedEntry
+from logbook_agent.model.codec import decode, encode
+from logbook_agent.model.entry import VOID
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Header
+from logbook_agent.model.record import Record, digest
+from logbook_agent.pages.plotted import NamedPlot, named_plots, naming_plots
+from logbook_agent.pages.sections import NO_LATER
+from logbook_agent.pages.templating.templates import templates_of
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.address import RepositoryAddress
+
+Later = Mapping[str, Mapping[str, Sequence[str]]]
+
+
+def gather(
+    workspace: Workspace,
+    book: Book,
+    issue: RepositoryAddress | None,
+    *,
+    chosen: Sequence[str] = (),
+    new_block: bool = False,
+) -> BookDocuments:
+    """What is wanted in the issue, and its texts, read from the logbook. Entries that cannot be read are warned about
+    and stay in the issue as they are. `issue`: the repository of the issue, as far as it is known."""
+    links = links_of(workspace, book, issue)
+    found = read(workspace, book)
+    workspace.warnings += [f"not synced: {message}" for message in found.unreadable]
+    workspace.warnings += found.baseline_doubts
+    recorded, header = book.header, workspace.redacted_header(found.header)
+    later = {i: s.later for i, s in found.thread.standing.items() if s.later}
+    digests = {e["id"]: e["digest"] for e in found.summaries}
+    plots = {entry.id: named_plots(book, found, entry) for entry in naming_plots(found)}
+    rests_on = {name: _digest_of(found, e) for e in found.summaries for name in (*e["aliases"], e["id"])}
+    wanted = Wanted(
+        book=book_key(recorded),
+        entries=tuple(
+            _entry(
+                e,
+                later,
+                links,
+                _rests_on(found, e, rests_on),
+                plots.get(e["id"], ()),
+            )
+            for e in found.summaries
+        ),
+        chosen=_chosen(found, chosen),
+        # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
+        snapshots=tuple((s.name, s.commit) for s in recorded.snapshots),
+        final=digest(encode(recorded.closing)) if recorded.closing is not None else None,
+        final_of=_final_of(found, recorded, digests) if recorded.closing is not None else "",
+        trusted=frozenset(header.issue.trusted if header.issue is not None else ()),
+        managed=header.issue is not None and header.issue.managed,
+        new_block=new_block,
+        unreadable=tuple(i for i in found.order if i not in digests),
+    )
+    values = IssueValues(
+        header=header,
+        links=links,
+        summaries=[workspace.redacted(e) for e in found.summaries],
+        first=decode(Opening, workspace.redacted(encode(found.opening))),
+        best_cases=[decode(BestCase, workspace.redacted(encode(best))) for best in bests(found.thread, found.answers)],
+        plots=named_plots(book, found, None),
+    )
+    return BookDocuments(
+        wanted=wanted,
+        templates=templates_of(workspace),
+        values=values,
+        workspace=workspace,
+        book=book,
+        later=later,
+        findings=found,
+        plots=plots,
+    )
+
+
+def _entry(
+    summary: Mapping[str, Any],
+    later: Later,
+    links: Links,
+    compared: Mapping[str, object],
+    plots: Sequence[NamedPlot],
+) -> EntryWanted:
+    entry_id = summary["id"]
+    refers = [later[entry_id]] if entry_id in later else []
+    others = [*refers, *([compared] if compared else [])]
+    return EntryWanted(
+        id=entry_id,
+        mark=summary["mark"],
+        aliases=tuple(summary["aliases"]),
+        # Without entries that refer to it, the digest is that of its own record.
+        digest=digest(summary["digest"], *others) if others else summary["digest"],
+        stage="void" if summary["state"] == VOID else "settled" if summary["settled"] else "open",
+        linked=links.entry(entry_id) is not None,
+        pictured=all_pictured(links, plots),
+        supersedes=summary["supersedes"],
+    )
+
+
+def _rests_on(found: Findings, summary: Summary, digests: Mapping[str, object]) -> dict[str, object]:
+    """The digests of the other entries on whose runs the comparison and contrasts of an entry rest, by name."""
+    names = found.sharing(summary["id"]) if summary["comparison"] is not None else set()
+    if summary["contrasts"]:
+        names |= {name for one in found.entry(summary["id"]).contrasts for name in one.entries}
+    return {name: digests.get(name) for name in sorted(names - {summary["id"]})}
+
+
+def _digest_of(found: Findings, summary: Summary) -> object:
+    """Changes when a comparison with this entry may: with its record, and with why it does not count."""
+    why = found.thread.standing[summary["id"]].why
+    return [summary["digest"], why] if why else summary["digest"]
+
+
+def _final_of(found: Findings, recorded: Header, digests: Mapping[str, str]) -> str:
+    """The digest of what the final summary shows: the entries, and parts of the header."""
+    criteria = found.header.stop_criteria
+    return digest(
+        sorted(digests.items()),
+        [encode(part) for part in (recorded.stop_criteria, recorded.baseline, recorded.snapshots, recorded.metrics)],
+        # What was computed follows from the records, and from the day.
+        [[c.met, c.doubt, c.computed.state if c.computed is not None else None] for c in criteria],
+    )
+
+
+def _chosen(found: Findings, chosen: Sequence[str]) -> tuple[str, ...]:
+    ids = tuple(dict.fromkeys(found.records.resolve(entry_id) for entry_id in chosen))
+    for entry_id in ids:
+        if entry_id not in found.thread.by_id:
+            raise UsageError(
+                f"{entry_id} cannot be read, so it is not synced", cause="its record is damaged", hint="logbook doctor"
+            )
+    return ids
+
+
+@dataclass(kw_only=True)
+class BookDocuments(IssueDocuments):
+    """What is `wanted` in the issue, and its texts from the records, without secrets."""
+
+    wanted: Wanted
+    workspace: Workspace
+    book: Book
+    later: Later
+    findings: Findings
+    plots: Mapping[str, Sequence[NamedPlot]]
+
+    def update_of(self, entry_ids: Sequence[str], room: int) -> str:
+        return self.update([self._updated(entry_id) for entry_id in entry_ids], room)
+
+    def _updated(self, entry_id: str) -> UpdatedEntry:
+        record = self._without_secrets(self.book.record(entry_id))
+        return UpdatedEntry(
+            record=record,
+            later=self.later.get(entry_id, NO_LATER),
+            compared=self.findings.compared(record.entry),
+            plots=self.plots.get(entry_id, ()),
+        )
+
+    def snapshot_of(self, name: str, room: int) -> str:
+        header = self.values.header
+        snapshot = next(s for s in header.snapshots if s.name == name)
+        covered = self.findings.thread.covered(snapshot)
+        return self.snapshot(snapshot, [self._without_secrets(self.book.record(i)) for i in covered], room)
+
+    def _without_secrets(self, record: Record) -> Record:
+        """The record without secrets that people wrote into its file by hand."""
+        runs = tuple(dataclasses.replace(s, run=self.workspace.redacted_run(s.run)) for s in record.runs)
+        return dataclasses.replace(record, entry=self.workspace.redacted_entry(record.entry), runs=runs)

@@ -1,0 +1,158 @@
+"""Open the experiment issue, once: one that an earlier attempt opened is recognised by the block in its body."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from logbook_agent.issue import marking
+from logbook_agent.issue.contents import BookDocuments, gather
+from logbook_agent.issue.linked_issues import adopted, planned_link_backs
+from logbook_agent.issue.pace import Calls
+from logbook_agent.issue.plan import first_body, make_plan
+from logbook_agent.issue.steps import Create, Issue, SyncPlan, check_texts
+from logbook_agent.model.errors import MarkersDamaged, UsageError
+from logbook_agent.pages.views import changing
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.address import IssueAddress, RepositoryAddress
+
+# GitHub's limit for the name of a label.
+_LABEL_CHARS = 50
+
+
+def check_no_link(book: Book) -> None:
+    """A link that `start` was given as that of the experiment issue is meant to be used."""
+    for link in book.header.links:
+        if link.label.casefold() == "experiment issue":
+            raise UsageError(
+                f"{book.topic} names an experiment issue: {link.url}",
+                cause="the header already links to it, and a second would be opened",
+                hint=f"logbook link {link.url}; then: logbook sync",
+            )
+
+
+def labels_of(workspace: Workspace, asked: Sequence[str]) -> tuple[str, ...]:
+    """The labels of a new issue: those of the settings, then those asked for. Raises UsageError for one that cannot
+    be, or that holds a secret."""
+    return tuple(dict.fromkeys(_label(workspace, text) for text in (*workspace.config.github.labels, *asked)))
+
+
+def _label(workspace: Workspace, text: str) -> str:
+    label, hint = text.strip(), "name another one: --label NAME, or in logbook.toml: [github] labels"
+    safe = workspace.redactor.text(label)
+    if safe != label:
+        raise UsageError(
+            f"a label looks like a secret: {safe}", cause="everybody who sees the issue would read it", hint=hint
+        )
+    if not label or len(label) > _LABEL_CHARS or not label.isprintable():
+        raise UsageError(
+            f"{label[:_LABEL_CHARS]!r} is not a label", cause=f"a label is 1 to {_LABEL_CHARS} characters", hint=hint
+        )
+    return label
+
+
+def first_plan(documents: BookDocuments, repository: RepositoryAddress | None, labels: Sequence[str]) -> SyncPlan:
+    """The plan of an issue that is yet to be opened; `repository` None: nothing says yet where."""
+    body = first_body(documents.wanted, documents)
+    where = repository.slug if repository is not None else "a repository not known yet (add: --repo OWNER/REPO)"
+    names = labels_of(documents.workspace, labels)
+    create = Create(repository=where, title=documents.title(), labels=names, text=body)
+    empty = Issue(number=0, url="", title="", body=body, author="")
+    plan = make_plan(documents.wanted, documents, empty, ())
+    return dataclasses.replace(plan, steps=(create, *plan.steps, *planned_link_backs(documents)))
+
+
+def create_issue(
+    workspace: Workspace, book: Book, calls: Calls, repository: RepositoryAddress, labels: Sequence[str]
+) -> tuple[Create, IssueAddress]:
+    """Open the issue, or find the one that an earlier attempt opened, and write its link into the header."""
+    documents = gather(workspace, book, repository)
+    plan = first_plan(documents, repository, labels)
+    check_texts(plan.steps)
+    create = next(step for step in plan.steps if isinstance(step, Create))
+    calls.say(str(create))
+    since = _day_before(book.header.opened)
+    issue = calls.safely(lambda: _opened(calls, create, documents.wanted.book, since))
+    # Not the address of the answer: what the header names is where the next token goes.
+    address = IssueAddress(repository=repository, number=issue.number)
+    with changing(workspace, book):
+        book.change_header(lambda header: adopted(header, address.web, (issue.author,), managed=True))
+    return create, address
+
+
+def _day_before(stamp: str) -> datetime | None:
+    """A day before, since this machine's clock may be ahead of the host's; None for text that is no time."""
+    try:
+        return datetime.fromisoformat(stamp).astimezone(UTC) - timedelta(days=1)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _existing(calls: Calls, book: str, since: datetime | None, login: str | None) -> list[Issue]:
+    """Open issues of this account with the block of this logbook, oldest first.
+
+    Where the host does not tell whose token it is, those of anybody with an intact block: an earlier attempt may
+    have opened one and been killed, and since then the logbook may have changed.
+    """
+    found = calls.reading(lambda: calls.remote.issues_by(login, since))
+    mine = [i for i in found if i.state == "open" and _is_ours(i, book, login)]
+    return sorted(mine, key=lambda i: i.number)
+
+
+def _is_ours(issue: Issue, book: str, login: str | None) -> bool:
+    if login is not None:
+        return issue.author == login and marking.begins(issue.body, book)
+    try:
+        found = marking.find_block(issue.body, book)
+    except MarkersDamaged:
+        return False
+    return found is not None and found.intact
+
+
+def _opened(calls: Calls, new: Create, book: str, since: datetime | None) -> Issue:
+    """The one open issue of this logbook by this account, created when there is none. No issue of the logbook is
+    older than `since`.
+
+    A creation whose answer was lost is found again by its block. Of two that two machines opened at one time the
+    older stays; the younger is closed and points to it.
+    """
+    calls.reading(calls.remote.check_name)
+    login = calls.reading(calls.remote.login)
+    found = _existing(calls, book, since, login)
+    if found and login is None:
+        calls.say(
+            f"continuing in {found[0].url}, opened by {found[0].author}: it has the block of this logbook, and the host"
+            " does not say whose this token is"
+        )
+    if not found:
+        created = calls.writing(lambda: calls.remote.create_issue(new.title, new.text, new.labels))
+        # Lists may lag behind: the one that was just created counts, whether it is listed or not.
+        others = [i for i in _existing(calls, book, since, login) if i.number != created.number]
+        found = sorted([created, *others], key=lambda i: i.number)
+    for younger in found[1:]:
+        # Without a login a block may also be somebody's copy.
+        if younger.author == found[0].author:
+            _close(calls, younger, found[0], book)
+    return found[0]
+
+
+def _close(calls: Calls, younger: Issue, older: Issue, book: str) -> None:
+    calls.say(f"closing {younger.url}, a duplicate of {older.url}")
+    pointer = f"Opened twice by a sync that lost an answer. The experiment issue is {older.url}"
+
+    def write() -> Issue:
+        body = calls.reading(lambda: calls.remote.issue(younger.number)).body
+        return calls.remote.edit_issue(younger.number, body=_replaced(body, book, pointer), state="closed")
+
+    calls.writing(write)
+
+
+def _replaced(body: str, book: str, text: str) -> str:
+    """The body with the text in the place of the block; people may have written around it."""
+    try:
+        found = marking.find_block(body, book)
+    except MarkersDamaged:
+        found = None
+    return f"{text}\n\n{body}" if found is None else body[: found.start] + text + body[found.end :]

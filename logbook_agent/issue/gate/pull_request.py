@@ -1,0 +1,230 @@
+"""What GitHub Actions says of the job: variables of the runner, and the file of the event, whose texts others wrote.
+
+Of the event only numbers, SHAs and whether it comes from a fork are read, each by a pattern; titles, texts and the
+names of branches are not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.running.provenance.worktrees import ORIGIN, Checkout
+from logbook_agent.store.reading import read_text
+from logbook_agent.text.address import GITHUB_HOST, RepositoryAddress, parse_repository, parse_site
+
+# As large as GitHub sends one; texts of people are at most 64 KiB each.
+_MOST_BYTES = 32 * 2**20
+_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_DIGITS = re.compile(r"[0-9]{1,18}")
+_RUN = re.compile(r"([0-9]{1,18})\.([0-9]{1,9})")
+# What a step hands to the runner through files and sockets, and what opens doors: the commands that are measured get
+# none of it.
+_WITHHELD = (
+    *("GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_ENTERPRISE_TOKEN"),
+    *("GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"),
+)
+_WITHHELD_START = ("ACTIONS_ID_TOKEN_", "ACTIONS_RUNTIME_", "ACTIONS_CACHE_", "ACTIONS_RESULTS_", "INPUT_")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullRequest:
+    """`number`, the tip of the target branch `base` and of the pull request `head`; `is_fork`: another repository's."""
+
+    number: int
+    base: str | None
+    head: str | None
+    is_fork: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actions:
+    """A job of GitHub Actions. `run` names it and its attempt, so that a later one is known; `page` shows it."""
+
+    repository: RepositoryAddress
+    run: tuple[int, int] | None = None
+    pull: PullRequest | None = None
+    summary: Path | None = None
+    output: Path | None = None
+
+    @property
+    def page(self) -> str | None:
+        return f"{self.repository.web}/actions/runs/{self.run[0]}" if self.run is not None else None
+
+
+def actions_of(environ: Mapping[str, str]) -> Actions | None:
+    """What the variables of the runner say; None outside of GitHub Actions. Raises UsageError or StoreError."""
+    if environ.get("GITHUB_ACTIONS") != "true":
+        return None
+    slug = environ.get("GITHUB_REPOSITORY", "")
+    site = parse_site(environ.get("GITHUB_SERVER_URL") or f"https://{GITHUB_HOST}")
+    number, attempt = environ.get("GITHUB_RUN_ID", ""), environ.get("GITHUB_RUN_ATTEMPT", "1")
+    has_run = bool(_DIGITS.fullmatch(number) and _DIGITS.fullmatch(attempt))
+    event = environ.get("GITHUB_EVENT_PATH")
+    return Actions(
+        repository=parse_repository(slug, site=site),
+        run=(int(number), int(attempt)) if has_run else None,
+        pull=pull_of(_event(Path(event))) if event else None,
+        summary=_path(environ, "GITHUB_STEP_SUMMARY"),
+        output=_path(environ, "GITHUB_OUTPUT"),
+    )
+
+
+def with_host(environ: Mapping[str, str], actions: Actions | None) -> dict[str, str]:
+    """The variables with the job's token as that of its own server, where that is not github.com."""
+    found = dict(environ)
+    if actions is None or actions.repository.host == GITHUB_HOST:
+        return found
+    found.setdefault("GH_HOST", actions.repository.host)
+    token = environ.get("GH_TOKEN") or environ.get("GITHUB_TOKEN")
+    if token:
+        found.setdefault("GH_ENTERPRISE_TOKEN", token)
+    return found
+
+
+def without_keys(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables for the commands that are measured: the code of a pull request gets no token, and no way to write
+    into the job."""
+    return {k: v for k, v in environ.items() if k not in _WITHHELD and not k.startswith(_WITHHELD_START)}
+
+
+def pull_of(event: Any) -> PullRequest | None:
+    """The pull request of an event; None where it has none."""
+    pull = _part(event, "pull_request")
+    number = pull.get("number", event.get("number") if isinstance(event, dict) else None)
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number < 10**10 or not pull:
+        return None
+    base, head = _part(pull, "base"), _part(pull, "head")
+    names = [_part(side, "repo").get("full_name") for side in (base, head)]
+    return PullRequest(
+        number=number, base=_sha(base.get("sha")), head=_sha(head.get("sha")), is_fork=names[0] != names[1]
+    )
+
+
+def run_text(run: tuple[int, int]) -> str:
+    return f"{run[0]}.{run[1]}"
+
+
+def run_of(text: str) -> tuple[int, int] | None:
+    """The inverse of `run_text`; None for anything else."""
+    found = _RUN.fullmatch(text)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def _event(path: Path) -> Any:
+    try:
+        return json.loads(read_text(path, within=None, limit=_MOST_BYTES))
+    except (StoreError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"cannot read the event: {error.message if isinstance(error, StoreError) else f'{path} is not JSON'}",
+            cause="GITHUB_EVENT_PATH names this file",
+            hint="unset GITHUB_EVENT_PATH, and give --base",
+        ) from error
+
+
+def _part(data: Any, key: str) -> dict[str, Any]:
+    found = data.get(key) if isinstance(data, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _sha(value: Any) -> str | None:
+    return value if isinstance(value, str) and _SHA.fullmatch(value) else None
+
+
+def _path(environ: Mapping[str, str], name: str) -> Path | None:
+    return Path(environ[name]) if environ.get(name) else None
+
+
+_DEPTH = "set fetch-depth: 0 for actions/checkout in the workflow, or let logbook fetch the base: --fetch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commits:
+    """`base` and `head` are SHAs; `how` says where base comes from. `tip`: the commit of the pull request, where `head`
+    is the merge commit that GitHub made of it."""
+
+    base: str
+    head: str
+    how: str
+    tip: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The commit that people know as the head."""
+        return self.tip or self.head
+
+
+def commits_of(
+    checkout: Checkout, pull: PullRequest | None, *, base: str | None, head: str | None, fetch: bool
+) -> Commits:
+    """The commits to compare. Raises UsageError where one is not known, StoreError where git cannot fetch it."""
+    top = _named(checkout, head or "HEAD", "--head" if head else "HEAD")
+    merged = _merged(checkout, pull, top) if head is None else None
+    tip = pull.head if merged is not None and pull is not None else None
+    if base is not None:
+        return Commits(base=_named(checkout, base, "--base"), head=top, how="from --base", tip=tip)
+    if merged is not None:
+        if checkout.commit_of(merged) is None:
+            _bring(checkout, merged, fetch=fetch, history=False)
+        return Commits(base=merged, head=top, how="the target branch, into which the head is merged", tip=tip)
+    target = pull.base if pull is not None else None
+    target = target or checkout.commit_of(f"refs/remotes/{ORIGIN}/HEAD")
+    if target is None:
+        raise UsageError(
+            "no base to compare with",
+            cause="this is not a pull request job, and the clone does not know the default branch of origin",
+            hint="name a commit: --base origin/main",
+        )
+    found = _merge_base(checkout, target, top)
+    if found is None:
+        _bring(checkout, target, fetch=fetch, history=True)
+        found = _merge_base(checkout, target, top)
+    if found is None:
+        raise UsageError(
+            f"{top[:12]} and {target[:12]} have no common history",
+            cause="the head does not descend from the target branch",
+            hint="name a commit to compare with: --base COMMIT",
+        )
+    return Commits(base=found, head=top, how="where the head left the target branch")
+
+
+def _merged(checkout: Checkout, pull: PullRequest | None, top: str) -> str | None:
+    """What `actions/checkout` checks out for a pull request is a merge commit of GitHub's: its first parent."""
+    parents = checkout.parents_of(top) if pull is not None else ()
+    return parents[0] if len(parents) == 2 and pull is not None and parents[1] == pull.head else None
+
+
+def _merge_base(checkout: Checkout, target: str, top: str) -> str | None:
+    return checkout.merge_base(target, top) if checkout.commit_of(target) is not None else None
+
+
+def _named(checkout: Checkout, name: str, option: str) -> str:
+    found = checkout.commit_of(name)
+    if found is not None:
+        return found
+    is_shallow = checkout.is_shallow()
+    raise UsageError(
+        f"{option} {name!r} is not a commit of this clone",
+        cause="the clone is shallow: it has some commits only" if is_shallow else "no branch, tag or SHA of that name",
+        hint=_DEPTH if is_shallow else "git fetch origin; git log --all",
+    )
+
+
+def _bring(checkout: Checkout, commit: str, *, fetch: bool, history: bool) -> None:
+    """Have a commit that the clone lacks fetched, where that is allowed. Raises UsageError where it is not."""
+    if fetch:
+        checkout.fetch(commit, history=history)
+        return
+    is_shallow = checkout.is_shallow()
+    raise UsageError(
+        f"the base {commit[:12]} is not in this clone" if not history else "the base is not in this clone",
+        cause="the clone is shallow: actions/checkout fetches one commit unless told otherwise"
+        if is_shallow
+        else "the target branch has moved since this clone was made",
+        hint=_DEPTH if is_shallow else f"git fetch {ORIGIN}, or let logbook fetch the base: --fetch",
+    )

@@ -1,0 +1,192 @@
+"""Results in an issue: the table of entries, the best cases so far, and plots by their address at a pushed commit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from logbook_agent.findings.best import SHOWN, BestCase
+from logbook_agent.findings.measurements import unit_of
+from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.issue.excerpts import Piece, cell, counted, entry_link, escape, left_out, link, newest, number, words
+from logbook_agent.issue.links import Links
+from logbook_agent.model.header import Metric
+from logbook_agent.model.stats.summary import median_low
+from logbook_agent.pages.plotted import NamedPlot
+from logbook_agent.text import markdown as md
+from logbook_agent.text.words import assignments
+
+_TITLE_BYTES = 200
+_CASE_BYTES = 120
+_SAME_BYTES = 600
+_WEIGHT = 4
+
+
+def results(thread: Thread, links: Links, only: Collection[str] | None = None) -> Piece | None:
+    """The table of some entries (`only`; None: of all), as many of the newest as there is room for; None where there
+    are none at all."""
+    executed = [s for s in thread.summaries if s["settled"] and s["runs"] and (only is None or s["id"] in only)]
+    # What an entry predicts is told apart from results.
+    found = [s for s in executed if s["rows"] or not s["predicted"]]
+    metrics = [m.name for m in thread.header.metrics if m.primary]
+    same = _same(found)
+
+    def row(summary: Summary) -> dict[str, Any]:
+        return {"id": entry_link(links, summary["id"]), **_row(thread, summary, metrics, same)}
+
+    def told(rows: list[Any], earlier: int) -> dict[str, Any]:
+        return {
+            "columns": [cell(name) for name in metrics] or ["Result"],
+            "rows": rows,
+            "same": words(assignments(same), _SAME_BYTES),
+            "left_out": left_out(links, earlier, "earlier entry", "earlier entries"),
+        }
+
+    return newest(found, row, told, _WEIGHT) if found else None
+
+
+def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collection[str]) -> dict[str, Any]:
+    state = summary["state"]
+    if summary["failed_rows"]:
+        state += f", {summary['failed_rows']:,} of {counted(summary['rows'], 'case')} failed"
+    if later := thread.superseded_by(summary["id"]):
+        state += f", superseded by {', '.join(later)}"
+    if "candidates" in summary:
+        cells = [_candidates(summary["candidates"], name) for name in metrics]
+    else:
+        cells = [_cell(summary["measured"].get(name), name) for name in metrics]
+    return {
+        "title": cell(words(summary["title"], _TITLE_BYTES)),
+        "state": state,
+        "confidence": summary["confidence"] or "",
+        "cells": cells or [cell(words(summary["result"] or "", _TITLE_BYTES))],
+        "case": _code_cell(summary["asked"]) if "asked" in summary else _cases(summary["measured"], same),
+    }
+
+
+def _same(summaries: Sequence[Summary]) -> dict[str, str]:
+    """The config that the cases of several entries share."""
+    found = [[t["config"] for m in s["measured"].values() for t in m.get("trials", ())] for s in summaries]
+    configs = [config for one in found for config in one]
+    if sum(map(bool, found)) < 2:
+        return {}
+    return {k: v for k, v in configs[0].items() if all(c.get(k) == v for c in configs)}
+
+
+def _candidates(found: Sequence[Mapping[str, Any]], name: str) -> str:
+    """The candidate of a comparison with its change against the base; of several, how many came out how."""
+    own = [one for one in found if one["metric"] == name]
+    if not own:
+        return "—"
+    if len(own) > 1:
+        outcomes = Counter(one["outcome"] for one in own)
+        return ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+    [one] = own
+    value = "?" if one["value"] is None else _no_pipe(number(name, one["value"], one["unit"], one["spread"]))
+    said = f"{one['change']}, {one['outcome']}"
+    return f"{cell(words(one['side'], _CASE_BYTES))}: {value} ({f'**{said}**' if one['is_bold'] else said})"
+
+
+def _cell(found: Mapping[str, Any] | None, name: str) -> str:
+    """The median run of an entry's case; of several cases, and where no run finished, the span of the values."""
+    if found is None or "low" not in found:
+        return "—"
+    trials = found.get("trials", ())
+    if len(trials) == 1:
+        [values] = [trial["values"] for trial in trials]
+        text = _no_pipe(number(name, median_low(values), found["unit"]))
+        return text + (f" (median of {len(values):,} runs)" if len(values) > 1 else "")
+    low, high = (number(name, found[key], None) for key in ("low", "high"))
+    unit = f" {cell(found['unit'])}" if found["unit"] else ""
+    about = f"{', '.join(found['states'])}, not counted" if "states" in found else f"{found['cases']:,} cases"
+    return f"{low if low == high else f'{low} .. {high}'}{unit} ({about})"
+
+
+def _cases(measured: Mapping[str, Any], same: Collection[str]) -> str:
+    """The case of an entry, without what all share; nothing of several cases."""
+    trials = [trial for found in measured.values() for trial in found.get("trials", ())]
+    if len({trial["key"] for trial in trials}) != 1:
+        return ""
+    config = {**trials[0]["config"], **trials[0]["apart"]}
+    text = assignments({name: value for name, value in config.items() if name not in same})
+    return _code_cell(words(", ".join(filter(None, [trials[0]["label"], text])), _CASE_BYTES))
+
+
+def _code_cell(text: str) -> str:
+    return _no_pipe(md.inline_code(text)) if text else ""
+
+
+def _no_pipe(text: str) -> str:
+    """Markdown that cannot end a cell; a backslash before a pipe counts in code spans of a table, too."""
+    return text.replace("|", "\\|")
+
+
+_BEST_CASE_BYTES = 300
+# Of those that measured one case.
+_MOST_ENTRIES = 4
+_BETTER = {"max": "higher is better", "min": "lower is better"}
+
+
+def best_lines(best: Sequence[BestCase], thread: Thread, links: Links) -> list[dict[str, Any]]:
+    """One line for the best case of each problem."""
+    return [_line(one, thread, links) for one in best[:SHOWN]]
+
+
+def _line(best: BestCase, thread: Thread, links: Links) -> dict[str, Any]:
+    shown = [entry_link(links, entry) for entry in best.entries[:_MOST_ENTRIES]]
+    more = [f"{len(best.entries) - len(shown)} more"] if len(best.entries) > len(shown) else []
+    state = thread.by_id[best.entries[0]]["state"] if len(best.entries) == 1 else ""
+    unit = best.unit or unit_of(Metric(name=best.metric))
+    low, high = (number(best.metric, end, None, best.high - best.low) for end in (best.low, best.high))
+    notes = [
+        state if state not in ("finished", "noted") else "",
+        _BETTER[best.direction],
+        "the baseline" if best.is_baseline else best.against,
+        "a single run" if best.runs == 1 else f"median of {counted(best.runs, 'run')} [{low}, {high}]",
+        f"of {counted(best.cases, 'case')}" if best.cases > 1 else "",
+    ]
+    return {
+        "metric": md.inline_code(best.metric),
+        "value": number(best.metric, best.value, unit, best.high - best.low),
+        "entry": ", ".join([*shown, *more]),
+        "notes": [note for note in notes if note],
+        "case": words(case_text(best), _BEST_CASE_BYTES),
+    }
+
+
+def case_text(best: BestCase) -> str:
+    """Label, the keys of the problem and of the case in front of its other config, and whatever else tells it apart."""
+    config: Mapping[str, str] = {**best.problem, **best.flags, **best.config, **best.apart}
+    left = [f"and {counted(best.config_left_out, 'more key')}"] if best.config_left_out else []
+    return ", ".join(text for text in (best.label, " ".join([assignments(config), *left])) if text)
+
+
+# Of one entry, so that a comment about several has room for them.
+_MOST_PLOTS = 6
+_PLOT_TITLE_BYTES = 300
+_WHY_BYTES = 200
+
+
+def pictures(links: Links, plots: Sequence[NamedPlot]) -> list[str]:
+    """Each plot as a picture, or where others cannot see it, its title with why."""
+    more = left_out(links, max(0, len(plots) - _MOST_PLOTS), "more plot", "more plots")
+    return [*(_picture(links, plot) for plot in plots[:_MOST_PLOTS]), *([more] if more else [])]
+
+
+def all_pictured(links: Links, plots: Sequence[NamedPlot]) -> bool:
+    """Whether there are plots, and each is shown as a picture."""
+    return bool(plots) and all(_address(links, plot) for plot in plots)
+
+
+def _picture(links: Links, plot: NamedPlot) -> str:
+    title = words(plot.title, _PLOT_TITLE_BYTES)
+    address = _address(links, plot)
+    if address is not None:
+        return f"!{link(title, address)}"
+    pushed = links.why if links.commit is None else "not pushed"
+    return f"Not shown ({escape(words(plot.missing or pushed, _WHY_BYTES))}): {escape(title)}"
+
+
+def _address(links: Links, plot: NamedPlot) -> str | None:
+    return None if plot.missing else links.plots.get(plot.key)

@@ -1,0 +1,260 @@
+"""Permalinks: the pushed commit, and which files of the logbook are there as they are here.
+
+Git is read and nothing is fetched: a commit counts as pushed when a remote-tracking branch of the remote holds it.
+Files here are hashed as git would hash them without a filter; one that differs only by a filter (line ends, LFS)
+counts as not pushed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from logbook_agent.issue.links import Links
+from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.running.provenance.git_calls import GitAnswer, read_git
+from logbook_agent.store.reading import RUN_BYTES, read_bytes
+from logbook_agent.store.repository import Repository, repository_of
+from logbook_agent.text.address import RepositoryAddress, blob, picture
+from logbook_agent.text.marked import parse
+
+_OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REMOTE_LINE = re.compile(r"(\S+)\t(.*) \(fetch\)(?: \[.*\])?")
+_REGULAR = (b"100644", b"100755")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitRemote:
+    """`url` may hold credentials."""
+
+    name: str
+    url: str = field(repr=False)
+
+
+def remote_of(root: Path, environ: Mapping[str, str], name: str | None = None) -> GitRemote | None:
+    """The remote called `name`, else `origin`, else the only one; None where there is none.
+
+    Raises UsageError when there is none of that name, or several and none is named.
+    """
+    repository = repository_of(root)
+    if repository is None:
+        return None
+    lines = read_git(repository.top, ["remote", "-v"], environ).lines()
+    found = {match[1]: match[2] for line in lines if (match := _REMOTE_LINE.fullmatch(line)) is not None}
+    if name is None and len(found) > 1 and "origin" not in found:
+        raise UsageError(
+            f"{len(found)} git remotes, and none is called origin: {', '.join(found)}",
+            cause="it is not known which of them holds the logbook",
+            hint=f'set in logbook.toml: [github] remote = "{next(iter(found))}"',
+        )
+    if name is not None and name not in found:
+        raise UsageError(
+            f"no git remote {name}",
+            cause=f"there are: {', '.join(found)}" if found else "the repository has no remote",
+            hint=f"git remote add {name} URL, or correct `remote` under [github] in logbook.toml",
+        )
+    chosen = name or ("origin" if "origin" in found else next(iter(found), None))
+    return None if chosen is None else GitRemote(name=chosen, url=found[chosen])
+
+
+def pushed_commit(root: Path, remote: str, environ: Mapping[str, str]) -> str | None:
+    """HEAD when it is pushed, else the newest of its ancestors that are; None when there is none."""
+    # HEAD, and behind it the tips of the remote's branches.
+    found = _commits(root, ["rev-parse", "HEAD", f"--remotes={remote}"], environ)
+    if len(found) < 2:
+        return None
+    head = found[0]
+    if head in found[1:]:
+        return head
+    words = ["rev-list", "--boundary", "--timestamp", head, "--not", f"--remotes={remote}", "--"]
+    answer = _git(root, words, environ)
+    if answer is None or answer.code != 0:
+        return None
+    if not answer.out:
+        return head
+    edge = [line.split(" -") for line in answer.lines() if " -" in line]
+    return max(edge, key=lambda e: int(e[0]))[1] if edge else None
+
+
+def head_commit(root: Path, environ: Mapping[str, str]) -> str | None:
+    """The full SHA of HEAD; None outside a repository and before the first commit."""
+    return next(iter(_commits(root, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], environ)), None)
+
+
+def _commits(root: Path, words: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    """The commits that git names; none where the first is not one."""
+    answer = _git(root, words, environ)
+    lines = answer.lines() if answer is not None and answer.code == 0 else []
+    return lines if lines and _OID.fullmatch(lines[0]) else []
+
+
+def _git(root: Path, words: Sequence[str], environ: Mapping[str, str]) -> GitAnswer | None:
+    """None outside a repository."""
+    repository = repository_of(root)
+    return read_git(repository.top, words, environ) if repository is not None else None
+
+
+def dirty_outside(root: Path, environ: Mapping[str, str]) -> list[str]:
+    """What differs from HEAD, or is untracked and not ignored, outside the logbook root, relative to the top.
+
+    Raises StoreError when git cannot tell. A root that is the whole repository has no outside.
+    """
+    repository = repository_of(root)
+    place = None if repository is None else _place(repository, root)
+    if repository is None or place == ".":
+        return []
+    words = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"]
+    words += ["--ignore-submodules=untracked", "--", ":(top)", f":(top,exclude,literal){place}"]
+    answer = read_git(repository.top, words, environ)
+    if answer.code != 0:
+        raise StoreError(
+            "git cannot tell what was changed",
+            cause=answer.words or "git said nothing",
+            hint=f"try it by hand: git -C {shlex.quote(str(repository.top))} status",
+        )
+    return [os.fsdecode(line[3:]) for line in answer.out.split(b"\0") if line]
+
+
+def file_at(commit: str, path: Path, environ: Mapping[str, str]) -> bytes | None:
+    """The content of a file as committed; None where it was not there."""
+    repository = repository_of(path.parent)
+    if repository is None:
+        return None
+    place = PurePosixPath(_place(repository, path.parent)) / path.name
+    answer = read_git(repository.top, ["cat-file", "blob", f"{commit}:{place}"], environ)
+    return answer.out if answer.code == 0 else None
+
+
+def blob_sha(data: bytes, *, digits: int = 40) -> str:
+    """The object id of a file with this content; 64 digits where the repository's ids are SHA-256."""
+    algorithm = "sha256" if digits == 64 else "sha1"
+    return hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def published(
+    *,
+    view: Path,
+    folder: Path,
+    entry_ids: Iterable[str],
+    repository: RepositoryAddress,
+    remote: str,
+    environ: Mapping[str, str],
+) -> Links:
+    """Where others find this logbook: its view, and the entries that stand there as they stand here.
+
+    `folder` lies beside the view and holds `entries/` and `runs/`; `repository` is where the git remote called
+    `remote` leads. An entry counts when its own file and all its run.json are as pushed, and the pushed view has its
+    block. Git's trouble is told in `why`, never raised: the documents then do without links.
+    """
+    place = repository_of(view.parent)
+    if place is None:
+        return Links(why="not in a git repository")
+    try:
+        commit = pushed_commit(view.parent, remote, environ)
+        if commit is None:
+            return Links(why="not pushed")
+        below = PurePosixPath(_place(place, view.parent))
+        view_path, folder_path = str(below / view.name), f"{below / folder.name}/"
+        paths = [view_path, folder_path.rstrip("/")]
+        commit = _last_change(place, commit, paths, environ)
+        there = _listed(place, commit, paths, environ)
+        if view_path not in there:
+            return Links(commit=commit)
+        text = (file_at(commit, view, environ) or b"").decode("utf-8", "replace")
+    except StoreError as error:
+        return Links(why=error.message)
+    lines = block_lines(text)
+    blobs = {p.removeprefix(folder_path): oid for p, oid in there.items() if p.startswith(folder_path)}
+    same = entries_as_pushed(folder, [i for i in entry_ids if i in lines], blobs)
+    plots = {name: picture(repository, commit, folder_path + path) for name, path in plots_as_pushed(folder, blobs)}
+    return Links(
+        commit=commit,
+        view=blob(repository, commit, view_path),
+        entries={i: blob(repository, commit, view_path, lines[i]) for i in same},
+        plots=plots,
+    )
+
+
+def entries_as_pushed(folder: Path, entry_ids: Iterable[str], blobs: Mapping[str, str]) -> list[str]:
+    """The entries whose file and run.json are all in `blobs` (path below `folder` -> object id), and no other run."""
+    runs: dict[str, set[str]] = {}
+    for path in blobs:
+        parts = path.split("/")
+        if len(parts) == 4 and parts[0] == "runs" and parts[3] == "run.json":
+            runs.setdefault(parts[1], set()).add(path)
+    found = []
+    for entry_id in entry_ids:
+        files = {f"entries/{entry_id}.yaml", *_runs_here(folder, entry_id)}
+        pushed = {f"entries/{entry_id}.yaml", *runs.get(entry_id, ())}
+        if files == pushed and all(_same(folder, path, blobs.get(path)) for path in files):
+            found.append(entry_id)
+    return found
+
+
+def plots_as_pushed(folder: Path, blobs: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Name and path (below `folder`) of each plot that stands here as it is in `blobs`."""
+    found = []
+    for path, oid in blobs.items():
+        parts = path.split("/")
+        if len(parts) == 2 and parts[0] == "plots" and path.endswith(".svg") and _same(folder, path, oid):
+            found.append((parts[1].removesuffix(".svg"), path))
+    return found
+
+
+def block_lines(view: str) -> dict[str, int]:
+    """The line, from 1 on, on which each block of a view starts."""
+    lines, at, line = {}, 0, 1
+    for name, block in parse(view, []).items():
+        line += view.count("\n", at, block.start)
+        at = block.start
+        lines[name] = line
+    return lines
+
+
+def _runs_here(folder: Path, entry_id: str) -> Iterable[str]:
+    place = folder / "runs" / entry_id
+    try:
+        names = os.listdir(place)  # noqa: PTH208 - a thousand times
+    except OSError:
+        return
+    for name in names:
+        path = f"{place}/{name}/run.json"
+        if os.path.lexists(path):
+            yield f"runs/{entry_id}/{name}/run.json"
+
+
+def _same(folder: Path, path: str, oid: str | None) -> bool:
+    if oid is None:
+        return False
+    try:
+        return blob_sha(read_bytes(folder / path, within=folder, limit=RUN_BYTES), digits=len(oid)) == oid
+    except StoreError:
+        return False
+
+
+def _listed(repository: Repository, commit: str, paths: list[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Path from the top -> object id, of the regular files among and below `paths` at a commit."""
+    words = ["ls-tree", "-r", "-z", "--full-tree", commit, "--", *(f":(literal){p}" for p in paths)]
+    found = {}
+    for line in read_git(repository.top, words, environ).out.split(b"\0"):
+        facts, _, name = line.partition(b"\t")
+        if facts.startswith(_REGULAR):
+            found[os.fsdecode(name)] = facts.rsplit(b" ", 1)[1].decode()
+    return found
+
+
+def _last_change(repository: Repository, commit: str, paths: list[str], environ: Mapping[str, str]) -> str:
+    """The newest commit up to `commit` that changed one of the paths, so that links stay when others push other
+    work; `commit` itself where there is none."""
+    words = ["rev-list", "--max-count=1", commit, "--", *(f":(top,literal){p}" for p in paths)]
+    return next(iter(_commits(repository.top, words, environ)), commit)
+
+
+def _place(repository: Repository, folder: Path) -> str:
+    """A folder relative to the top, `.` for the top itself."""
+    return Path(os.path.realpath(folder)).relative_to(repository.top).as_posix()

@@ -1,0 +1,150 @@
+"""What an answer of GitHub other than a success means: which error, how long to wait, what to do next."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from shlex import quote
+
+from logbook_agent.issue.token import variables
+from logbook_agent.model.errors import (
+    AnswerLost,
+    BadToken,
+    Forbidden,
+    IssueLocked,
+    IssueMissing,
+    IssueMoved,
+    NoToken,
+    RateLimited,
+    Rejected,
+    RemoteError,
+    Unreachable,
+)
+from logbook_agent.text.redaction.redactor import by_shape
+
+_LONGEST = 300
+_LIMITS = re.compile(r"rate limit|abuse", re.IGNORECASE)
+_LOCKED = re.compile(r"\b(is|was|been) locked\b|\blocked (issue|conversation)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueHost:
+    """`name` as people know it; `again`: the command that hints tell the user to type once the trouble is over."""
+
+    name: str = "github.com"
+    has_token: bool = True
+    again: str = "logbook sync"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request. `about`: its object, such as "issue ada/moe#5"; `doing`: what is done with it, "comment on ..."."""
+
+    doing: str
+    about: str
+    is_write: bool = False
+
+
+def one_line(text: str) -> str:
+    """A text of the server for a message: one line, bounded, with nothing in it that a terminal obeys."""
+    plain = " ".join("".join(c if c.isprintable() else " " for c in text[: 10 * _LONGEST]).split())
+    plain = by_shape().text(plain)  # a secret that is cut is no longer known as one
+    return plain if len(plain) <= _LONGEST else plain[:_LONGEST] + "…"
+
+
+def refusal(status: int, headers: Mapping[str, str], said: str, call: Call, host: IssueHost) -> RemoteError:
+    """The error for an answer that is no success; `said` is the message of the server, on one line."""
+    said_or_status = said or f"it answered with {status}"
+    if status >= 500 or status == 408 or status < 400:
+        return no_answer(call, host, f"it answered with {status}{f': {said}' if said else ''}")
+    if status == 401 and not host.has_token:
+        return NoToken(
+            f"{host.name} needs a token",
+            cause="none was found for this host",
+            hint=f"set {variables(host.name)[0]} or type `gh auth login`, then: {host.again}",
+        )
+    if status == 401:
+        return BadToken(
+            f"{host.name} does not know the token",
+            cause="it is mistyped, expired or revoked, or belongs to another host",
+            hint=f"make a new one and set {variables(host.name)[0]}, then: {host.again}",
+        )
+    if status == 429 or (status == 403 and _is_limit(headers, said)):
+        wait_s = wait_asked_s(headers, time.time())
+        return RateLimited(
+            f"{host.name} takes no more requests for now",
+            wait_s=wait_s,
+            cause=said_or_status,
+            hint=f"wait {f'{wait_s:.0f} s' if wait_s is not None else 'some minutes'}, then: {host.again}",
+        )
+    if status == 403 and _LOCKED.search(said):
+        return IssueLocked(
+            f"{call.about} is locked",
+            cause=said,
+            hint=f"unlock the conversation, or use a token with write access to the repository, then: {host.again}",
+        )
+    if status == 403:
+        return Forbidden(
+            f"the token may not {call.doing}",
+            cause=said_or_status,
+            hint=f"give it write access to issues (and to contents, for tags), then: {host.again}",
+        )
+    if status in (404, 410):
+        seen = "this token may not see it" if host.has_token else "is private: there was no token to see it with"
+        return IssueMissing(
+            f"{host.name} did not find {call.about}",
+            cause=f"it does not exist, was deleted, or {seen}",
+            hint="check the address, and that the token may see it (another issue: logbook link URL --replace), then:"
+            f" {host.again}",
+        )
+    return Rejected(
+        f"{host.name} refused to {call.doing}",
+        cause=said_or_status,
+        hint="`logbook sync --dry-run` shows what would be sent",
+    )
+
+
+def moved(call: Call, host: IssueHost, url: str | None) -> IssueMoved:
+    """`url`: where people find the issue now; None for a repository that has another name."""
+    if url is None:
+        return IssueMoved(
+            f"{call.about} has another name or owner now",
+            cause="the repository was renamed or moved",
+            hint="use its current name: in logbook.toml ([github] repository), with --repo, or with"
+            f" `git remote set-url`; then: {host.again}",
+        )
+    error = IssueMoved(
+        f"{call.about} is now {url}",
+        cause="the issue was transferred, or its repository renamed or moved",
+        hint=f"logbook link {quote(url)} --replace; then: {host.again}",
+    )
+    error.url = url
+    return error
+
+
+def no_answer(call: Call, host: IssueHost, cause: str) -> RemoteError:
+    """No answer, or one that says nothing. A write may have been applied."""
+    if call.is_write:
+        return AnswerLost(
+            f"{host.name} did not confirm the request to {call.doing}",
+            cause=cause,
+            hint=f"it may or may not have been done; the next sync checks first: {host.again}",
+        )
+    return Unreachable(f"{host.name} could not {call.doing}", cause=cause, hint=f"try again later: {host.again}")
+
+
+def _is_limit(headers: Mapping[str, str], said: str) -> bool:
+    used_up = headers.get("x-ratelimit-remaining") == "0"
+    return "retry-after" in headers or used_up or _LIMITS.search(said) is not None
+
+
+def wait_asked_s(headers: Mapping[str, str], now: float) -> float | None:
+    """Retry-After, else until the reset of the used-up limit; None when the server does not say. `now`: Unix time."""
+    later, reset = headers.get("retry-after", ""), headers.get("x-ratelimit-reset", "")
+    if later.isdecimal():
+        return float(later)
+    if headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
+        return max(0.0, float(reset) - now)
+    return None

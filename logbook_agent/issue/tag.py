@@ -1,0 +1,200 @@
+"""`logbook snapshot`: a tag at a pushed commit, and a comment from which others can reproduce what stands there."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from logbook_agent.issue.destination import SendOptions, connect, default_repository, links_of, named_by
+from logbook_agent.issue.pace import Calls
+from logbook_agent.issue.permalinks import GitRemote, dirty_outside, head_commit, pushed_commit, remote_of
+from logbook_agent.issue.sync import SyncResult, sync_after
+from logbook_agent.model.errors import Rejected, StoreError, Taken, UsageError
+from logbook_agent.model.header import Header, Snapshot
+from logbook_agent.pages.views import changing
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.address import RepositoryAddress, parse_remote, tree
+from logbook_agent.text.words import listed
+
+# What git takes as the name of a tag, without the signs that need quotes in a shell.
+_NAME = re.compile(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)|[./]$))[A-Za-z0-9][A-Za-z0-9._/+-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotRequest:
+    """`entries`: those the snapshot is for; all experiments when none is named."""
+
+    name: str
+    entries: Sequence[str] = ()
+    message: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotResult:
+    """`created`: the tag was not there before. `synced`: None where no issue is linked."""
+
+    snapshot: Snapshot
+    created: bool
+    synced: SyncResult | None
+
+
+def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) -> SnapshotResult:
+    """Tag HEAD and tell of it. Raises UsageError for a tree that others cannot have, Taken for a tag elsewhere."""
+    book = workspace.book(request.entries[0] if request.entries else None)
+    commit, remote = _pushed_head(workspace)
+    repository = _tagged_repository(workspace, remote)
+    made = Snapshot(
+        name=request.name,
+        commit=commit,
+        at=workspace.stamp(),
+        url=tree(repository, request.name),
+        last_entry=next(reversed(book.entry_ids()), None),
+        entries=tuple(book.resolve(entry_id) for entry_id in request.entries),
+    )
+    made = _recorded(book.header, made) or made
+    _warn_unpushed(workspace, book, made)
+    calls = connect(workspace, repository, wire, named_by=named_by(workspace, repository), read_only=request.dry_run)
+    # Here, since it must not hold the token, which is known only now.
+    _check_name(workspace, request.name)
+    tried: list[str] = []
+    message = None if request.dry_run else workspace.redactor.text(request.message or f"Snapshot {made.name}")
+    created = calls.safely(lambda: _tag(calls, made, message, wire, tried))
+    synced = None
+    if not request.dry_run:
+        with changing(workspace, book):
+            book.change_header(functools.partial(_with_snapshot, made=made))
+        synced = _told(workspace, book, wire, made.name)
+    return SnapshotResult(snapshot=made, created=created, synced=synced)
+
+
+def _with_snapshot(header: Header, made: Snapshot) -> Header:
+    if _recorded(header, made) is not None:
+        return header
+    return dataclasses.replace(header, snapshots=(*header.snapshots, made))
+
+
+def _told(workspace: Workspace, book: Book, wire: SendOptions, name: str) -> SyncResult | None:
+    if book.header.issue is None:
+        workspace.warnings.append(f"{book.topic} has no issue: its first sync posts the comment on {name}")
+        return None
+    return sync_after(workspace, wire, f"the tag {name} is set")
+
+
+def _check_name(workspace: Workspace, name: str) -> None:
+    safe = workspace.redactor.text(name)
+    if safe != name:
+        raise UsageError(
+            f"the name of the snapshot looks like a secret: {safe}",
+            cause="a tag is public, and the logbook would record it under another name",
+            hint="choose another one, such as: logbook snapshot moe-int8-20260210",
+        )
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} cannot be the name of a tag",
+            cause="use letters, digits and . _ - + /, with a letter or digit first",
+            hint="logbook snapshot moe-int8-20260210",
+        )
+
+
+def _pushed_head(workspace: Workspace) -> tuple[str, GitRemote]:
+    """HEAD's commit and the git remote that has it. Raises UsageError that says how to get there."""
+    root, environ = workspace.root, workspace.environ
+    commit = head_commit(root, environ)
+    remote = remote_of(root, environ, workspace.config.github.remote)
+    if commit is None or remote is None:
+        raise UsageError(
+            "there is nothing to tag",
+            cause="the logbook is not in a git repository" if commit is None else "the repository has no remote",
+            hint="a snapshot is a commit that others can fetch: "
+            + ("git init and git commit" if commit is None else "git remote add origin URL, then git push"),
+        )
+    outside = dirty_outside(root, environ)
+    if outside:
+        raise UsageError(
+            f"uncommitted changes outside the logbook: {listed(outside, 5)}",
+            cause="a snapshot that lacks them would not be what was run",
+            hint="commit and push them, or put them aside with: git stash -u; then take the snapshot again",
+        )
+    if pushed_commit(root, remote.name, environ) != commit:
+        raise UsageError(
+            f"HEAD ({commit[:9]}) is not pushed to {remote.name}",
+            cause="a tag must name a commit that others can fetch",
+            hint=f"git push {remote.name} HEAD; then take the snapshot again",
+        )
+    return commit, remote
+
+
+def _tagged_repository(workspace: Workspace, remote: GitRemote) -> RepositoryAddress:
+    """Where the tag is set: where the commit was pushed to."""
+    found = parse_remote(remote.url) or default_repository(workspace)
+    if found is None:
+        raise UsageError(
+            f"the git remote {remote.name} does not point to a repository on the web",
+            cause="a tag is set through the API of the repository's host",
+            hint='set in logbook.toml: [github] repository = "OWNER/REPO"',
+        )
+    return found
+
+
+def _recorded(header: Header, made: Snapshot) -> Snapshot | None:
+    """The snapshot of this name that is recorded already, at the same commit. Raises Taken when at another."""
+    found = next((s for s in header.snapshots if s.name == made.name), None)
+    if found is not None and found.commit != made.commit:
+        raise _taken(made.name, found.commit, made.commit)
+    return found
+
+
+def _taken(name: str, there: str, here: str) -> Taken:
+    return Taken(
+        f"the snapshot {name} is at {there[:9]}, and HEAD is {here[:9]}",
+        cause="a snapshot never moves: others may have cited it",
+        hint="choose another name, such as the same one with today's date",
+    )
+
+
+def _warn_unpushed(workspace: Workspace, book: Book, made: Snapshot) -> None:
+    links = links_of(workspace, book, None)
+    lacking = [i for i in made.entries or book.entry_ids() if links.entry(i) is None]
+    if lacking:
+        workspace.warnings.append(
+            f"the records of {listed(lacking, 5)} are not in the tagged commit as they are now; to include them, first:"
+            " logbook sync --commit; git push"
+        )
+
+
+def _tag(calls: Calls, made: Snapshot, message: str | None, wire: SendOptions, tried: list[str]) -> bool:
+    """Whether the tag had to be set; `message` None sets none. `tried`: attempts whose answer was lost."""
+    if _is_tagged(calls, made):
+        return bool(tried)
+    calls.reading(calls.remote.check_name)
+    if not calls.reading(lambda: calls.remote.has_commit(made.commit)):
+        raise StoreError(
+            f"the host does not know {made.commit[:9]}",
+            cause="git counts it as pushed since the last fetch; or the remote is another repository",
+            hint="git push, then take the snapshot again",
+        )
+    if message is not None:
+        wire.say(f"tag {made.name} at {made.commit[:9]}")
+        tried.append(made.name)
+        try:
+            calls.writing(lambda: calls.remote.create_tag(made.name, made.commit, message))
+        except Rejected as error:
+            # It may be there since it was looked for.
+            if _is_tagged(calls, made):
+                return len(tried) > 1
+            error.hint = f"check the answer of the host, or choose a name other than {made.name}"
+            raise
+    return True
+
+
+def _is_tagged(calls: Calls, made: Snapshot) -> bool:
+    """Whether the tag is there. Raises Taken for one at another commit."""
+    there = calls.reading(lambda: calls.remote.tagged_commit(made.name))
+    if there is not None and there != made.commit:
+        raise _taken(made.name, there, made.commit) from None
+    return there is not None
