@@ -29,6 +29,8 @@ class Feature:
     commands: tuple[Subcommand, ...] = ()
     # A module with `draw_due(workspace)`, which draws the plots of the views that a command has rendered.
     plots: str | None = None
+    # A module with `named(findings, entry)` and `named_of_thread(findings)`: the figures that a view names.
+    figures: str | None = None
     # A module with `select(workspace, request, display, target, dry_run=...)`, a `Selection` of the cases of a sweep.
     selects: str | None = None
 
@@ -51,6 +53,7 @@ FEATURES = (
     Feature(
         name="report",
         plots="report.plots.commands",
+        figures="report.figures.named",
         commands=(
             Subcommand("report", "report.page.commands", "Write an HTML page for each logbook, and an index."),
             Subcommand(

@@ -18,7 +18,7 @@ ROOMS: dict[str, str] = {
     "text": "model",
     "store": "model text",
     "running": "model text store",
-    "findings": "model text store",
+    "findings": "model text",
     "pages": "model text store findings",
     "entries": "model text store running findings pages",
     "campaign": "model text store running findings entries",
@@ -28,7 +28,7 @@ ROOMS: dict[str, str] = {
     "report": "model text store running findings pages entries cli",
     "exports": "model text store findings cli",
     "predict": "model store running findings entries campaign cli",
-    "cluster": "model store running findings entries cli",
+    "cluster": "model text store running entries cli",
     "api": "model store findings entries exports",
 }
 # Folders that hang on the core: none is imported by it, and none imports another.
@@ -54,6 +54,7 @@ PURE = (
     "model",
     "text",
     "findings",
+    "report/figures",
     "running/results",
     "campaign/recipes",
     *(f"issue/{name}.py" for name in ("marking", "steps", "plan", "updates", "neutral", "links")),

@@ -15,10 +15,9 @@ from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
 from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_budget
 from logbook_agent.campaign.code_axis import checked_out
 from logbook_agent.entries.series import NotCounted, Series, series
-from logbook_agent.findings.commands import ab_again
+from logbook_agent.findings.advice import ab_again
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.comparison.answer import PairSeries
-from logbook_agent.findings.comparison.answers import Answer, Finding
+from logbook_agent.findings.comparison.answer import Answer, Finding, PairSeries
 from logbook_agent.findings.read import read
 from logbook_agent.model.comparison import BUDGET_PAIRS, FIRST_LOOK, LOOKS, Comparison, Part
 from logbook_agent.model.draw import order_of_round

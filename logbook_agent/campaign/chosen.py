@@ -25,8 +25,8 @@ from logbook_agent.campaign.recipes.stages import (
 )
 from logbook_agent.model.errors import LogbookError, NotFound, UsageError
 from logbook_agent.model.values import canonical
-from logbook_agent.store.workspace import Workspace, sweep_command
-from logbook_agent.text.words import listed
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.words import listed, sweep_command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,8 @@ from logbook_agent.campaign.chosen import Chosen, ChosenStages, choose_any
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import CommandTemplate, Criterion, MatrixAxis, Metric
 from logbook_agent.model.values import canonical
-from logbook_agent.store.workspace import Workspace, sweep_command
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.words import sweep_command
 
 # By what two items of a list in a header are the same one.
 _NAMES: dict[str, Callable[[Any], object]] = {

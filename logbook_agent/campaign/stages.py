@@ -13,7 +13,7 @@ from logbook_agent.campaign.recipes.rules import Violation
 from logbook_agent.campaign.recipes.stages import Stage
 from logbook_agent.campaign.result import SweepResult
 from logbook_agent.campaign.sweep import sweep
-from logbook_agent.findings.measured import is_case
+from logbook_agent.findings.measurements import is_case
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
 from logbook_agent.running.execution import Display

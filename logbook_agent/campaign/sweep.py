@@ -24,9 +24,9 @@ from logbook_agent.campaign.state import Progress, with_failed_row
 from logbook_agent.campaign.tally import Tally
 from logbook_agent.entries.run import RunRequest
 from logbook_agent.entries.series import Series, series
+from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read
-from logbook_agent.findings.tried.keys import how_it_failed
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.record import (
     COMPARISON,

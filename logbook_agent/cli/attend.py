@@ -91,7 +91,7 @@ def cancel_command(
 
 
 def _brief(book: Book, run: Run) -> dict[str, Any]:
-    return {"id": run.entry, **brief_run(RunStatus(run=run, state=run_state(run, book.life)), book)}
+    return {"id": run.entry, **brief_run(RunStatus(run=run, state=run_state(run, book.life)), book.log_path)}
 
 
 def _run_text(book: Book, run: Run) -> str:

@@ -9,7 +9,6 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
-from logbook_agent.findings.plots.words import counted
 from logbook_agent.model.codec import decode
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Device
@@ -18,6 +17,7 @@ from logbook_agent.running.executors.check import Checked, check, install_on, pr
 from logbook_agent.running.executors.contract import PruneCount
 from logbook_agent.running.executors.settings import LOCAL, declared
 from logbook_agent.store.reading import manual
+from logbook_agent.text.words import counted
 
 
 def executors_command(

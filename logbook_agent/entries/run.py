@@ -14,8 +14,8 @@ from logbook_agent.entries.drafts import Prose, check_required, create_entry, dr
 from logbook_agent.entries.series import Series, series
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.facts import commands_of
+from logbook_agent.findings.measurements import unmeasured
 from logbook_agent.findings.said import brief_run
-from logbook_agent.findings.unmeasured import unmeasured
 from logbook_agent.model.entry import PREDICTION, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, RunStatus, is_made, run_state
@@ -76,7 +76,7 @@ class RunResult:
             "id": self.entry.id,
             "title": self.entry.title,
             "exit_status": self.exit_status,
-            "runs": [brief_run(s, self.book) for s in statuses],
+            "runs": [brief_run(s, self.book.log_path) for s in statuses],
             "view": str(self.book.view_path),
         }
 

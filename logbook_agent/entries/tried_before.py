@@ -7,19 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from logbook_agent.findings.read import read
-from logbook_agent.findings.tried.keys import (
+from logbook_agent.findings.attempts import (
     COMPARED,
     FAILURE,
     MARKED,
     Item,
     command_key,
     contradicts,
-    is_indexed,
     items_of,
+    keys_of,
     planned_commands,
-    readable_record,
 )
+from logbook_agent.findings.read import read
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus
@@ -35,6 +34,8 @@ _READ = 10
 _LINES = 3
 # Differences that are named.
 _SHOWN = 5
+# Entries that were never looked at: more of them than this are left to `list` and its like.
+_LOOKED_AT = 100
 
 
 def tried_before(
@@ -53,7 +54,7 @@ def tried_before(
     """
     negative: dict[str, None] = {}
     others: dict[str, None] = {}
-    if not commands or not is_indexed(workspace, book):
+    if not commands or not _is_indexed(workspace, book):
         return []
     try:
         for command in commands:
@@ -67,6 +68,38 @@ def tried_before(
     return [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1} more entries: logbook list --tried"]
 
 
+def _is_indexed(workspace: Workspace, book: Book) -> bool:
+    """Whether every entry can be found by its commands, after a look at the few that are new."""
+    hints = book.tried
+    folder_ns = book.entries_changed_ns()
+    if hints.is_complete(folder_ns):
+        return True
+    names = book.entry_names()
+    unseen, gone = hints.unseen(names)
+    if gone:
+        hints.forget(gone)
+    if len(unseen) > _LOOKED_AT:
+        workspace.warnings.append(
+            f"did not check whether this was tried before: {len(unseen):,} entries are not indexed here yet;"
+            " logbook list indexes them"
+        )
+        return False
+    hints.keep({i: _keys(book, i) for i in sorted(unseen)}, entries=len(names), folder_ns=folder_ns)
+    return True
+
+
+def _keys(book: Book, entry_id: str) -> list[tuple[str, int]]:
+    record = _readable_record(book, entry_id)
+    return keys_of(record) if record is not None else []
+
+
+def _readable_record(book: Book, entry_id: str) -> Record | None:
+    try:
+        return book.record(entry_id)
+    except LogbookError:
+        return None  # its damage is told where it is shown
+
+
 class _Looking:
     """One command, and what the store holds of it."""
 
@@ -78,11 +111,11 @@ class _Looking:
     def found(self, own_id: str | None, measured: bool) -> Iterator[tuple[bool, str]]:
         """Whether it is a negative outcome, and what to say. A failure that a newer entry got over is none."""
         # Most commands were not tried before.
-        from logbook_agent.findings.tried.listed import outcomes_text
+        from logbook_agent.findings.attempts import outcomes_text
 
         mended = False
         for hint in self._hints(own_id, measured):
-            record = readable_record(self._book, hint.id)
+            record = _readable_record(self._book, hint.id)
             if record is None or record.state == VOID:
                 continue
             runs = [s for s in record.runs if self._is_same(s)]
@@ -91,7 +124,7 @@ class _Looking:
             mended = mended or bool(runs and not failures)
             said = outcomes_text(outcomes)
             if not said and measured and runs and runs[-1].state == "finished" and not runs[-1].run.predictions:
-                from logbook_agent.findings.lines import headline
+                from logbook_agent.findings.entry_line import headline
 
                 said = headline(_of_run(record, runs[-1].run), self._book.header) or ""
             if said:
@@ -121,7 +154,7 @@ class _Looking:
         """What the comparison of an entry found of the sides that these runs are of."""
         if record.entry.comparison is None or (answer := self._findings.answer_of(record.id)) is None:
             return []
-        from logbook_agent.findings.tried.listed import without_gain
+        from logbook_agent.findings.comparisons import without_gain
 
         axis = answer.question.axis
         of = [(run.part.side, row.config) for run in runs if run.part is not None for row in run.rows]
@@ -137,8 +170,8 @@ class _Looking:
             return "(planned)"
         # Tables, which most commands do not need before they start.
         from logbook_agent.findings.cases import cases
-        from logbook_agent.findings.contrasts.likeness import differences
         from logbook_agent.findings.tables.frame import frame_of
+        from logbook_agent.findings.tables.likeness import differences
 
         sides = runs[-1].run, self._expected
         run, mine = (dataclasses.replace(r, rows=(Row(config=_said(r, o)),)) for r, o in (sides, sides[::-1]))

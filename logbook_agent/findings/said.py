@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from logbook_agent.model.load import busy_text, contention_of
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import PredictedRow, Row
 from logbook_agent.model.stats import median
-from logbook_agent.store.book import Book
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +48,9 @@ def said_of(record: Record, metrics: Sequence[Metric], render: facts.RenderTable
     )
 
 
-def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:
-    """A run as an agent needs it to go on: command, outcome, rows as medians, end of the output."""
+def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict[str, Any]:
+    """A run as an agent needs it to go on: command, outcome, rows as medians, end of the output. `log_path` tells where
+    the log of a run of an entry is."""
     run = status.run
     output = run.output
     failed = status.state != "finished"
@@ -69,7 +69,7 @@ def brief_run(status: RunStatus, book: Book) -> dict[str, Any]:
         "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
         **({"predictions": [brief_prediction(row) for row in run.predictions]} if run.predictions else {}),
         "problems": list(run.problems),
-        "log": str(book.log_path(run.entry, run.run)),
+        "log": str(log_path(run.entry, run.run)),
     }
 
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.findings.going import GoingRun, going, going_series
-from logbook_agent.findings.progress import RunProgress, progress_of
+from logbook_agent.entries.open_runs import open_runs, open_series
+from logbook_agent.findings.progress import RunProgress, UnfinishedRun, progress_of
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.onlooker import Onlookers
@@ -27,17 +27,17 @@ class GoingNow:
 
     def look(self, book: Book, version: object) -> dict[str, Any]:
         """`runs` that go on and `series` that make some. `version` is another one whenever the records have changed."""
-        runs = going(book)
+        runs = open_runs(book)
         data = [self._data(book, one, version) for one in runs]
         keys = {(one.run.entry, one.run.run) for one in runs}
         self._planned = {key: known for key, known in self._planned.items() if key in keys}
         self._onlookers.forget(book.topic, keys)
-        return {"runs": data, "series": going_series(book)}
+        return {"runs": data, "series": open_series(book)}
 
     def close(self) -> None:
         self._onlookers.close()
 
-    def _data(self, book: Book, one: GoingRun, version: object) -> dict[str, Any]:
+    def _data(self, book: Book, one: UnfinishedRun, version: object) -> dict[str, Any]:
         run = one.run
         seen = self._onlookers.seen(book, run)
         beat = seen.heartbeat

@@ -83,7 +83,7 @@ class _Seen:
         trouble = followed.trouble
         if self._version != followed.version:
             try:
-                self._data = standing(follower.workspace, followed)
+                self._data = standing(followed)
                 self._version = followed.version
             except (LogbookError, OSError) as error:
                 trouble = str(error)  # the store changes just now; the next look reads it again
