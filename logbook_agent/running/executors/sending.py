@@ -94,7 +94,7 @@ class Sending:
         self._claims.close()
 
     def _start(self) -> None:
-        if isinstance(self._executor, Batch):
+        if isinstance(self._executor, Batch) and len(self._items) > 1:
             self._executor.start_all(self._items, self._at_most)
             return
         for item in self._items:
