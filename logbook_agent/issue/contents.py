@@ -180,4 +180,3 @@ class BookDocuments(IssueDocuments):
         snapshot = next(s for s in header.snapshots if s.name == name)
         covered = self.findings.thread.covered(snapshot)
         return self.snapshot(snapshot, [self.findings.book.record(i) for i in covered], room)
-
