@@ -28,7 +28,7 @@ ROOMS: dict[str, str] = {
     "report": "model text store running findings pages entries cli",
     "exports": "model text store findings cli",
     "predict": "model store running findings entries campaign cli",
-    "cluster": "model text store running entries cli",
+    "cluster": "model text store running doctor cli",
     "api": "model store findings entries exports",
 }
 # Folders that hang on the core: none is imported by it, and none imports another.
@@ -80,10 +80,10 @@ HOMES = {
     "yaml": {"store"},
     "psutil": {"store"},
     "github": {"issue"},
-    "requests": {"issue", "running"},
-    "urllib3": {"issue", "running"},
+    "requests": {"issue", "cluster"},
+    "urllib3": {"issue", "cluster"},
     # On a cluster alone.
-    "ray": {"running"},
+    "ray": {"cluster"},
     "markdown_it": {"text", "issue"},
     "markupsafe": {"report"},
     # Extras, which are loaded when they are asked for.
@@ -261,7 +261,7 @@ def test_few_files_ask_how_a_run_was_started() -> None:
     for path, _ in modules("logbook_agent"):
         name = path.relative_to(ROOT / "logbook_agent").as_posix()
         # (A remote of the issue is one of git.)
-        if name.startswith(("running/executors/", "running/worker/", "issue/")):
+        if name.startswith(("running/executors/", "running/worker/", "cluster/", "issue/")):
             continue
         for condition in conditions(path):
             named = {getattr(n, "attr", None) or getattr(n, "id", None) for n in ast.walk(condition)}

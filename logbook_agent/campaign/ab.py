@@ -112,7 +112,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
             return found_or_new(workspace, book, request, axis)
 
         made = stack.enter_context(
-            series(workspace, book, found, display, on=run.on, another="leave --id out", advice=LOAD_ADVICE)
+            series(workspace, book, found, display, another="leave --id out", advice=LOAD_ADVICE)
         )
         made.around = around
         return Rounds(made, request, axis, [case]).carry_out()

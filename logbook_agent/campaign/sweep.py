@@ -68,7 +68,7 @@ def sweep(
         return prepared.entry or _found_or_new(workspace, book, request, chosen, known)
 
     again = onward(workspace, request, book, "--new")
-    with series(workspace, book, found, display, on=request.on, another=again) as made:
+    with series(workspace, book, found, display, another=again) as made:
         return _Sweep(made, chosen, request).carry_out()
 
 

@@ -108,7 +108,7 @@ def run(
     # A submission that was typed returns before its command has ended.
     is_sent = request.detach or (request.is_single and request.on is None and commands[0].submits)
     found = functools.partial(_found_or_new, workspace, book, request, commands[0], earlier)
-    with series(workspace, book, found, display, on=request.on) as made:
+    with series(workspace, book, found, display) as made:
         for command, repeat in plan:
             if is_sent:
                 made.send(command, request.config, timeout_s=request.timeout_s)

@@ -89,7 +89,6 @@ class Series:
             timeout_s=timeout_s,
             config=dict(config),
         )
-        self._check_lease(command)
         waits = self._waits or any(map(is_made, self.runs))
         with self.around(command):
             for run in make_runs(self.workspace, self.book, plan, self.display, self._stops, waits=waits):
@@ -113,9 +112,7 @@ class Series:
         # Of an earlier process, all may be made but what follows them.
         name = next(filter(None, (plan.command.executor for plan in wanted)), None)
         for place, run in (
-            ()
-            if name is None
-            else make_all(self.workspace, self.book, plans, name, at_most, self.display, self._stops, self._check_lease)
+            () if name is None else make_all(self.workspace, self.book, plans, name, at_most, self.display, self._stops)
         ):
             self.runs.append(run)
             if time.monotonic() - self._refreshed > _REFRESH_S:
@@ -132,16 +129,8 @@ class Series:
         """Submit one run and return it as it goes on."""
         self._say_if_busy(command)
         plan = RunPlan(command=command, entry_id=self.entry.id, timeout_s=timeout_s, config=dict(config))
-        self._check_lease(command)
         self.runs.append(submit(self.workspace, self.book, plan))
         return self.runs[-1]
-
-    def _check_lease(self, command: Command) -> None:
-        """Raises UsageError where a run needs a lease that is not there."""
-        if command.lease is not None:
-            from logbook_agent.entries.leases import check_lease
-
-            check_lease(self.workspace, self.book, command.lease)
 
     def _say_if_busy(self, command: Command) -> None:
         """Before the first run of an invocation: that others use the machine, and what to do."""
@@ -195,7 +184,6 @@ def series(
     found: Callable[[], Entry],
     display: Display,
     *,
-    on: str | None = None,
     another: str | None = None,
     advice: str = ADVICE,
 ) -> Iterator[Series]:
@@ -204,13 +192,8 @@ def series(
 
     With `another`, how to start another one: what comes next follows from the runs there are, so one process at a time
     makes them, and those whose tool died are closed first. Raises Locked when another process does, StoreError when a
-    command of an earlier one still runs. `advice`: what to do where the machine is busy. `on`: the executor; UsageError
-    where it needs a lease that is not active.
+    command of an earlier one still runs. `advice`: what to do where the machine is busy.
     """
-    if on is not None:
-        from logbook_agent.entries.leases import check_executor
-
-        check_executor(workspace, book, on)
     with StopRequests() as stops, contextlib.ExitStack() as stack:
         entry = found()
         if another is not None:

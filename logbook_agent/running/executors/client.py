@@ -111,13 +111,8 @@ def taken_in(workspace: Workspace, book: Book, spool: Spool) -> str | None:
     try:
         take_in(workspace, book, spool)
     except ToolError as error:
-        return told_of(error)
+        return error.said
     return None
-
-
-def told_of(error: ToolError) -> str:
-    """An error in one line."""
-    return error.message + (f" ({error.cause})" if error.cause else "")
 
 
 def log_piece(workspace: Workspace, book: Book, entry_id: str, number: int, offset: int) -> bytes:

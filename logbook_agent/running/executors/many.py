@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.execution import Display, RunPlan
-from logbook_agent.running.executors.client import how_far, told_of
+from logbook_agent.running.executors.client import how_far
 from logbook_agent.running.executors.contract import OVER, Batch, Executor, Pins, Single, Stage
 from logbook_agent.running.executors.intake import take_in_all
 from logbook_agent.running.executors.making import LOST_AGAIN
 from logbook_agent.running.executors.sending import Sending
 from logbook_agent.running.executors.table import executor_named, executor_of, patience_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
@@ -75,14 +74,12 @@ def make_all(
     at_most: int,
     display: Display,
     stops: StopRequests,
-    check: Callable[[Command], None] = lambda command: None,
 ) -> Iterator[tuple[int, Run]]:
     """Make runs, `at_most` at a time, and yield each with its place in `wanted` when it has ended. A lost run is
     yielded, too, and made again. A request to stop ends the runs in progress. After a worker that cannot start, no
-    further run is submitted. If `check` raises before a run is submitted, the series ends, and runs in progress
-    continue."""
+    further run is submitted."""
     executor = executor_named(workspace, name)
-    batch = _Batches(workspace, book, wanted, name, at_most, executor, check)
+    batch = _Batches(workspace, book, wanted, name, at_most, executor)
     told: set[str | None] = {None}
     is_ending = False
     while batch.going or batch.sending or (batch.todo and not is_ending):
@@ -98,7 +95,6 @@ def make_all(
             if trouble not in told:
                 told.add(trouble)
                 display.progress(f"{run.entry} run {run.run}: {trouble}")
-            batch.in_trouble[place] = ended is None and trouble is not None
             if ended is None:
                 continue
             again = batch.over(place, ended, is_ending=is_ending)
@@ -123,9 +119,8 @@ class _Batches:
         name: str,
         at_most: int,
         executor: Executor,
-        check: Callable[[Command], None],
     ) -> None:
-        self._workspace, self._book, self._wanted, self._name, self._check = workspace, book, wanted, name, check
+        self._workspace, self._book, self._wanted, self._name = workspace, book, wanted, name
         self._at_most, self._executor = at_most, executor
         # On equal machines, each run may be made on any.
         self._has_pins = pool_of(workspace, name) is None and not isinstance(executor, Single)
@@ -139,7 +134,6 @@ class _Batches:
         # Those that are being submitted, with their places, and those that were.
         self.sending: tuple[Sending, list[int]] | None = None
         self.going: dict[int, Run] = {}
-        self.in_trouble: dict[int, bool] = {}
 
     def submit(self, display: Display, *, is_ending: bool) -> None:
         """Submit what may be submitted now. While a submission is refused, it is retried and nothing else is
@@ -169,7 +163,6 @@ class _Batches:
         if not places:
             return None
         plans = [(self._wanted[place].plan, self._pin(place)) for place in places]
-        self._check(plans[0][0].command)
         node = self._nodes.get(plans[0][1] or "")
         kept = self._executor.on_node(node) if node is not None and isinstance(self._executor, Pins) else None
         self.todo = [place for place in self.todo if place not in places]
@@ -194,17 +187,8 @@ class _Batches:
 
     def news(self) -> list[tuple[int, Run]]:
         """The runs being made of which something new may be known, with their places."""
-        if self._batch is None:
-            self._executor.look([self._book.spool(run) for run in self.going.values()], wait_s=_PAUSE_S)
-            return list(self.going.items())
-        spools = {place: self._book.spool(run) for place, run in self.going.items() if run.exit is None}
-        left = {place: spool for place, spool in spools.items() if spool.folder.is_dir()}
-        told = {spool.folder for spool in self._batch.news(list(left.values()))}
-        return [
-            (place, run)
-            for place, run in self.going.items()
-            if place not in left or left[place].folder in told or self.in_trouble.get(place)
-        ]
+        self._executor.look([self._book.spool(run) for run in self.going.values()], wait_s=_PAUSE_S)
+        return list(self.going.items())
 
     def ended(self, runs: Sequence[Run]) -> list[tuple[Run | None, str | None]]:
         """Each with its end, where it has one, and what there is to be said of it. Its spool is shown before it is
@@ -228,7 +212,7 @@ class _Batches:
         for run, spool in zip(runs, spools, strict=True):
             error = taken.errors.get(spool.folder)
             if isinstance(error, ToolError):
-                found.append((None, told_of(error)))
+                found.append((None, error.said))
             elif error is not None:
                 raise error
             elif spool.folder in going:

@@ -33,8 +33,6 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 _INLINE_BYTES = 48 * 1024
 _FETCHED = ("began.json", "output.log", "changes.diff", "worker.err", "final.json")
 _POLL_S = 0.5
-# So often a plan is looked for, and for so long.
-_PLAN_S, _PATIENCE_S = 0.1, 60.0
 # A task that has no node by then is told to wait.
 _WAITS_S = 5.0
 
@@ -53,7 +51,7 @@ def stop_key(plan: dict[str, Any], key: str) -> bytes:
 def case(plan: dict[str, Any], given: dict[str, Any], files: dict[str, Any]) -> Any:
     """Make one work, and yield what becomes of it: that it has a node, then how it ended."""
     folder = Path(plan["folder"]).expanduser()
-    spool = folder / "spools" / plan["job"] / given["key"]
+    spool = folder / "spools" / given["key"]
     python = plan["python"] or sys.executable
     for place, content in files.items():
         provide(folder / place, content, python if place == plan["code"] else None)
@@ -181,15 +179,6 @@ def link(spool: Path) -> None:
         place.symlink_to(spool)
 
 
-def prune_node(plan: dict[str, Any], code: list[Any]) -> Event:
-    """Remove from this node what no run needs, by the worker's code; what was removed."""
-    folder, python = Path(plan["folder"]).expanduser(), plan["python"] or sys.executable
-    provide(folder / plan["code"], code[0], python)
-    words = [python, "-P", str(folder / plan["code"]), "prune", str(folder)]
-    found: Event = json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
-    return found
-
-
 # -- on the head ------------------------------------------------------------------------------------------
 
 
@@ -296,38 +285,12 @@ def needed(name: str) -> bytes:
     return found
 
 
-def plan_named(name: str) -> dict[str, Any]:
-    """What a client wants done, which it may write only after this Job was started. Exits when none comes."""
-    key, deadline = f"gcs://{name}".encode(), time.monotonic() + _PATIENCE_S
-    while (found := internal_kv._internal_kv_get(key)) is None:
-        if time.monotonic() > deadline:
-            sys.exit("its client gave no plan")
-        time.sleep(_PLAN_S)
-    internal_kv._internal_kv_del(key)
-    plan: dict[str, Any] = json.loads(found)
-    return plan
-
-
-def prune_nodes(plan: dict[str, Any]) -> None:
-    """Prune every node, and print what was removed."""
-    code = ray.put(needed(plan["packages"][plan["code"]]))
-    task = ray.remote(max_retries=0, num_cpus=0)(prune_node)
-    tasks = [
-        task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)).remote(
-            plan, [code]
-        )
-        for node in ray.nodes()
-        if node["Alive"]
-    ]
-    print(plan["prefix"] + json.dumps({"n": 1, "key": plan["job"], "nodes": ray.get(tasks)}), flush=True)
-
-
 def main() -> None:
-    plan = plan_named(sys.argv[-1])
-    if plan["prunes"]:
-        prune_nodes(plan)
-    else:
-        Coordinator(plan).run()
+    """Make the works of the plan that the last argument names."""
+    name = sys.argv[-1]
+    plan: dict[str, Any] = json.loads(needed(name))
+    internal_kv._internal_kv_del(f"gcs://{name}".encode())
+    Coordinator(plan).run()
 
 
 if __name__ == "__main__":

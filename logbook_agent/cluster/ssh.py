@@ -3,17 +3,19 @@ connection is shared and stays open for a minute."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
+from pathlib import Path
 
+from logbook_agent.cluster.far import VENV_PYTHON
+from logbook_agent.cluster.remote import Places, Remote, check_places
+from logbook_agent.cluster.shell import Conversation, Hangup, ShellAnswer, as_text, run_program
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.executors.contract import NoAnswer, Unavailable
-from logbook_agent.running.executors.conversation import Conversation, Hangup
-from logbook_agent.running.executors.far import VENV_PYTHON
-from logbook_agent.running.executors.remote import Places, Remote, check_places
 from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.shell import ShellAnswer, as_text, private_folder, run_program
 from logbook_agent.running.programs import find_program
 from logbook_agent.store.workspace import Workspace
 
@@ -85,18 +87,28 @@ class Ssh:
 
     def _checked(self, answer: ShellAnswer) -> ShellAnswer:
         """The answer of a program there. Raises as `Shell.run` for one of ssh itself."""
-        if answer.code < 0:
-            raise NoAnswer(
-                f"{self.host} did not answer",
-                cause=f"ssh was ended by signal {-answer.code}",
-                hint=f"ssh {self.host} true",
-            )
-        if answer.code != _NO_CONNECTION:
+        # Below zero, a signal has ended ssh itself.
+        if 0 <= answer.code != _NO_CONNECTION:
             return answer
         kind: type[ToolError] = NoAnswer
         for possible, texts in ((ToolError, _REFUSED), (Unavailable, _UNREACHED)):
             kind = possible if any(text in answer.err for text in texts) else kind
         raise kind(f"{self.host} does not answer", cause=answer.said, hint=f"ssh {self.host} true")
+
+
+def private_folder(environ: Mapping[str, str]) -> Path:
+    """The folder for the sockets of connections, which only this user can enter. Raises ToolError."""
+    runtime = environ.get("XDG_RUNTIME_DIR", "")
+    folder = Path(runtime if os.path.isabs(runtime) else tempfile.gettempdir()) / f"logbook-{os.getuid()}"  # noqa: PTH117
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise ToolError(
+            f"other users have access to {folder}",
+            cause="logbook keeps ssh connections there, which only you may use",
+            hint=f"chmod 700 {folder}",
+        )
+    return folder
 
 
 class Detached(Remote):
@@ -115,7 +127,7 @@ class Detached(Remote):
             answer = self.shell.run(words, timeout_s=_INSTALL_S)
             if answer.code != 0:
                 raise ToolError(
-                    f"cannot create an environment on {self.place or 'this host'}",
+                    f"cannot create an environment on {self.name}",
                     cause=answer.said,
                     hint=f"install {needed} there by hand, and name that Python in the settings: python = '...'",
                 )

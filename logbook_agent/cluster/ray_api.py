@@ -27,6 +27,8 @@ class Jobs:
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/")
         self._session = requests.Session()
+        # Files that are being read, with how far they were.
+        self._open: dict[tuple[str, str], tuple[int, requests.Response]] = {}
 
     def version(self) -> dict[str, Any]:
         return self._json(self._call("GET", "/api/version"))
@@ -89,11 +91,35 @@ class Jobs:
         answer = self.log(node, name, lines=lines)
         if answer is None:
             return None
-        with self.answers():
+        with self._answers():
             return answer.content
 
+    def piece(self, node: str, name: str, offset: int, most: int) -> bytes:
+        """A file of a node's log folder from this byte on; empty where there is no more, or no file. Raises ToolError.
+
+        Ray gives a file from its beginning only, so one that was not read to its end stays open until it is read on."""
+        at, answer = self._open.pop((node, name), (0, None))
+        if answer is not None and at != offset:
+            answer.close()
+            at, answer = 0, None
+        answer = answer or self.log(node, name)
+        if answer is None:
+            return b""
+        with self._answers():
+            while at < offset:
+                skipped = len(_read(answer, min(most, offset - at)))
+                if not skipped:
+                    return b""
+                at += skipped
+            found = _read(answer, most)
+        if len(found) == most:
+            self._open[node, name] = (at + most, answer)
+        else:
+            answer.close()
+        return found
+
     @contextlib.contextmanager
-    def answers(self) -> Iterator[None]:
+    def _answers(self) -> Iterator[None]:
         """Around what reads an answer: raises NoAnswer where it breaks off."""
         try:
             yield
@@ -145,6 +171,13 @@ class Jobs:
         if not isinstance(found, dict):
             raise ToolError(f"{self.address} is not a Ray dashboard", cause="its answer is not JSON")
         return found
+
+
+def _read(answer: requests.Response, size: int) -> bytes:
+    found = b""
+    while len(found) < size and (more := answer.raw.read(size - len(found))):
+        found += more
+    return found
 
 
 @functools.cache

@@ -1,19 +1,27 @@
-"""What is brought to the other machine: the part of this package that a worker needs, and the files of the user's
-working tree. Both are named by a digest of their content, and lie there once."""
+"""Files that go to another machine and come back, as archives.
+
+There go the part of this package that a worker needs, and the user's working tree, each under a digest of its content.
+Back comes what a run has left.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gzip
 import hashlib
 import io
 import os
 import tarfile
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, BinaryIO
 
 import logbook_agent
+from logbook_agent.cluster.far import FETCHED
+from logbook_agent.cluster.shell import MOST_BYTES
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Code
 from logbook_agent.running.provenance.git import code_facts
@@ -21,14 +29,19 @@ from logbook_agent.running.provenance.git_calls import read_git
 from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.running.worker.tree import digest_of
 from logbook_agent.running.worker.work import Work
+from logbook_agent.store.files import make_folder, move, remove_tree, write_pieces
+from logbook_agent.store.reading import CODE
 from logbook_agent.store.repository import Repository
-from logbook_agent.store.spool import Spool
+from logbook_agent.store.spool import FINAL, Spool
 
 # The rooms that a worker uses, and what starts it.
-_ROOMS = ("model", "text", "store", "running")
-_MAIN = b"from logbook_agent.running.executors.far import main\n\nmain()\n"
+_ROOMS = ("model", "text", "store", "running", "cluster")
+_MAIN = b"from logbook_agent.cluster.far import main\n\nmain()\n"
 # More than this is data, not code.
 MOST_TREE_BYTES = 100 * 2**20
+_PIECE_BYTES = 2**20
+# What is brought lies here until it is whole.
+_ARRIVING = ".arriving"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,3 +151,56 @@ def _listed(top: Path, environ: Mapping[str, str]) -> Iterator[Path]:
         # A submodule that was not fetched is an empty folder.
         elif (path / ".git").exists():
             yield from _listed(path, environ)
+
+
+# -- what a run has left -----------------------------------------------------------------------------
+
+
+def bring(spool: Spool, files: Iterable[tuple[str, Iterable[bytes]]]) -> None:
+    """Write what a run has left into its spool, a piece at a time, the end last. Raises StoreError, and keeps nothing,
+    where `files` do."""
+    arriving, brought = spool.folder / _ARRIVING, []
+    try:
+        for name, pieces in files:
+            if name in FETCHED or _is_kept(name):
+                make_folder((arriving / name).parent, within=spool.within)
+                write_pieces(arriving / name, pieces, within=spool.within)
+                brought.append(name)
+        for name in sorted(brought, key=lambda name: name == FINAL):
+            make_folder((spool.folder / name).parent, within=spool.within)
+            move(arriving / name, spool.folder / name, within=spool.within)
+    finally:
+        remove_tree(arriving, within=spool.within)
+
+
+def _is_kept(name: str) -> bool:
+    """Whether this is a file of the code that was kept with the run."""
+    place = Path(name)
+    return len(place.parts) == 2 and place.parts[0] in (CODE, "files") and place.name not in ("", "..")
+
+
+def members(archive: BinaryIO) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """The files of an archive, for `bring`. Raises StoreError where it cannot be read, or unpacks to too much."""
+    size = 0
+    with _reading(), tarfile.open(fileobj=archive, mode="r|gz") as tar:
+        for entry in tar:
+            size += entry.size
+            if size > MOST_BYTES:
+                raise tarfile.ReadError(f"it unpacks to more than {MOST_BYTES >> 20} MiB")
+            file = tar.extractfile(entry) if entry.isfile() else None
+            if file is not None:
+                yield entry.name, _pieces(file)
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    with _reading():
+        yield from iter(lambda: file.read(_PIECE_BYTES), b"")
+
+
+@contextlib.contextmanager
+def _reading() -> Iterator[None]:
+    """Turn errors of reading an archive into StoreError."""
+    try:
+        yield
+    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+        raise StoreError("cannot read the files that a run has left", cause=str(error)) from error

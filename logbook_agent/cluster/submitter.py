@@ -9,10 +9,12 @@ answer was lost is found again by its name, and never sent twice.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
 import re
+import shlex
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -20,22 +22,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.cluster.archive import code_here
+from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
+from logbook_agent.cluster.jobs import Fate, JobState, end_of, job_state, keep_log
+from logbook_agent.cluster.remote import brief
+from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
+from logbook_agent.cluster.submitted import sent_of
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Code, Host
+from logbook_agent.model.run import Host
 from logbook_agent.model.work import Began
 from logbook_agent.running.confirmed import check_confirmed
-from logbook_agent.running.executors.answers import brief
-from logbook_agent.running.executors.carried import code_here
 from logbook_agent.running.executors.contract import OVER, Followed, NoAnswer, Stage
-from logbook_agent.running.executors.joblogs import end_of, keep_log
-from logbook_agent.running.executors.jobstate import Fate, JobState, told
 from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
 from logbook_agent.running.executors.stages import log_from
-from logbook_agent.running.executors.submitted import sent_of
-from logbook_agent.running.executors.templates import JobTemplates, completed, filled, no_timeout
-from logbook_agent.running.prepare import resolve
+from logbook_agent.running.prepare import no_timeout
 from logbook_agent.running.worker.sealing import unsealed
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import write_atomic
@@ -44,6 +45,9 @@ from logbook_agent.store.parse import parse_json
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SENT, WORK, Heartbeat, Seen, Sent, Spool
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands import known
+from logbook_agent.text.commands.launchers import Launched, Launcher, wrap
+from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.times import stamp
 from logbook_agent.text.words import split_env_words
@@ -86,10 +90,6 @@ class Submitter:
         """As `Executor.start`; an answer that was lost is no error: `follow` finds the job by its name."""
         if spool.has(FINAL) or spool.has(SENT):
             return
-        if self._given.is_synchronous:
-            raise ToolError(
-                f"{self.place} cannot run a command in the background", cause="its launcher waits for the command"
-            )
         if work.timeout_s is not None:
             raise no_timeout(ToolError, self.place, work.timeout_s)
         templates = self._templates(work)
@@ -125,7 +125,7 @@ class Submitter:
             try:
                 stage = self._look(spool, sent, with_log=offset is not None)
             except ToolError as error:
-                trouble = error.message + (f" ({error.cause})" if error.cause else "")
+                trouble = error.said
         output = b"" if offset is None else log_from(spool, offset)
         seen = spool.seen()
         said = seen.said if seen is not None and stage == "sent" else None
@@ -169,16 +169,38 @@ class Submitter:
 
     def hello(self) -> dict[str, Any]:
         """As `Executor.hello`: nothing is known of the machines behind a launcher. Raises ToolError when it does not
-        answer, UsageError where there is no such program."""
-        if self._given.is_synchronous:
-            own, words = split_env_words(self._given.program)
-            resolve(words, {**self._environ, **own}, Path.cwd())
-        elif self._given.find:
-            _, words = split_env_words(filled(self._given.find, name="hello"))
-            own, _ = split_env_words(self._given.find)
+        answer."""
+        if self._given.find:
+            own, words = split_env_words(filled(self._given.find, name="hello"))
             answer = run_program(words, {**self._environ, **own}, stdin=b"", timeout_s=self._given.timeout_s)
             self._checked(answer)
         return {}
+
+    def launched(self, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> Launched:
+        """As `Launches.launched`: the submission without the name of the job, which differs from run to run. Raises
+        UsageError, too, where a secret would be handed to the launcher."""
+        own, argv = split_env_words(argv)
+        env = {**env, **own}
+        self._check_secrets(argv, env, redactor)
+        words = [word for word in self._given.submit if "{name}" not in word]
+        template = Launcher(name=self.place, template=shlex.join(words), env_template=shlex.join(self._given.env))
+        return dataclasses.replace(wrap(template, argv, env), submits=True, syncs=self._given.syncs)
+
+    def _check_secrets(self, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> None:
+        allowed = self._given.secrets
+        hidden = [key for key, value in env.items() if redactor.named(key, value) != value and key not in allowed]
+        if hidden:
+            raise UsageError(
+                f"{hidden[0]} holds a secret, and executor {self.place!r} would pass it to its launcher",
+                cause="launchers store what they are given, and others may read it",
+                hint=f'set it where the command runs, or allow it in your settings: secrets = ["{hidden[0]}"]',
+            )
+        if redactor.argv(argv) != tuple(argv):
+            raise UsageError(
+                "the command holds a secret",
+                cause=f"executor {self.place!r} would pass it to its launcher; others may read what that stores",
+                hint="pass it in an environment variable that is set where the command runs",
+            )
 
     # -- submitting ------------------------------------------------------------------------------------
 
@@ -218,23 +240,19 @@ class Submitter:
     def _submit(self, work: Work, templates: JobTemplates, sent: Sent) -> str | None:
         """The job that was submitted; None where it is open whether there is one. Raises ToolError when certainly none
         was."""
-        try:
+        answer, job = None, None
+        with contextlib.suppress(NoAnswer):
             answer = self._run(work, self._named(work, templates, sent))
-        except NoAnswer:
-            answer = None
-        if answer is not None and answer.code == 0:
+        is_refused = answer is not None and answer.code != 0
+        if answer is not None and not is_refused:
             found = re.search(templates.id, f"{answer.out.decode('utf-8', 'replace').strip()}\n{answer.err}")
-            if (job := _job_of(found)) is not None:
-                return job
-        if not templates.find:
-            if answer is not None and answer.code != 0:
-                raise ToolError(f"{self.place} did not accept the job", cause=answer.said)
-            return None
-        try:
-            job = self._found(work, templates, sent)
-        except ToolError:
-            return None
-        if job is None and answer is not None and answer.code != 0:
+            job = _job_of(found)
+        if job is None:
+            try:
+                job = self._found(work, templates, sent)
+            except ToolError:
+                return None
+        if job is None and answer is not None and is_refused:
             raise ToolError(f"{self.place} did not accept the job", cause=answer.said)
         return job
 
@@ -248,10 +266,7 @@ class Submitter:
 
     def _began(self, spool: Spool, work: Work, templates: JobTemplates) -> Began:
         """What is known before the job starts: the code, where it is sent along, and nothing of the machine."""
-        code: Code | None = None
-        problems: tuple[str, ...] = ()
-        if templates.syncs:
-            code, problems = code_here(work, spool, self._environ)
+        code, problems = code_here(work, spool, self._environ) if templates.syncs else (None, ())
         return Began(started=_now(), host=Host(), code=code, problems=problems)
 
     # -- asking --------------------------------------------------------------------------------------
@@ -301,7 +316,7 @@ class Submitter:
         if answer.code != 0 and templates.gone and re.search(templates.gone, answer.err) is not None:
             return JobState(state=_GONE, fate="lost", reason=answer.said)
         text = self._checked(answer).out.decode("utf-8", "replace")
-        found = told(text, templates.facts, templates.states)
+        found = job_state(text, templates.facts, templates.states)
         if found is None:
             raise ToolError(f"{self.place} reported no state for {job}", cause="its answer cannot be read")
         return found
@@ -312,7 +327,7 @@ class Submitter:
         words = filled(templates.logs, id=sent.job or "", since=since)
         answer = self._checked(self._run(work, words, most_bytes=_MOST_LOG_BYTES))
         hide = functools.partial(without_values, spool.folder.name, sent.values)
-        return keep_log(spool, work, answer.out, templates, hide)
+        return keep_log(spool, work, answer.out, templates.line, templates.log_lines, hide)
 
     def _run(
         self,
@@ -345,6 +360,46 @@ def _job_of(found: re.Match[str] | None) -> str | None:
     """The ID of a job; None for a word that a launcher would take for an option."""
     job = None if found is None else found[1]
     return None if not job or job.startswith("-") else job
+
+
+class Typed(Submitter):
+    """Submissions to Iris that were typed: `uv run iris --cluster=NAME job run --no-wait ... -- CMD`. The job is asked
+    about with the words before `job`."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        super().__init__(iris(("iris",)), place="iris", environ=environ, check=lambda _: None)
+
+    def _templates(self, work: Work) -> JobTemplates:
+        return iris((work.executable, *work.argv[1 : _line(work).base]))
+
+    def _sent(self, work: Work) -> Sent:
+        line = _line(work)
+        if any(place in work.hidden for place in ("executable", *(f"argv.{n}" for n in range(line.base)))):
+            raise ToolError(
+                "the state of this job could not be asked for later",
+                cause="the words before `job run` hold a secret, and secrets are never stored",
+                hint="pass it to iris in an environment variable",
+            )
+        sent = super()._sent(work)
+        return dataclasses.replace(sent, name=line.name or sent.name, is_typed=line.name is not None)
+
+    def _named(self, work: Work, templates: JobTemplates, sent: Sent) -> list[str]:
+        line = _line(work)
+        options = line.base + len(("job", "run"))
+        own = [f"--job-name={sent.name}"] if line.name is None else []
+        return [work.executable, *work.argv[1:options], *own, *work.argv[options:]]
+
+
+def _line(work: Work) -> known.IrisLine:
+    line = known.iris(work.argv)
+    if line is None:
+        raise StoreError(f"{work.entry} run {work.run} is not a submission to Iris", cause="its spool was changed")
+    return line
+
+
+def typed(workspace: Workspace, declared: Declared) -> Typed:
+    """The executor of typed submissions, which needs no settings."""
+    return Typed(workspace.environ)
 
 
 def submitter(workspace: Workspace, declared: Declared) -> Submitter:

@@ -9,44 +9,42 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import io
-import tarfile
 import tempfile
+import textwrap
 import threading
 import time
 import uuid
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
-from logbook_agent.model.codec import encode
-from logbook_agent.model.errors import StoreError, ToolError
+from logbook_agent.cluster.archive import Files, bring, code_here, members, tree_of, worker_code
+from logbook_agent.cluster.shell import Conversation, Hangup, Shell
+from logbook_agent.cluster.submitted import sent_of
+from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Code
 from logbook_agent.model.work import Began
-from logbook_agent.running.executors.answers import brief, record_of, sound, stage_named
-from logbook_agent.running.executors.carried import Files, code_here, tree_of, worker_code
 from logbook_agent.running.executors.contract import (
     OVER,
+    STAGES,
     Followed,
     NoAnswer,
     PruneCount,
     Stage,
+    Submission,
     Unavailable,
     nothing_sent,
 )
-from logbook_agent.running.executors.conversation import Conversation, Hangup, Shell
-from logbook_agent.running.executors.settings import Declared, check_folder
-from logbook_agent.running.executors.shell import MOST_BYTES
+from logbook_agent.running.executors.settings import Declared
 from logbook_agent.running.executors.stages import log_from
-from logbook_agent.running.executors.submitted import sent_of
 from logbook_agent.running.worker.sealing import OWN
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.files import make_folder, move, remove, remove_tree, write_pieces, write_together
-from logbook_agent.store.reading import CODE, LOG, is_inside
+from logbook_agent.store.files import remove
+from logbook_agent.store.reading import LOG, is_inside
 from logbook_agent.store.repository import Repository, repository_of
-from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, SENT, Heartbeat, Seen, Sent, Spool
+from logbook_agent.store.spool import BEGAN, FINAL, SENT, Heartbeat, Seen, Sent, Spool, write_sent_together
 
 # Under another name first: nobody meets half of it.
 _UNPACK = (
@@ -55,20 +53,17 @@ _UNPACK = (
 )
 # What Python says when it cannot find what it is to run, and a shell when it finds no Python.
 _NO_FILE, _NO_PROGRAM = 2, 127
-_STARTING = ("put", "start")
 # From here on a shell counts the signals that ended a program.
 _SIGNAL = 128
+# What may have been done where its answer was lost, and is not asked again.
+_STARTING = ("put", "start")
 _FETCH_S = 600.0
 # A question that only looks has so long.
 _LOOK_S = 15.0
-_PIECE_BYTES = 2**20
-# What is fetched lies here until it is whole.
-_ARRIVING = ".arriving"
-# What a run has left is brought with that of others up to this size.
-_SMALL_BYTES = 1 << 20
+# A machine that did not answer is asked nothing for so long.
 _SILENCE_S = 5.0
-# What is brought into the client's spool; the end comes last.
-_BROUGHT = (BEGAN, LOG, "changes.diff", ERRORS)
+# Of what an engine says, so much is kept; a worker that is silent for longer never spoke.
+_SAID_CHARS, _MOST_SILENT_S = 500, 1e10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,42 +84,47 @@ class Places:
 
 
 def check_places(declared: Declared, places: Places) -> None:
-    """Raises UsageError for a relative folder."""
-    check_folder(declared, "folder", places.folder)
-    if places.tree is not None:
-        check_folder(declared, "tree", places.tree)
+    """Raises UsageError for a folder that depends on where a program is started there."""
+    for key, folder in (("folder", places.folder), ("tree", places.tree)):
+        if folder is not None and not folder.startswith(("/", "~/")):
+            raise UsageError(
+                f"{declared.what}: {key} {folder!r} is relative",
+                cause="programs on that machine start in different folders",
+                hint=f"write an absolute path, or one that begins with ~/, in {declared.file}",
+            )
 
 
 class Remote:
-    """Starts workers detached from `shell`, on the machine that it leads to. Engines that start them otherwise override
-    `launch`, `end` and `judged`."""
+    """Starts workers on the machine that `shell` leads to. Engines that start them in their own way override `folders`,
+    `launch`, `has_arrived`, `end` and `judged`."""
 
     # Questions wait for news by themselves.
     pace_s: ClassVar[float] = 0.5
     # Whether secrets of the command can be handed to the worker without lying on a disk there.
     hands_over: ClassVar[bool] = True
-
     # As `Executor.devices`.
     devices: tuple[str, ...] | None = None
 
     def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str]) -> None:
         self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
-        # What is asked of the machine, by one thread at a time.
+        # One thread at a time asks.
         self._asks = threading.RLock()
         self._conversation: Conversation | None = None
         # What was told of runs last, by their folders, and when, by the monotonic clock; those not yet asked for.
         self._looked: dict[str, tuple[Any, float]] = {}
         self._fresh: set[str] = set()
-        self._dropped: set[str] = set()
-        # What was kept of them last.
-        self._mirrored: dict[Path, tuple[object, ...]] = {}
-        # Since when, by the monotonic clock, the machine does not answer, and what it was that failed.
+        # Since when, by the monotonic clock, the machine does not answer, and what failed.
         self._silence: tuple[float, ToolError] | None = None
 
     @property
     def place(self) -> str | None:
         """The machine, as the settings name it."""
         return self.shell.host
+
+    @property
+    def name(self) -> str:
+        """The machine, for messages."""
+        return self.place or "this host"
 
     # -- the contract --------------------------------------------------------------------------------
 
@@ -134,25 +134,31 @@ class Remote:
 
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
         """As `Executor.start`."""
-        if spool.has(FINAL) or self.has_started(spool):
+        self.submit([Submission(spool=spool, claim=claim, work=work, secrets=secrets)], 1)
+
+    def submit(self, items: Sequence[Submission], at_most: int) -> None:
+        """As `Batch.start_all`."""
+        new = [item for item in items if not item.spool.has(FINAL) and not self._has_started(item.spool)]
+        if not new:
             return
-        self.check_secrets(work)
+        for item in new:
+            self._check_secrets(item.work)
         with nothing_sent():
-            carried = self.carry(spool, work)
-        name = f"{work.entry}.{work.run:02d}-{new_name()}"
-        sent = Sent(folder=f"{self.places.folder}/spools/{name}")
-        spool.write_sent(sent)
+            carried = [dataclasses.replace(item, work=self.carry(item.spool, item.work)) for item in new]
+        sent = [Sent(folder=f"{self.places.folder}/spools/{name}") for name in self.folders(carried)]
+        write_sent_together([(item.spool, one) for item, one in zip(new, sent, strict=True)])
         try:
-            self.launch(spool, sent, carried, {**self.secrets, **secrets})
+            self.launch(list(zip(carried, sent, strict=True)), at_most)
         except NoAnswer:
             raise
         except ToolError:
-            forget(spool)
+            for item in new:
+                _forget(item.spool)
             raise
 
-    def has_started(self, spool: Spool) -> bool:
-        """Whether an earlier call of `start` started a worker. If not, that request cannot arrive any more. Raises
-        NoAnswer while this is unknown."""
+    def _has_started(self, spool: Spool) -> bool:
+        """Whether an earlier submission arrived. If not, it cannot arrive any more. Raises NoAnswer while this is
+        unknown."""
         sent = sent_of(spool, self.environ)
         if sent is None:
             return False
@@ -161,7 +167,7 @@ class Remote:
         except ToolError as error:
             raise NoAnswer(error.message, cause=error.cause, hint=error.hint) from error
         if not arrived:
-            forget(spool)
+            _forget(spool)
         return arrived
 
     def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
@@ -179,19 +185,19 @@ class Remote:
             said = before.said if before is not None else None
             return Followed(stage="sent", said=said) if spool.is_held() else Followed(stage="never-started")
         # While a client submits it, it may not have come yet; afterwards, what has not come is not to come.
-        request = {"verb": "follow", "folder": sent.folder, "close": not spool.is_held()}
+        request = {"verb": "follow", "folder": sent.folder, "close": not spool.is_held(), "offset": offset}
         try:
             if offset is None and sent.folder in self._fresh:
                 self._fresh.discard(sent.folder)
                 head, output = self._known(sent.folder), b""
             else:
-                told, output = self.ask({**request, "offset": offset, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s)
-                head = sound(told)
+                told, output = self.ask({**request, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s)
+                head = _sound(told)
             stage, said = self.judged(spool, sent, head)
             said = None if said is None else brief(said)
         except ToolError as error:
             known: Stage = stage_named(before.stage) if before is not None else "sent"
-            return Followed(stage=known, trouble=_told(error), heartbeat=spool.heartbeat())
+            return Followed(stage=known, trouble=error.said, heartbeat=spool.heartbeat())
         heartbeat = record_of(Heartbeat, head.get("heartbeat"))
         self._mirror(spool, stage, said, head, heartbeat)
         return Followed(stage=stage, output=output, heartbeat=heartbeat, said=said)
@@ -219,7 +225,7 @@ class Remote:
     def _known(self, folder: str) -> dict[str, Any]:
         """What was told last of a run. Its worker is silent since then: a sign of it would have been told."""
         told, at = self._looked[folder]
-        head = sound(told)
+        head = _sound(told)
         silent_s = head["silent_s"]
         return {**head, "silent_s": None if silent_s is None else silent_s + time.monotonic() - at}
 
@@ -237,58 +243,31 @@ class Remote:
         if spool.has(FINAL):
             # A client that was cut off brought it. It counts all the same where its machine is gone.
             with contextlib.suppress(ToolError):
-                if sent.folder not in self._dropped:
-                    self.ask({"verb": "drop", "folders": [sent.folder]})
+                self.ask({"verb": "drop", "folder": sent.folder})
             return
-        with tempfile.TemporaryFile() as archive:
-            self.ask({"verb": "fetch", "folders": [sent.folder]}, timeout_s=_FETCH_S, into=archive)
-            archive.seek(0)
-            self._unpack(spool, archive)
-        self.ask({"verb": "drop", "folders": [sent.folder]})
-
-    def collect_all(self, spools: Sequence[Spool]) -> None:
-        """As `Gathers.collect_all`, by two questions: what a few runs have left, as far as it is small."""
-        folders = {spool.folder: sent.folder for spool in spools if (sent := sent_of(spool, self.environ)) is not None}
-        new = [spool for spool in spools if spool.folder in folders and not spool.has(FINAL)]
-        if len(new) < 2:
-            return
-        wanted = [folders[spool.folder] for spool in new]
-        head, archives = self.ask({"verb": "fetch", "folders": wanted, "limit": _SMALL_BYTES}, timeout_s=_FETCH_S)
-        sizes, at, brought = head.get("sizes"), 0, []
-        for spool, size in zip(new, sizes if isinstance(sizes, list) else (), strict=False):
-            if isinstance(size, int) and 0 < size <= len(archives) - at:
-                self._unpack(spool, io.BytesIO(archives[at : at + size]))
-                brought.append(folders[spool.folder])
-                at += size
-        self.ask({"verb": "drop", "folders": brought})
-        self._dropped |= set(brought)
-
-    def _unpack(self, spool: Spool, archive: BinaryIO) -> None:
-        try:
-            unpack(spool, archive)
-        except StoreError as error:
-            self._left_in_peace(NoAnswer(f"{self.place or 'this host'}: {error.message}", cause=error.cause))
-            raise StoreError(f"{self.place or 'this host'}: {error.message}", cause=error.cause) from error
+        self.fetch(spool, sent)
+        self.ask({"verb": "drop", "folder": sent.folder})
 
     def prune(self) -> PruneCount:
         """As `Prunes.prune`."""
-        found: PruneCount | None = record_of(
-            PruneCount, self.ask({"verb": "prune", "folder": self.places.folder}, timeout_s=_FETCH_S)[0]
-        )
+        head, _ = self.ask({"verb": "prune", "folder": self.places.folder}, timeout_s=_FETCH_S)
+        found: PruneCount | None = record_of(PruneCount, head)
         if found is None:
-            raise ToolError(
-                f"cannot tell what was pruned on {self.place or 'this host'}", cause="its answer is not valid"
-            )
+            raise ToolError(f"cannot tell what was pruned on {self.name}", cause="its answer is not valid")
         return found
 
     # -- what engines do in their own way --------------------------------------------------------------
 
-    def launch(self, spool: Spool, sent: Sent, work: Work, secrets: Mapping[str, str]) -> None:
-        """Have a worker started there. Raises as `Executor.start`."""
-        request = {"verb": "start", "folder": sent.folder, "work": encode(work), "secrets": dict(secrets)}
-        head, _ = self.ask(request)
-        if head.get("error"):
-            raise ToolError(f"no worker was started: {head['error']}", cause=f"reported by {self.place or 'this host'}")
+    def folders(self, items: Sequence[Submission]) -> Sequence[str]:
+        """Names for the far spools of these works, below `spools`. Nothing else has them."""
+        return [f"{item.work.entry}.{item.work.run:02d}-{new_name()}" for item in items]
+
+    def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
+        """Have workers started there. Raises as `Batch.start_all`."""
+        for item, sent in items:
+            secrets = {**self.secrets, **item.secrets}
+            request = {"verb": "start", "folder": sent.folder, "work": encode(item.work), "secrets": secrets}
+            self.ask(request)
 
     def has_arrived(self, spool: Spool, sent: Sent) -> bool:
         """Whether a submission arrived whose answer was lost. If not, it cannot arrive any more. Raises ToolError."""
@@ -300,12 +279,24 @@ class Remote:
         self.ask({"verb": "stop", "folder": sent.folder})
 
     def judged(self, spool: Spool, sent: Sent, head: Mapping[str, Any]) -> tuple[Stage, str | None]:
-        """How far a run is by what its far spool tells, and what the engine says of it. Raises ToolError."""
+        """The stage of a run by what its far spool tells, and what the engine says of it. Raises ToolError."""
         return stage_named(head.get("stage")), head.get("said")
+
+    def fetch(self, spool: Spool, sent: Sent) -> None:
+        """Bring what a run has left into its spool. Raises ToolError, StoreError."""
+        with tempfile.TemporaryFile() as archive:
+            self.ask({"verb": "fetch", "folder": sent.folder}, timeout_s=_FETCH_S, into=archive)
+            archive.seek(0)
+            try:
+                bring(spool, members(archive))
+            except StoreError as error:
+                said = f"{self.name}: {error.message}"
+                self._silence = (time.monotonic(), NoAnswer(said, cause=error.cause))
+                raise StoreError(said, cause=error.cause) from error
 
     # -- what is carried there -------------------------------------------------------------------------
 
-    def check_secrets(self, work: Work) -> None:
+    def _check_secrets(self, work: Work) -> None:
         """Raises ToolError where a word of the command holds a secret that cannot be handed over."""
         words = [place for place, name in work.hidden.items() if name.startswith(OWN)]
         if words and not self.hands_over:
@@ -320,7 +311,7 @@ class Remote:
         where that is not possible."""
         repository = repository_of(Path(work.cwd))
         if not self.places.sync:
-            return elsewhere(work, repository, self.places.tree)
+            return _elsewhere(work, repository, self.places.tree)
         if repository is None:
             raise ToolError(
                 f"cannot sync {work.cwd}",
@@ -332,7 +323,7 @@ class Remote:
         self.provide(folder, tree, is_read_only=True)
         code, _ = code_here(work, spool, self.environ)
         code = dataclasses.replace(code or Code(), synced=tree.digest)
-        return dataclasses.replace(elsewhere(work, repository, folder), code=code, tree=folder)
+        return dataclasses.replace(_elsewhere(work, repository, folder), code=code, tree=folder)
 
     def provide(self, folder: str, files: Files, *, is_read_only: bool = False) -> None:
         """Have these files there, under a name that stands for their content."""
@@ -342,21 +333,20 @@ class Remote:
         mode = "a-w" if is_read_only else "u+w"
         answer = self.shell.run(["sh", "-c", _UNPACK, folder, mode], stdin=files.archive(), timeout_s=_FETCH_S)
         if answer.code != 0:
-            raise ToolError(
-                f"cannot write {folder} on {self.place or 'this host'}", cause=answer.said, hint="logbook executors"
-            )
+            raise ToolError(f"cannot write {folder} on {self.name}", cause=answer.said, hint="logbook executors")
 
     @property
     def code_folder(self) -> str:
         """Where the worker's code lies there."""
         return f"{self.places.folder}/code/{worker_code().digest}"
 
+    # -- asking ----------------------------------------------------------------------------------------
+
     def ask(
         self, request: Mapping[str, Any], *, timeout_s: float = 60.0, into: BinaryIO | None = None
     ) -> tuple[dict[str, Any], bytes]:
         """What `far.py` answers: its line of JSON, and the bytes behind it, which go `into` a file where there is one.
-        Raises ToolError; NoAnswer where it was cut off, and may have done what was asked. A machine that did not answer
-        is left in peace for a moment."""
+        Raises ToolError; NoAnswer where it was cut off, and may have done what was asked."""
         with self._asks:
             if self._silence is not None and time.monotonic() < self._silence[0] + _SILENCE_S:
                 with nothing_sent():
@@ -365,19 +355,15 @@ class Remote:
                 if request["verb"] in _STARTING:
                     # A connection that was cut meanwhile is found before anything is started.
                     with nothing_sent():
-                        self._answered({"verb": "ping"}, timeout_s, None)
+                        self._answered({"verb": "look", "runs": {}, "wait_s": 0.0}, timeout_s, None)
                 head, rest = self._answered(request, timeout_s, into)
             except (NoAnswer, Unavailable) as error:
-                self._left_in_peace(error)
+                self._silence = (time.monotonic(), error)
                 raise
             self._silence = None
         if "failed" in head:
-            raise ToolError(f"logbook failed on {self.place or 'this host'}", cause=brief(str(head["failed"])))
+            raise ToolError(f"logbook failed on {self.name}", cause=brief(str(head["failed"])))
         return head, rest
-
-    def _left_in_peace(self, error: NoAnswer | Unavailable) -> None:
-        """Ask nothing for a moment: each run would wait for the same."""
-        self._silence = (time.monotonic(), error)
 
     def hang_up(self) -> None:
         """Have the next question answered by another process there."""
@@ -402,7 +388,7 @@ class Remote:
                     into.truncate(0)
                     into.seek(0)
                 return self._answered(request, timeout_s, into)
-            raise NoAnswer(f"{self.place or 'this host'} does not answer", cause=hangup.answer.said) from None
+            raise NoAnswer(f"{self.name} does not answer", cause=hangup.answer.said) from None
         self._conversation = asked
         return found
 
@@ -421,31 +407,25 @@ class Remote:
             answer = hangup.answer
         if answer.code == _NO_PROGRAM:
             raise ToolError(
-                f"{self.places.python} not found on {self.place or 'this host'}",
+                f"{self.places.python} not found on {self.name}",
                 cause=answer.said,
                 hint="name a Python 3.11 or later of that machine in the settings: python = '/path/to/python3'",
             )
         if not 0 <= answer.code < _SIGNAL:
-            raise NoAnswer(f"logbook was cut off on {self.place or 'this host'}", cause=answer.said)
-        raise ToolError(f"logbook failed on {self.place or 'this host'}", cause=answer.said)
+            raise NoAnswer(f"logbook was cut off on {self.name}", cause=answer.said)
+        raise ToolError(f"logbook failed on {self.name}", cause=answer.said)
 
     def _mirror(
         self, spool: Spool, stage: Stage, said: str | None, head: Mapping[str, Any], heartbeat: Heartbeat | None
     ) -> None:
         """Keep in the client's spool what was seen there."""
-        facts = (stage, said, heartbeat, head.get("began"))
-        if self._mirrored.get(spool.folder) == facts:
-            return
         began = record_of(Began, head.get("began"))
-        known = spool.began() if spool.has(BEGAN) else None
-        if began is not None and began != known:
+        if began is not None and began != (spool.began() if spool.has(BEGAN) else None):
             spool.write_began(began)
-        if heartbeat is not None:
+        if heartbeat is not None and heartbeat != spool.heartbeat():
             spool.write_heartbeat(heartbeat)
-        before = spool.seen()
-        if before is None or (before.stage, before.said) != (stage, said):
-            spool.write_seen(Seen(stage=stage, said=said))
-        self._mirrored[spool.folder] = facts
+        if spool.seen() != (seen := Seen(stage=stage, said=said)):
+            spool.write_seen(seen)
 
 
 def new_name() -> str:
@@ -453,7 +433,7 @@ def new_name() -> str:
     return uuid.uuid4().hex[:12]
 
 
-def elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Work:
+def _elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Work:
     """The work with the paths that it has where `tree` stands for the top of the repository (None: the same ones). Its
     program is looked for there."""
     executable = work.executable if work.shell else ""
@@ -468,80 +448,41 @@ def elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Wo
     return dataclasses.replace(work, executable=executable, cwd=cwd, root=root)
 
 
-def forget(spool: Spool) -> None:
+def _forget(spool: Spool) -> None:
     """Remove the note of where a run was sent, because nothing was started there."""
     remove(spool.folder / SENT, within=spool.within)
 
 
-def _is_brought(name: str) -> bool:
-    """Whether a file of this name may be brought into a spool."""
-    place = Path(name)
-    is_file = len(place.parts) == 2 and place.parts[0] in (CODE, "files") and place.name not in ("", "..")
-    return name in _BROUGHT or is_file
+# -- answers, of anybody who may answer there ------------------------------------------------------------
 
 
-def bring(items: Sequence[tuple[Spool, Mapping[str, bytes]]]) -> None:
-    """Write files into spools of one logbook, together; the ends last."""
-    files, ends = [], []
-    for spool, brought in items:
-        for name, content in brought.items():
-            if _is_brought(name):
-                make_folder((spool.folder / name).parent, within=spool.within)
-                files.append((spool.folder / name, content))
-        if FINAL in brought:
-            ends.append((spool.folder / FINAL, brought[FINAL]))
-    if items:
-        write_together(files, within=items[0][0].within)
-        write_together(ends, within=items[0][0].within)
+def _sound(told: object) -> dict[str, Any]:
+    """What is told of a run, without values that it cannot have. Raises ToolError where it is no mapping."""
+    if not isinstance(told, dict):
+        raise ToolError("what is told of the run cannot be read", cause="something else answers there")
+    said, complaint, silent_s = (told.get(name) for name in ("said", "complaint", "silent_s"))
+    return {
+        **told,
+        "said": brief(said) if isinstance(said, str) else None,
+        "complaint": complaint if isinstance(complaint, str) else None,
+        "silent_s": silent_s if isinstance(silent_s, int | float) and abs(silent_s) < _MOST_SILENT_S else None,
+    }
 
 
-def unpack(spool: Spool, archive: BinaryIO) -> None:
-    """Write the files of an archive into a spool, a piece at a time, the end last. Raises StoreError, and keeps
-    nothing, if the archive cannot be read or unpacks to too much."""
-    arriving, brought = spool.folder / _ARRIVING, []
+def brief(said: str) -> str:
+    """What an engine says, on one line and no longer than is kept. No word is cut: half a secret is not known as
+    one."""
+    return textwrap.shorten(said, _SAID_CHARS, placeholder=" …")
+
+
+def stage_named(text: object) -> Stage:
+    """A stage as another machine calls it."""
+    return next((stage for stage in STAGES if stage == text), "elsewhere")
+
+
+def record_of(kind: type[Any], plain: object) -> Any:
+    """A record of the far spool; None where there is none, or another version wrote it."""
     try:
-        for name, file in _members(spool, archive):
-            if name == FINAL or _is_brought(name):
-                make_folder((arriving / name).parent, within=spool.within)
-                write_pieces(arriving / name, _pieces(spool, file), within=spool.within)
-                brought.append(name)
-        for name in sorted(brought, key=lambda name: name == FINAL):
-            make_folder((spool.folder / name).parent, within=spool.within)
-            move(arriving / name, spool.folder / name, within=spool.within)
-    finally:
-        remove_tree(arriving, within=spool.within)
-
-
-def unpacked(spool: Spool, archive: bytes) -> dict[str, bytes]:
-    """The files of an archive that was brought for a spool. Raises StoreError for one that is none."""
-    return {name: b"".join(_pieces(spool, file)) for name, file in _members(spool, io.BytesIO(archive))}
-
-
-def _members(spool: Spool, archive: BinaryIO) -> Iterator[tuple[str, IO[bytes]]]:
-    size = 0
-    with _reading(spool), tarfile.open(fileobj=archive, mode="r|gz") as tar:
-        for entry in tar:
-            size += entry.size
-            if size > MOST_BYTES:
-                raise tarfile.ReadError(f"it unpacks to more than {MOST_BYTES >> 20} MiB")
-            file = tar.extractfile(entry) if entry.isfile() else None
-            if file is not None:
-                yield entry.name, file
-
-
-def _pieces(spool: Spool, file: IO[bytes]) -> Iterator[bytes]:
-    with _reading(spool):
-        yield from iter(lambda: file.read(_PIECE_BYTES), b"")
-
-
-@contextlib.contextmanager
-def _reading(spool: Spool) -> Iterator[None]:
-    """Turn errors of reading an archive into StoreError."""
-    try:
-        yield
-    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
-        raise StoreError(f"cannot read the files fetched into {spool.folder}", cause=str(error)) from error
-
-
-def _told(error: ToolError) -> str:
-    return error.message + (f" ({error.cause})" if error.cause else "")
+        return None if plain is None else decode(kind, plain)
+    except CodecError:
+        return None

@@ -5,11 +5,13 @@ for all jobs at once; a job carries the name of its far spool, so that one whose
 again. No submission is sent twice: a far spool whose job is not there is closed, and a worker that would come later
 refuses it.
 
-Many runs are the elements of one array: the name of each far spool is that of the job, and its number in the array.
+Runs are the elements of an array, also a single one: the name of each far spool is that of the job, and its number in
+the array.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 import shlex
@@ -19,17 +21,14 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
+from logbook_agent.cluster.remote import Places, Remote, check_places, new_name, stage_named
+from logbook_agent.cluster.shell import Here, Shell
+from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.running.executors.answers import stage_named
-from logbook_agent.running.executors.contract import NoAnswer, Stage, Submission, Unavailable, nothing_sent
-from logbook_agent.running.executors.conversation import Here, Shell
-from logbook_agent.running.executors.remote import Places, Remote, check_places, forget, new_name
+from logbook_agent.running.executors.contract import Stage, Submission, Unavailable, nothing_sent
 from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.shell import ShellAnswer
-from logbook_agent.running.executors.ssh import Ssh
-from logbook_agent.running.worker.work import Work
-from logbook_agent.store.spool import ERRORS, FINAL, Sent, Spool, write_sent_together
+from logbook_agent.store.spool import ERRORS, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
 
@@ -62,7 +61,7 @@ if [ "${{SLURM_RESTART_COUNT:-0}}" != 0 ]; then
 fi
 # Else every srun of the command would have an empty environment.
 unset SLURM_EXPORT_ENV
-exec {worker}
+exec {worker}."$SLURM_ARRAY_TASK_ID" --with-parent
 """
 
 
@@ -110,25 +109,21 @@ class Slurm(Remote):
 
     def __init__(self, *, shell: Shell, settings: SlurmSettings, environ: Mapping[str, str]) -> None:
         super().__init__(shell=shell, places=settings, environ=environ, secrets={})
-        self.options = settings.options
-        self._settings, self._environ = settings, environ
+        self.settings, self.options = settings, settings.options
         # What Slurm said of the jobs with these names, or why it did not, and until when that counts.
         self._told: tuple[frozenset[str], float, dict[str, SlurmJob] | ToolError] = (frozenset(), float("-inf"), {})
 
     def node_of(self, spool: Spool) -> str | None:
         """As `Pins.node_of`; None too where Slurm does not answer, or has forgotten the job."""
-        sent = spool.sent()
-        try:
+        sent, job = spool.sent(), None
+        with contextlib.suppress(ToolError):
             job = self.job(sent) if sent is not None else None
-        except ToolError:
-            return None
         return job.nodes or None if job is not None else None
 
     def on_node(self, node: str) -> Slurm:
         """As `Pins.on_node`."""
-        options = (*self.options, f"--nodelist={node}")
-        settings = dataclasses.replace(self._settings, options=options)
-        return Slurm(shell=self.shell, settings=settings, environ=self._environ)
+        settings = dataclasses.replace(self.settings, options=(*self.options, f"--nodelist={node}"))
+        return Slurm(shell=self.shell, settings=settings, environ=self.environ)
 
     @property
     def place(self) -> str:
@@ -145,85 +140,45 @@ class Slurm(Remote):
 
     # -- what Slurm does in its own way ----------------------------------------------------------------
 
-    def launch(self, spool: Spool, sent: Sent, work: Work, secrets: Mapping[str, str]) -> None:
-        """As `Remote.launch`. A submission that failed may have arrived all the same: Slurm is asked."""
-        folders, python = self._put({sent.folder: encode(work)})
-        folder, name = folders[sent.folder], PurePosixPath(sent.folder).name
-        answer = self.shell.run(self._sbatch(folder, name, folder), stdin=self._script(folder, python).encode())
-        number = _submitted(answer)
-        if number is not None:
-            spool.write_sent(dataclasses.replace(sent, job=number))
-        elif not self.has_arrived(spool, sent):
-            raise _refusal(answer, name)
+    def folders(self, items: Sequence[Submission]) -> Sequence[str]:
+        """Those of one array: the name of the job, and the number of the element."""
+        name = f"{items[0].work.entry}.{items[0].work.run:02d}-{new_name()}"
+        return [f"{name}.{number}" for number in range(len(items))]
 
-    def _put(self, works: dict[str, Any]) -> tuple[dict[str, str], str]:
-        """Make far spools. Whole paths, as they are on the login node: a node may have another home, and other programs
-        first."""
+    def start_all(self, items: Sequence[Submission], at_most: int) -> None:
+        """As `Batch.start_all`, by one array. No two runs have the same pin: `Pins` makes those one by one."""
+        self.submit(items, at_most)
+
+    def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
+        """As `Remote.launch`. A submission that failed may have arrived all the same: Slurm is asked."""
+        works = {sent.folder: encode(item.work) for item, sent in items}
         with nothing_sent():
             made, _ = self.ask({"verb": "put", "works": works})
-        folders = made.get("made")
+        # Whole paths, as they are on the login node: a node may have another home, and other programs first.
+        folders, python = made.get("made"), str(made.get("python"))
         if not isinstance(folders, dict) or folders.keys() != works.keys():
-            raise ToolError(f"{next(iter(works))} already exists", cause=f"reported by {self.place}")
-        return {text: str(folder) for text, folder in folders.items()}, str(made.get("python"))
+            raise ToolError(f"{items[0][1].folder} already exists", cause=f"reported by {self.name}")
+        array = PurePosixPath(str(folders[items[0][1].folder]).removesuffix(".0"))
+        words = self._sbatch(array, f"--array=0-{len(items) - 1}%{at_most}")
+        answer = self.shell.run(words, stdin=self._script(array, python).encode())
+        number = answer.out.decode("utf-8", "replace").strip().partition(";")[0]
+        if answer.code == 0 and number.isdecimal():
+            jobs = [dataclasses.replace(sent, job=f"{number}_{at}") for at, (_, sent) in enumerate(items)]
+            write_sent_together([(item.spool, sent) for (item, _), sent in zip(items, jobs, strict=True)])
+        elif not sum(self.has_arrived(item.spool, sent) for item, sent in items):
+            kind = Unavailable if answer.code != 0 and _PASSES.search(answer.err) else ToolError
+            raise kind(f"sbatch did not submit {array.name}", cause=answer.said)
 
     def has_arrived(self, spool: Spool, sent: Sent) -> bool:
         """As `Remote.has_arrived`. Where Slurm does not answer, a job may be there: closed to it, its folder lets no
         worker begin."""
-        try:
+        job = None
+        with contextlib.suppress(ToolError):
             job = self.job(sent)
-        except ToolError:
-            job = None
         if job is None:
             return not self._close(sent)
         spool.write_sent(dataclasses.replace(sent, job=job.number))
         return True
-
-    def expect(self) -> None:
-        """As `Batch.expect`: there is nothing to begin with."""
-
-    def start_all(self, items: Sequence[Submission], at_most: int) -> None:
-        """As `Batch.start_all`, by one array. No two runs have the same pin: `Pins` makes those one by one."""
-        if len(items) == 1:
-            [item] = items
-            self.start(item.spool, item.claim, item.work, item.secrets)
-            return
-        new = [item for item in items if not item.spool.has(FINAL) and not self.has_started(item.spool)]
-        for item in new:
-            self.check_secrets(item.work)
-        if not new:
-            return
-        with nothing_sent():
-            works = [self.carry(item.spool, item.work) for item in new]
-        first = f"{self.places.folder}/spools/{new[0].work.entry}-{new_name()}"
-        sent = [(item.spool, Sent(folder=f"{first}.{number}")) for number, item in enumerate(new)]
-        write_sent_together(sent)
-        try:
-            self._launch_all(sent, works, at_most)
-        except NoAnswer:
-            raise
-        except ToolError:
-            for item in new:
-                forget(item.spool)
-            raise
-
-    def _launch_all(self, sent: Sequence[tuple[Spool, Sent]], works: Sequence[Work], at_most: int) -> None:
-        plain = {where.folder: encode(work) for (_, where), work in zip(sent, works, strict=True)}
-        folders, python = self._put(plain)
-        first = PurePosixPath(folders[sent[0][1].folder].removesuffix(".0"))
-        words = self._sbatch(f"{first}.%a", first.name, str(first.parent))
-        script = self._script(str(first), python, '."$SLURM_ARRAY_TASK_ID"')
-        answer = self.shell.run([*words, f"--array=0-{len(sent) - 1}%{at_most}"], stdin=script.encode())
-        number = _submitted(answer)
-        if number is not None:
-            known = [(spool, dataclasses.replace(one, job=f"{number}_{at}")) for at, (spool, one) in enumerate(sent)]
-            write_sent_together(known)
-        elif not sum(self.has_arrived(spool, one) for spool, one in sent):
-            raise _refusal(answer, first.name)
-
-    def news(self, spools: Sequence[Spool]) -> Sequence[Spool]:
-        """As `Batch.news`."""
-        self.look(spools, wait_s=self.pace_s)
-        return spools
 
     def end(self, sent: Sent) -> None:
         """As `Remote.end`: TERM to the worker, and KILL after Slurm's KillWait."""
@@ -257,7 +212,7 @@ class Slurm(Remote):
 
     # -- Slurm's commands ----------------------------------------------------------------------------
 
-    def _sbatch(self, folder: str, name: str, cwd: str) -> list[str]:
+    def _sbatch(self, array: PurePosixPath, *more: str) -> list[str]:
         """Submits the script of standard input. What the settings say comes first, so that it changes nothing here.
 
         `--export=NONE`: a job would take the variables of this process along, with its secrets, and Slurm would keep
@@ -269,17 +224,17 @@ class Slurm(Remote):
             *self.options,
             "--no-requeue",
             "--export=NONE",
-            f"--job-name={name}",
-            f"--chdir={cwd}",
+            f"--job-name={array.name}",
+            f"--chdir={array.parent}",
             "--input=/dev/null",
-            f"--output={folder}/{ERRORS}",
+            f"--output={array}.%a/{ERRORS}",
             "--open-mode=append",
+            *more,
         ]
 
-    def _script(self, folder: str, python: str, number: str = "") -> str:
-        code = PurePosixPath(folder).parents[1] / PurePosixPath(self.code_folder).relative_to(self.places.folder)
-        words = shlex.join([python, "-P", str(code), "worker", folder])
-        return _SCRIPT.format(worker=f"{words}{number} --with-parent")
+    def _script(self, array: PurePosixPath, python: str) -> str:
+        code = array.parents[1] / PurePosixPath(self.code_folder).relative_to(self.places.folder)
+        return _SCRIPT.format(worker=shlex.join([python, "-P", str(code), "worker", str(array)]))
 
     def job(self, sent: Sent) -> SlurmJob | None:
         """What Slurm says of the job of a far spool; None when it has none of this name, or has forgotten it. Raises
@@ -323,7 +278,7 @@ class Slurm(Remote):
 
 
 def name_of(folder: str) -> str:
-    """What the job of a far spool is called."""
+    """The name of the job of a far spool; those of earlier versions were no elements of an array."""
     name = PurePosixPath(folder).name
     element = _ELEMENT.fullmatch(name)
     return element[1] if element is not None else name
@@ -344,18 +299,6 @@ def jobs_of(text: str) -> dict[str, SlurmJob]:
     return found
 
 
-def _submitted(answer: ShellAnswer) -> str | None:
-    """The number that sbatch gave; None where it gave none."""
-    number = answer.out.decode("utf-8", "replace").strip().partition(";")[0]
-    return number if answer.code == 0 and number.isdecimal() else None
-
-
-def _refusal(answer: ShellAnswer, name: str) -> ToolError:
-    """Why sbatch submitted nothing."""
-    kind = Unavailable if answer.code != 0 and _PASSES.search(answer.err) else ToolError
-    return kind(f"sbatch did not submit {name}", cause=answer.said)
-
-
 def _was_taken(head: Mapping[str, Any]) -> bool:
     """Whether Slurm ended the command for reasons of its own. The worker saw a request to stop, as from anybody."""
     complaint = head.get("complaint") or ""
@@ -366,12 +309,6 @@ def slurm(workspace: Workspace, declared: Declared) -> Slurm:
     """The executor of such settings. Raises UsageError."""
     settings = declared.read(SlurmSettings)
     check_places(declared, settings)
-    if set("%\\") & set(settings.folder):
-        raise UsageError(
-            f"executor {declared.name!r}: folder {settings.folder!r} contains % or \\",
-            cause="Slurm gives these a special meaning in the name of an output file",
-            hint=f"choose another folder in {declared.file}",
-        )
     if (said := several_hosts(("sbatch", *settings.options), {})) is not None:
         raise UsageError(
             f"executor {declared.name!r}: {said}: a run on several hosts cannot be recorded",

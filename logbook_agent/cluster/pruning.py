@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,7 +56,8 @@ def prune(
     idle: list[_Left] = []
     uncollected: list[_Left] = []
     needed: set[str] = set()
-    for spool in _spools(top / "spools"):
+    for path in _folders(top / "spools"):
+        spool = Spool(folder=path, within=path.parent)
         with contextlib.suppress(OSError):
             left = _Left(path=spool.folder, at=_last_sign(spool), is_tree=False)
             if spool.has(CLOSED) and not spool.is_held():
@@ -80,23 +80,12 @@ def prune(
     forgotten = [left for left in uncollected if now - left.at > uncollected_s]
     for left in (*old, *forgotten):
         remove_tree(left.path, within=top)
-    _remove_empty(top / "spools", now)
     return PruneCount(
         trees=sum(left.is_tree for left in old),
         runs=sum(not left.is_tree for left in (*old, *forgotten)),
         bytes=sum(sizes.get(left.path, 0) for left in old),
         uncollected=len(uncollected) - len(forgotten),
     )
-
-
-def _spools(folder: Path) -> Iterator[Spool]:
-    """The spools of an executor; those of Ray lie in folders of their batches."""
-    for path in _folders(folder):
-        spool = Spool(folder=path, within=folder)
-        if any(spool.has(name) for name in (LOCK, WORK, CLOSED)):
-            yield spool
-        else:
-            yield from (Spool(folder=below, within=folder) for below in _folders(path))
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -120,11 +109,3 @@ def _size(folder: Path) -> int:
             with contextlib.suppress(OSError):
                 size += os.lstat(os.path.join(place, name)).st_blocks * 512  # noqa: PTH118
     return size
-
-
-def _remove_empty(folder: Path, now: float) -> None:
-    """Remove the folders of batches that have no spool left."""
-    for path in _folders(folder):
-        with contextlib.suppress(OSError):
-            if now - path.stat().st_mtime > _YOUNG_S:
-                path.rmdir()

@@ -8,24 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal
 
-from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.running.executors.jobstate import FACTS, FATES
-from logbook_agent.running.executors.settings import Declared
+from logbook_agent.cluster.jobs import FACTS, Fate
+from logbook_agent.model.errors import UsageError
 from logbook_agent.store.reading import manual
-from logbook_agent.text.commands.known import joins_words
-from logbook_agent.text.commands.launchers import Launched, Launcher, wrap
-from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.words import split_env_words
 
-E = TypeVar("E", ToolError, UsageError)
 Words = tuple[str, ...]
-PRESETS = ("iris", "dev-tpu")
-_DEV_TPU = "dev-tpu"
 _KNOWN = {
     "submit": ("name", "env", "command"),
     "find": ("name",),
@@ -41,7 +32,7 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 class JobTemplates:
     """A launcher that submits a job and reports its state later. Commands are lists of words.
 
-    preset: `iris` or `dev-tpu`, which knows the other keys
+    preset: `iris`, which knows the other keys
     program: of a preset: the words that start its program
     options: of a preset: further options when it submits
     submit: command that starts a job; the word with `{name}` names it
@@ -63,7 +54,7 @@ class JobTemplates:
     timeout_s: seconds to wait for an answer
     """
 
-    preset: str | None = None
+    preset: Literal["iris"] | None = None
     program: Words = ()
     options: Words = ()
     submit: Words = ()
@@ -73,7 +64,7 @@ class JobTemplates:
     found: str = r"(\S*{name}\S*)"
     state: Words = ()
     facts: dict[str, str] = field(default_factory=dict)
-    states: dict[str, str] = field(default_factory=dict)
+    states: dict[str, Fate] = field(default_factory=dict)
     gone: str = ""
     logs: Words = ()
     line: str = ""
@@ -84,32 +75,19 @@ class JobTemplates:
     poll_s: float = 10.0
     timeout_s: float = 120.0
 
-    @property
-    def is_synchronous(self) -> bool:
-        """Whether the launcher runs a command and waits for it."""
-        return self.preset == _DEV_TPU
-
 
 def completed(name: str, given: JobTemplates) -> JobTemplates:
     """The templates of these settings, those of the preset included. Raises UsageError where they cannot work."""
     where = f"executor {name!r}"
-    if given.preset is not None and given.preset not in PRESETS:
-        raise UsageError(f"{where}: unknown preset {given.preset!r}", hint=f"presets: {', '.join(PRESETS)}")
-    if given.preset is not None and not given.program:
-        example = '["uv", "run", "iris", "--cluster=NAME"]'
-        if given.is_synchronous:
-            example = '["uv", "run", "scripts/iris/dev_tpu.py", "--config", "CONFIG", "--tpu-name", "NAME"]'
-        raise UsageError(
-            f"{where} has no program",
-            cause=f"the preset {given.preset} needs the words that start it",
-            hint=f"write: program = {example}",
-        )
-    if given.preset == "iris":
+    if given.preset is not None:
+        if not given.program:
+            raise UsageError(
+                f"{where} has no program",
+                cause=f"the preset {given.preset} needs the words that start it",
+                hint='write them as a list: program = ["uv", "run", "iris", "--cluster=NAME"]',
+            )
         ready = dataclasses.replace(given, **_said(iris(given.program, given.options)))
         given = dataclasses.replace(ready, **_said(given))
-    if given.is_synchronous:
-        submit = (*given.program, "execute", *given.options, "{env}", "--", "{command}")
-        return dataclasses.replace(given, submit=submit, syncs="--no-sync" not in given.options)
     _check(where, given)
     return given
 
@@ -123,7 +101,7 @@ def _said(templates: JobTemplates) -> dict[str, Any]:
 
 def iris(program: Words, options: Words = ()) -> JobTemplates:
     """Jobs of an Iris cluster; `program` are the words up to `job`."""
-    fates = {
+    fates: dict[str, Fate] = {
         "SUCCEEDED": "succeeded",
         "FAILED": "failed",
         "KILLED": "killed",
@@ -165,11 +143,11 @@ def _check(where: str, given: JobTemplates) -> None:
         if not getattr(given, key):
             raise UsageError(f"{where} has no {key}", hint=f"{manual('how-to/clusters.md')} describes {key}")
     for key, allowed in _KNOWN.items():
-        names = [name for word in getattr(given, key) for name in _PLACEHOLDER.findall(word)]
-        if unknown := [name for name in names if name not in allowed]:
+        unknown = unknown_placeholder(getattr(given, key), allowed)
+        if unknown is not None:
             known = ", ".join(f"{{{name}}}" for name in allowed)
             raise UsageError(
-                f"{where}: unknown placeholder in {key}: {{{unknown[0]}}}", hint=f"placeholders of {key}: {known}"
+                f"{where}: unknown placeholder in {key}: {{{unknown}}}", hint=f"placeholders of {key}: {known}"
             )
     if given.submit.count("{command}") != 1:
         raise UsageError(f"{where}: submit needs {{command}} once, as a word of its own")
@@ -178,11 +156,9 @@ def _check(where: str, given: JobTemplates) -> None:
             re.compile(getattr(given, key).replace("{name}", "x"))
         except re.error as error:
             raise UsageError(f"{where}: {key} is not a valid regular expression", cause=str(error)) from None
-    if wrong := next((fate for fate in given.states.values() if fate not in FATES), None):
-        raise UsageError(f"{where}: unknown meaning in states: {wrong!r}", hint=f"meanings: {', '.join(FATES)}")
     if wrong := next((fact for fact in given.facts if fact not in FACTS), None):
         raise UsageError(f"{where}: unknown name in facts: {wrong!r}", hint=f"facts: {', '.join(FACTS)}")
-    place = name_place(given)
+    place = next((place for place, word in enumerate(given.submit) if "{name}" in word), None)
     if place is not None and any("{env}" in word or "{command}" in word for word in given.submit[:place]):
         raise UsageError(f"{where}: the word with {{name}} must stand before {{env}} and {{command}}")
     if given.find and place is None:
@@ -192,64 +168,11 @@ def _check(where: str, given: JobTemplates) -> None:
 # -- words -----------------------------------------------------------------------------------------
 
 
-def name_place(templates: JobTemplates) -> int | None:
-    """Which word of the submission names the job; None where none does."""
-    return next((place for place, word in enumerate(templates.submit) if "{name}" in word), None)
-
-
-def submission(found: Declared, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> Launched:
-    """The submission of a command as it is recorded: without the name of the job, which differs from run to run.
-
-    Raises UsageError where the settings do not fit, and where a secret would be handed to the launcher.
-    """
-    templates = completed(found.name, found.read(JobTemplates))
-    own, argv = split_env_words(argv)
-    env = {**env, **own}
-    _check_secrets(found.name, templates, argv, env, redactor)
-    words = [word for word in templates.submit if "{name}" not in word]
-    command = tuple(argv)
-    if templates.is_synchronous:
-        script = next((word for word in words if word.endswith("dev_tpu.py")), "")
-        if command[:2] in (("bash", "-c"), ("bash", "-lc")):
-            command = ("exec", *command)  # which it refuses as they stand
-        if joins_words(script):
-            # One word, which the shell there takes apart again.
-            command = (shlex.join(command),)
-    launcher = Launcher(name=found.name, template=shlex.join(words), env_template=shlex.join(templates.env))
-    done = wrap(launcher, command, env)
-    if command != tuple(argv):
-        launch = dataclasses.replace(done.launch, command=tuple(argv))
-        done = dataclasses.replace(done, launch=launch)
-    return dataclasses.replace(done, submits=not templates.is_synchronous, syncs=templates.syncs)
-
-
-def no_timeout(error: type[E], place: str, timeout_s: float) -> E:
-    """That a launcher which submits cannot end a job; to be raised."""
-    return error(
-        f"{place} cannot end a job after {timeout_s:g} s",
-        cause="--timeout works only where a worker of logbook watches the command",
-        hint="leave it out, or set a limit of the launcher's own in its options",
-    )
-
-
-def _check_secrets(
-    name: str, templates: JobTemplates, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor
-) -> None:
-    hidden = [key for key, value in env.items() if redactor.named(key, value) != value and key not in templates.secrets]
-    if hidden:
-        raise UsageError(
-            f"{hidden[0]} holds a secret, and executor {name!r} would pass it to its launcher",
-            cause="launchers store what they are given, and others may read it",
-            hint=f'set it where the command runs, or allow it in your settings: secrets = ["{hidden[0]}"]',
-        )
-    if redactor.argv(argv) != tuple(argv):
-        raise UsageError(
-            "the command holds a secret",
-            cause=f"executor {name!r} would pass it to its launcher, which stores it where others may read it",
-            hint="pass it in an environment variable that is set where the command runs",
-        )
-
-
 def filled(words: Words, **values: str) -> list[str]:
     """The words with what stands for their placeholders."""
     return [_PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), word) for word in words]
+
+
+def unknown_placeholder(words: Words, allowed: Collection[str]) -> str | None:
+    """A placeholder in these words that nothing stands for."""
+    return next((name for word in words for name in _PLACEHOLDER.findall(word) if name not in allowed), None)
