@@ -31,7 +31,7 @@ from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Code, Device, Exit, Host, Measurement, Output, Process, Row, Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.root import create
-from logbook_agent.store.user_folders import cache_of
+from logbook_agent.store.user_folders import places_of
 
 LOGBOOK = [sys.executable, "-m", "logbook_agent"]
 ENVIRON = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "LOGBOOK_ROOT", "LOGBOOK")}
@@ -39,7 +39,7 @@ ENVIRON = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTE
 
 def forget(folder: Path) -> None:
     """Remove the index of the logbooks of a folder."""
-    cache = cache_of(folder / "logbooks", ENVIRON)
+    cache = places_of(folder / "logbooks", ENVIRON).cache
     if cache is not None:
         shutil.rmtree(cache, ignore_errors=True)
 

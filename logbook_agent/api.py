@@ -84,7 +84,7 @@ class Logbook:
 
     @property
     def header(self) -> Header:
-        return self._book.reread_header()
+        return self._book.outgoing().reread_header()
 
     @property
     def view(self) -> Path:
@@ -147,11 +147,11 @@ class Logbook:
 
     def record(self, entry_id: str) -> EntryRecord:
         """One entry with its runs, rows and state."""
-        return self._shown(self._book.record(entry_id))
+        return self._shown(self._book.outgoing().record(entry_id))
 
     def records(self) -> tuple[EntryRecord, ...]:
         """All entries that can be read, in order."""
-        return tuple(map(self._shown, self._book.contents().records))
+        return tuple(map(self._shown, self._book.outgoing().contents().records))
 
     def to_pandas(self) -> pandas.DataFrame:
         """All measured rows as a data frame, with the columns of `logbook export --as csv`. Raises UsageError without

@@ -210,5 +210,5 @@ def with_budget(workspace: Workspace, book: Book, entry: Entry, budget_pairs: in
         if design == now.comparison.design:
             return now
         changed = dataclasses.replace(now, comparison=dataclasses.replace(now.comparison, design=design))
-        book.write_entry(workspace.redacted_entry(changed))
+        book.write_entry(changed)
     return changed

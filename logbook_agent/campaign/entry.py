@@ -114,5 +114,5 @@ def state_comparison(workspace: Workspace, book: Book, entry: Entry, chosen: Cho
             stated = dataclasses.replace(now.comparison, design=design)
         changed = dataclasses.replace(now, comparison=stated)
         if changed != now:
-            book.write_entry(workspace.redacted_entry(changed))
+            book.write_entry(changed)
     return changed

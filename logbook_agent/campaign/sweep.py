@@ -207,10 +207,8 @@ class _Sweep:
 
     def _kept(self, run: Run) -> Run:
         """The run with a row in any case."""
-        kept = self._workspace.redacted_run(with_failed_row(run)) if not run.rows else run
-        if kept.rows != run.rows:
-            self._book.write_run(kept)
-        return kept
+        kept = with_failed_row(run) if not run.rows else run
+        return run if kept.rows == run.rows else self._book.write_run(kept)
 
     def _commands(self, label: str, commands: Sequence[PlannedCommand]) -> bool:
         """Setup or teardown, each command a run of the entry; False as soon as one of setup fails."""

@@ -276,7 +276,7 @@ def baseline_command(
         confidence=confidence,
         reason=prose(reason),
     )
-    header = move(space, book, request) if request.asks else book.header
+    header = move(space, book, request) if request.asks else book.outgoing().header
     space.warnings += read(space, book).baseline_doubts
     data = {
         "logbook": book.topic,

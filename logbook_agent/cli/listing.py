@@ -57,7 +57,7 @@ def list_command(
             hint="logbook list --tried timeout",
         )
     space = common.space()
-    book = space.book()
+    book = space.book().outgoing()
     found = read(space, book)
     space.warnings += found.unreadable
     if tried:

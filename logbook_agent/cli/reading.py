@@ -55,7 +55,7 @@ def show_command(
             hint=f"logbook show {entry_id} --log --tail 10",
         )
     space = common.space()
-    book = space.book(entry_id)
+    book = space.book(entry_id).outgoing()
     entry_id = book.resolve(entry_id)
     record = book.record(entry_id)
     if log:

@@ -94,7 +94,7 @@ def table_command(
         means=means,
         where=dict(parse_pair(text, "--where") for text in where or ()),
     )
-    book = space.book(*(entry_ids or ())[:1])
+    book = space.book(*(entry_ids or ())[:1]).outgoing()
     found = read(space, book)
     cases, made = table(found, entry_ids or (), spec)
     if not entry_ids:
@@ -194,7 +194,7 @@ def compare_command(
     Example: logbook compare MOE-I8-002 --axis quant_mode
     """
     space = common.space()
-    book = space.book(entry_of(references[0]))
+    book = space.book(entry_of(references[0])).outgoing()
     asked = Contrast(
         references=tuple(references),
         axis=axis,

@@ -21,6 +21,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.book import ROOT_NOTE, Book
 from logbook_agent.store.files import relocate, remove
+from logbook_agent.store.reading import read_text
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import stamp
@@ -79,7 +80,7 @@ def check_moved(examination: Examination) -> Iterator[Trouble]:
         if isinstance(run, Run) and run.exit is None and run.spool and not book.is_marked(run)
     }
     for note in sorted(book.state_folder.parent.parent.glob(f"*/{ROOT_NOTE}")) if missing else ():
-        before, folder = note.read_text().strip(), note.parent / book.topic
+        before, folder = read_text(note, within=note.parent).strip(), note.parent / book.topic
         if any((folder / name).is_dir() for name in missing) and not os.path.lexists(Path(before) / book.topic):
             fix = functools.partial(_adopt, folder, book.state_folder)
             message = f"holds open runs of this logbook, whose root was {before} when they were started"

@@ -27,7 +27,7 @@ def keep(workspace: Workspace, book: Book, entry_id: str, found: Contrasted) -> 
             raise answered(entry.id, found.answered)
         _check_keeping(book, entry.id, asked)
         others = tuple(c for c in entry.contrasts if _shows(c) != _shows(asked))
-        new = workspace.redacted_entry(dataclasses.replace(entry, contrasts=(*others, asked)))
+        new = dataclasses.replace(entry, contrasts=(*others, asked))
         if new != entry:
             book.write_entry(new)
     return entry.id

@@ -110,14 +110,11 @@ def check_required(workspace: Workspace, prose: Prose, label: str | None) -> Non
 def create_entry(workspace: Workspace, book: Book, draft: Entry) -> Entry:
     """Reserve the next ID and write the entry; what it compares are its own rows. A template that does not fit is met
     before that."""
-    draft = workspace.redacted_entry(draft)
     blocks_of(workspace, book).entry(record_of(draft, (), book.life))
     entry_id, warning = book.reserve_id(workspace.owner())
     if warning:
         workspace.warnings.append(warning)
-    entry = dataclasses.replace(draft, id=entry_id)
-    book.write_entry(entry)
-    return entry
+    return book.write_entry(dataclasses.replace(draft, id=entry_id))
 
 
 def draft_entry(

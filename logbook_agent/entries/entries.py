@@ -199,9 +199,8 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
                 cause="no option was given, or the entry says so already",
                 hint=f"logbook edit {entry_id} --interpretation '...'",
             )
-        new = workspace.redacted_entry(new)
         blocks_of(workspace, book).entry(dataclasses.replace(record, entry=new))
-        book.write_entry(new)
+        new = book.write_entry(new)
     if is_withdrawn(new.state) or new.supersedes is not None:
         workspace.warnings += read(workspace, book).doubts
     if prose.result and any(row.metrics for status in record.runs for row in status.run.rows):

@@ -24,4 +24,4 @@ def name_plots(workspace: Workspace, book: Book, wanted: Mapping[str | None, Seq
             entry = book.entry(entry_id)
             plots = tuple(dict.fromkeys((*entry.plots, *names)))
             if plots != entry.plots:
-                book.write_entry(workspace.redacted_entry(dataclasses.replace(entry, plots=plots)))
+                book.write_entry(dataclasses.replace(entry, plots=plots))

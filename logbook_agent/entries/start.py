@@ -55,7 +55,7 @@ class StartRequest:
 
 def start(workspace: Workspace, request: StartRequest) -> Book:
     """Create the logbook and its view. Raises UsageError, Taken or StoreError; then nothing is written."""
-    header = workspace.redacted_header(header_of(workspace, request))
+    header = header_of(workspace, request)
     # A template that does not fit is met before anything is written.
     Blocks(templates_of(workspace), header).header()
     book = workspace.create(header)

@@ -39,7 +39,7 @@ def export_command(
     """
     _check(form, out, as_json=common.as_json)
     space = common.space()
-    book = space.book(entry_ids[0] if entry_ids else None)
+    book = space.book(entry_ids[0] if entry_ids else None).outgoing()
     asked = dict(parse_pair(text, "--where") for text in where or ())
     found = exported(read(space, book), entry_ids=entry_ids or (), where=asked)
     space.warnings += [f"not exported: {message}" for message in found.damaged]

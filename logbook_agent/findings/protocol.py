@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,6 +24,9 @@ class Records(Protocol):
     @property
     def header(self) -> Header:
         """The header as it was read last."""
+
+    def outgoing(self) -> Self:
+        """The same logbook, of which what is read holds no secret."""
 
     def reread_header(self) -> Header:
         """The header as it stands now."""

@@ -33,12 +33,14 @@ if TYPE_CHECKING:
 def read(clock: Clock, records: Records) -> Findings:
     """What a logbook amounts to as it stands now."""
     # A process may go on for days; meanwhile others change the header.
-    records.reread_header()
-    return Findings(records, clock.now)
+    told = records.outgoing()
+    told.reread_header()
+    return Findings(told, clock.now)
 
 
 class Findings:
-    """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common."""
+    """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common; what they
+    say of a record is without its secrets."""
 
     def __init__(self, records: Records, now: Callable[[], datetime]) -> None:
         self.records = records

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +22,7 @@ from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.model.record import Record, digest
+from logbook_agent.model.record import digest
 from logbook_agent.pages.plotted import NamedPlot, named_plots, naming_plots
 from logbook_agent.pages.sections import NO_LATER
 from logbook_agent.pages.templating.templates import templates_of
@@ -48,7 +47,7 @@ def gather(
     found = read(workspace, book)
     workspace.warnings += [f"not synced: {message}" for message in found.unreadable]
     workspace.warnings += found.baseline_doubts
-    recorded, header = book.header, workspace.redacted_header(found.header)
+    recorded, header = book.header, found.header
     later = {i: s.later for i, s in found.thread.standing.items() if s.later}
     digests = {e["id"]: e["digest"] for e in found.summaries}
     plots = {entry.id: named_plots(book, found, entry) for entry in naming_plots(found)}
@@ -168,7 +167,7 @@ class BookDocuments(IssueDocuments):
         return self.update([self._updated(entry_id) for entry_id in entry_ids], room)
 
     def _updated(self, entry_id: str) -> UpdatedEntry:
-        record = self._without_secrets(self.book.record(entry_id))
+        record = self.findings.records.record(entry_id)
         return UpdatedEntry(
             record=record,
             later=self.later.get(entry_id, NO_LATER),
@@ -180,9 +179,4 @@ class BookDocuments(IssueDocuments):
         header = self.values.header
         snapshot = next(s for s in header.snapshots if s.name == name)
         covered = self.findings.thread.covered(snapshot)
-        return self.snapshot(snapshot, [self._without_secrets(self.book.record(i)) for i in covered], room)
-
-    def _without_secrets(self, record: Record) -> Record:
-        """The record without secrets that people wrote into its file by hand."""
-        runs = tuple(dataclasses.replace(s, run=self.workspace.redacted_run(s.run)) for s in record.runs)
-        return dataclasses.replace(record, entry=self.workspace.redacted_entry(record.entry), runs=runs)
+        return self.snapshot(snapshot, [self.findings.records.record(i) for i in covered], room)

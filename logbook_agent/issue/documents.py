@@ -13,7 +13,7 @@ from typing import Any
 
 from logbook_agent.findings.computed_texts import said_of
 from logbook_agent.issue import neutral
-from logbook_agent.issue.excerpts import escape, is_address, share, shown, words
+from logbook_agent.issue.excerpts import escape, is_address, share, shown, title_start
 from logbook_agent.issue.issue_body import IssueValues
 from logbook_agent.issue.links import Links
 from logbook_agent.issue.update_text import UpdatedEntry, commit_url, entry_values, snapshot_values
@@ -51,7 +51,7 @@ class IssueDocuments:
         scope = shown(self.values.scope(), _TITLE_VALUE_BYTES) | {"title": md.one_line(self.values.header.title)}
         text = md.one_line(self.templates.render("issue_title.j2", {"logbook": scope}))
         room = 4 * TITLE_UNITS
-        while _units(title := self._plain(words(text, room))) > TITLE_UNITS:
+        while _units(title := self._plain(title_start(text, room))) > TITLE_UNITS:
             room -= 8
         return title or self.values.header.prefix
 

@@ -102,6 +102,8 @@ def _parts(value: Any) -> Iterator[Any]:
 
 # Characters behind what could have room, so that the block in which a text is cut is known.
 _AHEAD = 4096
+# Stands for a blank where words shall not be told apart.
+_NO_SPACE = "\ue000"
 _ENTITY = "&#8203;"
 _ADDRESS = re.compile(r"https?://[^\s<>\\`|\x00-\x1f\x7f]+", re.IGNORECASE)
 
@@ -179,6 +181,14 @@ def words(text: str, room: int) -> str:
     """Plain text with nothing of Markdown in it, on one line."""
     shown, left_out = _cut_line(md.one_line_code(text), room)
     return shown + ("…" if left_out else "")
+
+
+def title_start(text: str, room: int) -> str:
+    """The start of a title, up to a word; within one, when little would be left otherwise, as of Chinese."""
+    cut = words(text, room)
+    if fit.size(cut) * 2 >= room:
+        return cut
+    return words(text.replace(" ", _NO_SPACE), room).replace(_NO_SPACE, " ")
 
 
 def escape(text: str) -> str:

@@ -86,7 +86,7 @@ def _refreshed(
     seen: list[Record] = []
     for entry_id in (i for i in found.order if i in wanted):
         try:
-            record = book.record(entry_id)
+            record = found.records.record(entry_id)
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
             continue
@@ -179,9 +179,11 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
     made = [(HEADER, blocks.header(plots_of_thread(found), found.answered))]
     for entry_id in found.order:
         try:
-            made.append((entry_id, _entry_block(found, blocks, book.record(entry_id))))
+            record = found.records.record(entry_id)
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
+            continue
+        made.append((entry_id, _entry_block(found, blocks, record)))
     footer = blocks.footer(found.listed)
     return [*made, (FOOTER, footer)] if footer else made
 

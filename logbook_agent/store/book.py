@@ -8,8 +8,9 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import copy as copy_of
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from logbook_agent.model.entry import Entry, id_number, parse_id, run_number, sorted_ids, typed_id
 from logbook_agent.model.errors import LogbookError, NotFound, RecordError, StoreError, UsageError
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from logbook_agent.store.spool import Heartbeat, Spool
     from logbook_agent.store.tried import TriedIndex
 
+_R = TypeVar("_R")
 # What the folder of a detached series of runs is called, behind its entry.
 SERIES = ".series"
 # The file in the user's state that names the root it is for.
@@ -52,9 +54,13 @@ _HINT_BYTES = 1000
 class Book:
     """An existing logbook. `durable=False` leaves out fsync (for tests and benchmarks alone).
 
-    Whatever is written passes the redactor that `redactor` gives at that moment: no caller can forget it. `places`: the
-    user's folders for the root; without a cache no index is kept, without state no worker can be started.
+    Whatever is written passes the redactor that `redactor` gives at that moment: no caller can forget it. What is read
+    is as it stands in the files; `outgoing` is the same logbook for whoever tells of it. `places`: the user's folders
+    for the root; without a cache no index is kept, without state no worker can be started.
     """
+
+    # Whether what is read may be told: it is without the secrets that somebody typed into the files.
+    is_outgoing = False
 
     def __init__(
         self,
@@ -93,8 +99,19 @@ class Book:
         if self._header is None:
             # Taken first: what is found under it may be newer than that, but never older.
             self._header_stamp = self._stamp_of_header()
-            self._header = clean_record(records.read_header(self.header_path), self.redactor)
+            self._header = self._told(records.read_header(self.header_path))
         return self._header
+
+    def outgoing(self) -> Self:
+        """The same logbook, of which what is read holds no secret. Whoever shows or sends what it says reads this."""
+        if self.is_outgoing:
+            return self
+        other = copy_of(self)
+        other.is_outgoing, other._header = True, None
+        return other
+
+    def _told(self, record: _R) -> _R:
+        return clean_record(record, self.redactor) if self.is_outgoing else record
 
     def _stamp_of_header(self) -> str:
         """Changes with the file of the header; empty while there is none."""
@@ -180,11 +197,10 @@ class Book:
         return read_text(self.entry_path(entry_id), within=self.root)
 
     def entry(self, entry_id: str) -> Entry:
-        """One entry, without the secrets that somebody may have typed into its file. Raises NotFound with the nearest
-        IDs."""
+        """One entry. Raises NotFound with the nearest IDs."""
         if id_number(entry_id, self.header.prefix) is None or not self.has_entry(entry_id):
             entry_id = self.resolve(entry_id)
-        return clean_record(records.read_entry(self.entry_path(entry_id)), self.redactor)
+        return self._told(records.read_entry(self.entry_path(entry_id)))
 
     @property
     def redactor(self) -> Redactor:
@@ -216,7 +232,7 @@ class Book:
         """Rewrite the header, starting from what is on disk now."""
         with self.lock():
             before = self.reread_header()
-            header = clean_record(change(before), self.redactor)
+            header = change(before)
             return before if header == before else self.write_header(header)
 
     def _unknown(self, entry_id: str) -> NotFound:
@@ -256,7 +272,10 @@ class Book:
 
     def run(self, entry_id: str, number: int) -> Run:
         """The record of one run."""
-        return records.read_run(self.run_folder(entry_id, number) / "run.json", self.redactor)
+        return self._told_run(records.read_run(self.run_folder(entry_id, number) / "run.json"))
+
+    def _told_run(self, run: Run) -> Run:
+        return clean_run(run, self.redactor) if self.is_outgoing else run
 
     def log_path(self, entry_id: str, run: int) -> Path:
         """Where the log of a run lies: beside its record, or in its spool until it is taken in."""
@@ -514,12 +533,14 @@ class Book:
         """The runs of an entry with their numbers, in order; for a record that cannot be read, why. Records that the
         index knows are not opened. With `stamps`, which were just taken, only the runs that they are of."""
         wanted = self.run_stamps(entry_id) if stamps is None else stamps
-        redactor = self.redactor
 
         def read(number: int) -> Run:
-            return records.read_run(self.run_folder(entry_id, number) / "run.json", redactor)
+            return records.read_run(self.run_folder(entry_id, number) / "run.json")
 
-        return self._runs_index.each(entry_id, wanted, read, is_all=stamps is None)
+        found = self._runs_index.each(entry_id, wanted, read, is_all=stamps is None)
+        if not self.is_outgoing:
+            return found
+        return [(number, run if isinstance(run, LogbookError) else self._told_run(run)) for number, run in found]
 
     def run_stamps(self, entry_id: str, numbers: Sequence[int] | None = None) -> dict[int, Stamp]:
         """By number, when each record of an entry's runs last changed, and its size; in order. `numbers`: of these."""

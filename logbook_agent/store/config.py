@@ -15,7 +15,7 @@ from logbook_agent.store.repository import repository_of
 
 if TYPE_CHECKING:
     from logbook_agent.text.address import Site
-    from logbook_agent.text.redaction.rules import Rule
+    from logbook_agent.text.redaction.shapes import Rule
 
 # What GitHub asks of those who write much; an Enterprise may set other limits.
 LEAST_PAUSE_S = 1.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from logbook_agent.model.errors import SettingError
 
 if TYPE_CHECKING:
-    from logbook_agent.text.redaction.rules import Rule
+    from logbook_agent.text.redaction.shapes import Rule
 
 KEYS = ("id", "description", "regex", "secretGroup", "keywords", "entropy")
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
@@ -56,7 +56,7 @@ def secret_rules(value: object) -> tuple[Rule, ...]:
 
 
 def _rule(table: dict[str, Any], where: str) -> Rule:
-    from logbook_agent.text.redaction.rules import Rule
+    from logbook_agent.text.redaction.shapes import Rule
 
     for key in table:
         if key not in KEYS:

@@ -24,12 +24,9 @@ from logbook_agent.store.index_file import RACY_NS
 from logbook_agent.store.markers import is_spool_name
 from logbook_agent.store.parse import line_of, parse_json, parse_yaml, place_of
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text, text_of
-from logbook_agent.text.redaction.plain import clean_run
-from logbook_agent.text.redaction.redactor import by_shape
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
-    from logbook_agent.text.redaction.redactor import Redactor
 
 T = TypeVar("T")
 FORMAT = 1
@@ -84,20 +81,18 @@ def read_entry(path: Path) -> Entry:
     return entry
 
 
-def load_run(path: Path, redactor: Redactor | None = None) -> Run:
-    """A run whatever its place is; without its secrets where a redactor is given."""
+def load_run(path: Path) -> Run:
+    """A run whatever its place is."""
     # Loaded with the first run that is read: whoever only writes a note pays nothing for it.
     from logbook_agent.model.run import Run
 
     text = read_text(path, within=path.parents[4], limit=RUN_BYTES)
-    run = _decode(Run, parse_json(text, path), path, text, check_run)
-    # One look at the text is cheap, and most runs hold none: what the tool writes has passed a redactor before.
-    return clean_run(run, redactor) if redactor is not None and redactor.may_hold_some(text) else run
+    return _decode(Run, parse_json(text, path), path, text, check_run)
 
 
-def read_run(path: Path, redactor: Redactor | None = None) -> Run:
-    """A run that stands where its names say; without its secrets where a redactor is given."""
-    run = load_run(path, redactor)
+def read_run(path: Path) -> Run:
+    """A run that stands where its names say."""
+    run = load_run(path)
     try:
         check_run_place(run, path)
     except CodecError as error:
@@ -290,9 +285,8 @@ def check_run_place(run: Run, path: Path) -> None:
 
 def _check(place: str, name: str, is_one: Callable[[str], bool], wanted: str) -> None:
     if not is_one(name):
-        shown = by_shape().text(name)  # a secret that is cut is no longer known as one
-        shown = shown if len(shown) <= _MOST_CHARS else f"{shown[:_MOST_CHARS]}…"
-        raise CodecError(f"expected {wanted}, got {shown!r}", f".{place}")
+        shown = repr(name) if len(name) <= _MOST_CHARS else f"{len(name):,} characters"
+        raise CodecError(f"expected {wanted}, got {shown}", f".{place}")
 
 
 def _is_topic(text: str) -> bool:

@@ -183,9 +183,6 @@ class Workspace:
         """The entry as a book would write it."""
         return clean_record(entry, self.redactor)
 
-    def redacted_header(self, header: Header) -> Header:
-        return clean_record(header, self.redactor)
-
     def redacted(self, plain: Any) -> Any:
         """Plain data in which no text holds a secret."""
         return redacted(plain, self.redactor)

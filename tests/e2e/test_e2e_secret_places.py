@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.e2e.secret_matrix_support import EVERY, FEW, Matrix, long, offline, read_all, sizes
+from tests.e2e.secret_matrix_support import EVERY, FEW, Matrix, offline, read_all, sizes
 from tests.e2e.test_e2e_secret_matrix import matrix
 
 __all__ = ["matrix"]
@@ -44,67 +44,6 @@ def test_code_and_where_it_stands(cli: Cli, folder: Path, git: Git, matrix: Matr
     offline(cli, matrix, folder)
     matrix.nothing_leaked(folder)
     assert len(list((folder / "logbooks/moe/code").iterdir())) > 3
-
-
-def _with_secrets(matrix: Matrix, place: str, data: object, *, text: str) -> None:
-    """Put secrets beside what stands in a record already."""
-    if isinstance(data, dict):
-        for key, value in list(data.items()):
-            if key == "text" or (isinstance(value, str) and key in ("title", "goal", "label", "cwd", "problems")):
-                data[key] = f"{value} {text}"
-            else:
-                _with_secrets(matrix, place, value, text=text)
-    elif isinstance(data, list):
-        for n, value in enumerate(data):
-            if isinstance(value, str):
-                data[n] = f"{value} {text}"
-            else:
-                _with_secrets(matrix, place, value, text=text)
-
-
-@pytest.mark.slow
-@long
-def test_what_somebody_or_an_older_version_wrote(cli: Cli, folder: Path, matrix: Matrix) -> None:
-    """Files as they are pulled: entry, header, run, view. Their secrets go no further."""
-    assert (
-        cli("start", "moe", "--prefix", "MOE", "--goal", "a goal", "--stop", "a stop", "--metric", "tflops").code == 0
-    )
-    assert cli("run", "--hypothesis", "h", "--", "echo", "RESULT topk=2 tflops=1").code == 0
-    assert cli("run", "--hypothesis", "h", "--", "echo", "RESULT topk=4 tflops=2").code == 0
-    there = folder / "logbooks/moe"
-    import yaml
-
-    for path in (there / "entries/MOE-000.yaml", there / "logbook.yaml"):
-        data = yaml.safe_load(path.read_text())
-        _with_secrets(matrix, path.name, data.get("fields", data.get("scope", data)), text=matrix.one(path.name))
-        data["title"] = matrix.one(f"title of {path.name}").replace("\n", " ")
-        path.write_text(yaml.safe_dump(data, sort_keys=False))
-    run = there / "runs/MOE-000/01/run.json"
-    data = json.loads(run.read_text())
-    data["argv"] += [
-        *matrix.plant("argv of run.json"),
-        *(w for k, v in matrix.values("run.json").items() for w in (f"--{k}", v)),
-    ]
-    data["label"] = matrix.one("label of run.json").replace("\n", " ")
-    data["problems"] = matrix.plant("problems of run.json")
-    data.setdefault("env", {})["declared"] = matrix.values("env of run.json")
-    data["rows"][0]["labels"] = {f"k{n}": text for n, text in enumerate(matrix.plant("row of run.json"))}
-    data["rows"][0].setdefault("config", {}).update(matrix.values("config of run.json"))
-    run.write_text(json.dumps(data))
-    planted = {path: path.read_bytes() for path in (run, there / "logbook.yaml", there / "entries/MOE-000.yaml")}
-    read_all(cli, matrix, "MOE-000", "MOE-001")
-    offline(cli, matrix, folder)
-    assert matrix.hear("render", cli("render")).code == 0
-    assert matrix.hear("edit", cli("edit", "MOE-001", "--next", "more")).code == 0
-    assert matrix.hear("doctor --fix", cli("doctor", "--fix")).code in (0, 1)
-    own = {str(path.relative_to(folder / "logbooks")) for path in planted}
-    found = {
-        name: leaks for name, leaks in matrix.in_files(folder / "logbooks").items() if name.partition("/")[2] not in own
-    }
-    found = {name: leaks for name, leaks in found.items() if "/backups/" not in name}
-    found |= matrix.in_answers()
-    if found:
-        pytest.fail(json.dumps(found, indent=1), pytrace=False)
 
 
 @pytest.mark.slow

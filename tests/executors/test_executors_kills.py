@@ -110,7 +110,7 @@ def test_the_view_follows_when_a_collection_was_killed(started: Cli, folder: Pat
     script = (
         f"import os, pkgutil; m = pkgutil.resolve_name('{module}'); m.{name} = lambda *_, **__: os.kill(os.getpid(), 9)"
     )
-    script += "; from logbook_agent.cli import main; main(['collect'])"
+    script += "; from logbook_agent.cli import main; main(['status'])"
     assert subprocess.run([sys.executable, "-c", script], cwd=folder, check=False).returncode == -9
     assert book.run("MOE-000", 1).exit is not None, "it had come to the record"
     started("status")

@@ -17,7 +17,7 @@ from logbook_agent.campaign.recipes.expand import expand
 from logbook_agent.campaign.recipes.parse import parse_recipe
 from logbook_agent.campaign.recipes.stages import is_staged, parse_staged
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.issue import answers, marking
+from logbook_agent.issue import marking
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.header import Metric
@@ -155,14 +155,13 @@ class Readers:
         key = marking.book_key(self._book.header)
         found = parse_json(document.content.decode("utf-8", "replace"), "an answer")
         try:
-            issue = answers.issue(found["issue"])
-            comments = [answers.comment(comment) for comment in found["comments"]]
-        except answers.UNREADABLE:
+            body, comments = str(found["issue"]["body"]), [str(comment["body"]) for comment in found["comments"]]
+        except (KeyError, TypeError):
             return
         for comment in comments:
-            marking.read_comment(comment.body, key)
-        marking.find_block(issue.body, key)
-        marking.spliced(issue.body, key, "text")
+            marking.read_comment(comment, key)
+        marking.find_block(body, key)
+        marking.spliced(body, key, "text")
 
 
 def _holds_no_secret(found: object) -> None:

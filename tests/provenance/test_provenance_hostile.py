@@ -26,7 +26,6 @@ Git = Callable[..., str]
 STARTERS = {
     "running/programs.py",  # nvidia-smi, sysctl, gh
     "running/provenance/git_calls.py",  # git
-    "pages/templating/confined.py",  # Python, for templates
     "running/launch/process.py",  # what the user runs
     "running/executors/local.py",  # Python, for workers
     "running/executors/far.py",  # itself on another machine, as the Python of its own environment

@@ -9,7 +9,7 @@ import pytest
 
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
-from logbook_agent.text.redaction.rules import Rule
+from logbook_agent.text.redaction.shapes import Rule
 from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.conftest import Cli
 from tests.redaction.kinds_support import HEX, Maker

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.text.redaction.named import LineRedactor
+from logbook_agent.text.redaction.lines import LineRedactor
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import wide
@@ -75,10 +75,7 @@ def test_ordinary_output_of_every_kind_is_fast() -> None:
 
 
 # Assignments that documents show as examples of secrets.
-EXAMPLES = (
-    *("password=VALUE", "password=12345678"),
-    *("WANDB_API_KEY 6f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c", "hf_abcdefghijklmnopqrstuvwxyz012345"),
-)
+EXAMPLES = ("password=VALUE",)
 
 
 @pytest.mark.slow
@@ -88,7 +85,7 @@ def test_texts_of_this_repository() -> None:
     listed = subprocess.run(["git", "ls-files", *kinds], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     alarms = []
     count = 0
-    for path in (REPOSITORY / name for name in listed.stdout.split("\n") if name and not name.endswith("rules.toml")):
+    for path in (REPOSITORY / name for name in listed.stdout.split("\n") if name):
         text = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
         count += text.count("\n")
         alarms += [(path.name, line) for line, _ in changed(text)]

@@ -1,25 +1,19 @@
-"""The rules of rules.toml: each knows its kind in every frame, and leaves what only looks like it."""
+"""The rules of shapes: each knows its kind in every frame, and leaves what only looks like it."""
 
 from __future__ import annotations
-
-import runpy
-import tomllib
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import logbook_agent.text.redaction
-from logbook_agent.text.redaction.named import LineRedactor
+from logbook_agent.text.redaction.lines import LineRedactor
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.rules import BUILT_IN, ShapeFinders, compile_linear
+from logbook_agent.text.redaction.rules import ShapeFinders, compile_linear
+from logbook_agent.text.redaction.shapes import RULES
 from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import STRESS, examples
 from tests.redaction.kinds_support import ALL, BLOCKS, KEYS, PHRASES, TOKENS, Kind
 
-FOLDER = Path(logbook_agent.text.redaction.__file__).parent
-REPOSITORY = Path(__file__).resolve().parents[2]
 PLAIN = Redactor()
 # Before and behind a token: quotes, brackets, colours, escapes, parts of a name, percent signs.
 FRAMES = (
@@ -66,7 +60,7 @@ def test_nothing_of_a_phrase_or_a_key_is_left(kind: Kind) -> None:
 
 def test_each_rule_has_an_example() -> None:
     shown = {kind.rule for kind in ALL}
-    assert {rule.id for rule in BUILT_IN} - shown == set(OTHERS)
+    assert {rule.id for rule in RULES} - shown == set(OTHERS)
 
 
 # Rules that know a secret by the name before it, or by a frame: their examples stand here.
@@ -84,7 +78,7 @@ OTHERS = {
 def test_a_rule_that_needs_a_name(rule: str) -> None:
     example, near_miss = OTHERS[rule]
     low = example.lower()
-    found = [find for r in BUILT_IN if r.id == rule for find in ShapeFinders([r]).for_line(low)]
+    found = [find for r in RULES if r.id == rule for find in ShapeFinders([r]).for_line(low)]
     assert any(find(example, example.lower()) for find in found)
     secret = example.split(": ")[-1].split("=")[-1]
     assert secret not in PLAIN.text(example)
@@ -164,35 +158,18 @@ def test_what_only_looks_like_a_secret_stays(rule: str) -> None:
     assert PLAIN.text(NEAR_MISSES[rule]) == NEAR_MISSES[rule]
 
 
-def test_the_table_is_made_from_the_file() -> None:
-    script = runpy.run_path(str(REPOSITORY / "scripts/redaction_rules"), run_name="script")
-    made: dict[str, object] = {}
-    exec(script["table"]((FOLDER / "rules.toml").read_text(encoding="utf-8")), made)  # noqa: S102
-    from logbook_agent.text.redaction.rules_table import TABLE
-
-    assert made["TABLE"] == TABLE, "run: make rules"
-
-
-def test_rules_have_the_form_of_gitleaks_and_compile() -> None:
-    tables = tomllib.loads((FOLDER / "rules.toml").read_text(encoding="utf-8"))
-    assert set(tables) == {"keys", "short_keys", "rules"}
-    for rule in tables["rules"]:
-        assert (
-            {"id", "description", "regex"}
-            <= set(rule)
-            <= {"id", "description", "regex", "secretGroup", "keywords", "entropy"}
-        )
-        assert rule["id"] == rule["id"].lower()
-        assert all(keyword == keyword.lower() and len(keyword) > 1 for keyword in rule.get("keywords", ()))
-        pattern = compile_linear(rule["regex"])
-        assert rule.get("secretGroup", 0) <= pattern.groups
+def test_rules_compile_and_their_keywords_are_small() -> None:
+    for rule in RULES:
+        assert rule.id == rule.id.lower()
+        assert all(keyword == keyword.lower() and len(keyword) > 1 for keyword in rule.keywords)
+        assert (rule.group or 0) <= compile_linear(rule.regex).groups
 
 
 @pytest.mark.slow
 def test_a_keyword_stands_in_every_match() -> None:
     """Else the gate would pass a line that its rule knows."""
     for kind in ALL:
-        for rule in BUILT_IN:
+        for rule in RULES:
             for line in kind.sample().text.split("\n"):
                 if compile_linear(rule.regex).search(line.encode()) and rule.keywords:
                     assert any(keyword in line.lower() for keyword in rule.keywords), (rule.id, line)

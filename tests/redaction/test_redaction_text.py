@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.text.redaction.named import LineRedactor
+from logbook_agent.text.redaction.lines import LineRedactor
 from logbook_agent.text.redaction.names import is_secret_name
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret, secrets_in

@@ -8,8 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from logbook_agent.findings.opening import Line, Opening
 from logbook_agent.findings.queries import STATES
 from logbook_agent.findings.summaries import summary_of
@@ -17,8 +15,6 @@ from logbook_agent.issue.links import Links
 from logbook_agent.model.entry import Field, settled
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Exit
-from logbook_agent.store.book import Book
-from tests.conftest import Cli
 from tests.report.report_support import (
     CLOSING,
     HEADER,
@@ -240,16 +236,3 @@ def test_a_metric_without_a_direction_has_no_best() -> None:
     text = documents(metrics=metrics).block(ROOM)
     assert section(text, "Best so far") == ""
     assert "| 241.000 .. 260.000 TF/s (2 cases) |" in section(text, "Results")
-
-
-# -- the index ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_summaries_of_another_form_are_not_used(started: Cli, folder: Path) -> None:
-    assert started("note", "--title", "One").code == 0
-    book = Book(folder / "logbooks", "moe")
-    time.sleep(1.1)  # what changed a moment ago is not kept
-    assert book.summaries(lambda _: {"said": "old"}, form=1).entries == ({"said": "old"},)
-    assert book.summaries(lambda _: {"said": "new"}, form=1).entries == ({"said": "old"},)
-    assert book.summaries(lambda _: {"said": "new"}, form=2).entries == ({"said": "new"},)

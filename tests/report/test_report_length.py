@@ -48,7 +48,12 @@ def test_prose_of_any_length_fits(piece: str, room: int) -> None:
     runs = [run(f"MOE-I8-{n:03d}", 1, exit=Exit(code=1), output=output) for n in (1, 2)]
     found = [record(n, huge[:2000], made, fields=texts) for n, made in enumerate(runs, 1)]
     made = documents(found, goal=huge, closing=dataclasses.replace(CLOSING, conclusion=huge))
-    written = [made.block(room), made.update(found, {}, room), made.snapshot(SNAPSHOT, found, room), made.final(room)]
+    written = [
+        made.block(room),
+        made.update(updated(found), room),
+        made.snapshot(SNAPSHOT, found, room),
+        made.final(room),
+    ]
     assert [fit.size(text) for text in written if fit.size(text) > room] == []
     assert all(re.search(r"[\d,]+ (more bytes|bytes are left out)|…", text) for text in written)
     assert "\ufffd" not in "".join(written)

@@ -38,9 +38,9 @@ WRITERS = {
     "running/executors/shell.py": "what a program complained of, and the folder of ssh's sockets",
     "running/provenance/worktrees.py": "the temporary folder of two working trees",
     "running/provenance/checkouts.py": "the folders of checkouts, among temporary files",
-    "gate/ci.py": "the temporary folder of a record",
-    "cli/serve.py": "the temporary folder of news from other machines",
-    "cli/watch.py": "the same for logbook watch",
+    "issue/gate/ci.py": "the temporary folder of a record",
+    "report/live/serving.py": "the temporary folder of news from other machines",
+    "report/live/watch_command.py": "the same for logbook watch",
     "predict/plan.py": "the temporary folder of a logbook that a dry run predicts in",
 }
 READERS = {
@@ -56,8 +56,7 @@ READERS = {
     "running/executors/far.py": "on the other machine: locks of its spools, without loading what reads files",
     "running/executors/carried.py": "the user's working tree, and this package",
     "running/executors/ray_plan.py": "this package",
-    "pages/templating/environment.py": "links within the folder of templates are resolved first",
-    "pages/templating/confined_child.py": "/proc",
+    "pages/templating/sandbox.py": "/proc",
     "entries/stated.py": "--from names the file",
     "cli/options.py": "@FILE names the file",
     "cli/__init__.py": "/dev/null",

@@ -1,1 +1,1 @@
-"""Jinja templates, the built-in ones and those of a user, which run confined."""
+"""Jinja templates, the built-in ones and those of a project, which run in a sandbox."""

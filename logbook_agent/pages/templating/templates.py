@@ -1,7 +1,6 @@
 """Jinja templates: the project's own before the built-in ones.
 
-The built-in ones are rendered here. Those of a project come with a branch that may be anybody's, so they are
-rendered by a process of their own, in a sandbox and within limits (`confined`).
+Those of a project come with a branch that may be anybody's, so they are rendered in a sandbox and within limits.
 """
 
 from __future__ import annotations
@@ -13,15 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.templating.environment import (
-    MOST_BYTES,
-    SUFFIX,
-    environment,
-    has_file,
-    own_folder,
-    problem,
-)
-from logbook_agent.store.reading import builtin_folder, manual
+from logbook_agent.pages.templating.environment import environment, has_file, own_folder, problem
+from logbook_agent.store.reading import builtin_folder
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape
@@ -29,7 +21,7 @@ from logbook_agent.text.redaction.redactor import by_shape
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from logbook_agent.pages.templating.confined import Confined, NotRendered, TemplateLimits
+    from logbook_agent.pages.templating.sandbox import Sandbox, TemplateLimits
 
 NAMES = (
     "logbook.md.j2",
@@ -78,63 +70,24 @@ class Templates:
 
     def _rendered(self, name: str, values: Mapping[str, Any]) -> str:
         if self._folder is not None and any(has_file(self._folder, n) for n in (name, *INCLUDED.get(name, ()))):
-            return self._render_own(name, values)
+            return self._sandbox.render(name, values)
         try:
             return _builtin(builtin_folder("templates")).get_template(name).render(values)
         except Exception as error:
             at_fault, message, line = problem(error, name)
-            raise self._error(at_fault, message, line) from error
-
-    def _render_own(self, name: str, values: Mapping[str, Any]) -> str:
-        from logbook_agent.pages.templating.confined import NotRendered
-
-        try:
-            return self._confined.render(name, values)
-        except NotRendered as error:
-            raise self._own_error(error) from error
+            where = f", line {line}" if line else ""
+            raise StoreError(
+                f"template {at_fault}{where}: {message}",
+                cause="a built-in template",
+                hint="this is a bug: please report it",
+            ) from error
 
     @cached_property
-    def _confined(self) -> Confined:
-        from logbook_agent.pages.templating.confined import LIMITS, Confined
+    def _sandbox(self) -> Sandbox:
+        from logbook_agent.pages.templating.sandbox import Sandbox, TemplateLimits
 
         assert self._folder is not None  # noqa: S101 - asked for by its own templates alone
-        return Confined(self._folder, self._limits or LIMITS)
-
-    def _own_error(self, error: NotRendered) -> StoreError:
-        from logbook_agent.pages.templating.confined import FileRefused, OverLimit, ProcessFailed
-
-        if isinstance(error, FileRefused):
-            return StoreError(
-                f"template {error.name} {error.message}",
-                cause=f"templates are regular UTF-8 files called *{SUFFIX} in {self.override},"
-                f" of at most {MOST_BYTES >> 20} MiB",
-                hint="put such a file in its place, or remove it for the built-in template",
-            )
-        if isinstance(error, OverLimit):
-            limits = self._confined.limits
-            return StoreError(
-                f"template {error.name}{_at(error.line)} {error.message}",
-                cause=f"for one document, a template in {self.override} has {limits.cpu_s:g} s of processor time,"
-                f" {limits.memory_bytes >> 20} MiB of memory and {limits.output_bytes >> 20} MiB of text",
-                hint="look for a loop or a very long text in it, or remove it for the built-in template",
-            )
-        if isinstance(error, ProcessFailed):
-            return StoreError(
-                f"template {error.name} {error.message}",
-                cause="the template makes Jinja fail, or no process can be started here",
-                hint="remove the template for the built-in one, which needs no process",
-            )
-        return self._error(error.name, error.message, error.line)
-
-    def _error(self, name: str, message: str, line: int | None) -> StoreError:
-        where = self.override if self._folder is not None and has_file(self._folder, name) else None
-        return StoreError(
-            f"template {name}{_at(line).rstrip(',')}: {message}",
-            cause=f"the project's own template in {where} is not valid" if where else "a built-in template",
-            hint=f"{manual('reference/templates.md')} lists the names a template may use"
-            if where
-            else "this is a bug: please report it",
-        )
+        return Sandbox(self._folder, self._limits or TemplateLimits())
 
 
 @functools.cache
@@ -145,12 +98,8 @@ def _builtin(folder: Path) -> Environment:
     return environment(jinja2.Environment, jinja2.FileSystemLoader(folder))
 
 
-def _at(line: int | None) -> str:
-    return f", line {line}," if line is not None else ""
-
-
 def templates_of(workspace: Workspace) -> Templates:
-    """Made once: what was loaded, and the process that runs a user's templates, serve all blocks."""
+    """The templates of an invocation, made once."""
     found: Templates | None = workspace.made.get("templates")
     if found is None:
         found = workspace.made["templates"] = _templates(workspace)

@@ -22,6 +22,8 @@ class RememberedBook(Book):
     """As `Book`, for a process that goes on and writes nothing. A file that changed less than a second ago is read
     again: a second change could not be told from the first."""
 
+    is_outgoing = True
+
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._entries: dict[str, tuple[_EntryStamp, Entry]] = {}

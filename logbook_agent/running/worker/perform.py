@@ -199,9 +199,9 @@ def keep_code(
 
 
 def _safe_name(redactor: Redactor, name: str) -> str:
-    """The name of a file without a secret in it."""
+    """The name of a file without a secret in it; in lower case: of one content, two names differ by more than that."""
     safe = redactor.text(name)
-    return name if safe == name else re.sub(r"[^\w.-]+", "-", safe).strip("-")
+    return (name if safe == name else re.sub(r"[^\w.-]+", "-", safe).strip("-")).lower()
 
 
 def _redacted_bytes(redactor: Redactor, data: bytes) -> bytes:

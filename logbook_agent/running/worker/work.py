@@ -12,7 +12,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Code, Process, Scalar
 from logbook_agent.model.work import Began
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.redaction.rules import Rule
+from logbook_agent.text.redaction.shapes import Rule
 
 Stream = Literal["stdout", "stderr"]
 

@@ -1,4 +1,4 @@
-"""Finds keys: a service's prefix (the table [keys] of rules.toml) followed by random characters.
+"""Finds keys: a service's prefix (the table KEYS of `shapes`) followed by random characters.
 
 A key without a known prefix is found, too, if a word precedes its random characters and these are many and mixed.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from logbook_agent.text.redaction.names import mark
 from logbook_agent.text.redaction.rules import Edit, compile_linear
-from logbook_agent.text.redaction.rules_table import KEYS, SHORT_KEYS
+from logbook_agent.text.redaction.shapes import KEYS, SHORT_KEYS
 
 _LETTER = "[A-Za-z0-9_+/.~-]"
 _LEAST, _LEAST_SHORT, _LEAST_UNKNOWN = 12, 20, 32

@@ -1,21 +1,19 @@
-r"""Secrets known by the name that stands before them, within one line of text; and what one line tells about the next.
+r"""Secrets known by the name that stands before them, within one line of text.
 
 `NAME=value`, `"name": "value"`, `--name value`; a variable and its value as two words behind a flag (`-e NAME value`);
 a name and a value as neighbours in a list (`"NAME", "value"`) or under keys that say so (`name: X, value: Y`); a
-comparison (`"value" == name`); a statement (`name "value";`). Names are those of `names`. Line after line, a name may
-stand before a value in the next, and a key block goes on.
+comparison (`"value" == name`); a statement (`name "value";`). Names are those of `names`.
 """
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from logbook_agent.text.redaction import rules
 from logbook_agent.text.redaction.keys import WORDS
 from logbook_agent.text.redaction.names import (
-    NAME_PARTS,
     Names,
     is_plain,
     is_secret_value,
@@ -24,169 +22,220 @@ from logbook_agent.text.redaction.names import (
     looks_secret,
     mark,
 )
-from logbook_agent.text.redaction.rules import Edit, Finder
+from logbook_agent.text.redaction.rules import Edit
 
 Match = re.Match[str]
 
-_WORD_NAME = r"[A-Za-z_][A-Za-z0-9_.-]{2,127}"
+WORD_NAME = r"[A-Za-z_][A-Za-z0-9_.-]{2,127}"
 # A quote; what a shell makes of one within quotes is `'"'"'`, and of that again a longer one.
 _QUOTE = r"""[\\"']{1,200}+"""
-# What stands before a value. The value is matched apart, so that a name inside the value of another one
-# (`env:HF_TOKEN=...`) is seen too.
-_FLAG = (
-    r"(?:(?<![\w-])|(?<=[0-9;\[]m))--?(?P<name>[A-Za-z][A-Za-z0-9_.-]{2,63})(?P<close>)"
-    r"(?P<sep>=|(?:\s|\\n|\\(?=[\\\s])){1,32}+(?!-))"
-)
-_NAME = (
-    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>(?:{_QUOTE})?(?:\[[0-9]{{0,9}}\])?\]?)"
-    r"(?P<sep>\s{0,40}(?::\s{0,4}(?:str|bytes|SecretStr|Optional\[str\])(?:\s?\|\s?None)?\s{0,40})?(?:={2,3}|=>|!==?|:?=)"
-    r"\s{0,40}@?|\s{0,40}::?\s{0,40}@?)"
+# A name, as a flag or not, and never within a word.
+_NAMES = re.compile(
+    r"(?:(?P<dash>(?:(?<![\w-])|(?<=[0-9;\[]m))--?)|(?<![A-Za-z_.-])(?<!\[redacted:))" rf"(?P<name>{WORD_NAME})",
+    re.ASCII,
 )
 # A quoted value in a call, a list or below a key of its own: `"password": {"value": "X"}`, `b'X'`, `SecretStr("X")`.
-_OPENERS = (
+_OPENERS = re.compile(
     rf"(?:[rbfuRBFU]{{1,2}}|(?:SecretStr|Secret|str|bytes)\(|[\[{{(]\s{{0,40}}(?:(?:{_QUOTE})?\w{{1,40}}(?:{_QUOTE})?"
-    rf"\s{{0,40}}[:=]\s{{0,40}})?){{1,3}}(?={_QUOTE})"
+    rf"\s{{0,40}}[:=]\s{{0,40}})?){{1,3}}(?={_QUOTE})",
+    re.ASCII,
 )
-_NESTED = (
-    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>(?:{_QUOTE})?\]?)(?P<sep>\s{{0,40}}[:=]\s{{0,40}}"
-    rf"(?={_OPENERS}))"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Form:
+    """A form in which a value stands with its name: what is between the two, and what must stand before the name.
+
+    `flag`: with a flag alone (True), or with no flag alone. `is_loose`: an ordinary word may stand there, too, so the
+    value has to look like a secret. `is_beside`: so may anything, so it can be no word or number. `is_command`: in the
+    words of a command each is seen by itself.
+    """
+
+    name: str
+    between: re.Pattern[str]
+    before: re.Pattern[str] | None = None
+    flag: bool | None = False
+    is_loose: bool = False
+    is_beside: bool = False
+    is_command: bool = False
+
+
+def _form(name: str, between: str, before: str | None = None, **more: Any) -> _Form:
+    compiled = None if before is None else re.compile(rf"(?:{before})\Z", re.ASCII)
+    return _Form(name, re.compile(between, re.ASCII), compiled, **more)
+
+
+_FORMS = (
+    # `--name value`
+    _form("flag", r"(?P<close>)(?P<sep>=|(?:\s|\\n|\\(?=[\\\s])){1,32}+(?!-))", flag=True, is_command=True),
+    # `name = value`, `"name": value`
+    _form(
+        "name",
+        rf"(?P<close>(?:{_QUOTE})?(?:\[[0-9]{{0,9}}\])?\]?)(?P<sep>\s{{0,40}}(?::\s{{0,4}}(?:str|bytes|SecretStr|"
+        r"Optional\[str\])(?:\s?\|\s?None)?\s{0,40})?(?:={2,3}|=>|!==?|:?=)\s{0,40}@?|\s{0,40}::?\s{0,40}@?)",
+    ),
+    # `-e NAME value`
+    _form(
+        "pair",
+        r"[\"']?(?P<close>)(?P<sep>\s{1,40})(?!-)",
+        r"(?:(?<!\S)|(?<=[0-9;\[]m)|(?<=[\"'`(]))--?[A-Za-z][\w-]{0,63}[ =]\s{0,7}[\"']?",
+        is_loose=True,
+        is_command=True,
+    ),
+    # `["name", "value"]`
+    _form(
+        "listed", rf"(?P<close>{_QUOTE})(?P<sep>\s{{0,40}},\s{{0,40}})(?={_QUOTE})", _QUOTE, flag=None, is_loose=True
+    ),
+    # `name: NAME, value: X`
+    _form(
+        "keyed",
+        rf"(?P<close>(?:{_QUOTE}(?!n)|\\{{0,7}}[\"'])?)(?P<sep>(?:[\s,;]|\\{{1,7}}n){{1,40}}+(?:{_QUOTE})?(?i:value)"
+        rf"(?:{_QUOTE})?\s{{0,40}}[:=]\s{{0,40}})",
+        rf"(?i:\b(?:name|key|variable|env))(?:{_QUOTE})?\s{{0,40}}[:=]\s{{0,40}}(?:{_QUOTE})?",
+    ),
+    # `name "value";`
+    _form(
+        "stated",
+        r"[\"'\]]{0,2}(?P<close>)(?P<sep>[(\s]\s{0,40})(?=[\"'`][^\"'`]{1,1000}[\"'`]\)?;)",
+        is_loose=True,
+    ),
+    # `name: {"value": "X"}`
+    _form(
+        "nested", rf"(?P<close>(?:{_QUOTE})?\]?)(?P<sep>\s{{0,40}}[:=]\s{{0,40}}(?={_OPENERS.pattern}))", is_loose=True
+    ),
+    # `git config user.password X`, `setenv NAME X`
+    _form(
+        "set",
+        r"(?P<close>)(?P<sep>\s{1,40})(?!-)",
+        r"\b(?:setenv|config|configure\s+set|config\s+set)\s{1,40}(?:--[\w-]+\s{1,40}){0,4}",
+        is_loose=True,
+    ),
+    # A cell of a table or of aligned columns behind the name's; a variable and its value (`ENV HF_TOKEN X`).
+    _form(
+        "cell",
+        r"(?P<close>[\"'`*]{0,3})"
+        r"(?P<sep>[ \t]{0,200}+[|\u2502\u2503\u2551\xa6][ \t]{0,40}+|[ \t]{2,200}+|\t|(?<=[A-Z0-9]) )",
+        is_beside=True,
+        is_command=True,
+    ),
+    # `<name>X</name>`, `<entry key="name">X</entry>`, also with `&lt;` and `&gt;`
+    _form(
+        "tag",
+        r"(?P<close>)(?P<sep>[\"']?(?:>|&gt;)(?:<!\[CDATA\[)?\s{0,40})(?=[^<>]{1,4096}(?:>\s{0,40})?(?:</|&lt;/))",
+        r"[<\"':;]",
+    ),
 )
-# Settings that are given as two words: `git config user.password X`, `setenv NAME X`.
-_SET = (
-    rf"\b(?:setenv|config|configure\s+set|config\s+set)\s{{1,40}}(?:--[\w-]+\s{{1,40}}){{0,4}}(?P<name>{_WORD_NAME})"
-    r"(?P<close>)(?P<sep>\s{1,40})(?!-)"
-)
-_PAIR = (
-    rf"(?:(?<!\S)|(?<=[0-9;\[]m)|(?<=[\"'`(]))--?[A-Za-z][\w-]{{0,63}}[ =]\s{{0,7}}[\"']?"
-    rf"(?P<name>{_WORD_NAME})[\"']?(?P<close>)(?P<sep>\s{{1,40}})(?!-)"
-)
-_LISTED = (
-    rf"(?P<open>{_QUOTE})(?:--?)?(?P<name>{_WORD_NAME})(?P<close>(?P=open))"
-    rf"(?P<sep>\s{{0,40}},\s{{0,40}})(?={_QUOTE})"
-)
-_KEYED = (
-    rf"(?i:\b(?:name|key|variable|env))(?:{_QUOTE})?\s{{0,40}}[:=]\s{{0,40}}(?:{_QUOTE})?(?P<name>{_WORD_NAME})"
-    rf"(?P<close>(?:{_QUOTE}(?!n)|\\{{0,7}}[\"'])?)(?P<sep>(?:[\s,;]|\\{{1,7}}n){{1,40}}+(?:{_QUOTE})?(?i:value)"
-    rf"(?:{_QUOTE})?\s{{0,40}}[:=]\s{{0,40}})"
-)
-_STATED = (
-    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})[\"'\]]{{0,2}}(?P<close>)"
-    r"(?P<sep>[(\s]\s{0,40})(?=[\"'`][^\"'`]{1,1000}[\"'`]\)?;)"
-)
-# A cell of a table or of aligned columns behind the name's; a variable and its value (`ENV HF_TOKEN X`).
-_CELL = (
-    rf"(?<![A-Za-z_.-])(?<!\[redacted:)(?P<name>{_WORD_NAME})(?P<close>[\"'`*]{{0,3}})"
-    r"(?P<sep>[ \t]{0,200}+[|\u2502\u2503\u2551\xa6][ \t]{0,40}+|[ \t]{2,200}+|\t|(?<=[A-Z0-9]) )"
-)
-# `<password>X</password>`, `<entry key="password">X</entry>`, also with `&lt;` and `&gt;`.
-_TAG = (
-    rf"(?<=[<\"':;])(?P<name>{_WORD_NAME})(?P<close>)(?P<sep>[\"']?(?:>|&gt;)(?:<!\[CDATA\[)?\s{{0,40}})"
-    r"(?=[^<>]{1,4096}(?:>\s{0,40})?(?:</|&lt;/))"
-)
+# Those of the names with a dash before them, and of the others; in the words of a command, and in a line.
+_FORMS_OF = {
+    (in_words, dash): tuple(f for f in _FORMS if f.flag in (None, dash) and not (in_words and f.is_command))
+    for in_words in (False, True)
+    for dash in (False, True)
+}
 _TEXT = re.compile(r"(?P<value>(?:[^<>&\]]|&(?![lg]t;)|\](?!\]>))*)(?<!\s)")
 _QUOTED = re.compile(
     r"""(?P<open>["'\\]{4,200}|\"{3}|'{3}|\\{0,7}["'`])(?P<value>(?:\\.|(?P=open){2}|.){0,4096}?)(?P=open)(?!(?P=open))"""
 )
 _WORD = re.compile(r"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b]*)""", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
-# The other way round: the value stands first.
-_COMPARED = (
-    rf"(?P<open>`|{_QUOTE})(?P<value>[^\\\"'`]{{1,1000}})(?P=open)\s{{0,40}}[!=]={{1,2}}\s{{0,40}}"
-    rf"(?P<name>{_WORD_NAME})"
+# The other way round: `"value" == name`.
+_COMPARED = re.compile(
+    rf"(?P<open>`|{_QUOTE})(?P<value>[^\\\"'`]{{1,1000}})(?P=open)\s{{0,40}}[!=]={{1,2}}\s{{0,40}}\Z", re.ASCII
 )
 # Their `-e NAME` passes a variable on by its name alone: the next word is no value.
 _NAME_ALONE = frozenset({"docker", "podman", "nerdctl", "finch"})
 # What a log, a diff or a list puts before each line.
 MARGIN = re.compile(r"(?:\([^()]{0,200}\)|[+|>#\s]|-(?![-\w]))*", re.ASCII)
-# The end of a line whose value stands in the next: `--token \`, `-e NAME \`; `"--token",`; `name: NAME`; `token: |`.
-_CONTINUED = re.compile(
-    rf"(?<!\S)(?P<tail>--?[A-Za-z][\w.-]{{0,63}}(?:[ =]\s{{0,7}}{_WORD_NAME})?)\s{{1,40}}\\\s*$", re.ASCII
-)
-_LIST_GOES_ON = re.compile(rf"(?P<tail>(?P<open>\\{{0,7}}[\"'])(?:--?)?{_WORD_NAME}(?P=open)\s{{0,40}},)\s*$", re.ASCII)
-_KEY_GOES_ON = re.compile(
-    rf"(?i:\b(?:name|key|variable|env))[\"']?\s{{0,40}}[:=]\s{{0,40}}[\"']?(?P<name>{_WORD_NAME})[\"']?\s{{0,40}},?\s*$",
-    re.ASCII,
-)
-_BLOCK_SCALAR = re.compile(rf"(?P<tail>(?<![A-Za-z_.-]){_WORD_NAME}:)\s{{1,40}}[|>][+-]?\s*$", re.ASCII)
 _BRACKETS = ("", "[", "{", "(")
 # Kinds whose names have other meanings, too.
 _OF_MANY = ("token", "auth", "credential")
 # A call, a date, an attribute of a module.
 _NO_VALUE = re.compile(r"[\w.]*\(|[0-9]{4}-[0-9]{2}-[0-9]{2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$", re.ASCII)
-_LONGEST_END = 300
+# How far before a name is looked, and how long a value is followed into for the names within it.
+_LONGEST_BEFORE = 300
 _LONGEST_FOLLOWED = 4096
-_HEADS = (_FLAG, _NAME, _PAIR, _LISTED, _KEYED, _STATED, _NESTED, _SET, _CELL, _TAG)
-# Heads after which an ordinary word may stand, too: the value has to look like a secret.
-_LOOSE = frozenset({_PAIR, _LISTED, _STATED, _NESTED, _SET})
 
 
 class NamedFinders:
-    """A search for each form in which a value stands with its name; `extra` are further names that hold secrets."""
+    """The values that stand with a name; `extra` are further names that hold secrets."""
 
     def __init__(self, extra: Names) -> None:
-        def finder(find: Callable[[str], Iterator[Edit]]) -> Finder:
-            return lambda text, low: list(find(text))
+        self._extra = extra
 
-        heads = {head: finder(functools.partial(_values, head=head, extra=extra)) for head in _HEADS}
-        compared = finder(functools.partial(_compared, extra=extra))
-        self.in_line = (*heads.values(), compared)
-        # For several words of a command: names and their values are seen one by one.
-        self.in_words = (*(find for head, find in heads.items() if head not in (_FLAG, _PAIR, _CELL)), compared)
+    def in_line(self, text: str, low: str = "") -> list[Edit]:
+        """Those of one line."""
+        return list(self._found(text, in_words=False))
 
+    def in_words(self, text: str, low: str = "") -> list[Edit]:
+        """Those in several words of a command; single words, and pairs of them, are seen one by one."""
+        return list(self._found(text, in_words=True))
 
-def _values(text: str, *, head: str, extra: Names) -> Iterator[Edit]:
-    start = end = 0
-    for m in _compiled(head).finditer(text):
-        # A value may hold the next name; were it followed into each of a long one, time would grow with the square.
-        if m.start() < end and end - start > _LONGEST_FOLLOWED:
-            continue
-        kind = kind_of(m["name"], extra)
-        if kind is None:
-            continue
-        opened = _compiled(_OPENERS).match(text, m.end()) if head is _NESTED else None
-        at = m.end() if opened is None else opened.end()
-        found = _TEXT.match(text, at) if head is _TAG else _QUOTED.match(text, at) or _WORD.match(text, at)
-        if found is None or found["value"] in _BRACKETS:
-            continue
-        is_quoted = found.re is _QUOTED
-        value = found["value"] if is_quoted else _without_closers(found["value"])
-        if not is_secret_value(m["name"], kind, value):
-            continue
-        if head in _LOOSE and not looks_secret(value):
-            continue
-        is_beside = head is _CELL or (head is _TAG and kind in _OF_MANY)
-        if is_beside and not _is_in_cell(m["name"], kind, value):
-            continue
-        if is_quoted and found["open"] == "`" and " " in value:
-            continue  # a command whose output is the value
-        if not is_quoted and head is _NAME and _is_prose_or_code(text, kind, m, found):
-            continue
-        if head in (_PAIR, _CELL) and may_stand_alone(text[: m.start()]) and not is_no_image(value):
-            continue
-        if head is _FLAG and m["sep"].isspace() and not m[0].startswith("--"):
-            continue
-        is_variable = head is _NAME and not m["close"] and _VARIABLE.fullmatch(m["name"]) is not None
-        start = found.start("value")
-        end = start + len(value)
-        yield Edit(m.start(), start, end, f"${m['name']}" if is_variable else mark(kind), kind)
+    def _found(self, text: str, *, in_words: bool) -> Iterator[Edit]:
+        followed: dict[_Form, tuple[int, int]] = {}
+        for m in _NAMES.finditer(text):
+            kind = kind_of(m["name"], self._extra)
+            if kind is None:
+                continue
+            for form in _FORMS_OF[in_words, m["dash"] is not None]:
+                start, end = followed.get(form, (0, 0))
+                # A value may hold the next name; were it followed into each of a long one, time would grow with the
+                # square.
+                if m.start() < end and end - start > _LONGEST_FOLLOWED:
+                    continue
+                edit = _value(text, m, kind, form)
+                if edit is not None:
+                    followed[form] = edit.start, edit.end
+                    yield edit
+            edit = _compared(text, m, kind)
+            if edit is not None:
+                yield edit
 
 
-def awaited_after(line: str) -> str:
-    """What has to stand before the next line so that it is read as the value of this one's name; else nothing."""
-    end = line[-_LONGEST_END:]
-    if not any(part in end.lower() for part in NAME_PARTS):
-        return ""
-    if (m := _KEY_GOES_ON.search(end)) is not None:
-        return f"name: {m['name']}, "
-    found = (form.search(end) for form in (_CONTINUED, _LIST_GOES_ON, _BLOCK_SCALAR))
-    return next((f"{m['tail']} " for m in found if m is not None), "")
+def _value(text: str, m: Match, kind: str, form: _Form) -> Edit | None:
+    """The value of a name that stands in this form."""
+    name = m["name"]
+    head = form.between.match(text, m.end())
+    if head is None or (form.flag and (name[0] == "_" or len(name) > 64)):
+        return None
+    before = None
+    if form.before is not None:
+        before = form.before.search(text, max(0, m.start() - _LONGEST_BEFORE), m.start())
+        if before is None or (form.name == "listed" and before[0] != head["close"]):
+            return None
+    opened = _OPENERS.match(text, head.end()) if form.name == "nested" else None
+    at = head.end() if opened is None else opened.end()
+    found = _TEXT.match(text, at) if form.name == "tag" else _QUOTED.match(text, at) or _WORD.match(text, at)
+    if found is None or found["value"] in _BRACKETS:
+        return None
+    is_quoted = found.re is _QUOTED
+    value = found["value"] if is_quoted else _without_closers(found["value"])
+    is_beside = form.is_beside or (form.name == "tag" and kind in _OF_MANY)
+    if (
+        not is_secret_value(name, kind, value)
+        or (form.is_loose and not looks_secret(value))
+        or (is_beside and not _is_in_cell(name, kind, value))
+        or (is_quoted and found["open"] == "`" and " " in value)  # a command whose output is the value
+        or (form.name == "name" and not is_quoted and _is_prose_or_code(text, kind, m, head, found))
+        or (form.name == "flag" and head["sep"].isspace() and m["dash"] != "--")
+        or (
+            form.name in ("pair", "cell")
+            and may_stand_alone(text[: m.start() if before is None else before.start()])
+            and not is_no_image(value)
+        )
+    ):
+        return None
+    is_variable = form.name == "name" and not head["close"] and _VARIABLE.fullmatch(name) is not None
+    start = found.start("value")
+    begin = m.start() if before is None else before.start()
+    return Edit(begin, start, start + len(value), f"${name}" if is_variable else mark(kind), kind)
 
 
-def _compared(text: str, *, extra: Names) -> Iterator[Edit]:
-    for m in _compiled(_COMPARED).finditer(text):
-        kind = kind_of(m["name"], extra)
-        if kind is not None and is_secret_value(m["name"], kind, m["value"]):
-            yield Edit(m.start(), m.start("value"), m.end("value"), mark(kind), kind, m.end())
+def _compared(text: str, name: Match, kind: str) -> Edit | None:
+    if not text[max(0, name.start() - 40) : name.start()].rstrip().endswith("="):
+        return None
+    m = _COMPARED.search(text, max(0, name.start() - 1100), name.start())
+    if m is None or not is_secret_value(name["name"], kind, m["value"]):
+        return None
+    return Edit(m.start(), m.start("value"), m.end("value"), mark(kind), kind, name.end())
 
 
 def may_stand_alone(words: str) -> bool:
@@ -199,11 +248,6 @@ def is_no_image(value: str) -> bool:
     return looks_secret(value) and "/" not in value and ":" not in value
 
 
-@functools.cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
-
-
 def _without_closers(value: str) -> str:
     """What closes a list around an unquoted value is not part of it; what closes a mark is."""
     bare = value.rstrip(",]}")
@@ -211,12 +255,12 @@ def _without_closers(value: str) -> str:
     return bare + "]" if opened >= 0 and "]" not in bare[opened:] else bare
 
 
-def _is_prose_or_code(text: str, kind: str, head: Match, value: Match) -> bool:
-    name, sep = head["name"], head["sep"]
+def _is_prose_or_code(text: str, kind: str, named: Match, head: Match, value: Match) -> bool:
+    name, sep = named["name"], head["sep"]
     if ":" in sep and "=" not in sep:
         # `token: what the router sees`, `[token]: dropped`; but a header, a quoted key, a variable or a line of YAML
         # is no prose.
-        is_alone = MARGIN.fullmatch(text, 0, head.start()) is not None and not text[value.end() :].strip()
+        is_alone = MARGIN.fullmatch(text, 0, named.start()) is not None and not text[value.end() :].strip()
         return not (
             head["close"].strip("]") or name.isupper() or "-" in name or is_alone or _is_no_word(kind, value["value"])
         )
@@ -244,69 +288,3 @@ def _is_in_cell(name: str, kind: str, value: str) -> bool:
 
 def _is_random(value: str) -> bool:
     return len(value) >= 16 and any(c.isdigit() for c in value) and "." not in value
-
-
-# -- from one line to the next ---------------------------------------------------------------------
-
-
-class LineRedactor:
-    """Redacts one line after another. `redact` does it for a line by itself."""
-
-    def __init__(self, redact: Callable[[str], str]) -> None:
-        self._redact = redact
-        self._key_lines_left = 0
-        # What stands before the key block in its first line, and so before each of its lines.
-        self._key_margin = ""
-        self._awaited = ""
-
-    @property
-    def wants_next(self) -> bool:
-        """Whether the next line may hold a secret that nothing in it tells."""
-        return self._key_lines_left > 0 or bool(self._awaited)
-
-    def line(self, line: str) -> str | None:
-        """The line (no newline in it) without secrets; None when all of it belonged to a key block."""
-        if self._key_lines_left:
-            end = rules.KEY_ENDS.search(line)
-            if end is not None:
-                self._key_lines_left = 0
-                rest = line[end.end() :]
-                return self.line(rest) if rest.strip() else None
-            if rules.KEY_BODY.fullmatch(line.removeprefix(self._key_margin)) is not None:
-                self._key_lines_left -= 1
-                return None
-            self._key_lines_left = 0
-        # Before anything else of the line is replaced: a known secret may be a part of the key or of its frame.
-        begin = open_key(line)
-        if begin is not None:
-            self._key_lines_left = rules.MAX_KEY_LINES
-            self._key_margin = line[:begin]
-            line = line[:begin] + mark("private-key")
-        return self._after(line)
-
-    def _after(self, line: str) -> str:
-        """The line, read as what goes on behind the line before it."""
-        awaited, self._awaited = self._awaited, awaited_after(line)
-        if awaited:
-            margin = MARGIN.match(line)
-            at = margin.end() if margin is not None else 0
-            done = self._redact(awaited + line[at:])
-            if done.startswith(awaited):
-                return self._redact(line[:at] + done[len(awaited) :])
-        return self._redact(line)
-
-
-def open_key(text: str) -> int | None:
-    """Where a key block begins that has no end in this text."""
-    last_end = max((m.end() for m in rules.KEY_ENDS.finditer(text)), default=0)
-    begin = rules.KEY_BEGINS.search(text, last_end)
-    return None if begin is None else begin.start()
-
-
-def key_blocks(text: str) -> Iterator[tuple[int, int, int]]:
-    """Where each key block begins, where its first frame ends, and where it ends: with the text, if it lacks an end."""
-    place = 0
-    while (begin := rules.KEY_BEGINS.search(text, place)) is not None:
-        end = rules.KEY_ENDS.search(text, begin.end())
-        place = len(text) if end is None else end.end()
-        yield begin.start(), begin.end(), place

@@ -75,8 +75,6 @@ _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@%+~-]+(?:/[\w.@%+~ -]+)*/?")
 # A path below a home folder; a token of a tokenizer that begins a word.
 _NO_SECRET = ("~/", "\u2581", "\u0120")
 _SWITCHES = frozenset({"true", "false", "yes", "no", "on", "off", "none", "null", "nil", "unset", "undefined", "auto"})
-# Any secret-looking name has one of these in it.
-NAME_PARTS = ("token", "secret", "pass", "key", "auth", "credential", "jwt", "bearer", "pwd", "pat", "contrasena")
 _REDACTED = "[redacted:"
 
 Names = frozenset[str]

@@ -49,8 +49,8 @@ def texts(plain: Any, name: str = "") -> Iterator[str]:
                 yield f"{name}={value}"
         yield from (f"{re.sub(r'[^A-Za-z0-9]+', '_', own)}={value}" for own, _, value in _pairs(plain))
     elif isinstance(plain, list | tuple):
-        if _is_argv(plain):
-            yield " ".join(plain)
+        if _has_words(plain):
+            yield " ".join(map(str, plain))
         for value in plain:
             yield from texts(value, name)
     elif is_number(plain):

@@ -13,17 +13,12 @@ from dataclasses import dataclass, field
 from logbook_agent.text.redaction import rules
 from logbook_agent.text.redaction.gate import Gate
 from logbook_agent.text.redaction.keys import find_keys
-from logbook_agent.text.redaction.named import (
-    LineRedactor,
-    NamedFinders,
-    is_no_image,
-    key_blocks,
-    may_stand_alone,
-    open_key,
-)
+from logbook_agent.text.redaction.lines import LineRedactor, key_blocks, open_key
+from logbook_agent.text.redaction.named import NamedFinders, is_no_image, may_stand_alone
 from logbook_agent.text.redaction.names import Names, is_secret_value, kind_of, mark
-from logbook_agent.text.redaction.rules import BUILT_IN, Edit, Finder, Rule, ShapeFinders, built_in_shapes
+from logbook_agent.text.redaction.rules import Edit, Finder, ShapeFinders, built_in_shapes
 from logbook_agent.text.redaction.secrets import MIN_LENGTH, KnownForms, Secret
+from logbook_agent.text.redaction.shapes import RULES, Rule
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*", re.ASCII)
@@ -73,10 +68,10 @@ class Redactor:
         set_(self, "needles", needles)
         set_(self, "_known", KnownForms(names, placeholder))
         set_(self, "_extra", extra)
-        shapes = ShapeFinders((*BUILT_IN, *self.extra_rules)) if self.extra_rules else built_in_shapes()
+        shapes = ShapeFinders((*RULES, *self.extra_rules)) if self.extra_rules else built_in_shapes()
         set_(self, "_shapes", shapes)
         set_(self, "_named", NamedFinders(extra))
-        set_(self, "gate", Gate((*BUILT_IN, *self.extra_rules), needles, sorted(extra)))
+        set_(self, "gate", Gate((*RULES, *self.extra_rules), needles, sorted(extra)))
 
     def knowing(self, more: Iterable[Secret]) -> Redactor:
         """The same redactor with further known secrets; itself where there are none."""
@@ -144,7 +139,7 @@ class Redactor:
             return words
         low = joined.lower()
         starts = list(itertools.accumulate((len(word) + 1 for word in words), initial=0))
-        finders = (*self._shapes.for_line(low), find_keys, *self._named.in_words)
+        finders = (*self._shapes.for_line(low), find_keys, self._named.in_words)
         edits = [edit for find in finders for edit in find(joined, low)]
 
         def at(place: int) -> int:
@@ -251,8 +246,7 @@ class Redactor:
         return text
 
     def _finders(self, low: str) -> list[Finder]:
-        has_names = self.gate.names_value(low.encode("utf-8", "surrogatepass"))
-        return [*self._shapes.for_line(low), find_keys, *(self._named.in_line if has_names else ())]
+        return [*self._shapes.for_line(low), find_keys, self._named.in_line]
 
     def _once(self, text: str) -> str:
         """One line with every rule applied once, each to the line as it is: what one hides may be a name to another. Of

@@ -1,4 +1,4 @@
-r"""Secrets known by their shape, within one line: the rules of rules.toml, and the credentials in an address.
+r"""Secrets known by their shape, within one line: the rules of `shapes`, and the credentials in an address.
 
 The rules run in RE2, whose time is linear in the text whatever the pattern: the text comes from a command, and users'
 own rules from a repository that somebody else may have written. A rule is compiled when one of its keywords is first
@@ -16,18 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.text.redaction.names import is_reference, mark
-from logbook_agent.text.redaction.rules_table import TABLE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """One rule in the form of rules.toml. `group` None: the first group of `regex`, or the whole match without one."""
-
-    id: str
-    regex: str
-    group: int | None = None
-    keywords: tuple[str, ...] = ()
-    entropy: float = 0.0
+from logbook_agent.text.redaction.shapes import RULES, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +36,6 @@ class Edit:
 Finder = Callable[[str, str], list[Edit]]
 
 
-BUILT_IN: tuple[Rule, ...] = tuple(
-    Rule(id=id_, regex=regex, group=group, keywords=keywords, entropy=entropy)
-    for id_, regex, group, keywords, entropy in TABLE
-)
 # What compiling and matching one rule may take; the largest of ours needs a tenth.
 _RULE_BYTES = 8 * 2**20
 
@@ -81,7 +66,7 @@ def compile_linear(regex: str, *, max_bytes: int = _RULE_BYTES) -> Any:
 
 @functools.cache
 def built_in_shapes() -> ShapeFinders:
-    return ShapeFinders(BUILT_IN)
+    return ShapeFinders(RULES)
 
 
 class ShapeFinders:

@@ -178,17 +178,3 @@ class KnownForms:
                 if new is not None:
                     yield at, at + length, new
                     break
-
-
-class Needles:
-    """The same as bytes, only to tell whether one may be there."""
-
-    def __init__(self, needles: tuple[bytes, ...]) -> None:
-        self._needles = needles
-        self._starts = frozenset(needle[:MIN_LENGTH] for needle in needles)
-
-    def may_be_in(self, data: bytes) -> bool:
-        if len(self._needles) < len(data) // 8:
-            return any(needle in data for needle in self._needles)
-        ends = range(MIN_LENGTH, len(data) + 1)
-        return any(data[a:b] in self._starts for a, b in zip(itertools.count(), ends, strict=False))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from logbook_agent.text.redaction.named import LineRedactor
+from logbook_agent.text.redaction.lines import LineRedactor
 from logbook_agent.text.redaction.names import mark
 from logbook_agent.text.redaction.redactor import Redactor
 
@@ -47,8 +47,6 @@ class StreamRedactor:
             return b""
         data = bytes(self._pending)
         cut = _after_blank(data, min(self._redactor.gate.first_start(data), len(data)))
-        # A value may stand before the name that tells what it is.
-        cut = min([cut, *(start for start, _ in self._redactor.spans(data.decode("latin-1")))])
         cut = self._before_known(data, cut)
         if cut == 0:
             return b""
