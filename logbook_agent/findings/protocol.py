@@ -31,9 +31,6 @@ class Records(Protocol):
     def reread_header(self) -> Header:
         """The header as it stands now."""
 
-    def outgoing(self) -> Records:
-        """The same logbook without secrets, for whoever tells of it."""
-
     def entry_ids(self) -> list[str]:
         """The IDs of all entries, in the order of their numbers."""
 
