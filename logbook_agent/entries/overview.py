@@ -25,7 +25,7 @@ def overview(workspace: Workspace, book: Book, found: Findings | None = None) ->
         view=str(book.view_path),
         edited=_if_readable(workspace, lambda: found.edited),
         reserved=_if_readable(workspace, lambda: [v.id for v in book.voids()]),
-        runs=open_runs(book),
+        runs=open_runs(book.outgoing()),
         series=open_series(book),
     )
     return status(found, here)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -25,11 +25,11 @@ class Records(Protocol):
     def header(self) -> Header:
         """The header as it was read last."""
 
+    def outgoing(self) -> Self:
+        """The same logbook, of which what is read holds no secret."""
+
     def reread_header(self) -> Header:
         """The header as it stands now."""
-
-    def outgoing(self) -> Records:
-        """The same logbook without secrets, for whoever tells of it."""
 
     def entry_ids(self) -> list[str]:
         """The IDs of all entries, in the order of their numbers."""

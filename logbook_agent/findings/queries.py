@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
+from logbook_agent.findings.computed_texts import brief_run
 from logbook_agent.findings.entry_line import line_of
 from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.read import Findings
-from logbook_agent.findings.said import brief_run
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.errors import UsageError

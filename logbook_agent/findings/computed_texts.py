@@ -17,7 +17,7 @@ from logbook_agent.model.stats import median
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ComputedTexts:
     """The computed texts of an entry with runs: executed commands, config, predictions, results.
     `commands` are the first of those executed, and `more_commands` counts the others; `pending` are the places of the
     planned commands that none of these runs executed."""
@@ -32,11 +32,11 @@ class Said:
     pending: tuple[int, ...] = ()
 
 
-def said_of(record: Record, metrics: Sequence[Metric], render: facts.RenderTable) -> Said:
+def said_of(record: Record, metrics: Sequence[Metric], render: facts.RenderTable) -> ComputedTexts:
     """What the block of an entry says of its runs."""
     table = facts.table_of(record, metrics) if record.runs else None
     commands = facts.commands_of(record)
-    return Said(
+    return ComputedTexts(
         runs=len(record.runs),
         command=facts.command_section(record.id, commands),
         config=facts.config_section(record, table) if record.runs else "",
