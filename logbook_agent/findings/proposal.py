@@ -41,8 +41,8 @@ def nothing_settled(
 def _first_comparison(records: Records, thread: Thread) -> str:
     """What to type to make a comparison: of the latest rows that differ in one key, else of an axis of the matrix."""
     latest = [s for s in reversed(thread.counted) if s["contrasts"] or s["rows"] > 1]
-    kept = (one.settle for s in latest if s["contrasts"] for one in kept(records, records.entry(s["id"]), {}))
+    shown = (one.settle for s in latest if s["contrasts"] for one in kept(records, records.entry(s["id"]), {}))
     varied = (settle_varied(records, s["id"]) for s in latest[:_LOOKED_AT])
     axes = [axis_option(axis.axis, axis.values) for axis in thread.header.matrix if len(axis.values) > 1]
     otherwise = f"logbook ab {axes[0] if axes else '--axis NAME=A,B'} -- COMMAND"
-    return next((text for settle in chain(kept, varied) if (text := command_in(settle))), otherwise)
+    return next((text for settle in chain(shown, varied) if (text := command_in(settle))), otherwise)

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 def read(clock: Clock, records: Records) -> Findings:
     """What a logbook amounts to as it stands now."""
     # A process may go on for days; meanwhile others change the header.
-    told = records.outgoing()
-    told.reread_header()
-    return Findings(told, clock.now)
+    records.reread_header()
+    return Findings(records.outgoing(), clock.now)
 
 
 class Findings:

@@ -34,7 +34,7 @@ def snapshot_command(
     space = common.space()
     request = SnapshotRequest(name=name, entries=entry or (), message=message, dry_run=dry_run)
     with warned(space):
-        result = snapshot(space, request, wire(context, space, max_wait))
+        result = snapshot(space, request, wire(context, max_wait))
     made = result.snapshot
     data = {
         "name": made.name,
@@ -83,7 +83,7 @@ def close_command(
     with warned(space):
         result = close(
             space,
-            wire(context, space, max_wait),
+            wire(context, max_wait),
             conclusion=prose(conclusion),
             limitations=[prose(text) or "" for text in limitation or ()],
             next_steps=[prose(text) or "" for text in next_step or ()],

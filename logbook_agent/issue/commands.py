@@ -31,6 +31,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import IssueAddress
 from logbook_agent.text.markdown import clean
+from logbook_agent.text.redaction.redactor import by_shape
 from logbook_agent.text.words import listed
 
 MaxWaitOption = Annotated[
@@ -92,14 +93,15 @@ def sync_command(
         )
         return
     with warned(space):
-        result = sync(space, request, wire(context, space, max_wait))
+        result = sync(space, request, wire(context, max_wait))
     text = sync_text(result, dry_run=dry_run)
     emit("sync", sync_data(result, dry_run=dry_run), text, as_json=common.as_json, warnings=space.warnings)
 
 
-def wire(context: Context, space: Workspace, max_wait: str) -> SendOptions:
+def wire(context: Context, max_wait: str) -> SendOptions:
     """How a command that talks to a host tells the user what it does, and how long it may wait."""
-    typed = space.redactor.text(join(("logbook", *space.redactor.argv(context.obj))))
+    # By the forms of secrets alone: settings need not be readable yet, and errors pass their redactor.
+    typed = join(("logbook", *by_shape().argv(context.obj)))
     return SendOptions(say=say, max_wait_s=parse_duration(max_wait, "--max-wait"), again=typed)
 
 

@@ -15,7 +15,14 @@ from tests.fuzz.values import Content, Document, Link, Pipe
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # What commands write to, of all that lies below the top: logbooks, the folder that an option names, locks of settings.
-WRITABLE = ("work/logbooks/", "hub/logbooks/", "out/", "tmp/")
+WRITABLE = (
+    "work/logbooks/",
+    "hub/logbooks/",
+    "out/",
+    "tmp/",
+    "home/.cache/logbook-agent",
+    "home/.local/state/logbook-agent",
+)
 
 State = tuple[int, int, int, int]
 

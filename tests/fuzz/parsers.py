@@ -71,7 +71,7 @@ class Readers:
 
     @cached_property
     def _book(self) -> Book:
-        book = Book(self._top / "work" / "logbooks", "moe", durable=False, redactor=lambda: _REDACTOR)
+        book = Book(self._top / "work" / "logbooks", "moe", durable=False, redactor=lambda: _REDACTOR).outgoing()
         assert book.header
         return book
 
@@ -99,7 +99,7 @@ class Readers:
 
     def _header(self, document: Document) -> None:
         assert document.path
-        header = Book(self._book.root, "moe", redactor=lambda: _REDACTOR).header
+        header = Book(self._book.root, "moe", redactor=lambda: _REDACTOR).outgoing().header
         if len(str(document.content)) % _WRITTEN_ONE_IN == 0:
             written = records.dump_yaml(encode(header))
             _holds_no_secret(written)
@@ -128,7 +128,7 @@ class Readers:
 
     def _all(self) -> None:
         load_config(self._top / "work")
-        book = Book(self._book.root, "moe", durable=False, redactor=lambda: _REDACTOR)
+        book = Book(self._book.root, "moe", durable=False, redactor=lambda: _REDACTOR).outgoing()
         contents = book.contents()
         assert all(error.message for error in contents.damaged)
         book.open_runs()

@@ -65,7 +65,7 @@ def test_the_wheel_works_without_the_checkout(tmp_path: Path) -> None:
     assert {"logbook_agent/_data/recipes/int8-ab.yaml", "logbook_agent/_data/recipes/README.md"} <= names
     assert not any(n.startswith(("tests/", "docs/")) for n in names)
     pages = {text for _, text in texts() if PAGE.fullmatch(text)}
-    assert len(pages) >= 6
+    assert len(pages) >= 3
     assert {f"logbook_agent/_data/docs/{page}" for page in pages} <= names
     recipes = site / "logbook_agent/_data/recipes"
     links = {link for page in recipes.glob("*.md") for link in re.findall(r"\]\(([^)#]+)", page.read_text())}

@@ -108,7 +108,7 @@ def ci_command(
         author=comment_author,
         artifact=artifact,
     )
-    result = ci(space, request, LineDisplay(), wire(context, space, max_wait))
+    result = ci(space, request, LineDisplay(), wire(context, max_wait))
     emit("ci", result.data(), _text(result), as_json=as_json, warnings=space.warnings)
     return result.exit_status
 

@@ -62,7 +62,9 @@ class LastLines:
     def seen(self, book: Book, run: Run) -> LastSeen:
         """What is known of a run now, at once. Meanwhile its machine is asked again."""
         beat = book.heartbeat(run)
-        here = LastSeen(lines=self._tail(book.log_path(run.entry, run.run), book.root), heartbeat=beat)
+        log = book.log_path(run.entry, run.run)
+        within = book.root if log.is_relative_to(book.root) else book.spool(run).within
+        here = LastSeen(lines=self._tail(log, within), heartbeat=beat)
         # Only what was submitted to another machine has that in its spool.
         if not book.spool(run).has(SENT):
             return here
