@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -267,3 +268,14 @@ def test_few_files_ask_how_a_run_was_started() -> None:
             named = {getattr(n, "attr", None) or getattr(n, "id", None) for n in ast.walk(condition)}
             found |= {name} if named & STARTED_BY else set()
     assert found == ASKS
+
+
+def test_the_maps_name_files_that_exist() -> None:
+    """Each path in code, in the README of the package and of its features."""
+    package = ROOT / "logbook_agent"
+    for page in (package / "README.md", *sorted(package.glob("*/README.md"))):
+        names = re.findall(r"`([\w/]+(?:\.py|/))`", page.read_text())
+        places = (page.parent, package, ROOT)
+        missing = [n for n in names if not any((place / n).exists() for place in places)]
+        below = {path.name for path in page.parent.rglob("*.py")}
+        assert [n for n in missing if n not in below] == [], page
