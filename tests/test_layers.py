@@ -237,6 +237,8 @@ ASKS = {
     "cli/run.py",
     "entries/run.py",
     "model/run.py",
+    "running/endings.py",
+    "running/execution.py",
     "running/prepare.py",
     "store/book.py",
     "text/commands/launchers.py",

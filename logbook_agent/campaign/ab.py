@@ -26,7 +26,7 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import is_own, run_state
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.model.stats import median
-from logbook_agent.running.execution import Display
+from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.words import assignments

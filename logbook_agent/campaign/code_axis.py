@@ -22,7 +22,7 @@ from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.values import parse_scalar
-from logbook_agent.running.execution import Display
+from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.checkouts import checkout_folder
 from logbook_agent.running.provenance.git import code_facts

@@ -12,7 +12,7 @@ from logbook_agent.findings.noise import FEWEST_PAIRS, Noise, noise_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.execution import Display
+from logbook_agent.running.order import Display
 from logbook_agent.store.workspace import Workspace
 
 _FORECASTS = 3

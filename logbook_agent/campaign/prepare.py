@@ -264,7 +264,7 @@ def check_parallel_sweep(workspace: Workspace, request: SweepRequest) -> None:
     """Raises UsageError where the runs of this sweep cannot be made at once."""
     if request.parallel == 1:
         return
-    from logbook_agent.running.executors.many import check_parallel
+    from logbook_agent.running.executors.making import check_parallel
 
     check_parallel(workspace, executor_at_once(workspace, request.on), request.parallel)
 

@@ -16,7 +16,7 @@ from logbook_agent.campaign.sweep import sweep
 from logbook_agent.findings.measured import is_case
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
-from logbook_agent.running.execution import Display
+from logbook_agent.running.order import Display
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.words import assignments
 

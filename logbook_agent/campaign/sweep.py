@@ -38,7 +38,7 @@ from logbook_agent.model.record import (
 )
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
-from logbook_agent.running.execution import Display, RunPlan
+from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import executor_named_by, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -191,12 +191,12 @@ class _Sweep:
                 part=self._plan.part(planned.case, planned.repeat),
                 timeout_s=self._recipe.timeout_s,
                 config=dict(planned.config),
+                # What is compared is made on one machine: the runs of a round.
+                pin=f"round {planned.repeat}",
             )
             for planned in todo
         ]
-        # What is compared is made on one machine: the runs of a round.
-        pins = [f"round {planned.repeat}" for planned in todo]
-        for place, run in self._series.make_all(wanted, pins, at_most=self._parallel):
+        for place, run in self._series.make_all(wanted, at_most=self._parallel):
             yield todo[place], self._kept(run)
 
     def _run(self, planned: PlannedRun, label: str | None, repeat: int | None) -> Run | None:

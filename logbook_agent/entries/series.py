@@ -15,10 +15,12 @@ from logbook_agent.model.record import is_made
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.pages.views import refresh
 from logbook_agent.running.beside import machine_now
-from logbook_agent.running.execution import Display, RunPlan
-from logbook_agent.running.executors.making import close_dead, make_runs, submit
+from logbook_agent.running.endings import close_dead
+from logbook_agent.running.execution import run as make_run
+from logbook_agent.running.execution import submit
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
+from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import locked, make_folder
@@ -92,7 +94,7 @@ class Series:
         self._check_lease(command)
         waits = self._waits or any(map(is_made, self.runs))
         with self.around(command):
-            for run in make_runs(self.workspace, self.book, plan, self.display, self._stops, waits=waits):
+            for run in make_run(self.workspace, self.book, plan, self.display, self._stops, waits=waits):
                 self.runs.append(run)
         run = self.runs[-1]
         self.is_interrupted = self.is_interrupted or (run.exit is not None and run.exit.interrupted)
@@ -101,21 +103,27 @@ class Series:
     def make_all(
         self,
         wanted: Sequence[RunPlan],
-        pins: Sequence[str | None],
         *,
         at_most: int,
     ) -> Iterator[tuple[int, Run]]:
-        """Have an executor make runs at once, each with its pin; those that were made, with their places, as they
-        end."""
-        from logbook_agent.running.executors.many import Pinned, make_all
+        """Have an executor make runs at once; those that were made, with their places, as they end."""
+        from logbook_agent.running.executors.making import make_all
 
-        plans = [Pinned(plan=plan, pin=pin) for plan, pin in zip(wanted, pins, strict=True)]
         # Of an earlier process, all may be made but what follows them.
         name = next(filter(None, (plan.command.executor for plan in wanted)), None)
         for place, run in (
             ()
             if name is None
-            else make_all(self.workspace, self.book, plans, name, at_most, self.display, self._stops, self._check_lease)
+            else make_all(
+                self.workspace,
+                self.book,
+                wanted,
+                name,
+                self.display,
+                self._stops,
+                at_most=at_most,
+                check=self._check_lease,
+            )
         ):
             self.runs.append(run)
             if time.monotonic() - self._refreshed > _REFRESH_S:

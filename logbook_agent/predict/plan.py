@@ -23,8 +23,8 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.run import Run
 from logbook_agent.predict.choice import Choice, choices
 from logbook_agent.predict.request import predict_argv
-from logbook_agent.running.execution import Display
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS
+from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import PROGRAM, bench_folder, prepare
 from logbook_agent.store import root as books
 from logbook_agent.store.book import Book

@@ -16,12 +16,12 @@ import pytest
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import plan_runs, run_state
 from logbook_agent.model.run import Host, Run
-from logbook_agent.running.execution import RunPlan
 from logbook_agent.running.executors.joblogs import GAP, cleaned, merged
 from logbook_agent.running.executors.jobstate import told
 from logbook_agent.running.executors.templates import JobTemplates, completed
 from logbook_agent.running.executors.templates import iris as iris_templates
 from logbook_agent.running.executors.typed import Typed
+from logbook_agent.running.order import RunPlan
 from logbook_agent.store.known_values import hidden_values, without_values
 from logbook_agent.store.spool import Sent
 from logbook_agent.store.workspace import Workspace

@@ -12,8 +12,8 @@ import pytest
 
 from logbook_agent.cli.output import LineDisplay
 from logbook_agent.model.run import Exit
+from logbook_agent.running.execution import run
 from logbook_agent.running.executors.conversation import Here
-from logbook_agent.running.executors.making import make_runs
 from logbook_agent.running.executors.remote import Places
 from logbook_agent.running.executors.ssh import Detached
 from logbook_agent.running.executors.table import EXECUTORS
@@ -81,7 +81,7 @@ def test_a_command_that_has_printed_is_not_started_again(local: Place, capfd: py
         script = f"echo >> made{times}; {output}sleep 0.2; kill -9 $PPID; kill -9 $$"
         with StopRequests() as stops:
             plan = local.plan(workspace, *sh(script))
-            runs = list(make_runs(workspace, workspace.book(), plan, LineDisplay(), stops))
+            runs = list(run(workspace, workspace.book(), plan, LineDisplay(), stops))
         assert [run.exit for run in runs] == [Exit(lost=True)] * times
         assert (local.folder / f"made{times}").read_text() == "\n" * times
     assert (

@@ -18,10 +18,10 @@ from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit, Process, Run
 from logbook_agent.model.work import End
-from logbook_agent.running.execution import work_of
 from logbook_agent.running.executors import local as local_executor
 from logbook_agent.running.executors.contract import OVER
 from logbook_agent.running.launch.stopping import end_group
+from logbook_agent.running.order import work_of
 from logbook_agent.running.worker.process import write_end
 from logbook_agent.running.worker.sealing import sealed, unsealed
 from logbook_agent.store.book import Book

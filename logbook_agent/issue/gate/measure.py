@@ -23,7 +23,7 @@ from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.record import SETUP, TEARDOWN, ended_badly
 from logbook_agent.model.run import Run
-from logbook_agent.running.execution import Display
+from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
