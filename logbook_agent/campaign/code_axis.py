@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis
+from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
-from logbook_agent.entries.run import RunRequest, prepared
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Scalar

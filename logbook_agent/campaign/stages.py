@@ -128,15 +128,15 @@ def _unfinished(result: SweepResult) -> str | None:
 def _onward(workspace: Workspace, request: SweepRequest, result: SweepResult) -> str:
     """What to type."""
     if result.failed and not result.interrupted:
-        again = onward(workspace, request, result.series.book, "--retry-failed")
-        return f"see logbook show {result.series.entry.id}; then continue: {again}"
-    return f"to continue: {onward(workspace, request, result.series.book)}"
+        again = onward(workspace, request, result.driver.book, "--retry-failed")
+        return f"see logbook show {result.driver.entry.id}; then continue: {again}"
+    return f"to continue: {onward(workspace, request, result.driver.book)}"
 
 
 def _new_baseline(workspace: Workspace, result: SweepResult, stage: Stage, name: str) -> str | None:
     """Make the case that the stage names the baseline, unless the logbook has one already. One that only names the same
     case, without numbers, gets them."""
-    there = result.series.book.reread_header().baseline
+    there = result.driver.book.reread_header().baseline
     if stage.baseline is None or (there is not None and (there.numbers or there.entry is not None)):
         return None
     if there is not None and there.config and not is_case(stage.baseline, there.config):
@@ -147,12 +147,12 @@ def _new_baseline(workspace: Workspace, result: SweepResult, stage: Stage, name:
 
     case = assignments(stage.baseline)
     request = MoveRequest(
-        entry_id=result.series.entry.id,
+        entry_id=result.driver.entry.id,
         config=[f"{key}={canonical(value)}" for key, value in stage.baseline.items()],
         reason=f"the stage {stage.recipe} of {name} measured it",
     )
     try:
-        move(workspace, result.series.book, request)
+        move(workspace, result.driver.book, request)
     except UsageError as error:
         workspace.warnings.append(f"{case} did not become the baseline: {error.message} ({error.cause})")
         return None

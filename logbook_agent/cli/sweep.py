@@ -112,13 +112,13 @@ def _made(
     if staged:
         done = sweep_stages(space, request, display, tell=tell)
         if not hold and done.stopped is None:
-            _release(space, done.stages[-1].result.series.book, request)
-        text = stages_result_text(done, naming(space, done.stages[0].result.series.book))
+            _release(space, done.stages[-1].result.driver.book, request)
+        text = stages_result_text(done, naming(space, done.stages[0].result.driver.book))
         emit("sweep", done.data(), text, as_json=common.as_json, warnings=space.warnings)
         return done.exit_status
     result = sweep(space, request, display, tell=tell)
     if not hold and not result.interrupted:
-        _release(space, result.series.book, request)
+        _release(space, result.driver.book, request)
     emit("sweep", result.data(), result_text(result), as_json=common.as_json, warnings=space.warnings)
     return result.exit_status
 
@@ -218,12 +218,12 @@ _SHOWN_PROBLEMS = 10
 
 def result_text(result: SweepResult) -> str:
     command = "sweep --resume" if result.interrupted or result.left else "table"
-    return "\n".join([*_result_lines(result), f"next: logbook {command} {result.series.entry.id}"])
+    return "\n".join([*_result_lines(result), f"next: logbook {command} {result.driver.entry.id}"])
 
 
 def _result_lines(result: SweepResult) -> list[str]:
     failed = f", {result.failed} failed" if result.failed else "" if result.left else ", none failed"
-    lines = [f"{result.series.entry.id}: {result.rows} of {result.planned} rows{failed}"]
+    lines = [f"{result.driver.entry.id}: {result.rows} of {result.planned} rows{failed}"]
     best = result.best
     if best is not None:
         unit = f" {best.unit}" if best.unit else ""
@@ -238,7 +238,7 @@ def _result_lines(result: SweepResult) -> list[str]:
         lines.append(f"and {len(result.problems) - _SHOWN_PROBLEMS} more problems")
     lines += [f"rows: {result.csv}", f"log: {result.log}"]
     if result.failed:
-        lines.append(f"to retry failed runs: logbook sweep --resume {result.series.entry.id} --retry-failed")
+        lines.append(f"to retry failed runs: logbook sweep --resume {result.driver.entry.id} --retry-failed")
     return lines
 
 

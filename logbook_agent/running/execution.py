@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from logbook_agent.model.errors import StoreError
@@ -52,6 +52,25 @@ def run(
 
     for _, made in make_all(workspace, book, [plan], name, display, stops, waits=waits):
         yield made
+
+
+def run_at_once(
+    workspace: Workspace,
+    book: Book,
+    plans: Sequence[RunPlan],
+    display: Display,
+    stops: StopRequests,
+    *,
+    at_most: int,
+    check: Callable[[Command], None],
+) -> Iterator[tuple[int, Run]]:
+    """Have the executor that the work orders name make their runs, `at_most` at a time; each with its place, as it
+    ends. What `check` raises before a run is submitted ends the series."""
+    from logbook_agent.running.executors.making import make_all
+
+    name = next((plan.command.executor for plan in plans if plan.command.executor is not None), None)
+    if name is not None:
+        yield from make_all(workspace, book, plans, name, display, stops, at_most=at_most, check=check)
 
 
 def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:

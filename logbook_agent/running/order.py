@@ -40,7 +40,8 @@ class Display(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
     """What one run is to be: its command, entry and declared config. `discarded`: it warms up and does not count.
-    `pin`: runs with the same one are made on one machine, where an executor makes several at once."""
+    `always`: it is made even after a request to stop. `pin`: runs with the same one are made on one machine, where an
+    executor makes several at once."""
 
     command: Command
     entry_id: str
@@ -49,6 +50,7 @@ class RunPlan:
     discarded: bool = False
     timeout_s: float | None = None
     config: dict[str, Scalar]
+    always: bool = False
     pin: str | None = None
 
 
