@@ -11,9 +11,9 @@ from typing import Any
 
 from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
-from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.facts import commands_of
 from logbook_agent.findings.said import brief_run
+from logbook_agent.findings.tried.before import tried_before
 from logbook_agent.findings.unmeasured import unmeasured
 from logbook_agent.model.entry import PREDICTION, Entry
 from logbook_agent.model.errors import UsageError
@@ -100,7 +100,8 @@ def run(
     if earlier is not None:
         check_apart(earlier, predicts=request.predicts)
     # Before there is a new entry, which is none of those that are looked at.
-    for line in tried_before(workspace, book, commands, request.config, own_id=earlier.id if earlier else None):
+    words = [command.words for command in commands]
+    for line in tried_before(workspace, book, words, request.config, own_id=earlier.id if earlier else None):
         (tell or workspace.warnings.append)(line)
     # A submission that was typed returns before its command has ended.
     is_sent = request.detach or (request.is_single and request.on is None and commands[0].submits)

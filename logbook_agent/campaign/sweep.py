@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from logbook_agent.campaign.ab import AbCase, Rounds, Stop
 from logbook_agent.campaign.ab_axis import CaseAxis
 from logbook_agent.campaign.ab_prepare import AbRequest
-from logbook_agent.campaign.chosen import Chosen
 from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.campaign.entry import new_entry, sides_of, state_comparison
 from logbook_agent.campaign.prepare import (
@@ -19,6 +18,7 @@ from logbook_agent.campaign.prepare import (
     prepared_run,
     progress_of,
 )
+from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
 from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.result import SweepResult, row_problems, write_csv, write_log

@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from logbook_agent.campaign.chosen import Chosen
 from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.campaign.prepare import LEFT_OUT, Prepared, SweepRequest, deciding, prepare_sweep
+from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import describe
 from logbook_agent.campaign.selection import Selection
 from logbook_agent.campaign.state import earlier_sweeps

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Process, Run, Scalar
+from logbook_agent.model.run import Process, Run
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, with_end, with_facts, work_of
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.load import host_root
-from logbook_agent.running.worker.perform import began_of, facts_before, perform
+from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import move
@@ -44,7 +43,14 @@ def run(
     if name is None:
         number = book.new_run(plan.entry_id)
         recorder = _Recorder(workspace, book, plan, number, display)
-        place = place_here(workspace, book.run_folder(plan.entry_id, number), book.root)
+        place = Workplace(
+            environ=workspace.environ,
+            redactor=workspace.redactor,
+            now=workspace.now,
+            host_root=host_root(workspace.environ),
+            folder=book.run_folder(plan.entry_id, number),
+            within=book.root,
+        )
         work = dataclasses.replace(work_of(workspace, book, plan, number), spool=recorder.spool)
         yield recorder.finish(perform(work, place, recorder, stops))
         return
@@ -124,24 +130,3 @@ class _Recorder:
             is_free = not os.path.lexists(book.run_folder(run.entry, run.run) / "run.json")
             return run if is_free else dataclasses.replace(run, run=book.new_run(run.entry))
         return dataclasses.replace(run, entry=now.entry, run=now.run)
-
-
-def expected_run(workspace: Workspace, book: Book, command: Command, config: Mapping[str, Scalar]) -> Run:
-    """The run of a command as its record would begin if it were started now. Nothing is written."""
-    plan = RunPlan(command=command, entry_id="", config=dict(config))
-    run = planned_run(workspace, plan, 0)
-    place = place_here(workspace, book.runs_folder, book.root)
-    found = command.facts(lambda: began_of(facts_before(work_of(workspace, book, plan, 0), place), place))
-    return workspace.redacted_run(run if found is None else with_facts(run, found))
-
-
-def place_here(workspace: Workspace, folder: Path, within: Path) -> Workplace:
-    """This process as the worker's place."""
-    return Workplace(
-        environ=workspace.environ,
-        redactor=workspace.redactor,
-        now=workspace.now,
-        host_root=host_root(workspace.environ),
-        folder=folder,
-        within=within,
-    )

@@ -59,7 +59,6 @@ runs:
         (("{size}", "{sizes}"), "demo.yaml, line 6: the command does not use size,", "did you mean sizes?"),
         (("controls:", "contrls:"), "demo.yaml, line 7: unknown key 'contrls'", "did you mean controls?"),
         (("[1, 2, 3, 4]", "[]"), "demo.yaml, line 6: axis size has no values", "give size a value"),
-        (("metrics:", "limits: {cases: 3}\nmetrics:"), "demo has 4 cases, over its limit of 3", "--set KEY=V,V"),
         (("name: demo", "name: other"), "demo.yaml, line 1: the recipe is named other", "name: demo"),
         (("axes:", "axes: ]"), "recipes/demo.yaml, line 5", "correct that line"),
         (("bash, bench.sh", "bashh, bench.sh"), "bashh", ""),
