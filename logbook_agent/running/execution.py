@@ -1,7 +1,11 @@
-"""Making a run: it is recorded as started, then executed, then recorded as ended.
+"""Making a run from its work order.
 
-In the foreground this process executes it, with the user's terminal and standard input. Where an executor is named, a
-worker of its own does, on this machine or another one. Either way the work is `perform`, which knows no logbook.
+A number is reserved; `run.json` says that the run has started, before its command does; the command runs, and its log
+grows; `run.json` says how it ended. Cut off anywhere, the record tells how far it came.
+
+In the foreground this process executes the command, with the user's terminal and standard input. Where an executor is
+named, a worker of its own does, on this machine or another one, and `making` takes in what it left. Either way the
+work is done by `perform`, which knows no logbook.
 """
 
 from __future__ import annotations
@@ -87,7 +91,7 @@ def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:
 
 
 class _Recorder:
-    """Writes what the worker in this process reports to the book, as soon as it is known, and shows it."""
+    """Writes what is known of a run that this process executes to the book, as soon as it is known, and shows it."""
 
     def __init__(self, workspace: Workspace, book: Book, plan: RunPlan, number: int, display: Display) -> None:
         self._book, self._display = book, display

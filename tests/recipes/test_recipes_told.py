@@ -51,7 +51,7 @@ def test_what_stands_in_the_file_is_blamed_on_it(cli: Cli, folder: Path) -> None
 
 def test_files_that_are_no_recipes(cli: Cli, folder: Path) -> None:
     write_recipe(folder, "", name="empty")
-    error = cli("sweep", "empty", "--json").error
+    error = cli("sweep", "empty", "--dry-run", "--json").error
     assert (error["message"], error["hint"]) == ("empty.yaml holds no keys", "start it with: name: empty")
 
 
