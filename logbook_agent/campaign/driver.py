@@ -20,7 +20,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.pages.views import refresh
 from logbook_agent.running.beside import machine_now
 from logbook_agent.running.endings import close_dead
-from logbook_agent.running.execution import run, run_at_once, submit
+from logbook_agent.running.execution import run, submit
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan
@@ -143,15 +143,23 @@ class Driver:
         self._before(order)
         waits = self._waits or any(map(is_made, self.runs))
         with self.around(order.command):
-            for made in run(self.workspace, self.book, order, self.display, self._stops, waits=waits):
+            for _, made in run(self.workspace, self.book, [order], self.display, self._stops, waits=waits):
                 self.runs.append(made)
         self._note_interruption(self.runs[-1:])
         return self.runs[-1]
 
     def _at_once(self, orders: Sequence[RunPlan], at_most: int) -> Iterator[tuple[int, Run]]:
-        for place, made in run_at_once(
-            self.workspace, self.book, orders, self.display, self._stops, at_most=at_most, check=self._check_lease
-        ):
+        ended = run(
+            self.workspace,
+            self.book,
+            orders,
+            self.display,
+            self._stops,
+            at_most=at_most,
+            waits=True,
+            check=self._check_lease,
+        )
+        for place, made in ended:
             self.runs.append(made)
             self._refresh_now_and_then()
             if is_made(made):

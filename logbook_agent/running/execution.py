@@ -34,53 +34,49 @@ DETACHED = "local"
 
 
 def run(
-    workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests, *, waits: bool = False
-) -> Iterator[Run]:
-    """Make a run from its work order, and yield it as its record stands at its end. One whose worker vanished is made
-    again; the last one counts.
-
-    The caller holds `stops`, so that a request to stop leaves no record without an end. `waits`: the run is one of a
-    planned series, so a refused start is retried for as long as the executor's settings say, and a lost run is retried
-    even if its command had printed something.
-    """
-    name = plan.command.executor or workspace.executor
-    if name is None:
-        number = book.new_run(plan.entry_id)
-        recorder = _Recorder(workspace, book, plan, number, display)
-        place = Workplace(
-            environ=workspace.environ,
-            redactor=workspace.redactor,
-            now=workspace.now,
-            host_root=host_root(workspace.environ),
-            folder=book.run_folder(plan.entry_id, number),
-            within=book.root,
-        )
-        work = dataclasses.replace(work_of(workspace, book, plan, number), spool=recorder.spool)
-        yield recorder.finish(perform(work, place, recorder, stops))
-        return
-    from logbook_agent.running.executors.making import make_all
-
-    for _, made in make_all(workspace, book, [plan], name, display, stops, waits=waits):
-        yield made
-
-
-def run_at_once(
     workspace: Workspace,
     book: Book,
     plans: Sequence[RunPlan],
     display: Display,
     stops: StopRequests,
     *,
-    at_most: int,
-    check: Callable[[Command], None],
+    at_most: int = 1,
+    waits: bool = False,
+    check: Callable[[Command], None] = lambda command: None,
 ) -> Iterator[tuple[int, Run]]:
-    """Have the executor that the work orders name make their runs, `at_most` at a time; each with its place, as it
-    ends. What `check` raises before a run is submitted ends the series."""
-    from logbook_agent.running.executors.making import make_all
+    """Make runs from their work orders, and yield each, with its place, as its record stands at its end. One whose
+    worker vanished is made again; the last one counts.
 
-    name = next((plan.command.executor for plan in plans if plan.command.executor is not None), None)
+    The caller holds `stops`, so that a request to stop leaves no record without an end. An executor makes `at_most` at
+    a time. `waits`: the runs are of a planned series, so a refused start is retried for as long as the executor's
+    settings say, and a lost run is retried even if its command had printed something. What `check` raises before a run
+    ends the series.
+    """
+    name = next((plan.command.executor for plan in plans if plan.command.executor is not None), workspace.executor)
     if name is not None:
-        yield from make_all(workspace, book, plans, name, display, stops, at_most=at_most, check=check)
+        from logbook_agent.running.executors.making import make_all
+
+        yield from make_all(workspace, book, plans, name, display, stops, at_most=at_most, waits=waits, check=check)
+        return
+    for place, plan in enumerate(plans):
+        check(plan.command)
+        yield place, _run_here(workspace, book, plan, display, stops)
+
+
+def _run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
+    """The run as this process has made it: its record is there before the command starts, and holds its end after."""
+    number = book.new_run(plan.entry_id)
+    recorder = _Recorder(workspace, book, plan, number, display)
+    place = Workplace(
+        environ=workspace.environ,
+        redactor=workspace.redactor,
+        now=workspace.now,
+        host_root=host_root(workspace.environ),
+        folder=book.run_folder(plan.entry_id, number),
+        within=book.root,
+    )
+    work = dataclasses.replace(work_of(workspace, book, plan, number), spool=recorder.spool)
+    return recorder.finish(perform(work, place, recorder, stops))
 
 
 def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:
