@@ -317,7 +317,7 @@ def test_a_spool_of_an_earlier_version_is_followed_in_the_logbook(
 ) -> None:
     old = folder / "logbooks/moe/open" / ("ab" * 8)
     old.mkdir(parents=True)
-    monkeypatch.setattr("logbook_agent.running.execution.new_spool_name", lambda: old.name)
+    monkeypatch.setattr("logbook_agent.running.order.new_spool_name", lambda: old.name)
     assert started("run", "--detach", "--", *sh(WAITS)).code == 0
     assert f"was started by an earlier version: its files stay in logbooks/moe/open/{old.name}" in started("list").err
     assert started("doctor").code == 0
