@@ -21,12 +21,12 @@ from logbook_agent.campaign.repeats import run as run_experiment
 from logbook_agent.entries import entries as writing
 from logbook_agent.entries.attend import collect_ended
 from logbook_agent.entries.drafts import Prose
+from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
-from logbook_agent.findings.lines import line_of
+from logbook_agent.findings.entry_line import line_of
+from logbook_agent.findings.queries import listed, search, shown
 from logbook_agent.findings.read import read
-from logbook_agent.findings.reading import listed, search, shown
-from logbook_agent.findings.status import status
 from logbook_agent.findings.trust import Compared
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
@@ -174,7 +174,7 @@ class Logbook:
 
     def _columns(self, *entry_ids: str) -> list[DataColumn]:
         from logbook_agent.exports.columns import columns_of
-        from logbook_agent.findings.exported import exported
+        from logbook_agent.exports.measured_rows import exported
 
         return columns_of(exported(read(self._workspace, self._book), entry_ids=entry_ids).rows)
 
@@ -200,7 +200,7 @@ class Logbook:
         except ModuleNotFoundError:  # without the feature a notebook shows the text
             return None
         found = read(self._workspace, self._book)
-        data = shown(self._book, record, found.later(record.entry), found, full=False)
+        data = shown(found, record, self._book.log_path, full=False)
         return entry_html(self._workspace.redacted(data))
 
     def search(self, text: str) -> list[dict[str, Any]]:
@@ -209,7 +209,7 @@ class Logbook:
 
     def status(self) -> dict[str, Any]:
         """What `logbook status --json` tells."""
-        return status(self._workspace, self._book)
+        return overview(self._workspace, self._book)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

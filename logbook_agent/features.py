@@ -6,8 +6,11 @@ folder is not there has no commands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 _PACKAGE = Path(__file__).parent
 
@@ -29,8 +32,14 @@ class Feature:
     commands: tuple[Subcommand, ...] = ()
     # A module with `draw_due(workspace)`, which draws the plots of the views that a command has rendered.
     plots: str | None = None
+    # A module with `named(findings, entry)` and `named_of_thread(findings)`: the figures that a view names.
+    figures: str | None = None
     # A module with `select(workspace, request, display, target, dry_run=...)`, a `Selection` of the cases of a sweep.
     selects: str | None = None
+    # Kinds of executors, each with what makes one of its settings: `module:function`, below `logbook_agent`.
+    executors: Mapping[str, str] = field(default_factory=dict)
+    # Checks of `logbook doctor`, in the same form.
+    checks: tuple[str, ...] = ()
 
 
 FEATURES = (
@@ -51,6 +60,7 @@ FEATURES = (
     Feature(
         name="report",
         plots="report.plots.commands",
+        figures="report.figures.named",
         commands=(
             Subcommand("report", "report.page.commands", "Write an HTML page for each logbook, and an index."),
             Subcommand(
@@ -86,8 +96,16 @@ FEATURES = (
         name="cluster",
         commands=(
             Subcommand("executors", "cluster.commands", "List the executors for `--on`, and check each."),
-            Subcommand("lease", "cluster.lease_command", "Request, list, renew or release a lease of devices."),
+            Subcommand("lease", "cluster.commands", "Request, list or release a lease of devices."),
         ),
+        executors={
+            "ssh": "cluster.ssh:ssh",
+            "slurm": "cluster.slurm:slurm",
+            "ray": "cluster.ray:ray",
+            "command": "cluster.submitter:submitter",
+            "typed": "cluster.submitter:typed",
+        },
+        checks=("cluster.leases:check_leases",),
     ),
 )
 
@@ -95,3 +113,9 @@ FEATURES = (
 def present() -> list[Feature]:
     """The features whose folders are there, in their order."""
     return [feature for feature in FEATURES if (_PACKAGE / feature.name).is_dir()]
+
+
+def provided(place: str) -> Any:
+    """What a feature that is there provides as `module:name`."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(f"logbook_agent.{module}"), name)

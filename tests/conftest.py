@@ -19,7 +19,6 @@ import pytest
 from logbook_agent.campaign import ab_prepare
 from logbook_agent.cli import main
 from logbook_agent.model.draw import drawn
-from logbook_agent.running.allocators import allocator
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.snapshot import relevant_env
 from logbook_agent.store.book import Book
@@ -60,7 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_sessionfinish() -> None:
     """Workers and launchers that a test started in this process and left behind end with it."""
-    for process in (*local._started, *allocator._started):
+    for process in local._started:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()

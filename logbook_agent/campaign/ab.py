@@ -15,10 +15,9 @@ from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
 from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_budget
 from logbook_agent.campaign.code_axis import checked_out
 from logbook_agent.campaign.driver import Driver, NotCounted, driving
-from logbook_agent.findings.commands import ab_again
+from logbook_agent.findings.advice import ab_again
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.comparison.answer import PairSeries
-from logbook_agent.findings.comparison.answers import Answer, Finding
+from logbook_agent.findings.comparison.answer import Answer, Finding, PairSeries
 from logbook_agent.findings.read import read
 from logbook_agent.model.comparison import BUDGET_PAIRS, FIRST_LOOK, LOOKS, Comparison, Part
 from logbook_agent.model.draw import order_of_round
@@ -113,7 +112,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
             return found_or_new(workspace, book, request, axis)
 
         made = stack.enter_context(
-            driving(workspace, book, found, display, on=run.on, another="leave --id out", advice=LOAD_ADVICE)
+            driving(workspace, book, found, display, another="leave --id out", advice=LOAD_ADVICE)
         )
         made.around = around
         return Rounds(made, request, axis, [case]).carry_out()

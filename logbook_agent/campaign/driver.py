@@ -49,7 +49,6 @@ def driving(
     found: Callable[[], Entry],
     display: Display,
     *,
-    on: str | None = None,
     another: str | None = None,
     advice: str = ADVICE,
 ) -> Iterator[Driver]:
@@ -58,13 +57,8 @@ def driving(
 
     With `another`, how to start another entry: what comes next follows from the runs there are, so one process at a
     time makes them, and those whose tool died are closed first. Raises Locked when another process does, StoreError
-    when a command of an earlier one still runs. `advice`: what to do where the machine is busy. `on`: the executor;
-    UsageError where it needs a lease that is not active.
+    when a command of an earlier one still runs. `advice`: what to do where the machine is busy.
     """
-    if on is not None:
-        from logbook_agent.entries.leases import check_executor
-
-        check_executor(workspace, book, on)
     with StopRequests() as stops, contextlib.ExitStack() as stack:
         entry = found()
         if another is not None:
@@ -149,16 +143,7 @@ class Driver:
         return self.runs[-1]
 
     def _at_once(self, orders: Sequence[RunPlan], at_most: int) -> Iterator[tuple[int, Run]]:
-        ended = run(
-            self.workspace,
-            self.book,
-            orders,
-            self.display,
-            self._stops,
-            at_most=at_most,
-            waits=True,
-            check=self._check_lease,
-        )
+        ended = run(self.workspace, self.book, orders, self.display, self._stops, at_most=at_most, waits=True)
         for place, made in ended:
             self.runs.append(made)
             self._refresh_now_and_then()
@@ -168,19 +153,11 @@ class Driver:
         self.is_stopped()
 
     def _before(self, order: RunPlan) -> None:
-        """What precedes every run: the view, a word about a busy machine, the lease."""
+        """What precedes every run: the view, and a word about a busy machine."""
         self._refresh_now_and_then()
         # Where a compiler is asked what a program would take, the load of this machine changes nothing.
         if not self.runs and not self.entry.is_prediction:
             self._say_if_busy(order.command)
-        self._check_lease(order.command)
-
-    def _check_lease(self, command: Command) -> None:
-        """Raises UsageError where a run needs a lease that is not there."""
-        if command.lease is not None:
-            from logbook_agent.entries.leases import check_lease
-
-            check_lease(self.workspace, self.book, command.lease)
 
     def _say_if_busy(self, command: Command) -> None:
         """Before the first run of an invocation: that others use the machine, and what to do."""

@@ -8,7 +8,8 @@ from typing import Any
 from logbook_agent.campaign.recipe_files import Chosen, choose_recipe
 from logbook_agent.model.header import CommandTemplate, MatrixAxis
 from logbook_agent.model.values import canonical
-from logbook_agent.store.workspace import Workspace, sweep_command
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.words import sweep_command
 
 # By what two items of a list in a header are the same one.
 _NAMES: dict[str, Callable[[Any], object]] = {

@@ -11,7 +11,7 @@ from logbook_agent.campaign.recipe_files import Chosen, choose_recipe, habits
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate, reduced
 from logbook_agent.campaign.recipes.rules import CAN_ANSWER, Violation, violations
 from logbook_agent.campaign.state import EarlierSweep, Progress, durations_s, earlier_sweeps
-from logbook_agent.findings.measured import baseline_cases
+from logbook_agent.findings.measurements import baseline_cases
 from logbook_agent.findings.read import read
 from logbook_agent.model.entry import Entry, is_withdrawn
 from logbook_agent.model.errors import NotFound, UsageError
@@ -21,7 +21,8 @@ from logbook_agent.running.prepare import Command, executor_at_once, executor_na
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
-from logbook_agent.store.workspace import Workspace, naming, sweep_command
+from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.text.words import sweep_command
 
 # The field of an entry that says which cases were left out before the first run, and why.
 LEFT_OUT = "Left out"

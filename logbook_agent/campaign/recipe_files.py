@@ -19,7 +19,8 @@ from logbook_agent.model.errors import LogbookError, NotFound, StoreError, Usage
 from logbook_agent.store.parse import line_of, parse_yaml
 from logbook_agent.store.reading import builtin_folder, read_text
 from logbook_agent.store.repository import repository_of
-from logbook_agent.store.workspace import Workspace, sweep_command
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.words import sweep_command
 
 FOLDER = "recipes"
 

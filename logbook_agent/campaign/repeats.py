@@ -11,10 +11,10 @@ from typing import Any
 
 from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
+from logbook_agent.entries.tried_before import tried_before
+from logbook_agent.findings.computed_texts import brief_run
 from logbook_agent.findings.facts import commands_of
-from logbook_agent.findings.said import brief_run
-from logbook_agent.findings.tried.before import tried_before
-from logbook_agent.findings.unmeasured import unmeasured
+from logbook_agent.findings.measurements import unmeasured
 from logbook_agent.model.entry import PREDICTION, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, RunStatus, is_made, run_state
@@ -75,7 +75,7 @@ class RunResult:
             "id": self.entry.id,
             "title": self.entry.title,
             "exit_status": self.exit_status,
-            "runs": [brief_run(s, self.book) for s in statuses],
+            "runs": [brief_run(s, self.book.log_path) for s in statuses],
             "view": str(self.book.view_path),
         }
 
@@ -109,7 +109,7 @@ def run(
     def found() -> Entry:
         return earlier or _new_entry(workspace, book, request, commands[0])
 
-    with driving(workspace, book, found, display, on=request.on) as made:
+    with driving(workspace, book, found, display) as made:
         orders = list(_orders(request, commands, made.entry.id))
         if is_sent:
             made.send(orders[0])

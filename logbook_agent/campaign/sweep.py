@@ -24,9 +24,9 @@ from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.result import SweepResult, row_problems, write_csv, write_log
 from logbook_agent.campaign.state import Progress, with_failed_row
 from logbook_agent.campaign.tally import Tally
+from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read
-from logbook_agent.findings.tried.keys import how_it_failed
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.record import (
     COMPARISON,
@@ -67,7 +67,7 @@ def sweep(
         return prepared.entry or _found_or_new(workspace, book, request, chosen, known)
 
     again = onward(workspace, request, book, "--new")
-    with driving(workspace, book, found, display, on=request.on, another=again) as made:
+    with driving(workspace, book, found, display, another=again) as made:
         return _Sweep(made, chosen, request).carry_out()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, compared_groups, describe
-from logbook_agent.findings.measured import unit_of, value_in
+from logbook_agent.findings.measurements import unit_of, value_in
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import ended_badly
 from logbook_agent.model.run import Run

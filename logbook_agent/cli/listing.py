@@ -11,10 +11,9 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import columns, draws, emit
+from logbook_agent.findings.attempts import MARKED, Item, chosen, outcome_text, where_text
+from logbook_agent.findings.queries import listed, search
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.reading import listed, search
-from logbook_agent.findings.tried.keys import MARKED, Item
-from logbook_agent.findings.tried.listed import chosen, outcome_text, where_text
 from logbook_agent.model.errors import UsageError
 from logbook_agent.text.markdown import cut_line, one_line
 from logbook_agent.text.spark import spark

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from logbook_agent.entries.attend import collect_ended
-from logbook_agent.findings.going import is_going
+from logbook_agent.entries.open_runs import is_open
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.executors.making import log_piece
 from logbook_agent.store.book import Book
@@ -54,7 +54,7 @@ def follow_log(space: Workspace, book: Book, entry_id: str, timeout_s: float | N
     write_bytes(log.last_lines(_FIRST_LINES))
     while until is None or time.monotonic() < until:
         collect_ended(space, book)
-        is_over = not is_going(book, entry_id)
+        is_over = not is_open(book, entry_id)
         write_bytes(log.pieces())
         if (later := last_run(book, entry_id)) != number:
             number = later

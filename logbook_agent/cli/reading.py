@@ -12,11 +12,11 @@ from typer import Argument, Option
 from logbook_agent.cli.log import FollowedLog, last_run, write_bytes
 from logbook_agent.cli.options import Common, Text, prose
 from logbook_agent.cli.output import clean, draws, emit
+from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
 from logbook_agent.findings.history import of_thread
+from logbook_agent.findings.queries import shown
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.reading import shown
-from logbook_agent.findings.status import status
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.blocks import blocks_of
@@ -64,7 +64,7 @@ def show_command(
     found, data, text = read(space, book), None, ""
     later = found.later(record.entry)
     if common.as_json:
-        data = shown(book, record, later, found, full=full)
+        data = shown(found, record, book.log_path, full=full)
     else:
         compared = found.compared(record.entry)
         text = (
@@ -122,7 +122,7 @@ def status_command(
     if summary is not None:
         summarise(space, book, prose(summary) or "")
     found = read(space, book)
-    data = status(space, book, found)
+    data = overview(space, book, found)
     text = "" if common.as_json else _status_text(data, _courses(found) if draws() else {})
     emit("status", data, text, as_json=common.as_json, warnings=space.warnings)
 

@@ -20,7 +20,6 @@ from logbook_agent.cli.sweep_plan import plan_data, plan_text
 from logbook_agent.features import present
 from logbook_agent.findings.comparison.words import text_lines
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
 
@@ -50,7 +49,6 @@ def sweep_command(
         Text,
         Option("--on", metavar="NAME", help="Run the cases on this executor or launcher; see `logbook executors`."),
     ] = None,
-    hold: Annotated[bool, Option("--hold", help="Keep the executor's lease when the sweep is done.")] = False,
     parallel: Annotated[int, Option("--parallel", metavar="N", help="With --on: up to N runs at the same time.")] = 1,
     detach: DetachOption = False,
     predict: Annotated[
@@ -94,28 +92,18 @@ def sweep_command(
     def carry_out(display: LineDisplay) -> int:
         if predict is not None:
             return _selected(space, request, common, display, predict, dry_run=dry_run)
-        return _made(space, request, common, display, hold=hold)
+        return _made(space, request, common, display)
 
     if dry_run and predict is None:
         return _dry_run(space, request, common.as_json)
     return carried_out(space, "sweep", carry_out, detach=detach, as_json=common.as_json)
 
 
-def _made(space: Workspace, request: SweepRequest, common: Common, display: LineDisplay, *, hold: bool) -> int:
+def _made(space: Workspace, request: SweepRequest, common: Common, display: LineDisplay) -> int:
     tell = None if common.as_json else _warn
     result = sweep(space, request, display, tell=tell)
-    if not hold and not result.interrupted:
-        _release(space, result.driver.book, request)
     emit("sweep", result.data(), result_text(result), as_json=common.as_json, warnings=space.warnings)
     return result.exit_status
-
-
-def _release(space: Workspace, book: Book, request: SweepRequest) -> None:
-    """End the lease of the executor that the runs were made on."""
-    if request.on is not None:
-        from logbook_agent.entries.leases import release_after
-
-        release_after(space, book, request.on)
 
 
 def _selected(

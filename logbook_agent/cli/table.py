@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -13,16 +14,16 @@ from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.comparison import answered, keep
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.contrasts.baseline import against_baseline
-from logbook_agent.findings.contrasts.contrast import MOST_ROWS, checked, contrast, notes
-from logbook_agent.findings.contrasts.contrast import data as contrast_data
-from logbook_agent.findings.contrasts.designed import designed
+from logbook_agent.findings.comparisons import designed
+from logbook_agent.findings.contrasts.contrast import MOST_ROWS, against_baseline, contrast
+from logbook_agent.findings.contrasts.references import checked
+from logbook_agent.findings.entry_table import table
 from logbook_agent.findings.read import read
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import TableSpec
-from logbook_agent.findings.tabling import parse_axes, parse_metrics, table
 from logbook_agent.model.entry import Contrast, entry_of
+from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical, parse_pair, parse_value
 from logbook_agent.pages.blocks import blocks_of
 
@@ -61,10 +62,6 @@ def table_command(
     means: Annotated[
         bool, Option("--means", help="Arithmetic and geometric mean of deltas and ratios over the rows.")
     ] = False,
-    difference: Annotated[
-        tuple[str, str] | None,
-        Option("--difference", metavar="A B", help="Largest and mean |A - B|; metrics, observations or config."),
-    ] = None,
     where: Annotated[
         Texts, Option("--where", metavar="K=V", help="Only rows with this value on an axis, — for none; repeatable.")
     ] = None,
@@ -95,10 +92,13 @@ def table_command(
         implied=tuple(implied or ()),
         per_device=per_device,
         means=means,
-        difference=difference,
         where=dict(parse_pair(text, "--where") for text in where or ()),
     )
-    book, cases, made = table(space, entry_ids or (), spec)
+    book = space.book(*(entry_ids or ())[:1]).outgoing()
+    found = read(space, book)
+    cases, made = table(found, entry_ids or (), spec)
+    if not entry_ids:
+        space.warnings += [f"not shown: {error.message}" for error in found.contents.damaged]
     if csv and not common.as_json:
         shaped = pivot or delta or ratio or means
         sys.stdout.write(to_csv(made if shaped else counting(matching(cases, spec.where))))
@@ -111,6 +111,58 @@ def table_command(
         "notes": list(made.notes),
     }
     emit("table", data, blocks_of(space, book).table(made), as_json=common.as_json, warnings=space.warnings)
+
+
+def parse_axes(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The axes of `KEY` and `NEWNAME=KEY[,KEY...]`, and which of them stand for which keys."""
+    axes, joined = [], {}
+    for text in texts:
+        name, keys = _named(text, "--axis", "--axis shape=tokens,hidden")
+        axes.append(name)
+        if keys != [name]:
+            joined[name] = tuple(keys)
+    _once("--axis", axes)
+    return tuple(axes), joined
+
+
+def parse_metrics(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The metrics of `NAME` and `NEWNAME=NAME`, and the headings of those that have another."""
+    metrics, titles = [], {}
+    for text in texts:
+        title, names = _named(text, "--metric", "--metric TF/s=tflops")
+        if len(names) > 1:
+            raise UsageError(
+                f"--metric {text!r} names several metrics",
+                cause="a column shows one metric",
+                hint=" ".join(f"--metric {name}" for name in names),
+            )
+        metrics.append(names[0])
+        if title != names[0]:
+            titles[names[0]] = title
+    _once("--metric", [titles.get(name, name) for name in dict.fromkeys(metrics)])
+    return tuple(metrics), titles
+
+
+def _named(text: str, option: str, example: str) -> tuple[str, list[str]]:
+    name, equals, rest = (part.strip() for part in text.partition("="))
+    keys = [key.strip() for key in rest.split(",")] if equals else [name]
+    if not name or not all(keys) or "=" in rest:
+        raise UsageError(
+            f"{option} {text!r} is neither a name nor NEWNAME=NAME",
+            cause="a name is missing, or there is more than one =",
+            hint=example,
+        )
+    return name, keys
+
+
+def _once(option: str, names: list[str]) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(
+            f"{option} {twice} is given twice",
+            cause="two columns would have the same heading",
+            hint="leave one out, or give it another name: NEWNAME=NAME",
+        )
 
 
 def compare_command(
@@ -152,7 +204,7 @@ def compare_command(
     )
     asked = checked(book, asked, baseline=baseline)
     findings = read(space, book)
-    answer = None if baseline else designed(findings, asked)
+    answer = None if baseline else designed(findings.answers, book, asked)
     if answer is not None:
         if save is not None:
             raise answered(book.resolve(save), answer.entry)
@@ -166,9 +218,9 @@ def compare_command(
     standing = {entry: findings.standing(findings.entry(entry)).why for entry in one.asked.entries}
     space.warnings += [f"{entry} does not count: it is {why}" for entry, why in standing.items() if why]
     kept = keep(space, book, save, one) if save is not None else None
-    data = {"answer": None, "numbers": contrast_data(one), "saved": kept}
+    data = {"answer": None, "numbers": one.data(), "saved": kept}
     more = len(one.table.rows) - MOST_ROWS
-    said = [*notes(one), *([f"and {more} more rows: --json shows all"] if more > 0 else [])]
+    said = [*one.notes(), *([f"and {more} more rows: --json shows all"] if more > 0 else [])]
     shown = dataclasses.replace(one.table, rows=one.table.rows[:MOST_ROWS], notes=tuple(said))
     text = "" if common.as_json else blocks_of(space, book).table(shown)
     emit("compare", data, text, as_json=common.as_json, warnings=space.warnings)

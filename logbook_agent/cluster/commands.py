@@ -1,23 +1,44 @@
-"""`logbook executors`."""
+"""`logbook executors` and `logbook lease`."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
-from logbook_agent.findings.plots.words import counted
-from logbook_agent.model.codec import decode
-from logbook_agent.model.errors import UsageError
+from logbook_agent.cluster import leases
+from logbook_agent.model.codec import decode, encode
+from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.run import Device
 from logbook_agent.running.confirmed import confirm, open_claims
-from logbook_agent.running.executors.check import Checked, check, install_on, prune_on
-from logbook_agent.running.executors.contract import PruneCount
-from logbook_agent.running.executors.settings import LOCAL, declared
+from logbook_agent.running.executors.contract import Installs, PruneCount, Prunes
+from logbook_agent.running.executors.settings import LOCAL, Declared, declared, is_confirmed, named
+from logbook_agent.running.executors.table import executor_named, made
+from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.reading import manual
+from logbook_agent.store.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What an executor answered. `is_ready` None: it was not asked. `version` is that of the code that measures there,
+    `python` what it runs in."""
+
+    name: str
+    kind: str
+    file: str | None = None
+    is_confirmed: bool = True
+    is_ready: bool | None = None
+    host: str | None = None
+    python: str | None = None
+    version: str | None = None
+    devices: tuple[dict[str, Any], ...] = ()
+    problem: str | None = None
+    hint: str | None = None
 
 
 def executors_command(
@@ -54,21 +75,21 @@ def executors_command(
             hint=f"describe it in your settings: {manual('how-to/clusters.md')}",
         )
     done = confirm(space, digest) if digest is not None else None
-    for option, is_given in (("--install", install), ("--prune", prune)):
-        if is_given and not names:
-            raise UsageError(
-                f"{option} needs the name of an executor",
-                cause="it changes files on that machine",
-                hint=f"logbook executors NAME {option}",
-            )
+    if (install or prune) and not names:
+        option = "--install" if install else "--prune"
+        raise UsageError(
+            f"{option} needs the name of an executor",
+            cause="it changes files on that machine",
+            hint=f"logbook executors NAME {option}",
+        )
     for name in names or () if install else ():
-        install_on(space, name)
-    pruned = {name: prune_on(space, name) for name in names or ()} if prune else {}
+        _install_on(space, name)
+    pruned = {name: _prune_on(space, name) for name in names or ()} if prune else {}
     chosen = [name for name in (LOCAL, *there) if not names or name in names]
-    found = [check(space, name, there.get(name), offline=offline) for name in chosen]
+    found = [_checked(space, name, there.get(name), offline=offline) for name in chosen]
     left = open_claims(space)
     data = {
-        "executors": [one.data() for one in found],
+        "executors": [asdict(one) for one in found],
         "confirmed": done.data() if done is not None else None,
         "not_confirmed": [claim.data() for claim in left],
         "pruned": {name: asdict(count) for name, count in pruned.items()},
@@ -83,11 +104,55 @@ def executors_command(
     return 1 if any(one.problem for one in found) else 0
 
 
+def _checked(workspace: Workspace, name: str, declared: Declared | None, *, offline: bool) -> Checked:
+    """Ask an executor, but not one that the user has not confirmed; None: this machine."""
+    known: dict[str, Any] = {"name": name, "kind": LOCAL}
+    if declared is not None:
+        may_be_used = is_confirmed(workspace, declared)
+        known |= {"kind": declared.kind, "file": str(declared.file), "is_confirmed": may_be_used}
+        if not may_be_used or offline:
+            return Checked(**known)
+    try:
+        answer = (executor_named(workspace, name) if declared is None else made(workspace, declared)).hello()
+    except LogbookError as error:
+        return Checked(**known, is_ready=False, problem=error.said, hint=error.hint)
+    return Checked(
+        **known,
+        is_ready=True,
+        host=answer.get("host", {}).get("name"),
+        python=answer.get("python"),
+        version=answer.get("version"),
+        devices=tuple(answer.get("devices", ())),
+    )
+
+
+def _install_on(workspace: Workspace, name: str) -> None:
+    executor = executor_named(workspace, name)
+    if not isinstance(executor, Installs):
+        raise UsageError(
+            f"nothing can be installed on {name}",
+            cause="it runs on this machine, or its launcher decides what is there",
+            hint="leave --install out",
+        )
+    executor.install()
+
+
+def _prune_on(workspace: Workspace, name: str) -> PruneCount:
+    executor = executor_named(workspace, name)
+    if not isinstance(executor, Prunes):
+        raise UsageError(
+            f"nothing to prune on {name}",
+            cause="logbook keeps no files of runs there, or removes them by itself",
+            hint="leave --prune out",
+        )
+    return executor.prune()
+
+
 def _pruned_text(name: str, what: PruneCount) -> str:
     """`box: removed 3 synced trees and the files of 12 runs, 45.0 MiB; 1 run is not collected`."""
-    text = f"{name}: removed {counted(what.trees, 'synced tree')} and the files of {counted(what.runs, 'run')}"
+    text = f"{name}: removed {_counted(what.trees, 'synced tree')} and the files of {_counted(what.runs, 'run')}"
     text += f", {what.bytes / 2**20:.1f} MiB"
-    return text + (f"; {counted(what.uncollected, 'run')} not collected: logbook status" if what.uncollected else "")
+    return text + (f"; {_counted(what.uncollected, 'run')} not collected: logbook status" if what.uncollected else "")
 
 
 def _text(one: Checked) -> str:
@@ -95,9 +160,7 @@ def _text(one: Checked) -> str:
     state = (
         "not confirmed" if not one.is_confirmed else "-" if one.is_ready is None else "ok" if one.is_ready else "failed"
     )
-    parts = []
-    if one.python is not None:
-        parts.append(f"Python {one.python}")
+    parts = [f"Python {one.python}"] if one.python is not None else []
     parts += [_device(decode(Device, device)) for device in one.devices]
     what = one.problem or ", ".join(parts)
     return "  ".join(part for part in (one.name, one.kind, state, f"{one.host}: {what}" if one.host else what) if part)
@@ -105,3 +168,70 @@ def _text(one: Checked) -> str:
 
 def _device(device: Device) -> str:
     return f"{device.count} x {device.platform}" + (f" ({device.kind})" if device.kind else "")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+# -- leases -------------------------------------------------------------------------------------------
+
+
+def lease_command(
+    *,
+    verb: Annotated[str, Argument(metavar="ACTION", help="request, list or release.")],
+    name: Annotated[
+        Text, Argument(metavar="[NAME]", help="The allocator: NAME of [allocators.NAME] in the settings.")
+    ] = None,
+    for_: Annotated[
+        Text, Option("--for", metavar="TIME", help="How long the lease lasts from now: 90m, 8h, 2d. [ttl_s]")
+    ] = None,
+    common: Common,
+) -> None:
+    """A lease holds devices for a logbook until it is released or expires.
+
+    `request` asks for a lease, `list` shows all of them, `release` ends the open one.
+    Example: logbook lease request tpu --for 4h
+    """
+    space = common.space()
+    book = space.book()
+    if verb not in ("request", "list", "release"):
+        raise UsageError(f"unknown action {verb!r}", cause="actions: request, list, release", hint="logbook lease list")
+    if name is None and verb != "list":
+        raise UsageError(
+            f"{verb} needs the name of an allocator", cause="none was given", hint=f"logbook lease {verb} NAME"
+        )
+    data: dict[str, Any] = {}
+    last = ""
+    if name is None or verb == "list":
+        if name is not None:
+            named(space, name, "allocators")
+        found = [lease for lease in leases.listed(space, book) if name in (None, lease.allocator)]
+        spent, budget = leases.spent(space, book), book.header.device_hours
+        data["device_hours"] = round(spent, 4)
+        total = f"total: {spent:.2f}" + (f" of {budget:g}" if budget is not None else "") + " device hours"
+        last = total if found else "no leases"
+    elif verb == "request":
+        ttl_s = parse_duration(for_, "--for") if for_ is not None else None
+        found = [leases.request(space, book, name, ttl_s=ttl_s)]
+    else:
+        released = leases.release(space, book, name)
+        found = [released] if released is not None else []
+        last = "" if found else f"{name} has no open lease"
+    data["leases"] = [_lease_data(lease, space.now()) for lease in found]
+    lines = [*(_lease_text(lease, space.now()) for lease in found), *([last] if last else [])]
+    emit("lease", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
+
+
+def _lease_data(lease: leases.Lease, now: datetime) -> dict[str, Any]:
+    plain = {key: value for key, value in encode(lease).items() if key != "format"}
+    return {**plain, "device_hours": round(lease.device_hours(now), 4)}
+
+
+def _lease_text(lease: leases.Lease, now: datetime) -> str:
+    """`tpu  moe-tpu-3f2a9c01  active (expires ...): 4 devices, 0.50 device hours`."""
+    facts = [lease.said] if lease.said and lease.state not in ("active", "released") else []
+    facts += [f"expires {lease.until}"] if lease.is_open else []
+    known = f" ({', '.join(facts)})" if facts else ""
+    hours = f"{lease.device_hours(now):.2f} device hours"
+    return f"{lease.allocator}  {lease.id}  {lease.state}{known}: {_counted(lease.devices, 'device')}, {hours}"

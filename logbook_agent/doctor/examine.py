@@ -7,13 +7,13 @@ from typing import Any
 
 from logbook_agent.doctor.finding import Check, Examination, Trouble
 from logbook_agent.doctor.ids import check_aliases, check_names, check_voids
-from logbook_agent.doctor.leases import check_leases
 from logbook_agent.doctor.leftovers import check_logs, check_moved, check_old_state, check_temporary_files
 from logbook_agent.doctor.merges import check_merges
 from logbook_agent.doctor.records import check_header, check_records
 from logbook_agent.doctor.runs import check_runs
 from logbook_agent.doctor.unfinished import check_detached, check_markers, check_unfinished
 from logbook_agent.doctor.view import check_view
+from logbook_agent.features import present, provided
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -32,7 +32,6 @@ CHECKS: tuple[Check, ...] = (
     check_detached,
     check_unfinished,
     check_markers,
-    check_leases,
     check_logs,
     check_view,
     check_voids,
@@ -43,7 +42,8 @@ def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Trouble]:
     """What is wrong, in the order of the checks; with `fix`, mended where that is safe."""
     examination = Examination(workspace=workspace, book=book, stamp=workspace.moment())
     found: list[Trouble] = []
-    for check in CHECKS:
+    others = [provided(place) for feature in present() for place in feature.checks]
+    for check in (*CHECKS, *others):
         new = _run(examination, check, fix=fix)
         found += new
         # Without the header, nothing else can be understood.

@@ -70,7 +70,7 @@ def absorb(workspace: Workspace, book: Book, ids: Sequence[str] = (), *, dry_run
         view = book.read_view() or ""
         blocks = _blocks(book, view)
         edited = [b for b in blocks if b.edited(view) and (not wanted or b.name in wanted)]
-        steps = [_step(workspace, found, view, block) for block in edited]
+        steps = [_step(workspace, book, found, view, block) for block in edited]
         if not dry_run:
             _write(book, view, steps)
     return AbsorbResult(
@@ -97,8 +97,7 @@ def _blocks(book: Book, view: str) -> list[views.Block]:
         ) from error
 
 
-def _step(workspace: Workspace, found: Findings, view: str, block: views.Block) -> _Step:
-    book = found.book
+def _step(workspace: Workspace, book: Book, found: Findings, view: str, block: views.Block) -> _Step:
     why = _not_an_entry(book, block.name)
     if why is not None:
         return _Step(block=block, refused=(why,))

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.findings.going import GOING, GoingRun, going, going_series, is_going
-from logbook_agent.findings.said import brief_run
+from logbook_agent.entries.open_runs import is_open, open_runs, open_series
+from logbook_agent.findings.computed_texts import brief_run
+from logbook_agent.findings.progress import GOING, UnfinishedRun
 from logbook_agent.model.entry import State
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.record import RunStatus, run_state
@@ -61,7 +62,7 @@ class WaitedFor:
             "state": self.state,
             "exit_status": self.exit_status,
             "cut_off": self.is_cut_off,
-            "runs": [brief_run(status, book) for status in statuses],
+            "runs": [brief_run(status, book.log_path) for status in statuses],
         }
 
 
@@ -97,9 +98,9 @@ def wait(
     """Wait until these entries have ended, or with `is_any` one of them; without IDs, all that run now, with those
     whose end is taken in by this very call. Where there are none, the entry that ended last is answered."""
     numbers: dict[str, set[int]] = {}
-    for run in [*collect_ended(workspace, book), *(one.run for one in going(book) if one.state in GOING)]:
+    for run in [*collect_ended(workspace, book), *(one.run for one in open_runs(book) if one.state in GOING)]:
         numbers.setdefault(run.entry, set()).add(run.run)
-    running = [*numbers, *going_series(book)]
+    running = [*numbers, *open_series(book)]
     wanted = list(dict.fromkeys(map(book.resolve, ids) if ids else running))
     if not wanted:
         last = _last_ended(book)
@@ -110,8 +111,8 @@ def wait(
     pause_s = _FIRST_S
     told: set[str] = set()
     while True:
-        now = [one for one in going(book) if one.state in GOING]
-        left_now = {one.run.entry for one in now} | set(going_series(book))
+        now = [one for one in open_runs(book) if one.state in GOING]
+        left_now = {one.run.entry for one in now} | set(open_series(book))
         left = [entry_id for entry_id in wanted if entry_id in left_now]
         is_late = deadline is not None and clock() >= deadline
         if not left or is_late or (is_any and len(left) < len(wanted)):
@@ -128,7 +129,7 @@ def wait(
     return Waited(ended=ended, going=tuple(left), said=_said(now, left), is_timeout=is_timeout)
 
 
-def _said(runs: Sequence[GoingRun], ids: Sequence[str]) -> tuple[str, ...]:
+def _said(runs: Sequence[UnfinishedRun], ids: Sequence[str]) -> tuple[str, ...]:
     """What engines say of the runs of these entries: `MOE-000 run 1: job 12 is PENDING (Resources)`."""
     return tuple(f"{one.run.entry} run {one.run.run}: {one.said}" for one in runs if one.said and one.run.entry in ids)
 
@@ -177,7 +178,7 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
     have ended by it. Raises UsageError when nothing runs, StoreError when it does not end."""
     collect_ended(workspace, book)
     entry_id = book.resolve(entry_id)
-    open_now = [one for one in going(book) if one.run.entry == entry_id]
+    open_now = [one for one in open_runs(book) if one.run.entry == entry_id]
     series = book.series(entry_id)
     holder = series.holder() if series.is_held() else None
     stopped = [one.run for one in open_now if one.state in GOING]
@@ -193,7 +194,7 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
         for run in stopped:
             ask_to_end(workspace, book, run)
     deadline = time.monotonic() + _ENDING_S
-    while is_going(book, entry_id):
+    while is_open(book, entry_id):
         if time.monotonic() >= deadline:
             raise StoreError(
                 f"{entry_id} was asked to stop, but still runs",

@@ -18,8 +18,8 @@ from logbook_agent.entries.drafts import (
     with_place_for_result,
     with_relations,
 )
+from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.tried.before import tried_before
 from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.entry import (
     CONFIDENCES,

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from logbook_agent.exports.measured_rows import Exported
 from logbook_agent.exports.values import row_data
-from logbook_agent.findings.exported import Exported
 from logbook_agent.model.codec import encode
 from logbook_agent.model.header import Header
 

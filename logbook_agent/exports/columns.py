@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from logbook_agent.findings.exported import MeasuredRow
+from logbook_agent.exports.measured_rows import MeasuredRow
 from logbook_agent.findings.facts import executed
 from logbook_agent.findings.tables.frame import devices_text
 from logbook_agent.model.stats import median

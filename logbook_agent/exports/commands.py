@@ -10,9 +10,9 @@ from typer import Argument, Option
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
 from logbook_agent.exports.as_json import left_out
+from logbook_agent.exports.measured_rows import Exported, exported, without_rows
 from logbook_agent.exports.place import place_of
 from logbook_agent.exports.write import FORMS, TEXTS, how_to_open, pieces, write
-from logbook_agent.findings.exported import Exported, exported, without_rows
 from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import parse_pair

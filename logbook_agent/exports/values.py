@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from logbook_agent.exports.columns import packages_of
-from logbook_agent.findings.exported import MeasuredRow
+from logbook_agent.exports.measured_rows import MeasuredRow
 from logbook_agent.findings.facts import executed
 from logbook_agent.model.codec import encode
 

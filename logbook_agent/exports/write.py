@@ -8,9 +8,9 @@ from logbook_agent.exports import frames
 from logbook_agent.exports.as_csv import csv_lines
 from logbook_agent.exports.as_json import json_pieces
 from logbook_agent.exports.columns import columns_of
+from logbook_agent.exports.measured_rows import Exported
 from logbook_agent.exports.place import ENDINGS, ExportPlace, building, check_replaceable
 from logbook_agent.exports.tracked import tracked
-from logbook_agent.findings.exported import Exported
 from logbook_agent.model.header import Header
 from logbook_agent.store.files import write_pieces
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from logbook_agent.findings.attempts import MARKED
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.measured import baseline_cases, unit_of
+from logbook_agent.findings.measurements import baseline_cases, unit_of
 from logbook_agent.findings.thread import Summary, Thread
-from logbook_agent.findings.tried.keys import MARKED
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats.summary import median_low
 from logbook_agent.model.units import common

@@ -11,19 +11,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from logbook_agent.findings.tables.frame import Frame
-    from logbook_agent.findings.tables.spec import Case, Repeats
+from logbook_agent.findings.cases import Case, Repeats
+from logbook_agent.findings.tables.axes import lay_out, within_a_run
+from logbook_agent.findings.tables.frame import Frame, devices_text, frame_of, key_of, on_accelerator, show
+from logbook_agent.findings.tables.likeness import beyond_config
+from logbook_agent.findings.tables.spec import TableSpec
 
 _DIGITS = 16
 
 
 def keys_of(cases: Sequence[Case], frame: Frame | None = None) -> list[str]:
     """The key of each case. The index holds it. `frame`: that of the cases, where it is made already."""
-    from logbook_agent.findings.tables.axes import within_a_run
-    from logbook_agent.findings.tables.frame import frame_of
 
     own = [_key(case) for case in cases]
     if len({(case.entry, case.run) for case in cases}) == len(cases):
@@ -43,9 +42,6 @@ def _within(key: str, frame: Frame, at: int, names: Sequence[str]) -> str:
 
 def repeats(cases: Sequence[Case]) -> list[Repeats]:
     """Cases that are one, in order of appearance; those of runs that did not finish apart from the others."""
-    from logbook_agent.findings.tables.axes import lay_out
-    from logbook_agent.findings.tables.frame import frame_of, show
-    from logbook_agent.findings.tables.spec import Repeats, TableSpec
 
     if len(cases) < 2:
         return [Repeats(cases=(case,)) for case in cases]
@@ -65,8 +61,6 @@ def repeats(cases: Sequence[Case]) -> list[Repeats]:
 
 
 def _key(case: Case) -> str:
-    from logbook_agent.findings.tables.commands import beyond_config
-    from logbook_agent.findings.tables.frame import devices_text, key_of, on_accelerator
 
     facts = dict(case.facts)
     # By its name alone, code of two entries may look different that is the same.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from logbook_agent.model.load import contention_of, is_busy
 from logbook_agent.model.record import WARM_UP, mended
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.tables.spec import Case
+    from logbook_agent.model.comparison import Part
     from logbook_agent.model.record import Record
     from logbook_agent.model.run import Code, Row, Run
 
@@ -18,14 +19,53 @@ if TYPE_CHECKING:
 _TOOL = "logbook-agent"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One measured row with where it comes from.
+
+    `facts` are what its run had beyond config and devices, by axis: `commit`, `env:NAME`, `launcher`, `host`,
+    `package:NAME`, `file:PATH`. Cases whose facts differ never share a cell. A fact that a case does not have
+    is a difference for `commit`, `launcher` and `env:NAME` (not set), and merely not known for the others.
+    `state` is how its run ended, or `warm-up`; None: not told. Cases of several states are no repeats of each other.
+    `command` measured it (without a launcher's prefix), in the folder `cwd`, and `code` identifies the code,
+    whatever its name; `contended`: others held an accelerator
+    when it started, as far as that was seen; `busy`: the machine was, by `model.load` (None: not told). `part` is the
+    one that its run has in a comparison, `repeat` the round it was made in.
+    """
+
+    entry: str
+    run: int
+    label: str | None = None
+    state: str | None = None
+    row: Row
+    facts: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    cwd: str | None = None
+    started: str = ""
+    ended: str | None = None
+    repeat: int | None = None
+    contended: bool = False
+    busy: bool | None = None
+    code: str | None = None
+    part: Part | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """The cases that share a row of a table without pivot.
+
+    `apart`: what tells them from the other rows beyond config, entry, label and state, as a table shows it.
+    """
+
+    cases: tuple[Case, ...]
+    apart: Mapping[str, str] = field(default_factory=dict)
+
+
 def cases(*records: Record) -> list[Case]:
     """The rows of entries, in the order they were run, each with the devices it ran on, its run's facts and command.
 
     Those of a run that was discarded have the state `warm-up`, however it ended: no reader counts what did not finish.
     """
-    # Imported where rows are met: most commands have none to show, and tables take as long to load as a fsync.
-    from logbook_agent.findings.tables.spec import Case
-
     runs = [(record.id, status.state, status.run) for record in records for status in record.runs]
     names = code_names([run.code for *_, run in runs])
     return [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from logbook_agent.findings.measured import unit_of, value_in
+from logbook_agent.findings.measurements import unit_of, value_in
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric

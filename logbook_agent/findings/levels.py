@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
+from logbook_agent.findings.case import repeats
+from logbook_agent.findings.cases import Case, cases, counting
+from logbook_agent.findings.tables.frame import RunKey
+from logbook_agent.model.codec import encode
+from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
 from logbook_agent.model.stats.change import level_change
 from logbook_agent.model.units import format_value, known
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.tables.frame import RunKey
-    from logbook_agent.findings.tables.spec import Case
 
 _FINISHED = ("finished", None)
 
@@ -59,3 +60,16 @@ def level_in(own: Sequence[Case], metric: str) -> Level | None:
         and m.samples
     ]
     return level_of(metric, runs)
+
+
+def level_changes(record: Record) -> list[dict[str, Any]]:
+    """The cases of an entry whose level changed, as plain data: the config of the case, and what changed."""
+    if sum(status.counts and bool(status.run.rows) for status in record.runs) < 2:
+        return []
+    found = []
+    for group in repeats(counting(cases(record))):
+        names = dict.fromkeys(name for case in group.cases for name in case.row.metrics)
+        for level in (level_in(group.cases, name) for name in names):
+            if level is not None:
+                found.append({"config": dict(group.cases[0].row.config), **encode(level)})
+    return found

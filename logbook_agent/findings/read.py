@@ -12,47 +12,42 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from logbook_agent.findings.opening import NO_ANSWERS, Opening
+from logbook_agent.findings.protocol import Clock, Records
 from logbook_agent.findings.thread import Mentions, Standing, Summary, Thread, said_by, standings
-from logbook_agent.findings.trust import Compared, trust_of
-from logbook_agent.model.entry import Entry, id_number, is_withdrawn, parse_id, settled
+from logbook_agent.findings.trust import NOT_COMPARED, Compared
+from logbook_agent.model.entry import Entry, id_number, is_withdrawn
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Criterion, Header
-from logbook_agent.model.record import only_predicts
-from logbook_agent.store.book import Book, Contents, Summaries
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.model.record import Contents, Summaries
 from logbook_agent.text import marked
-from logbook_agent.text.markdown import escape
 
 if TYPE_CHECKING:
-    from logbook_agent.findings.comparison.answers import Answer
+    from logbook_agent.findings.comparison.answer import Answer
     from logbook_agent.findings.comparison.pairs import Tried
+    from logbook_agent.findings.comparisons import Comparisons
     from logbook_agent.findings.contrasts.contrast import Contrasted
-    from logbook_agent.findings.criteria.facts import Facts
     from logbook_agent.model.record import Record
 
 
-# Of one comparison, in lists of negative results.
-_SHOWN_NEGATIVES = 3
-
-
-def read(workspace: Workspace, book: Book) -> Findings:
+def read(clock: Clock, records: Records) -> Findings:
     """What a logbook amounts to as it stands now."""
     # A process may go on for days; meanwhile others change the header.
-    told = book.outgoing()
+    told = records.outgoing()
     told.reread_header()
-    return Findings(told, workspace.now)
+    return Findings(told, clock.now)
 
 
 class Findings:
     """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common; what they
     say of a record is without its secrets."""
 
-    def __init__(self, book: Book, now: Callable[[], datetime]) -> None:
-        self.book = book
+    def __init__(self, records: Records, now: Callable[[], datetime]) -> None:
+        self.records = records
         self._now = now
         self._entries: dict[str, Entry] = {}
         # Those that were read for their summaries.
-        self._records: dict[str, Record] = {}
+        self._known: dict[str, Record] = {}
 
     # -- the thread ------------------------------------------------------------------------------
 
@@ -60,83 +55,43 @@ class Findings:
     def header(self) -> Header:
         """The header, its predicates held against the records, and judgements against the state of their evidence.
         Without predicates no record is read but that evidence."""
-        header = self.book.header
+        header = self.records.header
         criteria = tuple(dataclasses.replace(c, doubt=self._doubt(c)) for c in header.stop_criteria)
         if header.has_predicates:
             # Statistics and tables are loaded for those that need them.
             from logbook_agent.findings.criteria.evaluate import computed
+            from logbook_agent.findings.criteria.evidence import facts_of
 
-            facts = self._facts()
-            criteria = tuple(computed(c, facts) for c in criteria)
+            facts = facts_of(self.records, self.contents.records, self.counting, self.answers, self._now())
+            criteria = computed(criteria, facts)
         return dataclasses.replace(header, stop_criteria=criteria)
 
     def _doubt(self, criterion: Criterion) -> str | None:
         """That the evidence of a judgement is an entry that does not stand any more; None where it does."""
         evidence = criterion.judgement.evidence if criterion.judgement is not None else ""
-        if id_number(evidence, self.book.header.prefix) is None:
+        if id_number(evidence, self.records.header.prefix) is None:
             return None
         lost = self._lost(evidence)
         return f"rests on {evidence}, which is {lost}" if lost is not None else None
-
-    def _facts(self) -> Facts:
-        from logbook_agent.findings.cases import cases
-        from logbook_agent.findings.commands import go_on
-        from logbook_agent.findings.criteria.facts import Facts, Rows
-
-        # That something was predicted is no run of an experiment, and takes no time on a device.
-        runs = [s for record in self.contents.records for s in record.runs if not only_predicts(record.entry, s.run)]
-        return Facts(
-            rows=Rows(cases(*(r for r in self.counting if settled(r.state)))),
-            metrics=self.book.header.metrics,
-            now=self._now(),
-            runs=sum(status.counts for status in runs),
-            hours=sum(status.run.duration_s or 0.0 for status in runs) / 3600,
-            answers=self.answers,
-            go_on=lambda answer: go_on(self.book, answer),
-        )
 
     @cached_property
     def _summarised(self) -> Summaries:
         from logbook_agent.findings.summaries import summary_of
 
-        header = self.book.header
+        header = self.records.header
 
         def summarise(record: Record) -> dict[str, Any]:
-            self._records[record.id] = record
+            self._known[record.id] = record
             return summary_of(record, header)
 
-        return self.book.summaries(summarise)
+        return self.records.summaries(summarise)
 
     @cached_property
     def summaries(self) -> Sequence[Summary]:
         """A summary of every entry that can be read, from the index where it can be, with the answer to the comparison
         that it states; in order."""
-        return [self._with_answer(s) if s["comparison"] is not None else s for s in self._summarised.entries]
-
-    def _with_answer(self, summary: dict[str, Any]) -> Summary:
-        """A summary whose result and confidence are those of the entry's comparison."""
-        from logbook_agent.findings.comparison.words import line_data
-
-        answer = self.answer_of(summary["id"])
-        if answer is None or not answer.findings:
-            return summary
-        found = {**self._with_negatives(summary), **line_data(answer, summary["id"])}
-        if summary["confidence_stated"]:
-            compared = Compared(confidence=answer.confidence, reasons=answer.reasons)
-            trust = trust_of(self.entry(summary["id"]), summary["runs"], compared)
-            return {**found, "confidence_text": trust.text if trust is not None else None}
-        text = f"{answer.confidence} (computed: {'; '.join(answer.reasons)})"
-        return {**found, "confidence": answer.confidence, "confidence_text": text}
-
-    def _with_negatives(self, summary: dict[str, Any]) -> dict[str, Any]:
-        """A summary with the negative results of the entry's comparison; they stand with the latest of its entries."""
-        from logbook_agent.findings.comparison.words import negatives
-
-        answer = self.answer_of(summary["id"])
-        found = negatives(answer) if answer is not None and answer.entry == summary["id"] else []
-        more = [f"and {len(found) - _SHOWN_NEGATIVES} more"] if len(found) > _SHOWN_NEGATIVES else []
-        shown = [summary["negative"], *map(escape, found[:_SHOWN_NEGATIVES]), *more]
-        return {**summary, "negative": "; ".join(filter(None, shown)) or None}
+        found = self._summarised.entries
+        return [s if s["comparison"] is None else self._comparisons.in_summary(s, self.entry) for s in found]
 
     @property
     def unreadable(self) -> list[str]:
@@ -156,13 +111,29 @@ class Findings:
         return [s["comparison"] for s in self._summarised.entries if s["comparison"] is not None]
 
     @cached_property
+    def _comparisons(self) -> Comparisons:
+        # Statistics are loaded for those that need them.
+        from logbook_agent.findings.comparisons import Comparisons
+
+        return Comparisons(self.tried_pairs, self.records.header, self.records.remember)
+
+    @property
     def answers(self) -> tuple[Answer, ...]:
         """The answer to every comparison of the thread, in the order of the latest entry of each."""
-        return self._answers(self.tried_pairs)
+        return self._comparisons.answers if self.tried_pairs else ()
 
     def answer_of(self, entry_id: str) -> Answer | None:
         """The answer to the comparison that an entry states; None where it states none or has no pair."""
-        return next((a for a in reversed(self.answers) if entry_id in a.entries), None)
+        return self._comparisons.answer_of(entry_id) if self.tried_pairs else None
+
+    def answer_data(self, entry_id: str) -> dict[str, Any] | None:
+        """The same as plain data."""
+        return self._comparisons.data(entry_id) if self.tried_pairs else None
+
+    def answer_with(self, record: Record) -> Answer | None:
+        """The answer to the comparison of an entry as its record is now, with the pairs of other entries as they were
+        read."""
+        return self._comparisons.answer_with(record) if record.entry.comparison is not None else None
 
     def sharing(self, entry_id: str) -> set[str]:
         """The entries that share the question of an entry, those included that go on without it."""
@@ -170,49 +141,50 @@ class Findings:
 
     def following(self, changed: Collection[str]) -> set[str]:
         """The entries whose answers, or the words of them, may have changed with the comparisons of these."""
-        if all(one["entry"] not in changed for one in self.tried_pairs):
-            return set()
-        from logbook_agent.findings.where import following
+        is_compared = any(one["entry"] in changed for one in self.tried_pairs)
+        return self._comparisons.following(changed) if is_compared else set()
 
-        return following(self.tried_pairs, changed, self.book.header.case_keys)
+    @property
+    def answered(self) -> Opening:
+        """What the comparisons of the thread settled, and what of them is open, as first lines of a page."""
+        if not self.tried_pairs:
+            return NO_ANSWERS
+        return self._comparisons.first_lines(self.records, {s["id"]: s["title"] for s in self._summarised.entries})
 
-    def answer_with(self, record: Record) -> Answer | None:
-        """The answer to the comparison of an entry as its record is now, with the pairs of other entries as they were
-        read."""
-        from logbook_agent.findings.comparison.pairs import tried
+    @property
+    def opening(self) -> Opening:
+        """The first lines of the thread: every settled finding in the header's order of metrics, then what is open, the
+        nearest to an answer first."""
+        found, header, actions = self.answered, self.header, self.thread.next_actions
+        not_settled, command = "", ""
+        if not found.settled:
+            # Commands are proposed from tables.
+            from logbook_agent.findings.proposal import nothing_settled
 
-        now = tried(record)
-        others = {one["entry"]: one for one in self.tried_pairs}
-        if now is None:
-            return None
-        keys = {s["key"] for s in now["series"]} | {s["asks"] for s in now["series"]}
-        others = {i: t for i, t in others.items() if any({s["key"], s["asks"]} & keys for s in t["series"])}
-        order = sorted({**others, record.id: now}.items(), key=lambda item: parse_id(item[0]) or ("", 0))
-        found = self._answers([one for _, one in order])
-        return next((a for a in reversed(found) if record.id in a.entries), None)
+            not_settled, command = nothing_settled(self.records, self.thread, self.answers, found.open)
+        return dataclasses.replace(
+            found,
+            asked=header.goal or header.title,
+            not_settled=not_settled,
+            command=command,
+            next_of=actions[-1]["id"] if actions else "",
+            next=actions[-1]["next_lead"] if actions else "",
+        )
 
-    def _answers(self, pairs: Sequence[Tried]) -> tuple[Answer, ...]:
-        if not pairs:
-            return ()
-        # Statistics are loaded for those that need them.
-        from logbook_agent.findings.comparison.answers import answers
-        from logbook_agent.findings.where import placed
-
-        header = self.book.header
-        found = answers(pairs, header.metrics, self.book.said.remember)
-        return placed(found, [*self.tried_pairs, *pairs], header.case_keys)
-
-    @cached_property
+    @property
     def tried(self) -> list[dict[str, Any]]:
         """Everything that was tried and did not work out: failures, what was marked, comparisons without a gain."""
-        from logbook_agent.findings.tried.listed import without_gain
+        found = [item for s in self.summaries for item in s["tried"]]
+        if not self.tried_pairs:
+            return found
+        from logbook_agent.findings.comparisons import without_gain
 
-        return [item for s in self.summaries for item in s["tried"]] + without_gain(self.answers)
+        return found + without_gain(self.answers)
 
     @property
     def doubts(self) -> list[str]:
         """What rests on an entry that does not stand any more: the baseline, and judgements of stop criteria."""
-        doubtful = [(n, doubt) for n, c in enumerate(self.book.header.stop_criteria, 1) if (doubt := self._doubt(c))]
+        doubtful = [(n, doubt) for n, c in enumerate(self.records.header.stop_criteria, 1) if (doubt := self._doubt(c))]
         return self.baseline_doubts + [
             f"stop criterion {n} {doubt}: logbook criteria --met {n} --evidence ID, or --unmet, judges it again"
             for n, doubt in doubtful
@@ -221,7 +193,7 @@ class Findings:
     @property
     def baseline_doubts(self) -> list[str]:
         """That the baseline was measured by an entry that does not count any more; nothing where it does."""
-        entry_id = self.book.header.baseline.entry if self.book.header.baseline is not None else None
+        entry_id = self.records.header.baseline.entry if self.records.header.baseline is not None else None
         lost = self._uncounted(entry_id) if entry_id is not None else None
         if not lost:
             return []
@@ -252,7 +224,7 @@ class Findings:
     @cached_property
     def contents(self) -> Contents:
         """All records. Their entries are not read again."""
-        found = self.book.contents(self._records)
+        found = self.records.contents(self._known)
         self._entries.update((record.id, record.entry) for record in found.records if record.id not in self._entries)
         return found
 
@@ -268,7 +240,7 @@ class Findings:
     @cached_property
     def edited(self) -> list[str]:
         """The names of the blocks of the view that were edited by hand."""
-        text = self.book.read_view()
+        text = self.records.read_view()
         if text is None or marked.has_conflict(text):
             return []
         return [block.name for block in marked.parse(text, []).values() if block.edited(text)]
@@ -278,8 +250,8 @@ class Findings:
         """The decisions and negative results of the thread. Only comparisons need more than the files of entries."""
         said = [(entry, said_by(entry)) for entry in self._mentions.entries()]
         return Thread(
-            self.book.header,
-            [self._with_negatives(one) if entry.comparison is not None else one for entry, one in said],
+            self.records.header,
+            [one if entry.comparison is None else self._comparisons.negatives_in(one) for entry, one in said],
         )
 
     # -- one entry -------------------------------------------------------------------------------
@@ -287,17 +259,17 @@ class Findings:
     @cached_property
     def order(self) -> list[str]:
         """The IDs of all entries."""
-        return self.book.entry_ids()
+        return self.records.entry_ids()
 
     def entry(self, entry_id: str) -> Entry:
         """One entry. Raises NotFound and StoreError."""
         if entry_id not in self._entries:
-            self._entries[entry_id] = self.book.entry(entry_id)
+            self._entries[entry_id] = self.records.entry(entry_id)
         return self._entries[entry_id]
 
     @cached_property
     def _mentions(self) -> Mentions:
-        return Mentions(self.book, self.order, self.entry)
+        return Mentions(self.records, self.order, self.entry)
 
     def standing(self, entry: Entry) -> Standing:
         """Whether an entry counts, and which later ones complete or supersede it."""
@@ -321,25 +293,12 @@ class Findings:
         from logbook_agent.findings.contrasts.contrast import kept
 
         lost = {e: self._uncounted(e) for c in entry.contrasts for e in c.entries if e != entry.id}
-        return [
-            dataclasses.replace(one, uncounted=tuple(f"{e} is {lost[e]}" for e in one.asked.entries if lost.get(e)))
-            for one in kept(self.book, entry)
-        ]
+        return kept(self.records, entry, {e: why for e, why in lost.items() if why})
 
     def compared(self, entry: Entry) -> Compared:
         """What the comparison and the contrasts of an entry say, and how far its answer is borne out."""
-        answer = self.answer_of(entry.id) if entry.comparison is not None else None
-        lines: list[str] = []
-        result = None
-        if answer is not None:
-            from logbook_agent.findings.comparison.words import entry_lines, headline
-
-            lines += entry_lines(answer, entry.id)
-            result = headline(answer, entry.id) if answer.findings else None
-        if entry.contrasts:
-            from logbook_agent.findings.contrasts.contrast import markdown
-
-            lines += [markdown(one, entry.id) for one in self.contrasts(entry)]
-        if answer is None:
-            return Compared(lines=tuple(lines))
-        return Compared(lines=tuple(lines), result=result, confidence=answer.confidence, reasons=answer.reasons)
+        found = self._comparisons.compared(entry.id) if entry.comparison is not None else NOT_COMPARED
+        if not entry.contrasts:
+            return found
+        beside = [one.markdown(entry.id) for one in self.contrasts(entry)]
+        return dataclasses.replace(found, lines=(*found.lines, *beside))

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.going import GoingRun, going, going_series
-from logbook_agent.findings.opening import Line, opening
-from logbook_agent.findings.read import Findings, read
+from logbook_agent.findings.opening import Line
+from logbook_agent.findings.progress import UnfinishedRun
+from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Summary, Thread
-from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import BaselineNumbers, Criterion, Header, Link
-from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.words import assignments
 
@@ -24,39 +22,31 @@ LIMIT_BYTES = 8000
 _ASKED_CHARS, _SENTENCE_CHARS, _COMMAND_CHARS = 300, 200, 600
 # Room for the envelope of the answer: schema, warnings.
 _RESERVED_BYTES = 800
-_WARNING_CHARACTERS = 150
 # From generous to sparse: characters of a text, entries of a list.
 _STEPS = ((600, 12), (300, 10), (200, 8), (140, 6), (90, 4), (60, 3), (40, 2), (24, 1))
 
 
-def status(workspace: Workspace, book: Book, found: Findings | None = None) -> dict[str, Any]:
-    """What was asked and found, next actions, scope, baseline, best row, criteria, last entries; within the limit.
-    `found`: the logbook as it was just read."""
-    found = read(workspace, book) if found is None else found
-    workspace.warnings += [_unreadable(workspace, message) for message in found.unreadable[:3]]
-    # Those of the criteria stand with these.
-    workspace.warnings += [doubt[:_WARNING_CHARACTERS] for doubt in found.baseline_doubts]
-    edited = _if_readable(workspace, lambda: found.edited)
-    reserved = _if_readable(workspace, lambda: [v.id for v in book.voids()])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnMachine:
+    """What `status` tells beside the records: where the `view` is and which of its blocks were `edited` by hand, IDs
+    that were `reserved` and never became an entry, `runs` that have not ended, and entries whose `series` of runs is
+    made now."""
+
+    view: str
+    edited: Sequence[str] = ()
+    reserved: Sequence[str] = ()
+    runs: Sequence[UnfinishedRun] = ()
+    series: Sequence[str] = ()
+
+
+def status(found: Findings, here: OnMachine) -> dict[str, Any]:
+    """What was asked and found, next actions, scope, baseline, best row, criteria, last entries; within the limit."""
     for text_limit, list_limit in _STEPS:
-        answer = _answer(found, edited, reserved, _Cutter(text_limit, list_limit))
+        answer = _answer(found, here, _Cutter(text_limit, list_limit))
         size = len(json.dumps(answer, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass"))
         if size <= LIMIT_BYTES - _RESERVED_BYTES:
             break
     return answer
-
-
-def _if_readable(workspace: Workspace, ask: Callable[[], list[str]]) -> list[str]:
-    """An answer from a single file; where that is damaged, the rest still is told."""
-    try:
-        return ask()
-    except StoreError as error:
-        workspace.warnings.append(_unreadable(workspace, error.message))
-        return []
-
-
-def _unreadable(workspace: Workspace, message: str) -> str:
-    return f"cannot be read: {workspace.redactor.text(message)}"[:_WARNING_CHARACTERS]
 
 
 class _Cutter:
@@ -93,8 +83,8 @@ class _Cutter:
         return kept
 
 
-def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutter) -> dict[str, Any]:
-    header, entries, thread, first = found.header, found.summaries, found.thread, opening(found)
+def _answer(found: Findings, here: OnMachine, cut: _Cutter) -> dict[str, Any]:
+    header, entries, thread, first = found.header, found.summaries, found.thread, found.opening
     counts = Counter(entry["state"] for entry in entries)
     answer: dict[str, Any] = {
         "logbook": {"topic": header.topic, "title": cut.text(header.title), "prefix": header.prefix},
@@ -106,7 +96,7 @@ def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutte
         "next_actions": cut.last("next_actions", [_next(e, cut) for e in thread.next_actions]),
         "summary": cut.text(header.summary, at_least=_ASKED_CHARS),
         "closed": _closed(header, cut),
-        "view": str(found.book.view_path),
+        "view": here.view,
         "scope": {
             "metrics": cut.first("metrics", [cut.text(_metric(m.name, m.direction, m.unit)) for m in header.metrics]),
             "constraints": cut.first("constraints", [cut.text(c) for c in header.constraints]),
@@ -122,17 +112,17 @@ def _answer(found: Findings, edited: list[str], reserved: list[str], cut: _Cutte
             state: cut.last(f"open.{state}", [_open(e, cut) for e in thread.open if e["state"] == state])
             for state in dict.fromkeys(e["state"] for e in thread.open)
         },
-        "running": cut.first("running", [_going(one, cut) for one in going(found.book)]),
-        "detached_series": cut.first("detached_series", going_series(found.book)),
+        "running": cut.first("running", [_open_run(one, cut) for one in here.runs]),
+        "detached_series": cut.first("detached_series", list(here.series)),
         "last": [_last(e, cut) for e in cut.last("last", list(entries[-5:]))],
         "criteria": cut.first("criteria", [_criterion(c, cut) for c in header.stop_criteria]),
         "issue": header.issue.url if header.issue is not None else None,
         "links": cut.first("links", [_link(link, cut) for link in header.links]),
     }
-    if reserved:
-        answer["reserved"] = cut.last("reserved", reserved)
-    if edited:
-        answer["edited_by_hand"] = cut.first("edited_by_hand", edited)
+    if here.reserved:
+        answer["reserved"] = cut.last("reserved", list(here.reserved))
+    if here.edited:
+        answer["edited_by_hand"] = cut.first("edited_by_hand", list(here.edited))
     if found.unreadable:
         answer["damaged"] = len(found.unreadable)
     answer["cut"] = {"texts": cut.texts, **cut.lists}
@@ -246,10 +236,10 @@ def _open(entry: Summary, cut: _Cutter) -> dict[str, Any]:
     return line | ({"next": cut.text(entry["next"])} if entry["next"] else {})
 
 
-def _going(one: GoingRun, cut: _Cutter) -> dict[str, Any]:
+def _open_run(one: UnfinishedRun, cut: _Cutter) -> dict[str, Any]:
     data = one.data() | {
         "label": cut.text(one.run.label),
-        "last": cut.text(one.heartbeat.last if one.heartbeat is not None else None),
+        "last": cut.text(one.last),
         "said": cut.text(one.said),
     }
     return {name: value for name, value in data.items() if value is not None}

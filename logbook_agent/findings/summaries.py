@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from logbook_agent.findings.attempts import finished, items_of, keys_of
 from logbook_agent.findings.comparison.pairs import tried
+from logbook_agent.findings.entry_line import line_of
 from logbook_agent.findings.history import histories
-from logbook_agent.findings.lines import line_of
-from logbook_agent.findings.measured import measured, row_counts
+from logbook_agent.findings.measurements import measured, row_counts
 from logbook_agent.findings.thread import said_by
-from logbook_agent.findings.tried.keys import finished, items_of, keys_of
 from logbook_agent.model.entry import settled
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, digest, record_digest

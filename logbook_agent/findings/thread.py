@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from logbook_agent.model.entry import (
     DECISION,
@@ -27,7 +27,9 @@ from logbook_agent.model.entry import (
 )
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Header, Snapshot
-from logbook_agent.store.book import Book
+
+if TYPE_CHECKING:
+    from logbook_agent.findings.protocol import Records
 
 # What is known of an entry, as plain data: at least its `id`, its `state` (its own is enough: what runs make of it
 # takes nothing back) and by each of its `RELATIONS` the ID of another one, or None.
@@ -192,8 +194,8 @@ class Mentions:
     older than those that its new number comes after. What cannot be read is reported where it is shown.
     """
 
-    def __init__(self, book: Book, order: Sequence[str], read: Callable[[str], Entry]) -> None:
-        self._book, self._order, self._read = book, order, read
+    def __init__(self, records: Records, order: Sequence[str], read: Callable[[str], Entry]) -> None:
+        self._records, self._order, self._read = records, order, read
         self._place = {entry_id: place for place, entry_id in enumerate(order)}
         self._unread = len(order)
         self._texts: dict[str, str] = {}
@@ -222,7 +224,7 @@ class Mentions:
     def _read_back_to(self, first: int) -> None:
         for entry_id in reversed(self._order[first : self._unread]):
             try:
-                text = self._book.entry_text(entry_id)
+                text = self._records.entry_text(entry_id)
             except StoreError:
                 continue
             folded = text.casefold()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.opening import Opening, opening
+from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import Summary
 from logbook_agent.issue.destination import links_of
@@ -50,7 +50,7 @@ def gather(
     recorded, header = book.header, found.header
     later = {i: s.later for i, s in found.thread.standing.items() if s.later}
     digests = {e["id"]: e["digest"] for e in found.summaries}
-    plots = {entry.id: named_plots(found, entry) for entry in naming_plots(found)}
+    plots = {entry.id: named_plots(book, found, entry) for entry in naming_plots(found)}
     rests_on = {name: _digest_of(found, e) for e in found.summaries for name in (*e["aliases"], e["id"])}
     wanted = Wanted(
         book=book_key(recorded),
@@ -78,9 +78,9 @@ def gather(
         header=header,
         links=links,
         summaries=[workspace.redacted(e) for e in found.summaries],
-        first=decode(Opening, workspace.redacted(encode(opening(found)))),
+        first=decode(Opening, workspace.redacted(encode(found.opening))),
         best_cases=[decode(BestCase, workspace.redacted(encode(best))) for best in bests(found.thread, found.answers)],
-        plots=named_plots(found, None),
+        plots=named_plots(book, found, None),
     )
     return BookDocuments(
         wanted=wanted,
@@ -143,7 +143,7 @@ def _final_of(found: Findings, recorded: Header, digests: Mapping[str, str]) -> 
 
 
 def _chosen(found: Findings, chosen: Sequence[str]) -> tuple[str, ...]:
-    ids = tuple(dict.fromkeys(found.book.resolve(entry_id) for entry_id in chosen))
+    ids = tuple(dict.fromkeys(found.records.resolve(entry_id) for entry_id in chosen))
     for entry_id in ids:
         if entry_id not in found.thread.by_id:
             raise UsageError(
@@ -167,7 +167,7 @@ class BookDocuments(IssueDocuments):
         return self.update([self._updated(entry_id) for entry_id in entry_ids], room)
 
     def _updated(self, entry_id: str) -> UpdatedEntry:
-        record = self.findings.book.record(entry_id)
+        record = self.findings.records.record(entry_id)
         return UpdatedEntry(
             record=record,
             later=self.later.get(entry_id, NO_LATER),
@@ -179,5 +179,4 @@ class BookDocuments(IssueDocuments):
         header = self.values.header
         snapshot = next(s for s in header.snapshots if s.name == name)
         covered = self.findings.thread.covered(snapshot)
-        return self.snapshot(snapshot, [self.findings.book.record(i) for i in covered], room)
-
+        return self.snapshot(snapshot, [self.findings.records.record(i) for i in covered], room)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from logbook_agent.findings.said import said_of
+from logbook_agent.findings.computed_texts import said_of
 from logbook_agent.issue import neutral
 from logbook_agent.issue.excerpts import escape, is_address, share, shown, title_start
 from logbook_agent.issue.issue_body import IssueValues

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from logbook_agent.findings.best import SHOWN, BestCase
-from logbook_agent.findings.measured import unit_of
+from logbook_agent.findings.measurements import unit_of
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.excerpts import Piece, cell, counted, entry_link, escape, left_out, link, newest, number, words
 from logbook_agent.issue.links import Links

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from logbook_agent.findings import facts
-from logbook_agent.findings.said import Said
+from logbook_agent.findings.computed_texts import ComputedTexts
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.issue.excerpts import Piece, code, escape, line, link, one_line, prose, shortened, words
 from logbook_agent.issue.issue_body import IssueValues
@@ -43,7 +43,7 @@ class UpdatedEntry:
     plots: Sequence[NamedPlot] = ()
 
 
-def entry_values(thread: IssueValues, updated: UpdatedEntry, said: Said) -> dict[str, Any]:
+def entry_values(thread: IssueValues, updated: UpdatedEntry, said: ComputedTexts) -> dict[str, Any]:
     """The values of one entry in the template of updates."""
     record, compared = updated.record, updated.compared
     entry = record.entry

@@ -44,6 +44,11 @@ class LogbookError(Exception):
         self.cause = cause
         self.hint = hint
 
+    @property
+    def said(self) -> str:
+        """The message with its cause, on one line."""
+        return self.message + (f" ({self.cause})" if self.cause else "")
+
     def reword(self, message: str) -> None:
         """Say what happened in other words, for a caller that knows more."""
         self.message = message

@@ -7,12 +7,14 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import NEXT_ACTION, Entry, PlannedCommand, State
 
 if TYPE_CHECKING:
+    from logbook_agent.model.errors import LogbookError
+    from logbook_agent.model.header import Header
     from logbook_agent.model.run import Run
 
 # What is left of an unfinished run: its tool, only its child, nothing, it was never started, another machine has it, or
@@ -83,6 +85,24 @@ class Record:
     @property
     def next_action(self) -> str | None:
         return self.entry.text(NEXT_ACTION) or self.entry.text("Next step")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """Everything in a logbook that can be read, and what could not be."""
+
+    header: Header
+    records: tuple[Record, ...]
+    damaged: tuple[LogbookError, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summaries:
+    """A few facts of every entry that can be read, and what could not be."""
+
+    header: Header
+    entries: tuple[dict[str, Any], ...]
+    damaged: tuple[LogbookError, ...] = ()
 
 
 _LEFT: dict[Life, State] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from logbook_agent.findings.computed_texts import ComputedTexts, said_of
 from logbook_agent.findings.opening import NO_ANSWERS, Opening
-from logbook_agent.findings.said import Said, said_of
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.header import Baseline, BaselineMove, Computed, Criterion, Header, Metric
@@ -76,7 +76,7 @@ class Blocks:
         """What the bullets of an entry say, before a template lays them out."""
         return sections(record, self.said(record), later=later, compared=compared, plots=plots)
 
-    def said(self, record: Record) -> Said:
+    def said(self, record: Record) -> ComputedTexts:
         """What the block of an entry says of its runs."""
         return said_of(record, self._header.metrics, self.table)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
+from logbook_agent.features import present
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import StoreError
@@ -15,12 +17,25 @@ from logbook_agent.store.reading import open_file
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
 
-if TYPE_CHECKING:
-    from logbook_agent.findings.plots.figure import Figure
-
 _DUE = "plots that are due"
 # Of a picture: its first element.
 _START_BYTES = 4096
+
+
+class NamedFigure(Protocol):
+    """A figure of the feature that has them: what the view shows of it. `missing` says why it cannot be drawn."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def missing(self) -> str: ...
+
+    @property
+    def digest(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,32 +50,34 @@ class NamedPlot:
 def plots_of(found: Findings, entry: Entry) -> list[str]:
     """The pictures that an entry names, as Markdown. Which these are follows from the records: whether they are drawn
     makes no difference to the view."""
-    return [_picture(found.book, figure) for figure in _figures_of(found, entry)]
+    return [_picture(found.records.topic, figure) for figure in _figures_of(found, entry)]
 
 
 def plots_of_thread(found: Findings) -> list[str]:
     """The same of the header."""
-    return [_picture(found.book, figure) for figure in _figures_of(found, None)]
+    return [_picture(found.records.topic, figure) for figure in _figures_of(found, None)]
 
 
-def named_plots(found: Findings, entry: Entry | None) -> list[NamedPlot]:
+def named_plots(book: Book, found: Findings, entry: Entry | None) -> list[NamedPlot]:
     """The plots that an entry names, or without one the header, and whether they are drawn."""
     return [
-        NamedPlot(key=figure.key, title=figure.title, missing=_missing(found.book, figure))
+        NamedPlot(key=figure.key, title=figure.title, missing=_missing(book, figure))
         for figure in _figures_of(found, entry)
     ]
 
 
-def _figures_of(found: Findings, entry: Entry | None) -> tuple[Figure, ...]:
-    """Statistics and tables are loaded for those that name some."""
-    if not (entry if entry is not None else found.book.header).plots:
+def _figures_of(found: Findings, entry: Entry | None) -> tuple[NamedFigure, ...]:
+    """The figures that an entry names, or without one the header; none where the feature that has figures is not
+    there. Statistics and tables are loaded for those that name some."""
+    module = next((feature.figures for feature in present() if feature.figures is not None), None)
+    if module is None or not (entry if entry is not None else found.records.header).plots:
         return ()
-    from logbook_agent.findings.plots.choose import named, named_of_thread
+    made: Any = importlib.import_module(f"logbook_agent.{module}")
+    figures: tuple[NamedFigure, ...] = made.named(found, entry) if entry is not None else made.named_of_thread(found)
+    return figures
 
-    return named(found, entry) if entry is not None else named_of_thread(found)
 
-
-def _missing(book: Book, figure: Figure) -> str:
+def _missing(book: Book, figure: NamedFigure) -> str:
     if figure.missing:
         return f"not drawn: {figure.missing}"
     try:
@@ -71,18 +88,18 @@ def _missing(book: Book, figure: Figure) -> str:
     return "" if f'data-digest="{figure.digest}"'.encode() in start else "drawn from other data"
 
 
-def _picture(book: Book, figure: Figure) -> str:
+def _picture(topic: str, figure: NamedFigure) -> str:
     title = md.escape(md.one_line(figure.title)).replace("[", "\\[").replace("]", "\\]")
     if figure.missing:
         return f"{title}: not drawn: {md.escape(md.one_line(figure.missing))}"
-    return f"![{title}]({book.folder.name}/plots/{figure.key}.svg)"
+    return f"![{title}]({topic}/plots/{figure.key}.svg)"
 
 
 def naming_plots(found: Findings) -> Iterator[Entry]:
     """The entries that name plots. Few do, and of the others the file need not be parsed."""
     for entry_id in found.order:
         with suppress(StoreError):  # who renders it warns about it
-            if "\nplots:" in found.book.entry_text(entry_id):
+            if "\nplots:" in found.records.entry_text(entry_id):
                 yield found.entry(entry_id)
 
 

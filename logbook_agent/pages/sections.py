@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings import facts
-from logbook_agent.findings.said import Said
+from logbook_agent.findings.computed_texts import ComputedTexts
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, Trust, trust_of
 from logbook_agent.model.entry import (
     COMMAND,
@@ -52,7 +52,7 @@ class Section:
 
 def sections(
     record: Record,
-    said: Said,
+    said: ComputedTexts,
     *,
     later: Mapping[str, Sequence[str]] = NO_LATER,
     compared: Compared = NOT_COMPARED,
@@ -84,7 +84,7 @@ def _free(label: str, suffix: str, taken: set[str]) -> str:
     return next(name for name in names if name.casefold() not in taken)
 
 
-def _computed(record: Record, said: Said) -> list[tuple[str, str, str]]:
+def _computed(record: Record, said: ComputedTexts) -> list[tuple[str, str, str]]:
     return [
         (COMMAND, "executed", said.command),
         (f"{COMMAND} (planned)", "not yet run", facts.planned_section(record.entry, said.pending)),

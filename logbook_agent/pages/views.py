@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from logbook_agent.findings.opening import answers_of
+from logbook_agent.findings.attempts import keys_of
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import is_listed
-from logbook_agent.findings.tried.keys import remember
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import Blocks
@@ -47,11 +46,19 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str] = ()) -> No
     try:
         with book.lock():
             seen, entries = _refreshed(workspace, book, names, header_changed=header)
-        remember(book, seen, entries=entries, folder_ns=folder_ns)
+        _remember(book, seen, entries=entries, folder_ns=folder_ns)
     except StoreError as error:
         workspace.warnings.append(
             f"recorded, but the view was not updated: {_brief(error)}; correct that, then: logbook render"
         )
+
+
+def _remember(book: Book, seen: Iterable[Record], *, entries: int, folder_ns: int) -> None:
+    """Keep under which commands these entries are found; one that was not run is found under none. `entries` there are,
+    and their folder was changed at `folder_ns` before they were counted."""
+    keys = {record.id: found for record in seen if (found := keys_of(record))}
+    if keys:
+        book.tried.keep(keys, entries=entries, folder_ns=folder_ns)
 
 
 def _refreshed(
@@ -79,7 +86,7 @@ def _refreshed(
     seen: list[Record] = []
     for entry_id in (i for i in found.order if i in wanted):
         try:
-            record = found.book.record(entry_id)
+            record = found.records.record(entry_id)
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
             continue
@@ -89,8 +96,8 @@ def _refreshed(
         footer_changed |= is_named or f"{entry_id} " in footer
     # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
     follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
-    if HEADER not in present or header_changed or follows or compares or found.book.header.plots:
-        texts[HEADER] = blocks.header(plots_of_thread(found), answers_of(found))
+    if HEADER not in present or header_changed or follows or compares or found.records.header.plots:
+        texts[HEADER] = blocks.header(plots_of_thread(found), found.answered)
     if footer_changed:
         texts[FOOTER] = blocks.footer(found.listed) or None
     _write(workspace, book, text, present, texts, found.order)
@@ -169,10 +176,10 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
     blocks = Blocks(templates_of(workspace), found.header)
     mark_due(workspace, book, naming_plots(found))
 
-    made = [(HEADER, blocks.header(plots_of_thread(found), answers_of(found)))]
+    made = [(HEADER, blocks.header(plots_of_thread(found), found.answered))]
     for entry_id in found.order:
         try:
-            record = found.book.record(entry_id)
+            record = found.records.record(entry_id)
         except StoreError as error:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
             continue

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Process, Run
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, with_end, with_facts, work_of
-from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.load import host_root
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
@@ -42,24 +41,21 @@ def run(
     *,
     at_most: int = 1,
     waits: bool = False,
-    check: Callable[[Command], None] = lambda command: None,
 ) -> Iterator[tuple[int, Run]]:
     """Make runs from their work orders, and yield each, with its place, as its record stands at its end. One whose
     worker vanished is made again; the last one counts.
 
     The caller holds `stops`, so that a request to stop leaves no record without an end. An executor makes `at_most` at
     a time. `waits`: the runs are of a planned series, so a refused start is retried for as long as the executor's
-    settings say, and a lost run is retried even if its command had printed something. What `check` raises before a run
-    ends the series.
+    settings say, and a lost run is retried even if its command had printed something.
     """
     name = next((plan.command.executor for plan in plans if plan.command.executor is not None), workspace.executor)
     if name is not None:
         from logbook_agent.running.executors.making import make_all
 
-        yield from make_all(workspace, book, plans, name, display, stops, at_most=at_most, waits=waits, check=check)
+        yield from make_all(workspace, book, plans, name, display, stops, at_most=at_most, waits=waits)
         return
     for place, plan in enumerate(plans):
-        check(plan.command)
         yield place, _run_here(workspace, book, plan, display, stops)
 
 

@@ -13,8 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
+from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError, UsageError
 from logbook_agent.model.run import Contention, Launch
+from logbook_agent.running.executors.contract import Launches
+from logbook_agent.running.executors.settings import LOCAL, TYPED, is_declared, named
 from logbook_agent.store.reading import manual
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
@@ -23,19 +25,16 @@ from logbook_agent.text.near import nearest
 from logbook_agent.text.words import split_env_word, split_env_words
 
 if TYPE_CHECKING:
-    from logbook_agent.running.executors.settings import Declared
+    from logbook_agent.running.executors.contract import Executor
 
 T = TypeVar("T")
+E = TypeVar("E", ToolError, UsageError)
 _MOST_S = 3650 * 86400.0
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d)?")
 _SECONDS = {None: 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _SHELL_WORDS = frozenset(
     {"cd", "source", ".", "export", "alias", "for", "while", "if", "eval", "exec", "set", "ulimit", "unset"}
 )
-# The kind of executors that are launchers, and what follows submissions to a known launcher that were typed.
-LAUNCHES, TYPED = "command", "typed"
-# The preset of a launcher that waits for the end of its command.
-WAITS = "dev-tpu"
 # The in-house benchmark, which `logbook bench` runs with this Python.
 PROGRAM = "bench-core"
 # What it takes as its first word: another one would take an ID for nothing.
@@ -48,8 +47,8 @@ class Command:
 
     `env` is set for the process; `far_env` is what a launcher sets on the other side; `planned` is the
     place of the planned command that this one executes. `executor` has it executed; None: this process, or a worker
-    on this machine. `lease`: the allocator whose lease it needs. `submits`: its launcher returns before it
-    has ended; `syncs`: the launcher brings the files of this folder there, as far as is known.
+    on this machine. `submits`: its launcher returns before it has ended; `syncs`: the launcher brings the files of this
+    folder there, as far as is known.
     """
 
     argv: tuple[str, ...]
@@ -61,7 +60,6 @@ class Command:
     far_env: dict[str, str] = field(default_factory=dict)
     launch: Launch | None = None
     executor: str | None = None
-    lease: str | None = None
     submits: bool = False
     syncs: bool = True
     planned: int | None = None
@@ -105,10 +103,8 @@ def prepare(
             hint="add one: -- python bench.py --quant-mode none",
         )
     local, far, launch = {**env, **leading}, {}, None
-    executor, launched, lease = _carried(workspace, argv, words, local, on, folder, shell=shell)
+    executor, launched = _carried(workspace, argv, words, local, on, folder, shell=shell)
     if launched is not None and launched.submits and timeout_s is not None:
-        from logbook_agent.running.executors.templates import no_timeout
-
         raise no_timeout(UsageError, launched.launch.name, timeout_s)
     if launched is not None:
         words, far, launch = launched.argv, launched.remote_env, launched.launch
@@ -131,9 +127,17 @@ def prepare(
         far_env=far,
         launch=launch,
         executor=executor,
-        lease=lease,
         submits=launched is not None and launched.submits,
         syncs=launched is None or launched.syncs,
+    )
+
+
+def no_timeout(error: type[E], place: str, timeout_s: float) -> E:
+    """That a launcher which submits cannot end a job; to be raised."""
+    return error(
+        f"{place} cannot end a job after {timeout_s:g} s",
+        cause="--timeout works only where a worker of logbook watches the command",
+        hint="leave it out, or set a limit of the launcher's own in its options",
     )
 
 
@@ -156,48 +160,47 @@ def _carried(
     folder: Path,
     *,
     shell: bool,
-) -> tuple[str | None, Launched | None, str | None]:
-    """The executor that `--on` names, or that a typed submission needs, the launcher that carries the command from
-    this folder, and the allocator whose lease it needs. Raises UsageError if the user has not confirmed one of them."""
-    found = _declared(workspace, on, folder)
-    if found is not None and found.kind != LAUNCHES:
-        return found.name, None, found.lease
+) -> tuple[str | None, Launched | None]:
+    """The executor that `--on` names, or that a typed submission needs, and the launcher that carries the command from
+    this folder. Raises UsageError if the user has not confirmed one of them."""
+    found = _executor(workspace, on, folder)
+    launcher: Launches | None = found if isinstance(found, Launches) else None
+    if found is not None and launcher is None:
+        return on, None
     if shell:
         if on is None:
-            return None, None, None
+            return None, None
         raise UsageError(
             "--shell and --on cannot be combined",
             cause="a launcher takes words, not shell text",
             hint="write the shell out: --on NAME -- bash -lc '...'",
         )
-    if found is None:
+    if launcher is None:
         launched = _launched(workspace, argv, words, env, on, folder)
-        return TYPED if launched is not None and launched.submits else None, launched, None
-    from logbook_agent.running.executors.templates import submission
-
-    launched = submission(found, words, env, workspace.redactor)
-    return found.name if launched.submits else None, launched, found.lease
+        return TYPED if launched is not None and launched.submits else None, launched
+    return on, launcher.launched(words, env, workspace.redactor)
 
 
-def _declared(workspace: Workspace, on: str | None, folder: Path | None = None) -> Declared | None:
-    """The executor that `--on` names; None for a launcher, and without it."""
-    if on is None:
+def _executor(workspace: Workspace, on: str | None, folder: Path | None = None) -> Executor | None:
+    """The executor that `--on` names, for programs that start in this folder; None for a launcher, and without it."""
+    if on is None or not is_declared(workspace, on):
         return None
-    from logbook_agent.running.executors.settings import is_declared, named
+    named(workspace, on, cwd=folder)
+    # Most commands name none.
+    from logbook_agent.running.executors.table import executor_named
 
-    return named(workspace, on, cwd=folder) if is_declared(workspace, on) else None
+    return executor_named(workspace, on)
 
 
 def executor_named_by(workspace: Workspace, on: str | None) -> str | None:
     """The executor that `--on` names, as far as it has workers of ours."""
-    found = _declared(workspace, on)
-    return found.name if found is not None and found.kind != LAUNCHES else None
+    found = _executor(workspace, on)
+    return on if found is not None and not isinstance(found, Launches) else None
 
 
 def executor_at_once(workspace: Workspace, on: str | None) -> str | None:
     """The executor that `--on` names, as far as it can have several runs at once."""
-    found = _declared(workspace, on)
-    return None if found is None or found.table.get("preset") == WAITS else found.name
+    return on if _executor(workspace, on) is not None else None
 
 
 def _launched(
@@ -223,8 +226,6 @@ def _launched(
 
 def _unknown(workspace: Workspace, name: str, target: str, launchers: Collection[str]) -> UsageError:
     """What to say of `--on NAME[:TARGET]` where no launcher has this name."""
-    from logbook_agent.running.executors.settings import LOCAL, is_declared
-
     if name == LOCAL:
         return UsageError(
             f"--on {LOCAL}: this machine is the default",

@@ -9,14 +9,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy as copy_of
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from logbook_agent.model.entry import Entry, id_number, parse_id, run_number, sorted_ids, typed_id
 from logbook_agent.model.errors import LogbookError, NotFound, RecordError, StoreError, UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.model.record import Life, Record, record_of
+from logbook_agent.model.record import Contents, Life, Record, Summaries, record_of
 from logbook_agent.store import records
 from logbook_agent.store.files import (
     copy,
@@ -50,24 +49,6 @@ SERIES = ".series"
 # The file in the user's state that names the root it is for.
 ROOT_NOTE = ".root"
 _HINT_BYTES = 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contents:
-    """Everything in a logbook that can be read, and what could not be."""
-
-    header: Header
-    records: tuple[Record, ...]
-    damaged: tuple[LogbookError, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summaries:
-    """A few facts of every entry that can be read, and what could not be."""
-
-    header: Header
-    entries: tuple[dict[str, Any], ...]
-    damaged: tuple[LogbookError, ...] = ()
 
 
 class Book:
@@ -577,6 +558,10 @@ class Book:
         from logbook_agent.store.runs_index import SaidIndex
 
         return SaidIndex(path=self.index_path)
+
+    def remember(self, place: str, key: str, make: Callable[[], str]) -> str:
+        """The text that was kept in a place under this key; else what `make` returns, which is kept."""
+        return self.said.remember(place, key, make)
 
     @property
     def _runs_index(self) -> RunsIndex:

@@ -236,19 +236,3 @@ def naming(workspace: Workspace, book: Book | None) -> list[str]:
     except UsageError:
         return ["-L", book.topic]
     return [] if found.topic == book.topic else ["-L", book.topic]
-
-
-def sweep_command(
-    recipe: str,
-    *more: str,
-    scale: str | None = None,
-    sets: Sequence[str] = (),
-    on: str | None = None,
-    named: Sequence[str] = (),
-) -> str:
-    """What to type to carry out a recipe; `named` says in which logbook, and `more` stands at the end."""
-    words = ["logbook", "sweep", recipe, *named]
-    words += ["--scale", scale] if scale is not None else []
-    words += [word for text in sets for word in ("--set", text)]
-    words += ["--on", on] if on is not None else []
-    return shlex.join([*words, *more])

@@ -142,6 +142,27 @@ def shell_syntax(text: str) -> str | None:
     return None
 
 
+def sweep_command(
+    recipe: str,
+    *more: str,
+    scale: str | None = None,
+    sets: Sequence[str] = (),
+    on: str | None = None,
+    named: Sequence[str] = (),
+) -> str:
+    """What to type to carry out a recipe; `named` says in which logbook, and `more` stands at the end."""
+    words = ["logbook", "sweep", recipe, *named]
+    words += ["--scale", scale] if scale is not None else []
+    words += [word for text in sets for word in ("--set", text)]
+    words += ["--on", on] if on is not None else []
+    return shlex.join([*words, *more])
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 run`, `3 runs`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def has_expansion(text: str) -> bool:
     """Whether a shell would replace some of `text` (`$name`, `$(...)`, backticks) by something unknown here."""
     return any(_EXPANSION.match(text, at) for at, _, _ in _signs(text))

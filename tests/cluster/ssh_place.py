@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from logbook_agent.running.executors.shell import private_folder
+from logbook_agent.cluster.ssh import private_folder
 from logbook_agent.store.spool import Spool
 from tests.executors.conftest import Place
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import requests
 
+from logbook_agent.cluster.ray_api import Jobs
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit
-from logbook_agent.running.executors.contract import NoAnswer, Prunes
-from logbook_agent.running.executors.ray_jobs import Jobs
+from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.running.order import work_of
 from tests.cluster.ray_engine import SECRET_NAMES, Ray, secret
 from tests.cluster.ray_place import place_on
@@ -141,12 +141,6 @@ def test_the_code_is_what_was_synced(place: Place, ray: Ray, folder: Path, git: 
     assert done.code is not None
     assert done.code.synced
     assert (ray.folder / "trees" / done.code.synced / "new.sh").is_file()
-    left = [path.name for path in (ray.folder / "spools").glob("*/*/tree/*") if path.parts[-3].startswith("MOE-000")]
-    assert sorted(left) == ["number", "number", "written", "written"]
+    left = [path.name for path in (ray.folder / "spools").glob("*/tree/*")]
+    assert {"number", "written"} <= {*left}
     assert os.path.samefile(done.cwd or ".", folder) or done.cwd == "."  # noqa: PTH121
-    original = ray.folder / "trees" / done.code.synced
-    os.utime(original, (0, 0))
-    assert isinstance(place.executor, Prunes)
-    pruned = place.executor.prune()
-    assert pruned.trees >= 1
-    assert not original.exists()

@@ -12,8 +12,6 @@ import pytest
 
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit, Run
-from logbook_agent.running.executors.contract import NoAnswer
-from logbook_agent.running.executors.ray_submit import RaySubmitter
 from logbook_agent.running.executors.sending import Sending, send
 from logbook_agent.running.order import RunPlan
 from logbook_agent.store.workspace import Workspace
@@ -150,30 +148,3 @@ def test_a_client_outlives_a_head_that_is_started_again(place: Place, ray: Ray, 
             break
     done = place.ended(second)
     assert (done.exit, place.log(done)) == (Exit(code=0), b"x"), done.problems
-
-
-# -- what is written after the Job was started -------------------------------------------------------------
-
-
-@pytest.mark.parametrize("arrives", [True, False], ids=["arrived", "did not arrive"])
-def test_a_plan_without_an_answer(place: Place, monkeypatch: pytest.MonkeyPatch, arrives: bool) -> None:
-    """The Job waits for its plan, and the answer to that is lost."""
-    give = RaySubmitter._give
-
-    def unanswered(self: RaySubmitter, job: str, plan: bytes) -> None:
-        if arrives:
-            give(self, job, plan)
-        raise NoAnswer("Ray does not answer", cause="its answer was lost")
-
-    monkeypatch.setattr(RaySubmitter, "_give", unanswered)
-    runs = send_batch(place, "echo $LOGBOOK_RUN >> came; echo RESULT tflops=2", "echo $LOGBOOK_RUN >> came")
-    assert all(place.follow(run).stage in ("sent", "running", "ended") for run in runs)
-    ends = [over(place, run) for run in runs]
-    if arrives:
-        assert [run.exit for run in ends] == [Exit(code=0)] * 2
-        assert sorted((place.folder / "came").read_text().split()) == ["1", "2"]
-    else:
-        assert [run.exit for run in ends] == [Exit(never_started=True)] * 2
-        assert all(run.problems[0].endswith("its client gave no plan") for run in ends), ends[0].problems
-        assert not (place.folder / "came").exists()
-    assert wait_for(lambda: not coordinators())

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from logbook_agent.findings.contrasts.contrast import beside, data, markdown
-from logbook_agent.findings.tables.spec import Case
+from logbook_agent.findings.cases import Case
+from logbook_agent.findings.contrasts.contrast import beside
 from logbook_agent.model.entry import Contrast
 from logbook_agent.model.run import Measurement
 from tests.contrasts.pair_support import DECLARED, on_axis, only, trial
@@ -31,7 +31,7 @@ def test_medians_over_runs_and_their_change() -> None:
 def test_there_is_no_trace_of_a_verdict() -> None:
     """Clear as it looks, nobody drew the order of these runs."""
     found = on_axis([trial(i, {"mode": m}, (1 if m == "a" else 2) + i / 1e4) for i, m in enumerate("abba" * 5)])
-    said = json.dumps(data(found)) + markdown(found, "T-000")
+    said = json.dumps(found.data()) + found.markdown("T-000")
     for word in ("interval", "p_value", "verdict", "better", "beneficial", "~", "noise", "95%"):
         assert word not in said
     assert "was not drawn by chance; to settle it: logbook ab --axis mode=a,b -- " in said

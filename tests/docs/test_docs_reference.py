@@ -17,6 +17,7 @@ from docs_runner import REPOSITORY, documents
 from logbook_agent.api import Logbook
 from logbook_agent.cli import OLD_NAMES
 from logbook_agent.entries.stated import _FILE_KEYS
+from logbook_agent.features import FEATURES
 from logbook_agent.findings.tables.spec import Column, Table
 from logbook_agent.findings.thread import Thread, said_by
 from logbook_agent.model import entry as entries
@@ -30,8 +31,7 @@ from logbook_agent.model.units import KNOWN
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.environment import environment
 from logbook_agent.pages.templating.templates import NAMES, Templates
-from logbook_agent.running.allocators.allocator import ALLOCATORS
-from logbook_agent.running.executors.table import KINDS as EXECUTOR_KINDS
+from logbook_agent.running.executors.settings import TYPED
 from logbook_agent.running.provenance.snapshot import PATTERNS
 from logbook_agent.store.config import REQUIRABLE
 
@@ -109,8 +109,7 @@ def test_every_setting_has_a_meaning() -> None:
         assert [key for key in said if key not in keys] == [], heading
     page = generator.settings_page()
     kinds = {*re.findall(r'`\[executors.NAME\]`, `kind = "(\w+)"`', page)}
-    assert kinds == {*EXECUTOR_KINDS}
-    assert {*re.findall(r'`\[allocators.NAME\]`, `kind = "([\w-]+)"`', page)} == {*ALLOCATORS}
+    assert kinds == {kind for feature in FEATURES for kind in feature.executors} - {TYPED}
     require = section(page, "`logbook.toml`").partition("| `require` |")[2].partition("\n")[0]
     assert [name for name in REQUIRABLE if f"`{name}`" not in require] == []
 

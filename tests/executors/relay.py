@@ -33,7 +33,7 @@ def main(how: str, folder: Path, command: list[str]) -> None:
             bomb = (folder / "bomb.tgz").read_bytes()
             tell(json.dumps({"sizes": [len(bomb)], "follows": len(bomb)}).encode() + b"\n" + bomb)
             continue
-        fails = (folder / "refuse").exists() and verb == ("ping" if how in ("refused", "denied") else "start")
+        fails = (folder / "refuse").exists() and verb == ("look" if how in ("refused", "denied") else "start")
         if fails and how == "refused" and not (folder / "cut").exists():
             # A connection that was open before is taken up again without a word.
             (folder / "cut").touch()

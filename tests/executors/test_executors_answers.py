@@ -15,16 +15,14 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from logbook_agent.cluster import archive, shell
+from logbook_agent.cluster.jobs import FACTS, job_state
+from logbook_agent.cluster.remote import Places, Remote
+from logbook_agent.cluster.shell import Conversation, Hangup, Here, ShellAnswer, run_program
+from logbook_agent.cluster.slurm import Slurm, SlurmSettings
 from logbook_agent.model.errors import LogbookError, StoreError
-from logbook_agent.running.executors import conversation, remote, sending
+from logbook_agent.running.executors import sending
 from logbook_agent.running.executors.contract import NoAnswer
-from logbook_agent.running.executors.conversation import Conversation, Hangup, Here
-from logbook_agent.running.executors.joblogs import end_of
-from logbook_agent.running.executors.jobstate import FACTS, told
-from logbook_agent.running.executors.remote import Places, Remote, unpack, unpacked
-from logbook_agent.running.executors.shell import ShellAnswer, run_program
-from logbook_agent.running.executors.slurm import Slurm, SlurmSettings
-from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Sent, Spool
 from tests.executors.conftest import Place, is_gone, wait_for
 
@@ -122,10 +120,10 @@ def test_what_is_fetched_is_bounded_in_size_and_time(monkeypatch: pytest.MonkeyP
     )
     assert whole.ask({}, 20, file) == ({}, b"")
     assert file.getvalue() == b"last"
-    monkeypatch.setattr(conversation, "_BEGIN_S", 0.1)
+    monkeypatch.setattr(shell, "_STALL_S", 0.1)
     with pytest.raises(NoAnswer, match="box sent 4 of 100 bytes"):
         Conversation([sys.executable, "-SEc", slow], os.environ, timeout_s=20, host="box").ask({}, 20, file)
-    monkeypatch.setattr(conversation, "MOST_BYTES", 99)
+    monkeypatch.setattr(shell, "MOST_BYTES", 99)
     with pytest.raises(NoAnswer, match="box has more than 0 MiB to send"):
         Conversation([sys.executable, "-SEc", slow], os.environ, timeout_s=20, host="box").ask({}, 20, file)
 
@@ -189,38 +187,25 @@ def test_a_program_that_was_killed_may_have_started_a_worker(
     far = Remote(shell=Here(environ=environ), places=places, environ=environ, secrets={})
     workspace = local.workspace
     with monkeypatch.context() as patched:
-        patched.setattr(conversation, "Conversation", CutOff)
+        patched.setattr(shell, "Conversation", CutOff)
         run = sending.send(workspace, workspace.book(), local.plan(workspace, "true"), local.name, far)
     assert run.exit is None, "nobody knows yet"
     later = Remote(shell=Here(environ=environ), places=places, environ=environ, secrets={})
     wait_for(lambda: later.follow(local.spool(run)).stage == "ended")
 
 
-@pytest.mark.parametrize("name", [name for name, part in FACTS.items() if part is not None])
+@pytest.mark.parametrize("name", [name for name in FACTS if name not in ("state", "reason")])
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-1e300", "9" * 400, "1e400"])
 def test_a_number_that_no_job_has_is_unknown(name: str, value: str) -> None:
-    found = told(f'{{"state": "DONE", "{name}": {value}}}', {}, {"DONE": "succeeded"})
+    found = job_state(f'{{"state": "DONE", "{name}": {value}}}', {}, {"DONE": "succeeded"})
     assert found is not None
     assert (found.exit_code, found.duration_s, found.peak_memory_bytes) == (None, None, None)
 
 
 def test_an_answer_that_is_nested_without_end_tells_no_state() -> None:
-    found = told("[" * 100_000, {}, {})
+    found = job_state("[" * 100_000, {}, {})
     assert found is not None
     assert found.fate == "running"
-
-
-@pytest.mark.parametrize(
-    ("value", "is_odd"), [("4e300", True), ("[]", True), ('"0"', True), ("0", False), ("null", False)]
-)
-def test_an_exit_code_that_no_job_has_is_said(value: str, is_odd: bool, tmp_path: Path) -> None:
-    job = told(f'{{"state": "DONE", "exit_code": {value}}}', {}, {"DONE": "succeeded"})
-    assert job is not None
-    assert job.odd_code == is_odd
-    spool = Spool(folder=tmp_path / "A-000.01", within=tmp_path)
-    work = Work(entry="A-000", run=1, argv=("x",), executable="/x", cwd="/", root="/", log_bytes=100)
-    said = ("the launcher reported an exit code that no job has; 0 stands for DONE",)
-    assert end_of(spool, work, job, ()).problems == (said if is_odd else ())
 
 
 def test_a_program_without_an_answer_is_ended_with_what_it_started(tmp_path: Path) -> None:
@@ -236,7 +221,7 @@ def test_an_answer_without_end_is_none() -> None:
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "MOST_BYTES", 1000)
+    monkeypatch.setattr(archive, "MOST_BYTES", 1000)
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
         entry = tarfile.TarInfo("output.log")
@@ -244,8 +229,6 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypa
         tar.addfile(entry, io.BytesIO(b"x" * 1001))
     spool = Spool(folder=tmp_path / "A-000.01", within=tmp_path)
     spool.make()
-    with pytest.raises(StoreError, match="cannot read the files fetched"):
-        unpacked(spool, buffer.getvalue())
-    with pytest.raises(StoreError, match="cannot read the files fetched"):
-        unpack(spool, io.BytesIO(buffer.getvalue()))
+    with pytest.raises(StoreError, match="cannot read the files that a run has left"):
+        archive.bring(spool, archive.members(io.BytesIO(buffer.getvalue())))
     assert not spool.has("output.log")

@@ -13,14 +13,12 @@ from typing import Any
 
 import pytest
 
+from logbook_agent.cluster.job_templates import JobTemplates, completed
+from logbook_agent.cluster.jobs import GAP, job_state, lines_of, merged
+from logbook_agent.cluster.submitter import Typed
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import plan_runs, run_state
 from logbook_agent.model.run import Host, Run
-from logbook_agent.running.executors.joblogs import GAP, cleaned, merged
-from logbook_agent.running.executors.jobstate import told
-from logbook_agent.running.executors.templates import JobTemplates, completed
-from logbook_agent.running.executors.templates import iris as iris_templates
-from logbook_agent.running.executors.typed import Typed
 from logbook_agent.running.order import RunPlan
 from logbook_agent.store.known_values import hidden_values, without_values
 from logbook_agent.store.spool import Sent
@@ -297,7 +295,7 @@ def test_lines_are_kept_once() -> None:
     assert merged([a, b], [d]) == [a, b, GAP, d]
     assert merged([a, b, GAP, d], [d, a]) == [a, b, GAP, d, a]
     assert merged([], [a]) == merged([a], []) == [a]
-    assert cleaned(b"[10:43:00] task=/u/j/0 | x\ry\nz", iris_templates(("iris",)).line) == [b"x\ry\n", b"z\n"]
+    assert lines_of(b"x\ry\nz") == [b"x\ry\n", b"z\n"]
 
 
 @pytest.mark.parametrize(
@@ -310,10 +308,10 @@ def test_lines_are_kept_once() -> None:
     ],
 )
 def test_what_is_told_of_a_job(text: str, expected: tuple[object, ...]) -> None:
-    found = told(text, {"exit_code": "tasks.*.exit"} if "tasks" in text else {}, {"DONE": "succeeded"})
+    found = job_state(text, {"exit_code": "tasks.*.exit"} if "tasks" in text else {}, {"DONE": "succeeded"})
     assert found is not None
     assert (found.state, found.fate, found.exit_code, found.duration_s) == expected
-    assert told("", {}, {}) is None
+    assert job_state("", {}, {}) is None
 
 
 @pytest.mark.parametrize(

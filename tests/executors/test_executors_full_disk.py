@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.cli.output import LineDisplay
+from logbook_agent.cluster.remote import Places
+from logbook_agent.cluster.shell import Here
+from logbook_agent.cluster.ssh import Detached
 from logbook_agent.model.run import Exit
 from logbook_agent.running.execution import run
-from logbook_agent.running.executors.conversation import Here
-from logbook_agent.running.executors.remote import Places
-from logbook_agent.running.executors.ssh import Detached
 from logbook_agent.running.executors.table import EXECUTORS
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.store.workspace import Workspace

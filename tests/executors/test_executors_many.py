@@ -34,15 +34,6 @@ class Pool(Threads):
 
     place = "pool"
 
-    def expect(self):  # type: ignore[no-untyped-def]
-        pass
-
-    def news(self, spools):  # type: ignore[no-untyped-def]
-        return spools
-
-    def collect_all(self, spools):  # type: ignore[no-untyped-def]
-        pass
-
     def start_all(self, submissions, at_most):  # type: ignore[no-untyped-def]
         free = threading.Semaphore(at_most)
         pins: dict[str | None, list] = {}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.running.executors import pruning
-from logbook_agent.running.executors.pruning import KEPT_S, UNCOLLECTED_S, prune, prune_if_due
+from logbook_agent.cluster import pruning
+from logbook_agent.cluster.pruning import KEPT_S, UNCOLLECTED_S, prune, prune_if_due
 from logbook_agent.store.spool import Spool
 
 DAY_S = 24 * 3600.0
@@ -63,13 +63,12 @@ def test_what_is_old_goes_and_what_is_needed_stays(top: Path) -> None:
     held = spool(top, "held", 100, "worker.lock", "closed")
     spool(top, "uncollected", 80, "worker.lock", "final.json")
     spool(top, "forgotten", 91, "worker.lock", "final.json")
-    spool(top, "batch/of-ray", 80, "work.json", "final.json")
     with held.claimed():
         aged(held.folder / "worker.lock", 100)
         found = prune(top, kept_s=KEPT_S)
-    left = {"young", "waits", "needed", "over", "collected-lately", "held", "uncollected", "batch"}
+    left = {"young", "waits", "needed", "over", "collected-lately", "held", "uncollected"}
     assert names(top) == left
-    assert (found.trees, found.runs, found.uncollected) == (2, 2, 4)
+    assert (found.trees, found.runs, found.uncollected) == (2, 2, 3)
     assert 8192 <= found.bytes < 64 * 1024
 
 
@@ -104,12 +103,8 @@ def test_it_is_looked_once_an_hour(top: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_runs_of_a_node_of_ray_that_nobody_removes(top: Path) -> None:
-    spool(top, "batch/one", 15, "work.json", "final.json")
-    aged(top / "spools/batch", 15)
+    spool(top, "one", 15, "work.json", "final.json")
     prune(top, kept_s=KEPT_S, uncollected_s=UNCOLLECTED_S)
-    assert (top / "spools/batch/one").is_dir()
-    aged(top / "spools/batch", 15)
+    assert (top / "spools/one").is_dir()
     prune(top, kept_s=KEPT_S, uncollected_s=KEPT_S)
-    aged(top / "spools/batch", 15)
-    prune(top, kept_s=KEPT_S)
     assert names(top) == set()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.running.executors.slurm import jobs_of
+from logbook_agent.cluster.slurm import jobs_of
 from tests.conftest import Cli
 
 _IRIS = 'kind = "command"\npreset = "iris"\nprogram = ["iris", "--cluster=x"]'

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.cluster.archive import tree_of
 from logbook_agent.model.errors import ToolError
-from logbook_agent.running.executors.carried import tree_of
 from logbook_agent.running.worker.tree import own_tree
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.repository import Repository, repository_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from logbook_agent.exports.columns import DataColumn, columns_of
-from logbook_agent.findings.exported import Exported, exported
+from logbook_agent.exports.measured_rows import Exported, exported
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header, Metric

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from logbook_agent.findings.coarse import step_of
+from logbook_agent.findings.comparison.resolution import step_of
 
 FULL = [0.123456789012345, 0.123956789012345, 0.122456789012345, 0.124456789012345]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.findings.said import said_of
+from logbook_agent.findings.computed_texts import said_of
 from logbook_agent.findings.thread import Standing, Summary, standings
 from logbook_agent.model.entry import INVERSE, RELATIONS, Entry, State
 from logbook_agent.model.record import Record

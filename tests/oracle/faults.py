@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings import summaries
+from logbook_agent.findings import comparisons, summaries
 from logbook_agent.findings.comparison import pairs, rule, sentences
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.contrasts import contrast
 from logbook_agent.findings.criteria import over_comparisons
-from logbook_agent.findings.plots import by_pair
-from logbook_agent.findings.tried import listed
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.record import Record
+from logbook_agent.report.figures import by_pair
 from logbook_agent.store import index_file
 
 Patch = pytest.MonkeyPatch
@@ -91,12 +90,12 @@ def spend_twice(patch: Patch) -> None:
 
 def tried_has_a_rule(patch: Patch) -> None:
     """What was tried goes by the medians of both sides."""
-    own = listed.without_gain
+    own = comparisons.without_gain
 
     def by_medians(answers: Any) -> Any:
         return own([dataclasses.replace(a, findings=tuple(map(_by_median, a.findings))) for a in answers])
 
-    patch.setattr(listed, "without_gain", by_medians)
+    patch.setattr(comparisons, "without_gain", by_medians)
 
 
 def _by_median(f: Finding) -> Finding:

@@ -13,8 +13,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from logbook_agent.findings.plots.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
 from logbook_agent.model.errors import UsageError
+from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
 from logbook_agent.report.plots.draw import svg
 from logbook_agent.report.plots.theme import DARK, LIGHT
 

@@ -12,8 +12,8 @@ from statistics import median
 
 import pytest
 
-from logbook_agent.findings.plots.figure import Figure, PlotPoint, PlotSeries
 from logbook_agent.model.errors import NotFound
+from logbook_agent.report.figures.figure import Figure, PlotPoint, PlotSeries
 from logbook_agent.report.plots.draw import svg
 from tests.plots import measured
 from tests.plots.plots_support import Seeded, drawn_data, marks, parsed

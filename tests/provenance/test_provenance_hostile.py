@@ -28,10 +28,9 @@ STARTERS = {
     "running/provenance/git_calls.py",  # git
     "running/launch/process.py",  # what the user runs
     "running/executors/local.py",  # Python, for workers
-    "running/executors/far.py",  # itself on another machine, as the Python of its own environment
-    "running/executors/ray_coordinator.py",  # Python, for workers on a node of Ray
-    "running/executors/shell.py",  # ssh, and what the user's settings name
-    "running/allocators/allocator.py",  # what the user's settings name
+    "cluster/far.py",  # itself on another machine, as the Python of its own environment
+    "cluster/ray_coordinator.py",  # Python, for workers on a node of Ray
+    "cluster/shell.py",  # ssh, and what the user's settings name
 }
 _CALLS = {
     "Popen",

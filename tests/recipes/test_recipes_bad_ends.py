@@ -13,7 +13,7 @@ from logbook_agent.campaign.recipes.expand import expand
 from logbook_agent.campaign.recipes.parse import parse_recipe
 from logbook_agent.campaign.state import EarlierSweep, made_runs
 from logbook_agent.campaign.tally import Tally
-from logbook_agent.findings.measured import row_counts
+from logbook_agent.findings.measurements import row_counts
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Exit, Measurement, Row, Run
 from logbook_agent.store.book import Book

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.findings.opening import Line, Opening
-from logbook_agent.findings.reading import STATES
+from logbook_agent.findings.queries import STATES
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.issue.links import Links
 from logbook_agent.model.entry import Field, settled

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from logbook_agent.findings import facts
-from logbook_agent.findings.measured import measured
+from logbook_agent.findings.measurements import measured
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.errors import StoreError

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from logbook_agent.findings.cases import Case
 from logbook_agent.findings.tables.build import tabulate
-from logbook_agent.findings.tables.spec import Case, Table, TableSpec
+from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
 from logbook_agent.pages.blocks import table_text

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from logbook_agent.cli.table import parse_axes, parse_metrics
+from logbook_agent.findings.cases import Case
 from logbook_agent.findings.tables.build import tabulate
-from logbook_agent.findings.tables.spec import Case, Column, Table, TableSpec
-from logbook_agent.findings.tabling import parse_axes, parse_metrics
+from logbook_agent.findings.tables.spec import Column, Table, TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Measurement, Row, Scalar

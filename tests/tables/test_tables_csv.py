@@ -8,9 +8,10 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logbook_agent.findings.cases import Case
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.export import to_csv
-from logbook_agent.findings.tables.spec import Case, TableSpec
+from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 from tests.exported.exported_support import original_cell
 

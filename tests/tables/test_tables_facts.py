@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.findings.cases import cases, code_names
+from logbook_agent.findings.cases import Case, cases, code_names
 from logbook_agent.findings.facts import config_section
 from logbook_agent.findings.tables.build import matching, tabulate
 from logbook_agent.findings.tables.export import to_csv
-from logbook_agent.findings.tables.spec import Case, Table, TableSpec
+from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Code, Device, Env, Failure, Host, Launch, Measurement, Row, Run, UntrackedFile

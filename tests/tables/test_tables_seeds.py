@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from logbook_agent.findings.cases import Case
 from logbook_agent.findings.tables.build import tabulate
-from logbook_agent.findings.tables.spec import Case, TableSpec
+from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
 from tests.tables.tables_support import to_markdown

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.findings.tried.keys import command_key
+from logbook_agent.findings.attempts import command_key
 from logbook_agent.store.tried import TriedIndex
 from tests.breadth import examples
 from tests.conftest import Cli, index_of

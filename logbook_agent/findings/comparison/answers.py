@@ -10,16 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from logbook_agent.findings.comparison.answer import SETTLED as SETTLED
-from logbook_agent.findings.comparison.answer import Answer as Answer
-from logbook_agent.findings.comparison.answer import Finding as Finding
-from logbook_agent.findings.comparison.answer import Outcome as Outcome
-from logbook_agent.findings.comparison.answer import Side as Side
-from logbook_agent.findings.comparison.judgement import Judge, Memo, Own, counted, findings, left_out
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
+from logbook_agent.findings.comparison.judgement import Judge, Memo, Own, counted, findings, left_out, sittings
 from logbook_agent.findings.comparison.pairs import Tried
-from logbook_agent.findings.comparison.sittings import confidence, sittings
 from logbook_agent.model.codec import decode
 from logbook_agent.model.comparison import Question
+from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric
 
 
@@ -90,3 +86,24 @@ def _answer(
         names=tuple(dict.fromkeys(n for q in (one["question"] for one in valid) for n in (q["base"], *q["sides"]))),
         void=tuple(one["entry"] for one in group if one["void"] and valid),
     )
+
+
+def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]]:
+    """How far the goals are borne out, by the one that is borne out the least."""
+    goals = [f for f in findings if not f.is_guard]
+    left = sum(not f.is_settled for f in goals)
+    if not goals or left == len(goals):
+        return "exploratory", ("nothing is settled yet",)
+    if left:
+        return "exploratory", (f"{left} of {len(goals)} answers are open",)
+    if any(f.is_replicated is False for f in goals):
+        return "exploratory", ("a second sitting settled it otherwise",)
+    if not all(f.is_replicated for f in goals):
+        return "exploratory", ("settled in one sitting",)
+    cases = {tuple(f.case.items()) for f in goals}
+    by_metric: dict[tuple[str, str], set[Outcome]] = {}
+    for f in goals:
+        by_metric.setdefault((f.side, f.metric), set()).add(f.outcome)
+    if len(cases) > 1 and all(len(outcomes) == 1 for outcomes in by_metric.values()):
+        return "stable", (f"settled in two sittings, and the same in {len(cases)} cases",)
+    return "replicated", ("settled in two sittings",)

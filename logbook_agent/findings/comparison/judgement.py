@@ -10,13 +10,13 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
+from datetime import datetime
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.coarse import step_of
 from logbook_agent.findings.comparison.answer import Finding, Judged, Outcome, PairSeries, Side
 from logbook_agent.findings.comparison.pairs import Tried
-from logbook_agent.findings.comparison.sittings import sittings
-from logbook_agent.model.comparison import FIRST_LOOK, LOOKS, Question
+from logbook_agent.findings.comparison.resolution import step_of
+from logbook_agent.model.comparison import APART_S, FIRST_LOOK, LOOKS, Question
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import digest
 from logbook_agent.model.stats import median
@@ -286,3 +286,21 @@ class Judge:
 
     def _kept(self, name: str, of: object, make: Callable[[], str]) -> Any:
         return json.loads(self.memo(f"judged {self.key} {name}", digest(self.bound, self.seed, of), make))
+
+
+def sittings(times: Sequence[tuple[str, str]]) -> list[int]:
+    """The places (in times sorted by start) where a sitting begins: so much later than all before had ended."""
+    found: list[int] = []
+    last = ""
+    for at, (started, ended) in enumerate(times):
+        if not found or _gap_s(last, started) > APART_S:
+            found.append(at)
+        last = max(last, ended)
+    return found
+
+
+def _gap_s(ended: str, started: str) -> float:
+    try:
+        return (datetime.fromisoformat(started) - datetime.fromisoformat(ended)).total_seconds()
+    except (ValueError, TypeError):  # no time, or one without a zone
+        return 0.0

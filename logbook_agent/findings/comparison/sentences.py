@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from logbook_agent.findings.comparison.answers import Answer, Finding, Outcome
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.units import TIMES
 from logbook_agent.text.words import assignments

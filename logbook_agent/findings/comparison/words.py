@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from logbook_agent.findings.comparison.answers import Answer, Finding, Side
+from logbook_agent.findings.comparison.answer import Answer, Finding, Side
 from logbook_agent.findings.comparison.sentences import SENTENCE_CHARS as SENTENCE_CHARS
 from logbook_agent.findings.comparison.sentences import interval as interval
 from logbook_agent.findings.comparison.sentences import label as label

@@ -5,20 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any
 
-from logbook_agent.findings.cases import cases, counting
-from logbook_agent.findings.contrasts.settle import settled_by
+from logbook_agent.findings.advice import settled_by
+from logbook_agent.findings.cases import Case
+from logbook_agent.findings.contrasts.references import beside_baseline, rows_of
+from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.axes import blocked_by, lay_out
-from logbook_agent.findings.tables.build import matching, tabulate
+from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.frame import Item, by, frame_of, listed, show, unknown, varies
-from logbook_agent.findings.tables.spec import Case, Table, TableSpec
-from logbook_agent.model.entry import Contrast, Entry, entry_of
+from logbook_agent.findings.tables.spec import Table, TableSpec
+from logbook_agent.model.entry import Contrast, Entry
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
-from logbook_agent.store.book import Book
+from logbook_agent.model.values import canonical
 from logbook_agent.text import markdown as md
 from logbook_agent.text.words import assignments
 
@@ -38,45 +39,83 @@ class Contrasted:
     uncounted: tuple[str, ...] = ()
     error: LogbookError | None = None
 
+    def markdown(self, own_id: str) -> str:
+        """What the entry `own_id` shows of it: a line for each row, then the notes; or why there are no numbers."""
+        asked = self.asked
+        only = f", only {assignments(asked.where)}" if asked.where else ""
+        of = "" if asked.references == (own_id,) else f" in {', '.join(asked.references)}"
+        subject = md.escape(f"{' → '.join(asked.references) if asked.axis is None else asked.axis + of}{only}:")
+        if self.error is not None:
+            why = f" ({self.error.cause})" if self.error.cause else ""
+            return f"{subject} cannot be compared: {md.escape(self.error.message + why)}"
+        names = [column.name for column in self.table.columns]
+        rows = [
+            ", ".join(f"{name} {cell}" for name, cell in zip(names, row, strict=True))
+            for row in self.table.rows[:_SHOWN_ROWS]
+        ]
+        more = len(self.table.rows) - _SHOWN_ROWS
+        rows += [f"and {more} more: logbook compare shows them"] if more > 0 else []
+        return f"{subject}\n{md.items([*map(md.escape, (*rows, *self.notes()))])}"
 
-def contrast(book: Book, asked: Contrast) -> Contrasted:
+    def notes(self) -> list[str]:
+        """What would settle it, which entries do not count, and what the cells of the table cannot say."""
+        return [*self.uncounted, *([self.settle] if self.settle else []), *self.table.notes]
+
+    def data(self) -> dict[str, Any]:
+        """A contrast with its table, complete, or with the `error` of one that has none."""
+        return {
+            "references": list(self.asked.references),
+            "axis": self.asked.axis,
+            "where": dict(self.asked.where),
+            "sides": list(self.sides),
+            "columns": [{"name": c.name, "numeric": c.numeric, "unit": c.unit} for c in self.table.columns],
+            "rows": [list(row) for row in self.table.rows],
+            "values": [list(row) for row in self.table.values],
+            "notes": list(self.table.notes),
+            "settle": self.settle,
+            "uncounted": list(self.uncounted),
+            "error": self.error.message if self.error is not None else None,
+        }
+
+
+def contrast(records: Records, asked: Contrast) -> Contrasted:
     """The rows from the records as they are. Raises UsageError for names or values that the rows do not have."""
-    records = {entry_id: book.record(entry_id) for entry_id in asked.entries}
-    found = beside(asked, rows_of(asked, records), book.header.metrics)
-    answered = next((record.id for record in records.values() if _answers(record, found)), "")
+    own = {entry_id: records.record(entry_id) for entry_id in asked.entries}
+    found = beside(asked, rows_of(asked, own), records.header.metrics)
+    answered = next((record.id for record in own.values() if _answers(record, found)), "")
     if not answered:
         return found
     return replace(found, answered=answered, settle=f"{answered} answers this: logbook compare {answered}")
 
 
-def checked(book: Book, asked: Contrast, *, baseline: bool) -> Contrast:
-    """With the present IDs of the entries. Raises UsageError for what names too little or too much, and NotFound."""
-    count = len(asked.references)
-    if asked.axis is None and asked.base_value is not None:
-        raise UsageError(
-            f"--base {asked.base_value} without --axis",
-            cause="--base names the value of an axis that the others are compared with",
-            hint=f"--axis NAME --base {asked.base_value}",
-        )
-    if count > 1 if baseline else asked.axis is None and count > 2:
-        raise UsageError(
-            f"cannot compare {count} references" + " and --baseline" * baseline,
-            cause="give two references, one with --baseline, or any number with --axis",
-            hint="logbook compare A B, logbook compare A --baseline, or logbook compare ID --axis NAME",
-        )
-    found = (book.resolve(entry_of(r)) + r[len(entry_of(r)) :] for r in asked.references)
-    return replace(asked, references=tuple(found))
+def against_baseline(records: Records, asked: Contrast) -> Contrasted:
+    """The rows of the baseline's case beside those of a contrast. Raises UsageError where no entry measured them."""
+    return beside(*beside_baseline(records, asked), records.header.metrics)
 
 
-def kept(book: Book, entry: Entry) -> list[Contrasted]:
-    """The contrasts that an entry keeps."""
+def kept(records: Records, entry: Entry, lost: Mapping[str, str]) -> list[Contrasted]:
+    """The contrasts that an entry keeps; `lost` says of entries that do not count why."""
     found = []
     for asked in entry.contrasts:
         try:
-            found.append(contrast(book, asked))
+            one = contrast(records, asked)
         except LogbookError as error:
-            found.append(Contrasted(asked=asked, error=error))
+            one = Contrasted(asked=asked, error=error)
+        found.append(replace(one, uncounted=tuple(f"{e} is {lost[e]}" for e in asked.entries if e in lost)))
     return found
+
+
+def settle_varied(records: Records, entry_id: str) -> str:
+    """What would settle the rows of an entry that differ in one key alone."""
+    rows = [row for s in records.record(entry_id).runs if s.counts for row in s.run.rows]
+    names = dict.fromkeys(name for row in rows for name in row.config)
+    varied = [n for n in names if len({canonical(row.config.get(n)) for row in rows}) > 1]
+    if len(varied) != 1:
+        return ""
+    try:
+        return contrast(records, Contrast(references=(entry_id,), axis=varied[0])).settle
+    except LogbookError:
+        return ""
 
 
 # -- the table -----------------------------------------------------------------------------------------
@@ -201,99 +240,3 @@ def _answers(record: Record, found: Contrasted) -> bool:
     return (
         stated is not None and found.asked.axis == stated.question.axis and {*found.sides} <= {*stated.question.values}
     )
-
-
-# -- how it reads --------------------------------------------------------------------------------------
-
-
-def markdown(one: Contrasted, own_id: str) -> str:
-    """What the entry `own_id` shows of a contrast: a line for each row, then the notes; or why there are no numbers."""
-    asked = one.asked
-    only = f", only {assignments(asked.where)}" if asked.where else ""
-    of = "" if asked.references == (own_id,) else f" in {', '.join(asked.references)}"
-    subject = md.escape(f"{' → '.join(asked.references) if asked.axis is None else asked.axis + of}{only}:")
-    if one.error is not None:
-        why = f" ({one.error.cause})" if one.error.cause else ""
-        return f"{subject} cannot be compared: {md.escape(one.error.message + why)}"
-    names = [column.name for column in one.table.columns]
-    rows = [
-        ", ".join(f"{name} {cell}" for name, cell in zip(names, row, strict=True))
-        for row in one.table.rows[:_SHOWN_ROWS]
-    ]
-    more = len(one.table.rows) - _SHOWN_ROWS
-    rows += [f"and {more} more: logbook compare shows them"] if more > 0 else []
-    return f"{subject}\n{md.items([*map(md.escape, (*rows, *notes(one)))])}"
-
-
-def notes(one: Contrasted) -> list[str]:
-    """What would settle it, which entries do not count, and what the cells of the table cannot say."""
-    return [*one.uncounted, *([one.settle] if one.settle else []), *one.table.notes]
-
-
-def data(one: Contrasted) -> dict[str, Any]:
-    """A contrast with its table, complete, or with the `error` of one that has none."""
-    return {
-        "references": list(one.asked.references),
-        "axis": one.asked.axis,
-        "where": dict(one.asked.where),
-        "sides": list(one.sides),
-        "columns": [{"name": c.name, "numeric": c.numeric, "unit": c.unit} for c in one.table.columns],
-        "rows": [list(row) for row in one.table.rows],
-        "values": [list(row) for row in one.table.values],
-        "notes": list(one.table.notes),
-        "settle": one.settle,
-        "uncounted": list(one.uncounted),
-        "error": one.error.message if one.error is not None else None,
-    }
-
-
-# -- rows ----------------------------------------------------------------------------------------------
-
-
-def rows_of(asked: Contrast, records: Mapping[str, Record]) -> list[list[Case]]:
-    """The rows of each reference, with the values asked for, out of `records` by ID. Raises UsageError for one that
-    has none."""
-    # Together, so that one code has one name on all sides.
-    found = counting(cases(*(records[entry] for entry in asked.entries)))
-    sides = [[case for case in found if is_of(reference, case)] for reference in asked.references]
-    for reference, side in zip(asked.references, sides, strict=True):
-        if not side:
-            raise _no_rows(reference, records[entry_of(reference)])
-    if not asked.where:
-        return sides
-    wanted = {k: show(v) for k, v in asked.where.items()}
-    chosen = {id(case) for case in matching([c for side in sides for c in side], wanted)}
-    sides = [[c for c in side if id(c) in chosen] for side in sides]
-    for reference, side in zip(asked.references, sides, strict=True):
-        if not side and asked.axis is None:
-            raise UsageError(
-                f"no row of {reference} has {' '.join(f'{k}={v}' for k, v in wanted.items())}",
-                cause="the other side has such rows, this side does not",
-                hint=f"see what it has: logbook table {entry_of(reference)}",
-            )
-    return sides
-
-
-def is_of(reference: str, case: Case) -> bool:
-    """Whether a row is one of `ID`, `ID/RUN` or `ID:LABEL`."""
-    entry = entry_of(reference)
-    rest = reference[len(entry) :]
-    if case.entry != entry or not rest:
-        return case.entry == entry
-    return rest[1:] == (str(case.run) if rest.startswith("/") else case.label)
-
-
-def _no_rows(reference: str, record: Record) -> UsageError:
-    entry = record.id
-    with_rows = [s.run for s in record.runs if s.run.rows and s.counts]
-    if not with_rows or reference == entry:
-        is_warm_up = not with_rows and any(s.run.rows for s in record.runs)
-        return UsageError(
-            f"{entry} has only rows of warm-ups" if is_warm_up else f"{entry} has no rows",
-            cause="its runs were made with --discard" if is_warm_up else "none of its runs printed a RESULT line",
-            hint=f"logbook run --id {entry} -- COMMAND",
-        )
-    names = [name for run in with_rows for name in (f"{entry}/{run.run}", run.label and f"{entry}:{run.label}") if name]
-    there = list(dict.fromkeys(names))
-    near = (get_close_matches(reference, there, n=1) or there)[0]
-    return UsageError(f"no rows in {reference}", cause=f"rows are in {listed(there)}", hint=f"{near!r} names some")

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 
 from logbook_agent.findings.criteria import predicate as of
-from logbook_agent.findings.criteria.facts import Facts
-from logbook_agent.findings.criteria.outcome import every, met, not_computable, some, unmet
+from logbook_agent.findings.criteria.evidence import Facts, every, met, not_computable, some, unmet
 from logbook_agent.findings.criteria.over_comparisons import plateau, verdict
 from logbook_agent.findings.criteria.over_pairs import compared, swept
 from logbook_agent.findings.criteria.over_rows import measured, target
 from logbook_agent.model.header import Computed, Criterion
 
 
-def computed(criterion: Criterion, facts: Facts) -> Criterion:
-    """A criterion with what its predicate comes to; as it is where it has none."""
+def computed(criteria: Iterable[Criterion], facts: Facts) -> tuple[Criterion, ...]:
+    """The criteria with what their predicates come to; as they are where they have none."""
+    return tuple(_computed(criterion, facts) for criterion in criteria)
+
+
+def _computed(criterion: Criterion, facts: Facts) -> Criterion:
     if criterion.predicate is None:
         return criterion
     try:
-        found = evaluate(of.parse(criterion.predicate), facts)
+        return replace(criterion, computed=evaluate(of.parse(criterion.predicate), facts))
     except of.PredicateError as error:
-        found = not_computable(f"predicate: {error}")
-    return replace(criterion, computed=found)
+        return replace(criterion, computed=not_computable(f"predicate: {error}"))
 
 
 def evaluate(predicate: of.Predicate, facts: Facts) -> Computed:

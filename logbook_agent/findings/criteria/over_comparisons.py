@@ -6,11 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from logbook_agent.findings.comparison.answers import Answer, Finding, Outcome
+from logbook_agent.findings.advice import flagged, settled_by
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.words import sentence
-from logbook_agent.findings.contrasts.settle import flagged, settled_by
-from logbook_agent.findings.criteria.facts import Facts, combinations, words
-from logbook_agent.findings.criteria.outcome import every, met, not_computable, unmet
+from logbook_agent.findings.criteria.evidence import Facts, combinations, every, met, not_computable, unmet, words
 from logbook_agent.findings.criteria.predicate import Plateau, VerdictStated
 from logbook_agent.findings.tables.frame import show
 from logbook_agent.model.comparison import MINIMUM_EFFECT

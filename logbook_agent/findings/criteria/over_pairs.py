@@ -6,14 +6,12 @@ import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from logbook_agent.findings.contrasts.likeness import differences
-from logbook_agent.findings.criteria.facts import Facts, combinations, words
-from logbook_agent.findings.criteria.outcome import every, met, unmet
+from logbook_agent.findings.cases import Case
+from logbook_agent.findings.criteria.evidence import Facts, combinations, every, met, unmet, words
 from logbook_agent.findings.criteria.predicate import PairsCompared, Sweep
-from logbook_agent.findings.tables.commands import beyond_config
 from logbook_agent.findings.tables.frame import Item, by, frame_of, show
-from logbook_agent.findings.tables.reading import value_of
-from logbook_agent.findings.tables.spec import Case
+from logbook_agent.findings.tables.grid import value_of
+from logbook_agent.findings.tables.likeness import beyond_config, differences
 from logbook_agent.model.header import Computed
 from logbook_agent.model.values import Scalar
 

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from itertools import count
 
 from logbook_agent.findings.case import keys_of
-from logbook_agent.findings.criteria.facts import Facts, combinations, words
-from logbook_agent.findings.criteria.outcome import met, not_computable, unmet
+from logbook_agent.findings.cases import Case
+from logbook_agent.findings.criteria.evidence import Facts, combinations, met, not_computable, unmet, words
 from logbook_agent.findings.criteria.predicate import Measured, Target
 from logbook_agent.findings.tables.frame import Item, by, frame_of
-from logbook_agent.findings.tables.reading import value_of
-from logbook_agent.findings.tables.spec import Case
+from logbook_agent.findings.tables.grid import value_of
 from logbook_agent.model.header import Computed, metric_named
 from logbook_agent.model.stats import median
 from logbook_agent.model.stats.summary import median_low

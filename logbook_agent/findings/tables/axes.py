@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.tables.commands import beyond_config, differing
 from logbook_agent.findings.tables.frame import Frame, Item, by, groups, show, varies
+from logbook_agent.findings.tables.likeness import beyond_config, differing
 from logbook_agent.findings.tables.spec import TableSpec
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from logbook_agent.findings.cases import Case
 from logbook_agent.findings.tables.frame import devices_text, frame_of, varies
-from logbook_agent.findings.tables.spec import Case, Table
+from logbook_agent.findings.tables.spec import Table
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import spelt

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from logbook_agent.findings.tables.spec import Case
+from logbook_agent.findings.cases import Case
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Device, Row, Scalar
 from logbook_agent.model.values import canonical, parse_scalar, spelt

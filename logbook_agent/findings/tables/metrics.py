@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.tables.frame import Frame, Item, listed, unknown
-from logbook_agent.findings.tables.reading import PER_DEVICE, Reading, share_of, value_of
+from logbook_agent.findings.tables.grid import PER_DEVICE, Reading, share_of, value_of
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric, metric_named

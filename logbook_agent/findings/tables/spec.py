@@ -5,50 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from logbook_agent.model.comparison import Part
-from logbook_agent.model.run import Row, Scalar
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """One measured row with where it comes from.
-
-    `facts` are what its run had beyond config and devices, by axis: `commit`, `env:NAME`, `launcher`, `host`,
-    `package:NAME`, `file:PATH`. Cases whose facts differ never share a cell. A fact that a case does not have
-    is a difference for `commit`, `launcher` and `env:NAME` (not set), and merely not known for the others.
-    `state` is how its run ended, or `warm-up`; None: not told. Cases of several states are no repeats of each other.
-    `command` measured it (without a launcher's prefix), in the folder `cwd`, and `code` identifies the code,
-    whatever its name; `contended`: others held an accelerator
-    when it started, as far as that was seen; `busy`: the machine was, by `model.load` (None: not told). `part` is the
-    one that its run has in a comparison, `repeat` the round it was made in.
-    """
-
-    entry: str
-    run: int
-    label: str | None = None
-    state: str | None = None
-    row: Row
-    facts: Mapping[str, str] = field(default_factory=dict)
-    command: tuple[str, ...] = ()
-    cwd: str | None = None
-    started: str = ""
-    ended: str | None = None
-    repeat: int | None = None
-    contended: bool = False
-    busy: bool | None = None
-    code: str | None = None
-    part: Part | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repeats:
-    """The cases that share a row of a table without pivot.
-
-    `apart`: what tells them from the other rows beyond config, entry, label and state, as a table shows it.
-    """
-
-    cases: tuple[Case, ...]
-    apart: Mapping[str, str] = field(default_factory=dict)
+from logbook_agent.model.run import Scalar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +29,6 @@ class TableSpec:
     per_device  a rate's share per used device, in brackets after the total
     means       arithmetic and geometric mean of the deltas and ratios over the rows
     implied     keys that may differ between the pivot values of one row, because the pivot implies them
-    difference  two numbers of each row: how far they lie apart is told
     where       only the rows with these values
     """
 
@@ -90,7 +46,6 @@ class TableSpec:
     per_device: bool = False
     means: bool = False
     implied: tuple[str, ...] = ()
-    difference: tuple[str, str] | None = None
     where: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -15,8 +15,8 @@ from logbook_agent.campaign.driver import Driver, NotCounted, driving
 from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.trees import Tree, WatchedTrees
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
+from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.tried.keys import how_it_failed
 from logbook_agent.issue.gate.job import BASE, HEAD, GateJob, JobCase, Unmeasured
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, Comparison, Design, Question
 from logbook_agent.model.entry import Entry, Field, PlannedCommand

@@ -45,10 +45,10 @@ _TROUBLE = (LogbookError, OSError)
 
 
 class LiveSite:
-    """The logbooks of a root, for viewers. `space` makes a workspace that only looks, whose indexes lie in `folder`."""
+    """The logbooks of a root, for viewers. `space` makes a workspace that only looks."""
 
-    def __init__(self, space: Callable[[], Workspace], folder: Path, access: Access) -> None:
-        self._space, self._folder = space, folder
+    def __init__(self, space: Callable[[], Workspace], access: Access) -> None:
+        self._space = space
         self._followers: dict[str, Follower] = {}
         self._feeds: dict[str, Feed] = {}
         self._making = threading.RLock()
@@ -89,7 +89,7 @@ class LiveSite:
         """Who follows a logbook, for its page and the index."""
         with self._making:
             if topic not in self._followers:
-                self._followers[topic] = Follower(self._space, topic, self._folder)
+                self._followers[topic] = Follower(self._space, topic)
             return self._followers[topic]
 
     def _book(self, topic: str) -> Book:

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from logbook_agent.findings.read import Findings, read
@@ -38,15 +37,14 @@ class LiveBook:
 
 
 class Follower:
-    """Reads a logbook when it has changed. `space()` makes a workspace that only looks; `folder` is the follower's
-    own."""
+    """Reads a logbook when it has changed. `space()` makes a workspace that only looks."""
 
-    def __init__(self, space: Callable[[], Workspace], topic: str, folder: Path) -> None:
+    def __init__(self, space: Callable[[], Workspace], topic: str) -> None:
         self._space, self._topic = space, topic
         self.workspace = space()
         self.book = self._made()
         self._marks = Marks(self.book)
-        self._going = GoingNow(self.workspace, folder, self._redact)
+        self._going = GoingNow(self.workspace, self._redact)
         self._due, self._is_stale = 0.0, True
         self.last = LiveBook()
         self._lock = threading.Lock()

@@ -5,41 +5,40 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from logbook_agent.findings.going import GoingRun, going, going_series
-from logbook_agent.findings.progress import RunProgress, progress_of
+from logbook_agent.entries.open_runs import open_runs, open_series
+from logbook_agent.findings.progress import RunProgress, UnfinishedRun, progress_of
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Run
-from logbook_agent.running.executors.onlooker import Onlookers
+from logbook_agent.report.live.last_lines import LastLines
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
 
 class GoingNow:
-    """Looks at the runs that go on, again and again. `folder` is its own."""
+    """Looks at the runs that go on, again and again."""
 
-    def __init__(self, workspace: Workspace, folder: Path, redact: Callable[[str], str]) -> None:
+    def __init__(self, workspace: Workspace, redact: Callable[[str], str]) -> None:
         self._redact = redact
-        self._onlookers = Onlookers(workspace, folder, redact)
+        self._lines = LastLines(workspace, redact)
         self._planned: dict[tuple[str, int], tuple[object, str, RunProgress | None]] = {}
 
     def look(self, book: Book, version: object) -> dict[str, Any]:
         """`runs` that go on and `series` that make some. `version` is another one whenever the records have changed."""
-        runs = going(book)
+        runs = open_runs(book)
         data = [self._data(book, one, version) for one in runs]
         keys = {(one.run.entry, one.run.run) for one in runs}
         self._planned = {key: known for key, known in self._planned.items() if key in keys}
-        self._onlookers.forget(book.topic, keys)
-        return {"runs": data, "series": going_series(book)}
+        self._lines.forget(book.topic, keys)
+        return {"runs": data, "series": open_series(book)}
 
     def close(self) -> None:
-        self._onlookers.close()
+        self._lines.close()
 
-    def _data(self, book: Book, one: GoingRun, version: object) -> dict[str, Any]:
+    def _data(self, book: Book, one: UnfinishedRun, version: object) -> dict[str, Any]:
         run = one.run
-        seen = self._onlookers.seen(book, run)
+        seen = self._lines.seen(book, run)
         beat = seen.heartbeat
         title, progress = self._progress(book, run, version)
         return {

@@ -8,7 +8,6 @@ import errno
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import ClassVar
 
 import uvicorn
@@ -85,13 +84,13 @@ def bound(port: int) -> socket.socket:
     return listening
 
 
-def serve(space: Callable[[], Workspace], folder: Path, listening: socket.socket, access: Access) -> None:
+def serve(space: Callable[[], Workspace], listening: socket.socket, access: Access) -> None:
     """Serve until INT or TERM."""
-    asyncio.run(_serve(space, folder, listening, access))
+    asyncio.run(_serve(space, listening, access))
 
 
-async def _serve(space: Callable[[], Workspace], folder: Path, listening: socket.socket, access: Access) -> None:
-    site = LiveSite(space, folder, access)
+async def _serve(space: Callable[[], Workspace], listening: socket.socket, access: Access) -> None:
+    site = LiveSite(space, access)
     config = uvicorn.Config(
         site.app, log_config=None, access_log=False, lifespan="off", ws="none", http=_Connection, loop="asyncio",
         server_header=False, proxy_headers=False, timeout_graceful_shutdown=2, limit_concurrency=200,

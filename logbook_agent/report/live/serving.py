@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from pathlib import Path
 
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import say
@@ -24,7 +22,7 @@ def serve_pages(common: Common, port: int) -> None:
             cause="the live view needs the extra `serve`",
             hint="pip install 'logbook-agent[serve]'",
         ) from error
-    with tempfile.TemporaryDirectory(prefix="logbook-serve-") as folder, ends_well():
+    with ends_well():
         space = looking(common)
         books = space.books()
         if not books:
@@ -41,4 +39,4 @@ def serve_pages(common: Common, port: int) -> None:
             # `emit` would redact the token, and this is the only place that shows it.
             print(json.dumps(data) if common.as_json else address, flush=True)
             say("serving to this machine only; press Ctrl-C to stop")
-            serve(lambda: looking(common, space.root), Path(folder), listening, access)
+            serve(lambda: looking(common, space.root), listening, access)

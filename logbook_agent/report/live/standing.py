@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from logbook_agent.findings.status import status
+from logbook_agent.findings.status import OnMachine, status
 from logbook_agent.report.live.follower import LiveBook
-from logbook_agent.store.workspace import Workspace
 
 # Of what `status` says.
 _PARTS = (
@@ -15,10 +14,10 @@ _PARTS = (
 )
 
 
-def standing(workspace: Workspace, followed: LiveBook) -> dict[str, Any]:
+def standing(followed: LiveBook) -> dict[str, Any]:
     """Where the thread stands, as `status` has it. Raises LogbookError where a record vanishes meanwhile."""
     found = followed.found
     if found is None:
         return {}
-    answer = status(workspace, found.book, found)
+    answer = status(found, OnMachine(view=""))
     return {name: answer[name] for name in _PARTS}

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -38,10 +37,10 @@ def watch_command(*, common: Common) -> None:
     with --json, one line of JSON at the start and one per change. It is read-only: it does not collect ended runs.
     Example: logbook watch
     """
-    with tempfile.TemporaryDirectory(prefix="logbook-watch-") as folder, ends_well():
+    with ends_well():
         space = looking(common)
         book = space.book()
-        follower = Follower(lambda: looking(common, space.root), book.topic, Path(folder))
+        follower = Follower(lambda: looking(common, space.root), book.topic)
         with contextlib.closing(follower):
             if common.as_json:
                 _as_json(follower)
@@ -59,7 +58,7 @@ def looking(common: Common, root: Path | None = None) -> Workspace:
 
 @contextlib.contextmanager
 def ends_well() -> Iterator[None]:
-    """TERM ends it as Ctrl-C does: the terminal is put back, and its folder removed."""
+    """TERM ends it as Ctrl-C does: the terminal is put back."""
 
     def ended(number: int, frame: FrameType | None) -> None:
         raise SystemExit(_TERMINATED)
@@ -83,7 +82,7 @@ class _Seen:
         trouble = followed.trouble
         if self._version != followed.version:
             try:
-                self._data = standing(follower.workspace, followed)
+                self._data = standing(followed)
                 self._version = followed.version
             except (LogbookError, OSError) as error:
                 trouble = str(error)  # the store changes just now; the next look reads it again

@@ -8,7 +8,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from logbook_agent.findings.plots.choose import of_entry
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Summary
 from logbook_agent.findings.trust import Compared
@@ -16,6 +15,7 @@ from logbook_agent.model.entry import COMMAND, CONFIG
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.sections import Section as Bullet
+from logbook_agent.report.figures.named import of_entry
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.text.as_html import as_html, as_inline_html
 from logbook_agent.text.markdown import cut_line, one_line

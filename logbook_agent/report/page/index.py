@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from logbook_agent.findings.opening import opening
 from logbook_agent.findings.read import Findings
 from logbook_agent.pages.templating.html import render_html
 from logbook_agent.report.page.document import around
@@ -49,7 +48,7 @@ def head(found: Sequence[Findings], damaged: Sequence[str]) -> PageSection:
 
 def card(findings: Findings) -> PageSection:
     """The card of a logbook: what was asked and found."""
-    header, first = findings.header, opening(findings)
+    header, first = findings.header, findings.opening
     return _part(
         f"book-{header.topic}",
         "index_card",

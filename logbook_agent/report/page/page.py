@@ -15,7 +15,6 @@ from typing import Any
 from markupsafe import Markup
 
 from logbook_agent.findings.read import Findings
-from logbook_agent.findings.side_by_side import Groups, groups_of
 from logbook_agent.findings.thread import Summary
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
@@ -25,6 +24,7 @@ from logbook_agent.pages.templating.html import render_html
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report.page import thread
 from logbook_agent.report.page.entry import Around, entry_values, log_nowhere
+from logbook_agent.report.page.entry_facts import Groups, groups_of
 from logbook_agent.report.page.pictures import drawn
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
@@ -86,7 +86,7 @@ def page(
     damaged = list(findings.unreadable)
     made: list[PageSection] = []
     facts: dict[str, tuple[str, Groups]] = {}
-    about = digest(encode(findings.book.header))
+    about = digest(encode(findings.records.header))
     # The table of all results needs every record, too: each is read once.
     records = {record.id: record for record in findings.contents.records}
     for summary in findings.summaries:
@@ -129,7 +129,7 @@ def _entry(
     if (before := kept.get(entry.id)) is not None and before[0] == key:
         return before[1], before[2]
     # One that could not be read with the others says why.
-    record = records.get(entry.id) or findings.book.record(entry.id)
+    record = records.get(entry.id) or findings.records.record(entry.id)
     values = entry_values(around, record, summary, later=later, compared=compared)
     html = visible(render_html(ASSETS, "entry.html.j2", values))
     kept[entry.id] = key, html, groups_of(record)

@@ -9,8 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from logbook_agent.findings.plots.figure import Figure
 from logbook_agent.model.errors import CannotDraw
+from logbook_agent.report.figures.figure import Figure
 from logbook_agent.report.plots.draw import svg
 from logbook_agent.report.plots.texts import exact
 

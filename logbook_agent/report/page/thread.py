@@ -13,16 +13,16 @@ from logbook_agent import __version__
 from logbook_agent.findings.best import SHOWN as SHOWN_BEST
 from logbook_agent.findings.best import BestCase, bests
 from logbook_agent.findings.cases import cases, without_mended
-from logbook_agent.findings.comparison.answers import Answer
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.words import about, method, sentence
-from logbook_agent.findings.opening import SHOWN, opening
-from logbook_agent.findings.plots.choose import of_thread
+from logbook_agent.findings.opening import SHOWN
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.thread import Summary
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.blocks import baseline_text, header_values
+from logbook_agent.report.figures.named import of_thread
 from logbook_agent.report.page.entry import Around
 from logbook_agent.report.page.pictures import pictures, why_not
 from logbook_agent.text.as_html import is_web
@@ -68,7 +68,7 @@ def foot(header: Header, now: datetime) -> str:
 
 def _summary(around: Around, damaged: Sequence[str]) -> dict[str, Any]:
     findings, header = around.findings, around.findings.header
-    first, cards = opening(findings), _answers(around)
+    first, cards = findings.opening, _answers(around)
     doubts = [*findings.doubts, *(f"cannot be read: {message}" for message in damaged[:_SHOWN_WARNINGS])]
     if len(damaged) > _SHOWN_WARNINGS:
         doubts.append(f"{len(damaged) - _SHOWN_WARNINGS:,} more cannot be read: logbook doctor names them")
@@ -130,7 +130,7 @@ def card_values(answer: Answer, title: str) -> dict[str, Any]:
 def _answers(around: Around) -> list[dict[str, Any]]:
     """A card for each comparison that has findings: the settled ones first, of these the latest."""
     findings = around.findings
-    commands = {line.entry: line.command for line in opening(findings).open if line.command}
+    commands = {line.entry: line.command for line in findings.opening.open if line.command}
     found = [a for a in reversed(findings.answers) if a.findings]
     return [
         card_values(answer, findings.thread.by_id[answer.entry]["title"]) | {"command": commands.get(answer.entry)}

@@ -73,7 +73,7 @@ def write_report(
         try:
             findings = read(workspace, book)
             if book.topic in wanted:
-                path, missing = _write_page(workspace, findings, target, within, logs=logs)
+                path, missing = _write_page(workspace, book, findings, target, within, logs=logs)
                 pages.append(path)
                 if missing:
                     left_out += missing
@@ -105,10 +105,9 @@ def _check_replaceable(path: Path, within: Path) -> None:
 
 
 def _write_page(
-    workspace: Workspace, findings: Findings, target: Path, within: Path, *, logs: bool
+    workspace: Workspace, book: Book, findings: Findings, target: Path, within: Path, *, logs: bool
 ) -> tuple[Path, int]:
     """Where the page is, and how many entries it leaves out."""
-    book = findings.book
     path = target / page_file(book.topic)
     made = page(workspace, findings, log_href=_copies(book, target, within) if logs else _none)
     pieces = (piece.encode("utf-8", "replace") for piece in document(made, above=INDEX))

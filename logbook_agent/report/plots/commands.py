@@ -10,12 +10,12 @@ from typer import Argument, Option
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.plots import name_plots
-from logbook_agent.findings.plots.choose import figures
-from logbook_agent.findings.plots.figure import Figure
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import PLOT_KINDS, id_number, typed_id
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.pages.plotted import take_due
+from logbook_agent.report.figures.figure import Figure
+from logbook_agent.report.figures.named import figures
 from logbook_agent.report.plots.draw import svg
 from logbook_agent.report.plots.kept import keep, keep_all, keep_due
 from logbook_agent.store.files import write_text
@@ -63,7 +63,7 @@ def plot_command(
         _write(out.absolute(), chosen[0])
         files, missing = {chosen[0].key: str(out)}, {}
     else:
-        plots = keep_all(found) if wanted is None and metric is None and not kind else keep(found, chosen)
+        plots = keep_all(book, found) if wanted is None and metric is None and not kind else keep(book, chosen)
         files = {plot.figure.key: space.shown(plot.path) for plot in plots if not plot.missing}
         missing = {plot.figure.key: plot.missing for plot in plots if plot.missing}
     data = [_data(figure, files.get(figure.key), missing.get(figure.key)) for figure in chosen]
@@ -93,9 +93,9 @@ def _chosen(found: Findings, entry: str | None, metric: str | None, kinds: list[
     chosen = [figure for figure in every if not kinds or figure.kind in kinds]
     if chosen:
         return chosen
-    what = " of ".join(filter(None, [" or ".join(kinds), metric, entry or (None if metric else found.book.topic)]))
+    what = " of ".join(filter(None, [" or ".join(kinds), metric, entry or (None if metric else found.records.topic)]))
     there = sorted({figure.kind.value for figure in every}) or None
-    metrics = [m.name for m in found.book.header.metrics]
+    metrics = [m.name for m in found.records.header.metrics]
     if there is not None:
         cause, hint = f"the available kinds are {', '.join(there)}", f"--kind {there[0]}"
     elif metric is not None and metric not in metrics:
@@ -169,7 +169,8 @@ def draw_due(space: Workspace) -> None:
     warning."""
     for topic, entry_ids in take_due(space).items():
         try:
-            keep_due(read(space, space.choose(topic)), sorted(entry_ids))
+            book = space.choose(topic)
+            keep_due(book, read(space, book), sorted(entry_ids))
         except LogbookError as error:
             say(f"warning: plots of {topic} were not drawn: {error.message}; fix that, then type: logbook plot")
             say(f"next: {error.hint}")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from logbook_agent.findings.plots.figure import Figure
-from logbook_agent.findings.plots.undrawn import failure
 from logbook_agent.model.errors import CannotDraw, LogbookError
+from logbook_agent.report.figures.figure import Figure, failure
 from logbook_agent.report.plots.drawing import rendered
 from logbook_agent.report.plots.layout import lay_out
 from logbook_agent.report.plots.markup import marked

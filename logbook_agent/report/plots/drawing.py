@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from logbook_agent.findings.plots.figure import Figure, PlotPoint, PlotSeries
 from logbook_agent.model.errors import UsageError
+from logbook_agent.report.figures.figure import Figure, PlotPoint, PlotSeries
 from logbook_agent.report.plots.layout import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH, Placement
 from logbook_agent.report.plots.scales import around, formatter, log_ticks, whole
 from logbook_agent.report.plots.strokes import Stroke, filled, strokes

@@ -7,12 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.findings.plots.choose import figures, named, named_of_thread, of_thread
-from logbook_agent.findings.plots.figure import Figure
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.errors import CannotDraw, StoreError
+from logbook_agent.report.figures.figure import Figure
+from logbook_agent.report.figures.named import figures, named, named_of_thread, of_thread
 from logbook_agent.report.plots.draw import svg
 from logbook_agent.report.plots.markup import is_ours
+from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, remove, write_text
 from logbook_agent.store.reading import read_text
 
@@ -27,20 +28,20 @@ class KeptPlot:
     missing: str = ""
 
 
-def keep(findings: Findings, found: Iterable[Figure]) -> list[KeptPlot]:
+def keep(book: Book, found: Iterable[Figure]) -> list[KeptPlot]:
     """Draw figures into their files. Files that would not change are not written; if a figure cannot be drawn, its old
     file is removed. Raises UsageError if matplotlib is not installed, and StoreError for a file that cannot be
     written."""
-    book, kept = findings.book, []
+    kept = []
     for figure in found:
         path = book.plot_path(figure.key)
         try:
             text = svg(figure)
         except CannotDraw as error:
-            _remove(findings, [figure.key])
+            _remove(book, [figure.key])
             kept.append(KeptPlot(figure=figure, path=path, changed=False, missing=error.why))
             continue
-        changed = _content(findings, figure.key) != text
+        changed = _content(book, figure.key) != text
         if changed:
             make_folder(book.plots_folder, within=book.root)
             write_text(path, text, within=book.root, durable=book.durable, derived=True)
@@ -48,37 +49,35 @@ def keep(findings: Findings, found: Iterable[Figure]) -> list[KeptPlot]:
     return kept
 
 
-def _content(findings: Findings, key: str) -> str | None:
-    book = findings.book
+def _content(book: Book, key: str) -> str | None:
     return read_text(book.plot_path(key), within=book.root) if key in book.plot_names() else None
 
 
-def keep_due(findings: Findings, entry_ids: Collection[str]) -> list[KeptPlot]:
+def keep_due(book: Book, findings: Findings, entry_ids: Collection[str]) -> list[KeptPlot]:
     """Draw again what these entries and the header name, and whatever else is kept of them; what there is no figure
     for any more is removed."""
-    book = findings.book
     names, drawn = set(book.plot_names()), []
     for entry_id in entry_ids:
         wanted = {figure.key: figure for figure in named(findings, findings.entry(entry_id))}
         own = {name for name in names if _is_of(name, entry_id)}
         if own - wanted.keys():
             wanted |= {f.key: f for f in figures(findings, entry=entry_id) if f.key in own}
-        drawn += keep(findings, wanted.values())
-        _remove(findings, own - wanted.keys())
+        drawn += keep(book, wanted.values())
+        _remove(book, own - wanted.keys())
     thread = {figure.key: figure for figure in named_of_thread(findings)}
     own = {name for name in names if _is_of(name, "thread")}
     if own - thread.keys():
         thread |= {f.key: f for f in of_thread(findings) if f.key in own}
-    drawn += keep(findings, thread.values())
-    _remove(findings, own - thread.keys())
+    drawn += keep(book, thread.values())
+    _remove(book, own - thread.keys())
     return drawn
 
 
-def keep_all(findings: Findings) -> list[KeptPlot]:
+def keep_all(book: Book, findings: Findings) -> list[KeptPlot]:
     """Draw every figure of a logbook; of the others none stays."""
     found = figures(findings)
-    drawn = keep(findings, found)
-    _remove(findings, set(findings.book.plot_names()) - {figure.key for figure in found})
+    drawn = keep(book, found)
+    _remove(book, set(book.plot_names()) - {figure.key for figure in found})
     return drawn
 
 
@@ -86,9 +85,9 @@ def _is_of(name: str, owner: str) -> bool:
     return name.startswith(f"{owner.lower()}-")
 
 
-def _remove(findings: Findings, keys: Iterable[str]) -> None:
+def _remove(book: Book, keys: Iterable[str]) -> None:
     """Remove plots that were drawn here; what else people keep in that folder stays."""
     for key in sorted(keys):
         with suppress(StoreError):  # neither is what cannot be read
-            if is_ours(_content(findings, key) or ""):
-                remove(findings.book.plot_path(key), within=findings.book.root)
+            if is_ours(_content(book, key) or ""):
+                remove(book.plot_path(key), within=book.root)

@@ -10,7 +10,7 @@ import math
 import textwrap
 from dataclasses import dataclass
 
-from logbook_agent.findings.plots.figure import Figure, PlotSeries
+from logbook_agent.report.figures.figure import Figure, PlotSeries
 from logbook_agent.report.plots.texts import cut, plain
 
 WIDTH = 8.0

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
-from logbook_agent.findings.plots.figure import Figure
+from logbook_agent.report.figures.figure import Figure
 from logbook_agent.report.plots.texts import exact, plain
 from logbook_agent.report.plots.theme import FONTS, LIGHT, style_sheet
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from logbook_agent.findings.plots.figure import PlotSeries
+from logbook_agent.report.figures.figure import PlotSeries
 from logbook_agent.report.plots.theme import LIGHT, colour, dashes, marker
 
 # Dashes of what stands beside what is asked.

@@ -4,6 +4,5 @@ contract   what each executor does; a row of `table` names it
 local      a process of its own on this machine
 sending    runs are recorded and submitted
 making     they are submitted, followed and taken in, one or many at a time, from the side that writes to the book
-far        the process on another machine that answers a client; far_verbs: what it is asked for
 intake     what workers left is taken into the book
 """

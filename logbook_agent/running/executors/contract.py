@@ -15,9 +15,12 @@ from logbook_agent.store.spool import Heartbeat, Spool
 
 if TYPE_CHECKING:
     from logbook_agent.running.worker.work import Work
+    from logbook_agent.text.commands.launchers import Launched
+    from logbook_agent.text.redaction.redactor import Redactor
 
 # sent: its worker has not begun yet. orphaned: its command outlived its worker. lost: both are gone without an end.
 Stage = Literal["sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere"]
+STAGES: tuple[Stage, ...] = ("sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere")
 OVER: frozenset[Stage] = frozenset({"ended", "lost", "never-started"})
 # Of a log, at most so much at once.
 PIECE_BYTES = 1 << 20
@@ -112,28 +115,20 @@ class Submission:
 
 
 @runtime_checkable
-class Gathers(Protocol):
-    """Optional: the executor can bring what many runs left together."""
-
-    def collect_all(self, spools: Sequence[Spool]) -> None:
-        """`Executor.collect` for those of these runs that are cheaper to bring together. The others are left to it."""
-
-
-@runtime_checkable
-class Batch(Gathers, Protocol):
+class Batch(Protocol):
     """Optional: the executor can start many runs at once. Each is then followed, stopped and collected on its own. One
     that has `Pins`, too, is given runs without pins alone."""
-
-    def expect(self) -> None:
-        """Many runs are about to be recorded and given to `start_all`: begin what takes long and does not depend on
-        them. It ends by itself when nothing comes. Trouble is left for `start_all` to tell."""
 
     def start_all(self, items: Sequence[Submission], at_most: int) -> None:
         """Start a worker for each, `at_most` at a time. As `Executor.start`; an error is one for all of them."""
 
-    def news(self, spools: Sequence[Spool]) -> Sequence[Spool]:
-        """Those of these runs of which `follow` may tell something that it has not told this process yet. Trouble is
-        left for `follow` to tell."""
+
+@runtime_checkable
+class Launches(Protocol):
+    """Optional: no worker of ours runs there; a launcher of the user's submits the command."""
+
+    def launched(self, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> Launched:
+        """The command behind the launcher, as it is recorded. Raises UsageError where it cannot be carried."""
 
 
 @runtime_checkable

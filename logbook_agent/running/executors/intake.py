@@ -19,7 +19,7 @@ from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.executors import quiet
 from logbook_agent.running.executors.clocks import clock_problems
-from logbook_agent.running.executors.contract import OVER, Executor, Gathers, Stage
+from logbook_agent.running.executors.contract import OVER, Executor, Stage
 from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.order import with_end, with_facts
 from logbook_agent.running.recover import from_log
@@ -69,7 +69,7 @@ def _collected(workspace: Workspace, book: Book, executor: str, spools: Sequence
             executor_named(workspace, executor).look(spools)
     taken = take_in_all(workspace, book, spools, drops=False)
     told = [
-        f"not collected: {book.hint(folder.name) or folder.name}: {_cause(error)}"
+        f"not collected: {book.hint(folder.name) or folder.name}: {error.said}"
         for folder, error in taken.errors.items()
     ]
     told += [f"no news from {executor}: {trouble}" for trouble in dict.fromkeys(taken.troubles.values())]
@@ -83,10 +83,6 @@ def _collected(workspace: Workspace, book: Book, executor: str, spools: Sequence
 def _warn(workspace: Workspace, text: str) -> None:
     """Warn once: whoever waits asks again and again."""
     workspace.warnings.extend([text] if text not in workspace.warnings else [])
-
-
-def _cause(error: LogbookError) -> str:
-    return error.message + (f" ({error.cause})" if error.cause else "")
 
 
 def _by_executor(book: Book) -> dict[str, list[Spool]]:
@@ -169,7 +165,6 @@ def _take_some(
         with taken.noting(spool):
             followed += _followed(workspace, book, spool, stages.get(spool.folder), taken)
     brought: list[_Arrived] = []
-    _bring_together(followed)
     for one in followed:
         with taken.noting(one.spool):
             _bring(book, one)
@@ -229,15 +224,6 @@ def _followed(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
     if stage not in OVER and run.child is not None:
         return []  # all that is known of it stands in the record
     return [_Arrived(spool=spool, run=run, executor=executor, stage=stage)]
-
-
-def _bring_together(followed: Sequence[_Arrived]) -> None:
-    """Have executors bring at once what they can; what is wrong is told where it is brought by itself."""
-    over = [one for one in followed if one.stage in OVER]
-    for executor in {id(one.executor): one.executor for one in over}.values():
-        if isinstance(executor, Gathers):
-            with contextlib.suppress(LogbookError):
-                executor.collect_all([one.spool for one in over if one.executor is executor])
 
 
 def _bring(book: Book, one: _Arrived) -> None:

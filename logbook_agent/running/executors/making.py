@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from logbook_agent.model.errors import LogbookError, ToolError, UsageError
@@ -21,7 +21,6 @@ from logbook_agent.running.executors.sending import Sending
 from logbook_agent.running.executors.table import executor_named, executor_of, patience_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan
-from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import open_file
 from logbook_agent.store.spool import Spool
@@ -74,18 +73,16 @@ def make_all(
     *,
     at_most: int = 1,
     waits: bool = True,
-    check: Callable[[Command], None] = lambda command: None,
 ) -> Iterator[tuple[int, Run]]:
     """Make runs, `at_most` at a time, and yield each with its place in `plans` when it has ended. A lost run is
     yielded, too, and made again. A request to stop ends the runs in progress. After a worker that cannot start, no
-    further run is submitted. If `check` raises before a run is submitted, the series ends, and runs in progress
-    continue.
+    further run is submitted.
 
     `waits`: a start that is refused for a reason that may pass is tried again for as long as the executor's settings
     say, and a lost run is made again even if its command had printed something.
     """
     executor = executor_named(workspace, name)
-    making = _Making(workspace, book, executor, display, plans, name, at_most, waits=waits, check=check)
+    making = _Making(workspace, book, executor, display, plans, name, at_most, waits=waits)
     yield from making.carry_out(stops)
 
 
@@ -111,11 +108,10 @@ class _Making:
         at_most: int = 1,
         *,
         waits: bool = True,
-        check: Callable[[Command], None] = lambda command: None,
     ) -> None:
         self._workspace, self._book, self._display = workspace, book, display
         self._executor, self._plans, self._name, self._at_most = executor, plans, name, at_most
-        self._waits, self._check = waits, check
+        self._waits = waits
         # On equal machines, each run may be made on any.
         self._has_pins = bool(plans) and pool_of(workspace, name) is None and not isinstance(executor, Single)
         # Runs with pins go one by one to an executor that can choose a machine.
@@ -129,7 +125,6 @@ class _Making:
         # Those that are being submitted, with their places, and those that were.
         self._sending: tuple[Sending, list[int]] | None = None
         self.going: dict[int, Run] = {}
-        self._in_trouble: set[int] = set()
         # Of a run that is made alone: how much of its output was shown; None: it is not shown.
         self._is_alone = len(plans) < 2
         self._offset = 0 if self._is_alone and display.shows_output else None
@@ -145,7 +140,8 @@ class _Making:
             if stops.take():
                 self._is_ending = True
                 self._stop(self.going.values())
-            for place, run in self._ended(self._news()):
+            self._look()
+            for place, run in self._ended(list(self.going.items())):
                 has_ended = True
                 again = self._over(place, run)
                 yield place, run
@@ -199,7 +195,6 @@ class _Making:
             places = [] if place is None else [place]
         if not places:
             return None
-        self._check(self._plans[places[0]].command)
         node = self._nodes.get(self._pin(places[0]) or "")
         kept = self._executor.on_node(node) if node is not None and isinstance(self._executor, Pins) else None
         self._todo = [place for place in self._todo if place not in places]
@@ -225,21 +220,11 @@ class _Making:
 
     # -- following -------------------------------------------------------------------------------------
 
-    def _news(self) -> list[tuple[int, Run]]:
-        """The runs being made of which something new may be known, with their places."""
-        if self._batch is None:
-            if self._offset is None and self.going:
-                wait_s = _WAIT_S if self._is_alone else _MANY_S
-                self._executor.look([self._book.spool(run) for run in self.going.values()], wait_s=wait_s)
-            return list(self.going.items())
-        spools = {place: self._book.spool(run) for place, run in self.going.items() if run.exit is None}
-        left = {place: spool for place, spool in spools.items() if spool.folder.is_dir()}
-        news = {spool.folder for spool in self._batch.news(list(left.values()))}
-        return [
-            (place, run)
-            for place, run in self.going.items()
-            if place not in left or left[place].folder in news or place in self._in_trouble
-        ]
+    def _look(self) -> None:
+        """Ask how far the runs are, unless that is asked with the output of one."""
+        if self._offset is None and self.going:
+            wait_s = _WAIT_S if self._is_alone else _MANY_S
+            self._executor.look([self._book.spool(run) for run in self.going.values()], wait_s=wait_s)
 
     def _ended(self, news: Sequence[tuple[int, Run]]) -> Iterator[tuple[int, Run]]:
         """Those of these runs that have ended, taken in. A run whose spool is gone was taken in by another command."""
@@ -252,7 +237,7 @@ class _Making:
             followed = how_far(self._executor, spool, self._offset, wait_s=_WAIT_S if self._offset is not None else 0.0)
             if followed is None:
                 continue
-            self._show(place, run, followed)
+            self._show(run, followed)
             # The rest of a long output first.
             if followed.stage not in OVER or (followed.output and self._offset is not None):
                 going.add(place)
@@ -266,7 +251,7 @@ class _Making:
             error = taken.errors.get(spools[place].folder)
             if isinstance(error, ToolError):
                 # Its machine does not answer, which may pass.
-                self._tell(place, run, told_of(error))
+                self._tell(run, error.said)
             elif error is not None:
                 raise error
             elif place not in going:
@@ -276,13 +261,13 @@ class _Making:
                 self._display.done()
                 yield place, ended
 
-    def _show(self, place: int, run: Run, followed: Followed) -> None:
+    def _show(self, run: Run, followed: Followed) -> None:
         """Show what is new of a run."""
         if self._offset is not None and followed.output:
             self._offset += len(followed.output)
             self._display.output("stdout", followed.output)
         if followed.stage not in OVER:
-            self._tell(place, run, followed.trouble)
+            self._tell(run, followed.trouble)
         if self._is_alone:
             if followed.said not in self._told:
                 self._told.add(followed.said)
@@ -290,9 +275,8 @@ class _Making:
             beat = followed.heartbeat
             self._display.tick(beat.last if beat is not None else None, beat.bytes if beat is not None else 0)
 
-    def _tell(self, place: int, run: Run, trouble: str | None) -> None:
+    def _tell(self, run: Run, trouble: str | None) -> None:
         """Say once why nothing new is known of a run."""
-        (self._in_trouble.discard if trouble is None else self._in_trouble.add)(place)
         if trouble not in self._told:
             self._told.add(trouble)
             self._display.progress(f"{run.entry} run {run.run}: {trouble}")
@@ -340,11 +324,6 @@ def how_far(executor: Executor, spool: Spool, offset: int | None = None, *, wait
         if spool.folder.is_dir():
             raise
         return None
-
-
-def told_of(error: ToolError) -> str:
-    """An error in one line."""
-    return error.message + (f" ({error.cause})" if error.cause else "")
 
 
 def log_piece(workspace: Workspace, book: Book, entry_id: str, number: int, offset: int) -> bytes:

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.running.executors.shell import private_folder
 from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.reading import read_text
+from logbook_agent.store.user_folders import places_of
 from logbook_agent.store.workspace import Workspace
 
 # A question that failed is not asked again for so many times as long as it took, but for no longer than this (s). What
@@ -21,9 +21,9 @@ _FILE_BYTES, _SAID_CHARS = 4096, 500
 
 def why_not(workspace: Workspace, executor: str) -> str | None:
     """Why an executor is not asked now; None if it may be asked."""
+    path = _path(workspace, executor)
     try:
-        path = _path(workspace, executor)
-        found = json.loads(read_text(path, within=path.parent, limit=_FILE_BYTES)) if path.exists() else {}
+        found = json.loads(read_text(path, within=path.parent, limit=_FILE_BYTES)) if path and path.exists() else {}
         left_s = float(found["until"]) - time.time()
         return f"{found['why']}; it is asked again within a minute" if 0 < left_s <= _MOST_S else None
     except (LogbookError, ValueError, KeyError, TypeError):
@@ -32,14 +32,15 @@ def why_not(workspace: Workspace, executor: str) -> str | None:
 
 def note(workspace: Workspace, executor: str, took_s: float, why: str) -> None:
     """Record that an executor gave no useful answer, and how long that took."""
-    if took_s < _MOMENT_S:
-        return
     path = _path(workspace, executor)
+    if took_s < _MOMENT_S or path is None:
+        return
     told = {"until": time.time() + min(_MOST_S, _FACTOR * took_s), "why": why[:_SAID_CHARS]}
     make_folder(path.parent, within=path.parent, private=True)
     write_atomic(path, json.dumps(told).encode(), within=path.parent, derived=True, private=True)
 
 
-def _path(workspace: Workspace, executor: str) -> Path:
-    name = hashlib.sha256(f"{workspace.root} {executor}".encode()).hexdigest()[:32]
-    return private_folder(workspace.environ) / "quiet" / f"{name}.json"
+def _path(workspace: Workspace, executor: str) -> Path | None:
+    name = hashlib.sha256(executor.encode()).hexdigest()[:32]
+    folder = places_of(workspace.root, workspace.environ).cache
+    return None if folder is None else folder / "quiet" / f"{name}.json"

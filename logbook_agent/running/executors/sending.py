@@ -48,8 +48,6 @@ class Sending:
     ) -> None:
         self._book, self._at_most, self._patience_s = book, at_most, patience_s
         self._executor = executor or executor_named(workspace, name)
-        if isinstance(self._executor, Batch) and len(plans) > 1:
-            self._executor.expect()
         # Why they were refused last, and whether a worker may have been started all the same.
         self._error: ToolError | None = None
         self._is_open, self._told = False, ""
@@ -96,7 +94,7 @@ class Sending:
         self._claims.close()
 
     def _start(self) -> None:
-        if isinstance(self._executor, Batch):
+        if isinstance(self._executor, Batch) and len(self._items) > 1:
             self._executor.start_all(self._items, self._at_most)
             return
         for item in self._items:
@@ -104,7 +102,7 @@ class Sending:
 
     def _tell_waiting(self, error: ToolError, display: Display | None) -> None:
         """Say why the runs wait, each time the reason changes."""
-        why = error.message + (f" ({error.cause})" if error.cause else "")
+        why = error.said
         if why == self._told:
             return
         self._told = why
@@ -117,7 +115,7 @@ class Sending:
 
     def _never_started(self, spool: Spool, run: Run, error: ToolError) -> Run:
         """The record of a run that the executor refused."""
-        said = f"never started: {error.message}" + (f" ({error.cause})" if error.cause else "")
+        said = f"never started: {error.said}"
         said += f"; next: {error.hint}" if error.hint else ""
         # Its entry may have got another number while it waited.
         run = self._book.reread(run)

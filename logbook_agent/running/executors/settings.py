@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
-LOCAL = "local"
+# Executors that need no table: this machine, and submissions to a known launcher as they were typed.
+LOCAL, TYPED = "local", "typed"
 # A start that is refused for a reason that may pass is tried again for so long.
 PATIENCE_S = 900.0
 # What every executor may state.
-COMMON = ("kind", "lease", "equivalent", "retry_start_s")
+COMMON = ("kind", "equivalent", "retry_start_s")
 _MOST_RETRY_S = 7 * 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
     """One table `[executors.NAME]`: its kind, the other settings as written, and the file that it stands in; or one
-    table `[allocators.NAME]`. `lease`: the allocator whose lease a run there needs. `is_equivalent`: its machines are
-    declared to be equal, so that runs of different ones may be compared. `retry_start_s`: for how long a refused start
-    is tried again."""
+    table `[allocators.NAME]`. `is_equivalent`: its machines are declared to be equal, so that runs of different ones
+    may be compared. `retry_start_s`: for how long a refused start is tried again."""
 
     name: str
     kind: str
@@ -41,7 +41,6 @@ class Declared:
     file: Path | None = None
     is_equivalent: bool = False
     section: Section = "executors"
-    lease: str | None = None
     retry_start_s: float = PATIENCE_S
 
     @property
@@ -59,16 +58,6 @@ class Declared:
                 cause=f"[{self.section}.{self.name}] in {self.file} is not valid",
                 hint=f"its settings are: {', '.join(f.name for f in fields(settings))}",
             ) from None
-
-
-def check_folder(declared: Declared, key: str, folder: str) -> None:
-    """Raises UsageError for a folder on another machine that depends on where a program is started there."""
-    if not folder.startswith(("/", "~/")):
-        raise UsageError(
-            f"{declared.what}: {key} {folder!r} is relative",
-            cause="programs on that machine start in different folders",
-            hint=f"write an absolute path, or one that begins with ~/, in {declared.file}",
-        )
 
 
 def is_declared(workspace: Workspace, name: str) -> bool:
@@ -110,7 +99,6 @@ def _declared(section: Section, name: str, table: Mapping[str, Any], file: Path 
     """One table of an executor or allocator, with the keys that each executor has.
 
     kind: `ssh`, `slurm`, `ray` or `command`
-    lease: the allocator whose lease its runs need
     equivalent: true declares its machines equal: a round of `logbook sweep --parallel` may use several, and runs of
         different ones are compared; default: false
     retry_start_s: for how many seconds a start that was refused for a reason that may pass is retried; 0: not at all;
@@ -127,9 +115,6 @@ def _declared(section: Section, name: str, table: Mapping[str, Any], file: Path 
             cause="the kind selects how it is reached",
             hint='write: kind = "command"',
         )
-    lease = table.get("lease") if section == "executors" else None
-    if not isinstance(lease, str | None):
-        raise UsageError(f"[{section}.{name}] in {file}: lease is not text", hint='write: lease = "ALLOCATOR"')
     equivalent = table.get("equivalent", False) if section == "executors" else False
     if not isinstance(equivalent, bool):
         raise UsageError(
@@ -150,6 +135,5 @@ def _declared(section: Section, name: str, table: Mapping[str, Any], file: Path 
         file=file,
         is_equivalent=equivalent,
         section=section,
-        lease=lease,
         retry_start_s=float(retry_s),
     )

@@ -217,7 +217,7 @@ def _outcome(job: Callable[[], Job], sinks: _Sinks, stops: StopRequests) -> JobO
     try:
         return execute(job(), sinks, stops=stops)
     except (ToolError, UsageError) as error:
-        text = f"not started: {error.message}" + (f" ({error.cause})" if error.cause else "")
+        text = f"not started: {error.said}"
         return JobOutcome(exit=Exit(code=error.exit_code), duration_s=0.0, problems=(text,))
 
 

@@ -97,11 +97,6 @@ def _values(options: Sequence[str], names: tuple[str, ...]) -> Iterator[str]:
                 yield word[len(joined) :]
 
 
-def joins_words(script: str) -> bool:
-    """Whether this `dev_tpu.py` joins the words of a command without quoting, as its older generation does."""
-    return posixpath.basename(posixpath.dirname(script)) == "ray"
-
-
 def iris(words: Sequence[str]) -> IrisLine | None:
     """The parts of a command line of `iris job run`, started by itself or by `uv run`."""
     place = next((i for i, word in enumerate(words) if posixpath.basename(word) == "iris"), None)

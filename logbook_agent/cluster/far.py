@@ -1,0 +1,294 @@
+"""What a client calls on another machine: `python -P FOLDER serve`, where FOLDER holds the client's version of this
+package. It answers requests, one after another, until standard input ends.
+
+A request is a line of JSON with its `verb`, and what the method of that name takes. The answer is a line of JSON, too;
+`follows` says how many bytes stand behind it: of a log, or of an archive. A request that cannot be answered gets the
+reason as `failed`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import gzip
+import io
+import json
+import os
+import select
+import sys
+import tarfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import logbook_agent
+from logbook_agent.cluster.pruning import KEPT_S, prune, prune_if_due
+from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.errors import LogbookError, ToolError
+from logbook_agent.running.executors.contract import OVER
+from logbook_agent.running.executors.local import Local, hello
+from logbook_agent.running.executors.stages import log_from, said_by, stage_of
+from logbook_agent.running.worker.tree import COPY, ORIGINAL
+from logbook_agent.running.worker.work import Work
+from logbook_agent.store.files import remove_tree
+from logbook_agent.store.reading import CODE, LOG
+from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, LOCK, WORK, Spool
+
+# An environment of ours, in the folder of an executor.
+VENV_PYTHON = "venv/bin/python"
+# The pause between two looks while somebody waits for news; longer for many runs.
+_LOOK_S, _LOOK_OF_EACH_S = 0.2, 0.01
+_READ_BYTES = 1 << 16
+# What is fetched of a run, beside the files of its code.
+FETCHED = (BEGAN, LOG, "changes.diff", ERRORS, FINAL)
+
+Answer = tuple[dict[str, Any], bytes]
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Be a worker or a nursery, or answer requests."""
+    words = list(sys.argv[1:] if args is None else args)
+    if words == ["serve"]:
+        _take_own_python()
+        FarServer().serve()
+        return
+    # Not loaded to answer: it takes as long again as all else here.
+    from logbook_agent.running.worker import nursery, process
+
+    if words[:1] == ["worker"]:
+        code = process.main(words[1:])
+        sys.stderr.flush()
+        os._exit(code)
+    if words == ["nursery"]:
+        # On a node of Ray, where nobody removes what was collected.
+        prune_if_due(Path(logbook_agent.__file__).parents[3], uncollected_s=KEPT_S)
+        nursery.main()
+    else:
+        sys.exit(f"far: no such call: {' '.join(words)}")
+
+
+def _take_own_python() -> None:
+    """Continue as the Python of the environment in the folder of the executor, where there is one."""
+    code = Path(sys.path[0])
+    own = str(code.parents[1] / VENV_PYTHON)
+    if code.parent.name == "code" and sys.executable != own and Path(own).is_file():
+        os.execv(own, [own, "-P", str(code), "serve"])  # noqa: S606 - no shell is needed
+
+
+class FarServer:
+    """Answers one client. It remembers what it has told of each run."""
+
+    def __init__(self) -> None:
+        self._left = b""
+        self._told: dict[str, dict[str, Any] | None] = {}
+
+    def serve(self) -> None:
+        """Answer until standard input ends."""
+        _write({})
+        while (line := self._request()) is not None:
+            try:
+                asked = json.loads(line)
+                head, rest = getattr(self, asked.pop("verb"))(**asked)
+            except Exception as error:  # noqa: BLE001 - the client tells its user
+                head, rest = {"failed": getattr(error, "message", None) or f"{type(error).__name__}: {error}"}, b""
+            _write(head, rest)
+
+    def _request(self) -> bytes | None:
+        while b"\n" not in self._left:
+            data = os.read(0, _READ_BYTES)
+            if not data:
+                return None
+            self._left += data
+        line, _, self._left = self._left.partition(b"\n")
+        return line
+
+    # -- what may be asked -----------------------------------------------------------------------------
+
+    def hello(self) -> Answer:
+        """Facts of this machine. Raises ToolError where it cannot make runs."""
+        _check_python()
+        return hello(os.environ), b""
+
+    def put(self, works: dict[str, Any]) -> Answer:
+        """Make spools for works, by their folders; somebody else starts their workers. The full paths of those that
+        were not there yet."""
+        made = {text: _made(_path(text), work) for text, work in works.items()}
+        folders = {text: str(spool.folder) for text, spool in made.items() if spool is not None}
+        return {"made": folders, "python": sys.executable}, b""
+
+    def start(self, folder: str, work: Any, secrets: dict[str, str]) -> Answer:
+        """Make a spool, and start a worker that outlives this process; neither where the spool is there already. Raises
+        ToolError where this machine cannot make runs."""
+        from logbook_agent.running.worker import nursery
+
+        _check_python()
+        nursery.load()
+        spool = _made(_path(folder), work)
+        claim = spool.claim() if spool is not None else None
+        if spool is None or claim is None:
+            return {}, b""
+        try:
+            nursery.start(spool, claim, secrets)
+        finally:
+            os.close(claim)
+        return {}, b""
+
+    def look(self, runs: dict[str, bool], wait_s: float) -> Answer:
+        """The states of runs that have changed since they were last told, by their folders; for each, whether its
+        spool is to be closed where it is not there. Waits for the first of them."""
+        self._told = {text: self._told.get(text) for text in runs}
+        deadline = time.monotonic() + wait_s
+        while True:
+            news = {}
+            for text, close in runs.items():
+                found = _state(_path(text), close=close)
+                same = {name: value for name, value in found.items() if name != "silent_s"}
+                if same != self._told[text]:
+                    self._told[text], news[text] = same, found
+            if news or _is_asked_before(deadline, max(_LOOK_S, _LOOK_OF_EACH_S * len(runs))):
+                return {"runs": news}, b""
+
+    def follow(self, folder: str, *, close: bool, offset: int | None, wait_s: float) -> Answer:
+        """The state of a run, and its log from `offset` on: after `wait_s`, or sooner when there is more of its log, or
+        it is over."""
+        place, deadline = _path(folder), time.monotonic() + wait_s
+        while True:
+            state = _state(place, close=close)
+            rest = b"" if offset is None or not place.is_dir() else log_from(_spool(place), offset)
+            if rest or state["stage"] in OVER or _is_asked_before(deadline, _LOOK_S):
+                return state, rest
+
+    def close(self, folder: str) -> Answer:
+        """Let no worker begin any more, where none has; whether nothing more is to come."""
+        place = _path(folder)
+        spool = _spool(place)
+        # On a disk that machines share, this shows what others have written.
+        list(place.iterdir())
+        claim, has_ended = spool.claim(), False
+        with contextlib.suppress(LogbookError):
+            has_ended = spool.end() is not None
+        is_closed = claim is not None and not has_ended
+        if is_closed and not spool.has(BEGAN):
+            (place / CLOSED).touch()
+        if claim is not None:
+            os.close(claim)
+        return {"closed": is_closed}, b""
+
+    def stop(self, folder: str) -> Answer:
+        """Ask the worker to end its command."""
+        Local(os.environ).stop(_spool(_path(folder)))
+        return {}, b""
+
+    def fetch(self, folder: str) -> Answer:
+        """All that a run has left, as an archive."""
+        place = _path(folder)
+        kept = sorted(path for name in (CODE, "files") if (place / name).is_dir() for path in (place / name).iterdir())
+        buffer = io.BytesIO()
+        with (
+            gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=1) as packed,
+            tarfile.open(fileobj=packed, mode="w|") as tar,
+        ):
+            for path in (*(place / name for name in FETCHED), *kept):
+                if path.is_file():
+                    tar.add(path, arcname=path.relative_to(place).as_posix(), recursive=False)
+        return {}, buffer.getvalue()
+
+    def drop(self, folder: str) -> Answer:
+        """Remove what was fetched of a run; its place stays closed."""
+        place = _path(folder)
+        if place.is_dir() and place.parent.name == "spools":
+            for path in place.iterdir():
+                # What the command wrote in its tree is nowhere else.
+                if path.name not in (CLOSED, COPY):
+                    remove_tree(path, within=place) if path.is_dir() and not path.is_symlink() else path.unlink()
+            # Last: on a full disk there is space for it by now.
+            (place / CLOSED).touch()
+        return {}, b""
+
+    def prune(self, folder: str) -> Answer:
+        """Remove from the folder of an executor what no run needs any more."""
+        return dataclasses.asdict(prune(_path(folder), kept_s=0.0)), b""
+
+
+def _check_python() -> None:
+    """Raises ToolError where this Python cannot make runs."""
+    from logbook_agent.running.worker import process
+
+    if (trouble := process.unfit()) is not None:
+        raise ToolError(trouble)
+
+
+def _is_asked_before(deadline: float, pause_s: float) -> bool:
+    """Pause; whether the time is up, or the next request came."""
+    left_s = deadline - time.monotonic()
+    return left_s <= 0 or bool(select.select([0], [], [], min(pause_s, left_s))[0])
+
+
+def _made(folder: Path, plain: Any) -> Spool | None:
+    """A new spool for this work; None for one that is there already."""
+    try:
+        work = decode(Work, plain)
+    except CodecError as error:
+        raise ToolError(f"the work cannot be read: {error}") from error
+    places = {name: os.path.expanduser(getattr(work, name)) for name in ("cwd", "root", "tree")}  # noqa: PTH111
+    work = dataclasses.replace(work, **places)
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    prune_if_due(folder.parent.parent)
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        return None
+    if work.tree:
+        (folder / ORIGINAL).symlink_to(work.tree)
+    (folder / WORK).write_text(json.dumps(encode(work)))
+    return _spool(folder)
+
+
+def _state(place: Path, *, close: bool) -> dict[str, Any]:
+    """The state of a run. `close`: a spool that is not there by now is not to come."""
+    if close:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            place.mkdir(mode=0o700)
+            (place / CLOSED).touch()
+    if not place.is_dir():
+        return {"stage": "sent"}
+    spool = _spool(place)
+    if spool.has(CLOSED):
+        return {"stage": "never-started", "said": "the submission never arrived", "is_closed": True}
+    found = {"stage": stage_of(spool), "said": said_by(spool), "silent_s": _silent_s(place)}
+    if found["stage"] == "ended":
+        # What an engine had to do with the end: it complains in the file of the worker.
+        with contextlib.suppress(LogbookError):
+            end = spool.end()
+            found |= {"is_interrupted": end is not None and end.exit.interrupted, "complaint": spool.read(ERRORS)}
+    return {**found, "began": _plain(spool, BEGAN), "heartbeat": _plain(spool, HEARTBEAT)}
+
+
+def _silent_s(folder: Path) -> float | None:
+    """How long nothing was heard of a worker, by the clock of this machine; None: never was."""
+    signs = [(folder / name).stat().st_mtime for name in (LOCK, BEGAN, HEARTBEAT) if (folder / name).exists()]
+    return round(time.time() - max(signs), 3) if signs else None
+
+
+def _plain(spool: Spool, name: str) -> Any:
+    """A file of the spool as it stands; None where there is none that can be read."""
+    try:
+        return json.loads(spool.read(name) or "null")
+    except (LogbookError, ValueError):
+        return None
+
+
+def _path(text: str) -> Path:
+    return Path(os.path.expanduser(text))  # noqa: PTH111 - `~` may stand for no home
+
+
+def _spool(folder: Path) -> Spool:
+    return Spool(folder=folder, within=folder.parent)
+
+
+def _write(head: Mapping[str, Any], rest: bytes = b"") -> None:
+    data = json.dumps({**head, "follows": len(rest)}).encode() + b"\n" + rest
+    while data:
+        data = data[os.write(1, data) :]

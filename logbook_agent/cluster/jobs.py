@@ -1,0 +1,173 @@
+"""What a launcher tells of a job, read from what it prints: its state, its end and its log."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from logbook_agent.model.run import Exit
+from logbook_agent.model.work import End
+from logbook_agent.running.recover import read_log
+from logbook_agent.running.worker.work import Work
+from logbook_agent.store.files import write_atomic
+from logbook_agent.store.reading import LOG, read_bytes
+from logbook_agent.store.spool import Spool
+from logbook_agent.text.commands.flags import flags
+from logbook_agent.text.times import stamp
+
+# The state of a job, whatever its launcher calls that.
+Fate = Literal["waiting", "running", "succeeded", "failed", "killed", "lost", "never-started"]
+FATES: tuple[Fate, ...] = ("waiting", "running", "succeeded", "failed", "killed", "lost", "never-started")
+# Numbers that a launcher may tell of a job, and by how much each is divided.
+_NUMBERS = {
+    "exit_code": 1.0,
+    "duration_s": 1.0,
+    "duration_ms": 1e3,
+    "peak_memory_bytes": 1.0,
+    "peak_memory_mb": 1e-6,
+}
+FACTS = ("state", *_NUMBERS, "reason")
+# Beyond these, a number was made up.
+_MOST_CODE, _MOST = 2**31, 2**53
+_LOG_BYTES = 2**31
+_CAP = b"\n[logbook] the log ends here: it reached its size limit\n"
+_CUT = "the log was cut off at its size limit"
+GAP = b"[logbook] lines are missing here: the launcher had dropped them\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobState:
+    """What a launcher tells of a job: the state in its own word, and what that means. Unknown is None."""
+
+    state: str
+    fate: Fate
+    exit_code: int | None = None
+    duration_s: float | None = None
+    peak_memory_bytes: int | None = None
+    reason: str | None = None
+
+    @property
+    def said(self) -> str:
+        return self.state + (f": {self.reason}" if self.reason else "")
+
+
+def job_state(text: str, facts: Mapping[str, str], states: Mapping[str, str]) -> JobState | None:
+    """The state of a job from what is printed of it: JSON, where `facts` says what stands elsewhere than under its own
+    name, or a line whose last word is the state. `states` says what each one means. None where no state can be read."""
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError):
+        lines = text.split("\n")
+        words = next((line.split() for line in reversed(lines) if line.strip()), [])
+        plain = {"state": words[-1]} if words else {}
+    told = {name: _at(plain, facts.get(name, name).split(".")) for name in FACTS}
+    state = next(map(str, told["state"]), None)
+    if state is None:
+        return None
+    # Of several tasks: the one that failed, took longest or needed most.
+    most = {name: max(filter(functools.partial(_is_sound, name), told[name]), default=None) for name in _NUMBERS}
+    numbers = {name: value / _NUMBERS[name] for name, value in most.items() if value is not None}
+    peak = numbers.get("peak_memory_bytes") or numbers.get("peak_memory_mb")
+    meant = states.get(state, state.lower())
+    return JobState(
+        state=state,
+        # One that the settings do not know is taken for a job that goes on.
+        fate=next((fate for fate in FATES if fate == meant), "running"),
+        exit_code=int(numbers["exit_code"]) if "exit_code" in numbers else None,
+        duration_s=numbers.get("duration_s", numbers.get("duration_ms")),
+        peak_memory_bytes=int(peak) if peak else None,
+        reason=next((str(value) for value in told["reason"] if value), None),
+    )
+
+
+def _is_sound(name: str, value: Any) -> bool:
+    """Whether a job may have this number."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    # Compared as they are: not every int is a float, and NaN is nowhere between.
+    return -_MOST_CODE <= value <= _MOST_CODE if name == "exit_code" else 0 <= value <= _MOST
+
+
+def _at(plain: Any, path: Sequence[str]) -> list[Any]:
+    """The values at a path through mappings and lists; `*` means all of a list."""
+    if not path:
+        return [] if plain is None else [plain]
+    if isinstance(plain, list):
+        items = plain if path[0] == "*" else plain[int(path[0]) : int(path[0]) + 1] if path[0].isdigit() else []
+        return [value for item in items for value in _at(item, path[1:])]
+    return _at(plain.get(path[0]), path[1:]) if isinstance(plain, dict) else []
+
+
+# -- the log -----------------------------------------------------------------------------------------
+
+
+def keep_log(
+    spool: Spool, work: Work, raw: bytes, line: str, log_lines: int | None, hide: Callable[[str], str]
+) -> list[str]:
+    """Add what a launcher gave to the log in the spool, redacted, and return what is wrong with it. `line`: a pattern
+    for what stands before each line; `log_lines`: it gives no more. `hide` takes out secrets that were handed over."""
+    now, problems = lines_of(raw), []
+    if line:
+        before = re.compile(line.encode())
+        now = [one[match.end() :] if (match := before.match(one)) is not None else one for one in now]
+    if log_lines is not None and len(now) >= log_lines:
+        problems.append(f"the log holds only the last {len(now)} lines: the launcher returns no more")
+    text = spool.redactor().text(hide(b"".join(now).decode("utf-8", "surrogateescape")))
+    path = spool.folder / LOG
+    known = read_bytes(path, within=spool.within, limit=_LOG_BYTES) if spool.has(LOG) else b""
+    if known.endswith(_CAP):
+        return [*problems, _CUT]
+    whole = merged(lines_of(known), lines_of(text.encode("utf-8", "surrogateescape")))
+    if GAP in whole:
+        problems.append("lines of the log are missing: the launcher had dropped them")
+    data = b"".join(whole)
+    if len(data) > work.log_bytes:
+        data = data[: work.log_bytes].rpartition(b"\n")[0] + _CAP
+        problems.append(_CUT)
+    write_atomic(path, data, within=spool.within, durable=False)
+    return problems
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    """Its lines, each with its end; only a line feed ends one."""
+    *whole, rest = data.split(b"\n")
+    return [one + b"\n" for one in [*whole, *([rest] if rest else [])]]
+
+
+def merged(before: list[bytes], now: list[bytes]) -> list[bytes]:
+    """Earlier lines with later ones, and a mark where some are missing. A launcher may give them all again, or only the
+    last; each is kept once."""
+    if not before or not now:
+        return before or now
+    for place, line in enumerate(before):
+        both = min(len(before) - place, len(now))
+        if line == now[0] and before[place : place + both] == now[:both]:
+            return [*before, *now[both:]]
+    return [*before, GAP, *now]
+
+
+def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[str]) -> End:
+    """The end of a job as its launcher tells it, with the rows of its log. It ended before this moment; when, nobody
+    says."""
+    reader, output, _ = read_log(spool.folder / LOG, spool.within, spool.redactor())
+    reading = reader.finish(declared=work.metrics, axes=work.case_keys, argv_flags=flags(work.argv), config=work.config)
+    said = []
+    code = job.exit_code
+    if job.fate == "failed" and not code:
+        code = 1
+        said.append(f"the launcher reported no exit code; 1 stands for {job.said}")
+    return End(
+        ended=stamp(datetime.now(UTC)),
+        duration_s=job.duration_s,
+        exit=Exit(code=code or 0, interrupted=job.fate == "killed"),
+        peak_memory_bytes=job.peak_memory_bytes,
+        output=output,
+        rows=reading.rows,
+        predictions=reading.predictions,
+        problems=(*said, *problems, *reading.problems),
+    )

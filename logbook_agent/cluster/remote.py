@@ -1,0 +1,488 @@
+"""Workers on another machine. What they leave lies in a folder there, the far spool; the client's spool follows it.
+
+Before anything is sent, the client's spool says where it goes (`sent.json`). There the far spool is made exclusively: a
+submission whose answer was lost starts nothing when it is sent again, and a client that asks for one that never came
+closes its place for good, so that it cannot come later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import tempfile
+import textwrap
+import threading
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar
+
+from logbook_agent.cluster.archive import Files, bring, code_here, members, tree_of, worker_code
+from logbook_agent.cluster.shell import Conversation, Hangup, Shell
+from logbook_agent.cluster.submitted import sent_of
+from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.errors import StoreError, ToolError, UsageError
+from logbook_agent.model.run import Code
+from logbook_agent.model.work import Began
+from logbook_agent.running.executors.contract import (
+    OVER,
+    STAGES,
+    Followed,
+    NoAnswer,
+    PruneCount,
+    Stage,
+    Submission,
+    Unavailable,
+    nothing_sent,
+)
+from logbook_agent.running.executors.settings import Declared
+from logbook_agent.running.executors.stages import log_from
+from logbook_agent.running.worker.sealing import OWN
+from logbook_agent.running.worker.work import Work
+from logbook_agent.store.files import remove
+from logbook_agent.store.reading import LOG, is_inside
+from logbook_agent.store.repository import Repository, repository_of
+from logbook_agent.store.spool import BEGAN, FINAL, SENT, Heartbeat, Seen, Sent, Spool, write_sent_together
+
+# Under another name first: nobody meets half of it.
+_UNPACK = (
+    'mkdir -p "$0.$$" && tar -xzf - -C "$0.$$" && chmod -R "$1" "$0.$$" && mv -T "$0.$$" "$0"'
+    ' || { chmod -R u+w "$0.$$"; rm -rf "$0.$$"; test -d "$0"; }'
+)
+# What Python says when it cannot find what it is to run, and a shell when it finds no Python.
+_NO_FILE, _NO_PROGRAM = 2, 127
+# From here on a shell counts the signals that ended a program.
+_SIGNAL = 128
+# What may have been done where its answer was lost, and is not asked again.
+_STARTING = ("put", "start")
+_FETCH_S = 600.0
+# A question that only looks has so long.
+_LOOK_S = 15.0
+# A machine that did not answer is asked nothing for so long.
+_SILENCE_S = 5.0
+# Of what an engine says, so much is kept; a worker that is silent for longer never spoke.
+_SAID_CHARS, _MOST_SILENT_S = 500, 1e10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where things lie on the other machine.
+
+    folder: folder there for code and the files of runs; on a cluster, on a disk that all nodes share
+    python: Python 3.11 or later there, with google-re2, at the same path on all nodes
+    sync: whether to copy the files that git tracks or does not ignore
+    tree: with `sync = false`, the folder there that corresponds to the top of the repository; default: the same path as
+        here
+    """
+
+    folder: str = "~/.cache/logbook-agent"
+    python: str = "python3"
+    sync: bool = True
+    tree: str | None = None
+
+
+def check_places(declared: Declared, places: Places) -> None:
+    """Raises UsageError for a folder that depends on where a program is started there."""
+    for key, folder in (("folder", places.folder), ("tree", places.tree)):
+        if folder is not None and not folder.startswith(("/", "~/")):
+            raise UsageError(
+                f"{declared.what}: {key} {folder!r} is relative",
+                cause="programs on that machine start in different folders",
+                hint=f"write an absolute path, or one that begins with ~/, in {declared.file}",
+            )
+
+
+class Remote:
+    """Starts workers on the machine that `shell` leads to. Engines that start them in their own way override `folders`,
+    `launch`, `has_arrived`, `end` and `judged`."""
+
+    # Questions wait for news by themselves.
+    pace_s: ClassVar[float] = 0.5
+    # Whether secrets of the command can be handed to the worker without lying on a disk there.
+    hands_over: ClassVar[bool] = True
+    # As `Executor.devices`.
+    devices: tuple[str, ...] | None = None
+
+    def __init__(self, *, shell: Shell, places: Places, environ: Mapping[str, str], secrets: Mapping[str, str]) -> None:
+        self.shell, self.places, self.environ, self.secrets = shell, places, environ, secrets
+        # One thread at a time asks.
+        self._asks = threading.RLock()
+        self._conversation: Conversation | None = None
+        # What was told of runs last, by their folders, and when, by the monotonic clock; those not yet asked for.
+        self._looked: dict[str, tuple[Any, float]] = {}
+        self._fresh: set[str] = set()
+        # Since when, by the monotonic clock, the machine does not answer, and what failed.
+        self._silence: tuple[float, ToolError] | None = None
+
+    @property
+    def place(self) -> str | None:
+        """The machine, as the settings name it."""
+        return self.shell.host
+
+    @property
+    def name(self) -> str:
+        """The machine, for messages."""
+        return self.place or "this host"
+
+    # -- the contract --------------------------------------------------------------------------------
+
+    def hello(self) -> dict[str, Any]:
+        """As `Executor.hello`."""
+        return self.ask({"verb": "hello"})[0]
+
+    def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
+        """As `Executor.start`."""
+        self.submit([Submission(spool=spool, claim=claim, work=work, secrets=secrets)], 1)
+
+    def submit(self, items: Sequence[Submission], at_most: int) -> None:
+        """As `Batch.start_all`."""
+        new = [item for item in items if not item.spool.has(FINAL) and not self._has_started(item.spool)]
+        if not new:
+            return
+        for item in new:
+            self._check_secrets(item.work)
+        with nothing_sent():
+            carried = [dataclasses.replace(item, work=self.carry(item.spool, item.work)) for item in new]
+        sent = [Sent(folder=f"{self.places.folder}/spools/{name}") for name in self.folders(carried)]
+        write_sent_together([(item.spool, one) for item, one in zip(new, sent, strict=True)])
+        try:
+            self.launch(list(zip(carried, sent, strict=True)), at_most)
+        except NoAnswer:
+            raise
+        except ToolError:
+            for item in new:
+                _forget(item.spool)
+            raise
+
+    def _has_started(self, spool: Spool) -> bool:
+        """Whether an earlier submission arrived. If not, it cannot arrive any more. Raises NoAnswer while this is
+        unknown."""
+        sent = sent_of(spool, self.environ)
+        if sent is None:
+            return False
+        try:
+            arrived = self.has_arrived(spool, sent)
+        except ToolError as error:
+            raise NoAnswer(error.message, cause=error.cause, hint=error.hint) from error
+        if not arrived:
+            _forget(spool)
+        return arrived
+
+    def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
+        """As `Executor.follow`; while the machine does not answer, what was known last, and why."""
+        before = spool.seen()
+        # First: an attempt that an engine cut off is lost, though its worker wrote an end.
+        # What it printed lies there until it is brought here.
+        if before is not None and before.stage in OVER and (offset is None or spool.has(LOG)):
+            output = b"" if offset is None else log_from(spool, offset)
+            return Followed(stage=stage_named(before.stage), output=output, said=before.said)
+        if spool.has(FINAL):
+            return Followed(stage="ended", output=b"" if offset is None else log_from(spool, offset))
+        sent = sent_of(spool, self.environ)
+        if sent is None:
+            said = before.said if before is not None else None
+            return Followed(stage="sent", said=said) if spool.is_held() else Followed(stage="never-started")
+        # While a client submits it, it may not have come yet; afterwards, what has not come is not to come.
+        request = {"verb": "follow", "folder": sent.folder, "close": not spool.is_held(), "offset": offset}
+        try:
+            if offset is None and sent.folder in self._fresh:
+                self._fresh.discard(sent.folder)
+                head, output = self._known(sent.folder), b""
+            else:
+                told, output = self.ask({**request, "wait_s": wait_s}, timeout_s=_LOOK_S + wait_s)
+                head = _sound(told)
+            stage, said = self.judged(spool, sent, head)
+            said = None if said is None else brief(said)
+        except ToolError as error:
+            known: Stage = stage_named(before.stage) if before is not None else "sent"
+            return Followed(stage=known, trouble=error.said, heartbeat=spool.heartbeat())
+        heartbeat = record_of(Heartbeat, head.get("heartbeat"))
+        self._mirror(spool, stage, said, head, heartbeat)
+        return Followed(stage=stage, output=output, heartbeat=heartbeat, said=said)
+
+    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
+        """As `Executor.look`, by one question for all of them; what has not changed is not told again."""
+        folders: dict[str, bool] = {}
+        for spool in spools:
+            # What is wrong with one is told when it is asked for.
+            with contextlib.suppress(StoreError):
+                sent, seen = sent_of(spool, self.environ), spool.seen()
+                if sent is not None and not spool.has(FINAL) and not (seen is not None and seen.stage in OVER):
+                    folders[sent.folder] = not spool.is_held()
+        if not folders:
+            return
+        with contextlib.suppress(ToolError), self._asks:
+            request = {"verb": "look", "runs": folders, "wait_s": wait_s}
+            news = self.ask(request, timeout_s=_LOOK_S + wait_s)[0].get("runs")
+            told = news if isinstance(news, dict) else {}
+            known = {folder: self._looked[folder] for folder in folders if folder in self._looked}
+            now = time.monotonic()
+            self._looked = known | {folder: (told[folder], now) for folder in folders if folder in told}
+            self._fresh = set(self._looked)
+
+    def _known(self, folder: str) -> dict[str, Any]:
+        """What was told last of a run. Its worker is silent since then: a sign of it would have been told."""
+        told, at = self._looked[folder]
+        head = _sound(told)
+        silent_s = head["silent_s"]
+        return {**head, "silent_s": None if silent_s is None else silent_s + time.monotonic() - at}
+
+    def stop(self, spool: Spool) -> None:
+        """As `Executor.stop`. Raises ToolError when the machine does not answer."""
+        sent = sent_of(spool, self.environ)
+        if sent is not None and not spool.has(FINAL):
+            self.end(sent)
+
+    def collect(self, spool: Spool) -> None:
+        """As `Executor.collect`. What was brought is removed there. Raises ToolError."""
+        sent = sent_of(spool, self.environ)
+        if sent is None:
+            return
+        if spool.has(FINAL):
+            # A client that was cut off brought it. It counts all the same where its machine is gone.
+            with contextlib.suppress(ToolError):
+                self.ask({"verb": "drop", "folder": sent.folder})
+            return
+        self.fetch(spool, sent)
+        self.ask({"verb": "drop", "folder": sent.folder})
+
+    def prune(self) -> PruneCount:
+        """As `Prunes.prune`."""
+        head, _ = self.ask({"verb": "prune", "folder": self.places.folder}, timeout_s=_FETCH_S)
+        found: PruneCount | None = record_of(PruneCount, head)
+        if found is None:
+            raise ToolError(f"cannot tell what was pruned on {self.name}", cause="its answer is not valid")
+        return found
+
+    # -- what engines do in their own way --------------------------------------------------------------
+
+    def folders(self, items: Sequence[Submission]) -> Sequence[str]:
+        """Names for the far spools of these works, below `spools`. Nothing else has them."""
+        return [f"{item.work.entry}.{item.work.run:02d}-{new_name()}" for item in items]
+
+    def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
+        """Have workers started there. Raises as `Batch.start_all`."""
+        for item, sent in items:
+            secrets = {**self.secrets, **item.secrets}
+            request = {"verb": "start", "folder": sent.folder, "work": encode(item.work), "secrets": secrets}
+            self.ask(request)
+
+    def has_arrived(self, spool: Spool, sent: Sent) -> bool:
+        """Whether a submission arrived whose answer was lost. If not, it cannot arrive any more. Raises ToolError."""
+        request = {"verb": "follow", "folder": sent.folder, "close": True, "offset": None, "wait_s": 0.0}
+        return not self.ask(request)[0].get("is_closed")
+
+    def end(self, sent: Sent) -> None:
+        """Ask the worker there to end its command."""
+        self.ask({"verb": "stop", "folder": sent.folder})
+
+    def judged(self, spool: Spool, sent: Sent, head: Mapping[str, Any]) -> tuple[Stage, str | None]:
+        """The stage of a run by what its far spool tells, and what the engine says of it. Raises ToolError."""
+        return stage_named(head.get("stage")), head.get("said")
+
+    def fetch(self, spool: Spool, sent: Sent) -> None:
+        """Bring what a run has left into its spool. Raises ToolError, StoreError."""
+        with tempfile.TemporaryFile() as archive:
+            self.ask({"verb": "fetch", "folder": sent.folder}, timeout_s=_FETCH_S, into=archive)
+            archive.seek(0)
+            try:
+                bring(spool, members(archive))
+            except StoreError as error:
+                said = f"{self.name}: {error.message}"
+                self._silence = (time.monotonic(), NoAnswer(said, cause=error.cause))
+                raise StoreError(said, cause=error.cause) from error
+
+    # -- what is carried there -------------------------------------------------------------------------
+
+    def _check_secrets(self, work: Work) -> None:
+        """Raises ToolError where a word of the command holds a secret that cannot be handed over."""
+        words = [place for place, name in work.hidden.items() if name.startswith(OWN)]
+        if words and not self.hands_over:
+            raise ToolError(
+                "the command holds a secret",
+                cause="a queue stores what is submitted, and others can read it",
+                hint="pass it in an environment variable that is set where the command runs",
+            )
+
+    def carry(self, spool: Spool, work: Work) -> Work:
+        """The work as it holds on the other machine, after the files that it needs were brought there. Raises ToolError
+        where that is not possible."""
+        repository = repository_of(Path(work.cwd))
+        if not self.places.sync:
+            return _elsewhere(work, repository, self.places.tree)
+        if repository is None:
+            raise ToolError(
+                f"cannot sync {work.cwd}",
+                cause="it is not in a git repository",
+                hint="git init, or set sync = false for this executor",
+            )
+        tree = tree_of(repository, Path(work.root), self.environ)
+        folder = f"{self.places.folder}/trees/{tree.digest}"
+        self.provide(folder, tree, is_read_only=True)
+        code, _ = code_here(work, spool, self.environ)
+        code = dataclasses.replace(code or Code(), synced=tree.digest)
+        return dataclasses.replace(_elsewhere(work, repository, folder), code=code, tree=folder)
+
+    def provide(self, folder: str, files: Files, *, is_read_only: bool = False) -> None:
+        """Have these files there, under a name that stands for their content."""
+        if self.shell.run(["test", "-d", folder]).code == 0:
+            return
+        # Python keeps bytecode beside code.
+        mode = "a-w" if is_read_only else "u+w"
+        answer = self.shell.run(["sh", "-c", _UNPACK, folder, mode], stdin=files.archive(), timeout_s=_FETCH_S)
+        if answer.code != 0:
+            raise ToolError(f"cannot write {folder} on {self.name}", cause=answer.said, hint="logbook executors")
+
+    @property
+    def code_folder(self) -> str:
+        """Where the worker's code lies there."""
+        return f"{self.places.folder}/code/{worker_code().digest}"
+
+    # -- asking ----------------------------------------------------------------------------------------
+
+    def ask(
+        self, request: Mapping[str, Any], *, timeout_s: float = 60.0, into: BinaryIO | None = None
+    ) -> tuple[dict[str, Any], bytes]:
+        """What `far.py` answers: its line of JSON, and the bytes behind it, which go `into` a file where there is one.
+        Raises ToolError; NoAnswer where it was cut off, and may have done what was asked."""
+        with self._asks:
+            if self._silence is not None and time.monotonic() < self._silence[0] + _SILENCE_S:
+                with nothing_sent():
+                    raise self._silence[1]
+            try:
+                if request["verb"] in _STARTING:
+                    # A connection that was cut meanwhile is found before anything is started.
+                    with nothing_sent():
+                        self._answered({"verb": "look", "runs": {}, "wait_s": 0.0}, timeout_s, None)
+                head, rest = self._answered(request, timeout_s, into)
+            except (NoAnswer, Unavailable) as error:
+                self._silence = (time.monotonic(), error)
+                raise
+            self._silence = None
+        if "failed" in head:
+            raise ToolError(f"logbook failed on {self.name}", cause=brief(str(head["failed"])))
+        return head, rest
+
+    def hang_up(self) -> None:
+        """Have the next question answered by another process there."""
+        with self._asks:
+            self._conversation = None
+
+    def _answered(
+        self, request: Mapping[str, Any], timeout_s: float, into: BinaryIO | None
+    ) -> tuple[dict[str, Any], bytes]:
+        """The answer to a request. It is made again where the program had ended since it was used last, unless it would
+        start something."""
+        was_used = self._conversation is not None
+        if self._conversation is None or self._conversation.is_over:
+            with nothing_sent():
+                self._conversation = self._connected(timeout_s)
+        asked, self._conversation = self._conversation, None
+        try:
+            found = asked.ask(request, timeout_s, into)
+        except Hangup as hangup:
+            if was_used and request["verb"] not in _STARTING:
+                if into is not None:
+                    into.truncate(0)
+                    into.seek(0)
+                return self._answered(request, timeout_s, into)
+            raise NoAnswer(f"{self.name} does not answer", cause=hangup.answer.said) from None
+        self._conversation = asked
+        return found
+
+    def _connected(self, timeout_s: float) -> Conversation:
+        """`far.py`, ready to answer. Its code is brought first where it is not there."""
+        argv = [self.places.python, "-P", self.code_folder, "serve"]
+        try:
+            try:
+                return self.shell.converse(argv, timeout_s=timeout_s)
+            except Hangup as hangup:
+                if hangup.answer.code != _NO_FILE:
+                    raise
+                self.provide(self.code_folder, worker_code())
+                return self.shell.converse(argv, timeout_s=timeout_s)
+        except Hangup as hangup:
+            answer = hangup.answer
+        if answer.code == _NO_PROGRAM:
+            raise ToolError(
+                f"{self.places.python} not found on {self.name}",
+                cause=answer.said,
+                hint="name a Python 3.11 or later of that machine in the settings: python = '/path/to/python3'",
+            )
+        if not 0 <= answer.code < _SIGNAL:
+            raise NoAnswer(f"logbook was cut off on {self.name}", cause=answer.said)
+        raise ToolError(f"logbook failed on {self.name}", cause=answer.said)
+
+    def _mirror(
+        self, spool: Spool, stage: Stage, said: str | None, head: Mapping[str, Any], heartbeat: Heartbeat | None
+    ) -> None:
+        """Keep in the client's spool what was seen there."""
+        began = record_of(Began, head.get("began"))
+        if began is not None and began != (spool.began() if spool.has(BEGAN) else None):
+            spool.write_began(began)
+        if heartbeat is not None and heartbeat != spool.heartbeat():
+            spool.write_heartbeat(heartbeat)
+        if spool.seen() != (seen := Seen(stage=stage, said=said)):
+            spool.write_seen(seen)
+
+
+def new_name() -> str:
+    """What nothing else is called."""
+    return uuid.uuid4().hex[:12]
+
+
+def _elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Work:
+    """The work with the paths that it has where `tree` stands for the top of the repository (None: the same ones). Its
+    program is looked for there."""
+    executable = work.executable if work.shell else ""
+    if tree is None or repository is None:
+        return dataclasses.replace(work, executable=executable)
+    cwd, root = (
+        str(Path(tree) / Path(path).resolve().relative_to(repository.top))
+        if is_inside(Path(path), repository.top)
+        else path
+        for path in (work.cwd, work.root)
+    )
+    return dataclasses.replace(work, executable=executable, cwd=cwd, root=root)
+
+
+def _forget(spool: Spool) -> None:
+    """Remove the note of where a run was sent, because nothing was started there."""
+    remove(spool.folder / SENT, within=spool.within)
+
+
+# -- answers, of anybody who may answer there ------------------------------------------------------------
+
+
+def _sound(told: object) -> dict[str, Any]:
+    """What is told of a run, without values that it cannot have. Raises ToolError where it is no mapping."""
+    if not isinstance(told, dict):
+        raise ToolError("what is told of the run cannot be read", cause="something else answers there")
+    said, complaint, silent_s = (told.get(name) for name in ("said", "complaint", "silent_s"))
+    return {
+        **told,
+        "said": brief(said) if isinstance(said, str) else None,
+        "complaint": complaint if isinstance(complaint, str) else None,
+        "silent_s": silent_s if isinstance(silent_s, int | float) and abs(silent_s) < _MOST_SILENT_S else None,
+    }
+
+
+def brief(said: str) -> str:
+    """What an engine says, on one line and no longer than is kept. No word is cut: half a secret is not known as
+    one."""
+    return textwrap.shorten(said, _SAID_CHARS, placeholder=" …")
+
+
+def stage_named(text: object) -> Stage:
+    """A stage as another machine calls it."""
+    return next((stage for stage in STAGES if stage == text), "elsewhere")
+
+
+def record_of(kind: type[Any], plain: object) -> Any:
+    """A record of the far spool; None where there is none, or another version wrote it."""
+    try:
+        return None if plain is None else decode(kind, plain)
+    except CodecError:
+        return None

@@ -1,0 +1,330 @@
+"""Workers as jobs of Slurm: the script of a job becomes the worker of a far spool, on a disk that the nodes share.
+
+The far spool is the truth. What `squeue` and `sacct` say are hints, asked only while nothing is heard of the worker,
+for all jobs at once; a job carries the name of its far spool, so that one whose submission was not answered is found
+again. No submission is sent twice: a far spool whose job is not there is closed, and a worker that would come later
+refuses it.
+
+Runs are the elements of an array, also a single one: the name of each far spool is that of the job, and its number in
+the array.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, ClassVar
+
+from logbook_agent.cluster.remote import Places, Remote, check_places, new_name, stage_named
+from logbook_agent.cluster.shell import Here, Shell
+from logbook_agent.cluster.ssh import Ssh
+from logbook_agent.model.codec import encode
+from logbook_agent.model.errors import ToolError, UsageError
+from logbook_agent.running.executors.contract import Stage, Submission, Unavailable, nothing_sent
+from logbook_agent.running.executors.settings import Declared
+from logbook_agent.store.spool import ERRORS, Sent, Spool, write_sent_together
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.hosts import several_hosts
+
+# A worker gives a sign every few seconds; one that was heard of since then lives, whatever Slurm says.
+FRESH_S = 20.0
+# Slurm is asked no more often than this.
+_ASK_S = 3.0
+_JOB = re.compile(r"\d+(?:_\d+)?")
+_ELEMENT = re.compile(r"(.+-[0-9a-f]{12})\.(\d+)")
+# Slurm ended it, for reasons of its own: the run is to be made again.
+_TAKEN = frozenset(("BOOT_FAIL", "NODE_FAIL", "PREEMPTED"))
+_OVER = _TAKEN | {"CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "REVOKED", "TIMEOUT"}
+# The same as slurmstepd writes it where it passes the signal on.
+_SAID_TAKEN = ("DUE TO PREEMPTION", "DUE TO NODE FAILURE", "DUE TO JOB REQUEUE")
+# What sbatch says where it may accept the same job later: the head does not answer, or has no room for more jobs.
+_PASSES = re.compile(
+    "Unable to contact slurm controller|Socket timed out|Zero Bytes were transmitted|Connection (refused|reset)"
+    "|backup controller in standby|temporarily unable|temporarily unavailable|not available \\("
+    # A limit on the number of jobs, not on the size of one.
+    "|SubmitJob|\\A(?!.*(QOS|Assoc)).*job submit limit",
+    re.DOTALL,
+)
+# sbatch takes words that are cut short, too.
+_ARRAY = re.compile("-a|--ar")
+_SCRIPT = """\
+#!/bin/sh
+if [ "${{SLURM_RESTART_COUNT:-0}}" != 0 ]; then
+  echo "Slurm started job $SLURM_JOB_ID again; a run has one attempt" >&2
+  exit 125
+fi
+# Else every srun of the command would have an empty environment.
+unset SLURM_EXPORT_ENV
+exec {worker}."$SLURM_ARRAY_TASK_ID" --with-parent
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlurmSettings(Places):
+    """A Slurm cluster.
+
+    host: a login node, as typed after `ssh`; default: Slurm's commands run on this machine
+    ssh_options: further options for `ssh`
+    options: options for `sbatch`, such as `--partition=gpu`, but not `--array`; those that logbook adds, such as
+        `--no-requeue`, win
+    """
+
+    host: str | None = None
+    ssh_options: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlurmJob:
+    """What Slurm says of a job, or of an element of an array (`12_3`): its `name`, its `state` in capitals, why it
+    waits, and its nodes."""
+
+    number: str
+    state: str
+    name: str = ""
+    reason: str = ""
+    nodes: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in _OVER
+
+    @property
+    def said(self) -> str:
+        """`job 12 is PENDING (Resources)`."""
+        why = f" ({self.reason})" if self.reason not in ("", "None") and not self.is_over else ""
+        return f"job {self.number} is {self.state}{why}" + (f" on {self.nodes}" if self.nodes else "")
+
+
+class Slurm(Remote):
+    """Starts workers by `sbatch`."""
+
+    hands_over: ClassVar[bool] = False
+
+    def __init__(self, *, shell: Shell, settings: SlurmSettings, environ: Mapping[str, str]) -> None:
+        super().__init__(shell=shell, places=settings, environ=environ, secrets={})
+        self.settings, self.options = settings, settings.options
+        # What Slurm said of the jobs with these names, or why it did not, and until when that counts.
+        self._told: tuple[frozenset[str], float, dict[str, SlurmJob] | ToolError] = (frozenset(), float("-inf"), {})
+
+    def node_of(self, spool: Spool) -> str | None:
+        """As `Pins.node_of`; None too where Slurm does not answer, or has forgotten the job."""
+        sent, job = spool.sent(), None
+        with contextlib.suppress(ToolError):
+            job = self.job(sent) if sent is not None else None
+        return job.nodes or None if job is not None else None
+
+    def on_node(self, node: str) -> Slurm:
+        """As `Pins.on_node`."""
+        settings = dataclasses.replace(self.settings, options=(*self.options, f"--nodelist={node}"))
+        return Slurm(shell=self.shell, settings=settings, environ=self.environ)
+
+    @property
+    def place(self) -> str:
+        """The login node, as the settings name it: which node it will be, the worker says."""
+        return self.shell.host or "slurm"
+
+    def hello(self) -> dict[str, Any]:
+        """As `Executor.hello`. Raises ToolError, too, where sbatch would not accept a run."""
+        found = super().hello()
+        answer = self.shell.run(["sbatch", "--test-only", *self.options], stdin=b"#!/bin/sh\n")
+        if answer.code != 0:
+            raise ToolError(f"sbatch would not accept a run on {self.place}", cause=answer.said, hint="sinfo")
+        return found
+
+    # -- what Slurm does in its own way ----------------------------------------------------------------
+
+    def folders(self, items: Sequence[Submission]) -> Sequence[str]:
+        """Those of one array: the name of the job, and the number of the element."""
+        name = f"{items[0].work.entry}.{items[0].work.run:02d}-{new_name()}"
+        return [f"{name}.{number}" for number in range(len(items))]
+
+    def start_all(self, items: Sequence[Submission], at_most: int) -> None:
+        """As `Batch.start_all`, by one array. No two runs have the same pin: `Pins` makes those one by one."""
+        self.submit(items, at_most)
+
+    def launch(self, items: Sequence[tuple[Submission, Sent]], at_most: int) -> None:
+        """As `Remote.launch`. A submission that failed may have arrived all the same: Slurm is asked."""
+        works = {sent.folder: encode(item.work) for item, sent in items}
+        with nothing_sent():
+            made, _ = self.ask({"verb": "put", "works": works})
+        # Whole paths, as they are on the login node: a node may have another home, and other programs first.
+        folders, python = made.get("made"), str(made.get("python"))
+        if not isinstance(folders, dict) or folders.keys() != works.keys():
+            raise ToolError(f"{items[0][1].folder} already exists", cause=f"reported by {self.name}")
+        array = PurePosixPath(str(folders[items[0][1].folder]).removesuffix(".0"))
+        words = self._sbatch(array, f"--array=0-{len(items) - 1}%{at_most}")
+        answer = self.shell.run(words, stdin=self._script(array, python).encode())
+        number = answer.out.decode("utf-8", "replace").strip().partition(";")[0]
+        if answer.code == 0 and number.isdecimal():
+            jobs = [dataclasses.replace(sent, job=f"{number}_{at}") for at, (_, sent) in enumerate(items)]
+            write_sent_together([(item.spool, sent) for (item, _), sent in zip(items, jobs, strict=True)])
+        elif not sum(self.has_arrived(item.spool, sent) for item, sent in items):
+            kind = Unavailable if answer.code != 0 and _PASSES.search(answer.err) else ToolError
+            raise kind(f"sbatch did not submit {array.name}", cause=answer.said)
+
+    def has_arrived(self, spool: Spool, sent: Sent) -> bool:
+        """As `Remote.has_arrived`. Where Slurm does not answer, a job may be there: closed to it, its folder lets no
+        worker begin."""
+        job = None
+        with contextlib.suppress(ToolError):
+            job = self.job(sent)
+        if job is None:
+            return not self._close(sent)
+        spool.write_sent(dataclasses.replace(sent, job=job.number))
+        return True
+
+    def end(self, sent: Sent) -> None:
+        """As `Remote.end`: TERM to the worker, and KILL after Slurm's KillWait."""
+        job = self._known_job(sent)
+        if job is None or job.is_over:
+            return
+        answer = self.shell.run(["scancel", job.number])
+        if answer.code != 0:
+            raise ToolError(f"job {job.number} cannot be cancelled", cause=answer.said, hint=f"scancel {job.number}")
+
+    def judged(self, spool: Spool, sent: Sent, head: Mapping[str, Any]) -> tuple[Stage, str | None]:
+        """How far a run is. Slurm is asked only while nothing was heard of its worker for a while."""
+        stage, has_begun = stage_named(head.get("stage")), head.get("began") is not None
+        if stage == "ended":
+            return ("lost", None) if _was_taken(head) else ("ended", None)
+        if head.get("is_closed"):
+            return stage, head.get("said")
+        alive: Stage = "running" if has_begun else "sent"
+        silent_s = head.get("silent_s")
+        # While a client submits it, there need be no job yet.
+        if spool.is_held() or (has_begun and silent_s is not None and abs(silent_s) < FRESH_S):
+            return alive, None
+        job = self._known_job(sent)
+        said = job.said if job is not None else "Slurm has no record of its job"
+        if job is not None and not job.is_over:
+            return alive, said
+        if not self._close(sent):
+            return alive, None  # it began or ended meanwhile
+        taken = job is not None and job.state in _TAKEN
+        return ("lost" if has_begun or taken else "never-started"), said
+
+    # -- Slurm's commands ----------------------------------------------------------------------------
+
+    def _sbatch(self, array: PurePosixPath, *more: str) -> list[str]:
+        """Submits the script of standard input. What the settings say comes first, so that it changes nothing here.
+
+        `--export=NONE`: a job would take the variables of this process along, with its secrets, and Slurm would keep
+        them on its disk. It has those of a login on its node instead.
+        """
+        return [
+            "sbatch",
+            "--parsable",
+            *self.options,
+            "--no-requeue",
+            "--export=NONE",
+            f"--job-name={array.name}",
+            f"--chdir={array.parent}",
+            "--input=/dev/null",
+            f"--output={array}.%a/{ERRORS}",
+            "--open-mode=append",
+            *more,
+        ]
+
+    def _script(self, array: PurePosixPath, python: str) -> str:
+        code = array.parents[1] / PurePosixPath(self.code_folder).relative_to(self.places.folder)
+        return _SCRIPT.format(worker=shlex.join([python, "-P", str(code), "worker", str(array)]))
+
+    def job(self, sent: Sent) -> SlurmJob | None:
+        """What Slurm says of the job of a far spool; None when it has none of this name, or has forgotten it. Raises
+        ToolError when it does not answer."""
+        return self._jobs(frozenset((name_of(sent.folder),))).get(PurePosixPath(sent.folder).name)
+
+    def _known_job(self, sent: Sent) -> SlurmJob | None:
+        """The same, as Slurm said it for all runs some seconds ago."""
+        name = name_of(sent.folder)
+        names, until, told = self._told
+        if name not in names or time.monotonic() >= until:
+            names = frozenset((name, *map(name_of, self._looked)))
+            try:
+                told = self._jobs(names)
+            except ToolError as error:
+                told = error
+            self._told = names, time.monotonic() + _ASK_S, told
+        if isinstance(told, ToolError):
+            raise told
+        return told.get(PurePosixPath(sent.folder).name)
+
+    def _jobs(self, names: frozenset[str]) -> dict[str, SlurmJob]:
+        """What Slurm says of the jobs with these names, by the names of their far spools. Raises ToolError."""
+        words = ["--noheader", "--states=all", "--array", f"--name={','.join(sorted(names))}"]
+        answer = self.shell.run(["squeue", *words, "--format=%i|%j|%T|%r|%N"])
+        if answer.code != 0:
+            raise ToolError("squeue does not answer", cause=answer.said, hint="squeue")
+        found = jobs_of(answer.out.decode("utf-8", "replace"))
+        if left := names - {job.name for job in found.values()}:
+            # Many a cluster keeps no accounts, and then this fails.
+            words = ["--noheader", "--parsable2", "--allocations", "--starttime=now-30days"]
+            format_ = "--format=JobID,JobName,State,Reason,NodeList"
+            answer = self.shell.run(["sacct", *words, f"--name={','.join(sorted(left))}", format_])
+            found = jobs_of(answer.out.decode("utf-8", "replace") if answer.code == 0 else "") | found
+        return found
+
+    def _close(self, sent: Sent) -> bool:
+        """Have no worker begin in a far spool any more, or go on being waited for; False where it has ended, or one
+        is at work."""
+        return bool(self.ask({"verb": "close", "folder": sent.folder})[0].get("closed"))
+
+
+def name_of(folder: str) -> str:
+    """The name of the job of a far spool; those of earlier versions were no elements of an array."""
+    name = PurePosixPath(folder).name
+    element = _ELEMENT.fullmatch(name)
+    return element[1] if element is not None else name
+
+
+def jobs_of(text: str) -> dict[str, SlurmJob]:
+    """Jobs from lines `number|name|state|reason|nodes` of squeue or sacct, by the names of their far spools. Of several
+    with one name the last is the newest."""
+    found = {}
+    for line in text.splitlines():
+        number, *rest = line.strip().split("|")
+        # A number that is none would be a word of its own for scancel.
+        if len(rest) == 4 and rest[1] and _JOB.fullmatch(number):
+            _, is_element, place = number.partition("_")
+            # sacct: `CANCELLED by 1000`.
+            job = SlurmJob(number=number, name=rest[0], state=rest[1].split()[0], reason=rest[2], nodes=rest[3])
+            found[f"{job.name}.{place}" if is_element else job.name] = job
+    return found
+
+
+def _was_taken(head: Mapping[str, Any]) -> bool:
+    """Whether Slurm ended the command for reasons of its own. The worker saw a request to stop, as from anybody."""
+    complaint = head.get("complaint") or ""
+    return bool(head.get("is_interrupted")) and any(text in complaint for text in _SAID_TAKEN)
+
+
+def slurm(workspace: Workspace, declared: Declared) -> Slurm:
+    """The executor of such settings. Raises UsageError."""
+    settings = declared.read(SlurmSettings)
+    check_places(declared, settings)
+    if (said := several_hosts(("sbatch", *settings.options), {})) is not None:
+        raise UsageError(
+            f"executor {declared.name!r}: {said}: a run on several hosts cannot be recorded",
+            cause="a run is recorded with the devices, the load and the code of one host",
+            hint=f"remove it from options in {declared.file}",
+        )
+    if array := next((word for word in settings.options if _ARRAY.match(word)), None):
+        raise UsageError(
+            f"executor {declared.name!r}: {array!r} in options makes several jobs of one run",
+            cause="a run is one job; logbook starts the cases of a sweep itself",
+            hint=f"remove it in {declared.file}; for several runs at once: logbook sweep RECIPE --parallel 4",
+        )
+    environ = workspace.environ
+    shell: Shell = (
+        Here(environ=environ)
+        if settings.host is None
+        else Ssh(host=settings.host, options=settings.ssh_options, environ=environ)
+    )
+    return Slurm(shell=shell, settings=settings, environ=environ)

@@ -1,0 +1,146 @@
+"""Another machine behind `ssh`: the program itself, so that the user's configuration, keys and agent hold. One
+connection is shared and stays open for a minute."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+
+from logbook_agent.cluster.far import VENV_PYTHON
+from logbook_agent.cluster.remote import Places, Remote, check_places
+from logbook_agent.cluster.shell import Conversation, Hangup, ShellAnswer, as_text, run_program
+from logbook_agent.model.errors import ToolError
+from logbook_agent.running.executors.contract import NoAnswer, Unavailable
+from logbook_agent.running.executors.settings import Declared
+from logbook_agent.running.programs import find_program
+from logbook_agent.store.workspace import Workspace
+
+# What ssh exits with when it has no connection, and a program there may, too.
+_NO_CONNECTION = 255
+_INSTALL_S = 600.0
+# What ssh says before it sends a command: the first may pass, the others do not.
+_UNREACHED = ("ssh: connect to host", "Temporary failure in name resolution", "kex_exchange_identification")
+_REFUSED = (
+    "ssh: Could not resolve",
+    "Permission denied",
+    "Host key verification failed",
+    "Bad configuration option",
+)
+_OPTIONS = {
+    "BatchMode": "yes",
+    "ConnectTimeout": "10",
+    "ServerAliveInterval": "5",
+    "ServerAliveCountMax": "3",
+    "ControlMaster": "auto",
+    "ControlPersist": "60",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SshSettings(Places):
+    """A machine behind ssh.
+
+    host: the machine, as typed after `ssh`
+    options: further options for `ssh`
+    secrets: names of variables of this machine that the command gets, too
+    devices: names of its accelerators, for which runs wait in a queue; default: those that it shows; empty: no queue
+    """
+
+    host: str
+    options: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    devices: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ssh:
+    """Runs programs on `host` by `ssh`."""
+
+    host: str
+    options: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+        """As `Shell.run`. Exit code 255 is taken for a lost connection."""
+        words = self._words(argv)
+        return self._checked(run_program(words, self.environ, stdin=stdin, timeout_s=timeout_s, host=self.host))
+
+    def converse(self, argv: Sequence[str], *, timeout_s: float = 60.0) -> Conversation:
+        """As `Shell.converse`."""
+        try:
+            return Conversation(self._words(argv), self.environ, timeout_s=timeout_s, host=self.host)
+        except Hangup as hangup:
+            self._checked(hangup.answer)
+            raise
+
+    def _words(self, argv: Sequence[str]) -> list[str]:
+        program = find_program("ssh", self.environ)
+        if program is None:
+            raise ToolError("ssh not found", cause="it is not on PATH", hint="install openssh-client")
+        control = f"ControlPath={private_folder(self.environ)}/%C"
+        settings = [word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}")]
+        return [program, *self.options, *settings, "-o", control, "--", self.host, as_text(argv)]
+
+    def _checked(self, answer: ShellAnswer) -> ShellAnswer:
+        """The answer of a program there. Raises as `Shell.run` for one of ssh itself."""
+        # Below zero, a signal has ended ssh itself.
+        if 0 <= answer.code != _NO_CONNECTION:
+            return answer
+        kind: type[ToolError] = NoAnswer
+        for possible, texts in ((ToolError, _REFUSED), (Unavailable, _UNREACHED)):
+            kind = possible if any(text in answer.err for text in texts) else kind
+        raise kind(f"{self.host} does not answer", cause=answer.said, hint=f"ssh {self.host} true")
+
+
+def private_folder(environ: Mapping[str, str]) -> Path:
+    """The folder for the sockets of connections, which only this user can enter. Raises ToolError."""
+    runtime = environ.get("XDG_RUNTIME_DIR", "")
+    folder = Path(runtime if os.path.isabs(runtime) else tempfile.gettempdir()) / f"logbook-{os.getuid()}"  # noqa: PTH117
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise ToolError(
+            f"other users have access to {folder}",
+            cause="logbook keeps ssh connections there, which only you may use",
+            hint=f"chmod 700 {folder}",
+        )
+    return folder
+
+
+class Detached(Remote):
+    """Workers that are started there at once."""
+
+    is_single = True
+
+    def install(self) -> None:
+        """Make an environment of our own there, with what a worker needs, in the version that is used here. Raises
+        ToolError."""
+        python = f"{self.places.folder}/{VENV_PYTHON}"
+        folder = python.removesuffix("/bin/python")
+        needed = f"google-re2=={metadata.version('google-re2')}"
+        pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", needed]
+        for words in ([self.places.python, "-m", "venv", folder], [python, *pip]):
+            answer = self.shell.run(words, timeout_s=_INSTALL_S)
+            if answer.code != 0:
+                raise ToolError(
+                    f"cannot create an environment on {self.name}",
+                    cause=answer.said,
+                    hint=f"install {needed} there by hand, and name that Python in the settings: python = '...'",
+                )
+        # What answers there now is another Python.
+        self.hang_up()
+
+
+def ssh(workspace: Workspace, declared: Declared) -> Detached:
+    """The executor of such settings."""
+    settings = declared.read(SshSettings)
+    check_places(declared, settings)
+    shell = Ssh(host=settings.host, options=settings.options, environ=workspace.environ)
+    values = {name: workspace.environ[name] for name in settings.secrets if name in workspace.environ}
+    found = Detached(shell=shell, places=settings, environ=workspace.environ, secrets=values)
+    found.devices = () if settings.devices is None else settings.devices or None
+    return found

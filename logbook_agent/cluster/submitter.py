@@ -1,0 +1,413 @@
+"""Jobs of a launcher that submits a command and is asked for its end: no worker of ours runs there.
+
+What a worker would have found is taken from the launcher: the state of the job, its exit code and duration, and its
+log, in which the rows stand. Facts of the machine it ran on stay unknown.
+
+A job gets a name that nobody else has, and the name is on disk before anything is submitted. So a submission whose
+answer was lost is found again by its name, and never sent twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import json
+import re
+import shlex
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.cluster.archive import code_here
+from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
+from logbook_agent.cluster.jobs import Fate, JobState, end_of, job_state, keep_log
+from logbook_agent.cluster.remote import brief
+from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
+from logbook_agent.cluster.submitted import sent_of
+from logbook_agent.model.codec import CodecError, decode, encode
+from logbook_agent.model.errors import StoreError, ToolError, UsageError
+from logbook_agent.model.run import Host
+from logbook_agent.model.work import Began
+from logbook_agent.running.confirmed import check_confirmed
+from logbook_agent.running.executors.contract import OVER, Followed, NoAnswer, Stage
+from logbook_agent.running.executors.settings import Declared
+from logbook_agent.running.executors.stages import log_from
+from logbook_agent.running.prepare import no_timeout
+from logbook_agent.running.worker.sealing import unsealed
+from logbook_agent.running.worker.work import Work
+from logbook_agent.store.files import write_atomic
+from logbook_agent.store.known_values import hidden_values, without_values
+from logbook_agent.store.parse import parse_json
+from logbook_agent.store.reading import LOG
+from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SENT, WORK, Heartbeat, Seen, Sent, Spool
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands import known
+from logbook_agent.text.commands.launchers import Launched, Launcher, wrap
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.secrets import secrets_in
+from logbook_agent.text.times import stamp
+from logbook_agent.text.words import split_env_words
+
+# A submission without an answer may still be on its way for so long. The clocks of two machines, or of one at two
+# times, may differ by the second.
+_SETTLE_S = 300.0
+_SLACK_S = 24 * 3600.0
+_GONE = "gone"
+# A job is asked about after this, and no more often than this part of its age.
+_FIRST_S, _PER_AGE = 1.0, 20.0
+_MOST_LOG_BYTES = 256 * 2**20
+# Whoever only looks waits no longer for an answer.
+_LOOK_S = 30.0
+_STAGES: dict[Fate, Stage] = {
+    "waiting": "sent",
+    "running": "running",
+    "succeeded": "ended",
+    "failed": "ended",
+    "killed": "ended",
+    "lost": "lost",
+    "never-started": "never-started",
+}
+
+
+class Submitter:
+    """Starts jobs by the templates of the settings, with the variables of `environ`. `place` is the executor's name.
+    `check` raises UsageError where the user has not confirmed what would be started in a folder."""
+
+    def __init__(
+        self, templates: JobTemplates, *, place: str, environ: Mapping[str, str], check: Callable[[Path], None]
+    ) -> None:
+        self._given, self.place, self._environ, self._check = templates, place, environ, check
+        self.pace_s = templates.poll_s
+        self.devices: tuple[str, ...] | None = None
+
+    # -- the contract --------------------------------------------------------------------------------
+
+    def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
+        """As `Executor.start`; an answer that was lost is no error: `follow` finds the job by its name."""
+        if spool.has(FINAL) or spool.has(SENT):
+            return
+        if work.timeout_s is not None:
+            raise no_timeout(ToolError, self.place, work.timeout_s)
+        templates = self._templates(work)
+        plain = json.dumps(encode(work), ensure_ascii=False).encode("utf-8", "replace")
+        write_atomic(spool.folder / WORK, plain, within=spool.within)
+        spool.write_began(self._began(spool, work, templates))
+        whole = unsealed(work, {**self._environ, **secrets})
+        found = (*secrets_in(whole.env, work.secret_names), *spool.redactor().secrets_in_argv(whole.argv))
+        sent = dataclasses.replace(self._sent(work), values=hidden_values(spool.folder.name, found))
+        if sent.is_typed and self._found(work, templates, sent) is not None:
+            raise ToolError(
+                f"a job named {sent.name} already exists",
+                cause="the output of the two could not be told apart",
+                hint="choose another --job-name, or leave it out",
+            )
+        spool.write_sent(sent)
+        job = self._submit(whole, templates, sent)
+        if job is not None:
+            spool.write_sent(dataclasses.replace(sent, job=job))
+
+    def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
+        """As `Executor.follow`. The launcher is asked every `poll_s` seconds; while it does not answer, what was known
+        last stands."""
+        sent = sent_of(spool, self._environ)
+        if sent is None:
+            return Followed(stage="sent" if spool.is_held() else "never-started")
+        seen = spool.seen()
+        stage: Stage = next((one for one in _STAGES.values() if seen is not None and one == seen.stage), "sent")
+        trouble = None
+        if spool.has(FINAL):
+            stage = "ended"
+        elif stage not in OVER and not self._is_fresh(spool, sent):
+            try:
+                stage = self._look(spool, sent, with_log=offset is not None)
+            except ToolError as error:
+                trouble = error.said
+        output = b"" if offset is None else log_from(spool, offset)
+        seen = spool.seen()
+        said = seen.said if seen is not None and stage == "sent" else None
+        return Followed(stage=stage, output=output, heartbeat=spool.heartbeat(), said=said, trouble=trouble)
+
+    def look(self, spools: Sequence[Spool], *, wait_s: float = 0.0) -> None:
+        """Nothing to do: a launcher tells of one job at a time."""
+
+    def stop(self, spool: Spool) -> None:
+        """As `Executor.stop`. Raises ToolError when the launcher does not answer, or cannot stop a job."""
+        sent = sent_of(spool, self._environ)
+        if sent is None or spool.has(FINAL):
+            return
+        work = self._work(spool)
+        templates = self._templates(work)
+        job = sent.job or self._found(work, templates, sent)
+        if job is None or not templates.stop:
+            raise ToolError(
+                f"{self.place} cannot stop {sent.name}",
+                cause="no job of this name is known yet" if templates.stop else "its settings have no `stop`",
+            )
+        self._checked(self._run(work, filled(templates.stop, id=job)))
+
+    def collect(self, spool: Spool) -> None:
+        """As `Executor.collect`. Raises ToolError while the launcher does not give the log and the end of the job."""
+        sent = sent_of(spool, self._environ)
+        if sent is None or sent.job is None or spool.has(FINAL):
+            return
+        work = self._work(spool)
+        templates = self._templates(work)
+        job = self._asked(work, templates, sent.job)
+        if _STAGES[job.fate] not in OVER:
+            raise ToolError(f"{sent.job} runs again: {job.said}", cause=f"{self.place} had reported its end")
+        if job.fate in ("lost", "never-started"):
+            if job.fate == "lost" and job.state != _GONE:
+                self._bring_log(spool, work, templates, sent)
+            write_atomic(spool.folder / ERRORS, f"{sent.job}: {job.said}\n".encode(), within=spool.within)
+            return
+        problems = self._bring_log(spool, work, templates, sent)
+        spool.write_end(end_of(spool, work, job, problems))
+
+    def hello(self) -> dict[str, Any]:
+        """As `Executor.hello`: nothing is known of the machines behind a launcher. Raises ToolError when it does not
+        answer."""
+        if self._given.find:
+            own, words = split_env_words(filled(self._given.find, name="hello"))
+            answer = run_program(words, {**self._environ, **own}, stdin=b"", timeout_s=self._given.timeout_s)
+            self._checked(answer)
+        return {}
+
+    def launched(self, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> Launched:
+        """As `Launches.launched`: the submission without the name of the job, which differs from run to run. Raises
+        UsageError, too, where a secret would be handed to the launcher."""
+        own, argv = split_env_words(argv)
+        env = {**env, **own}
+        self._check_secrets(argv, env, redactor)
+        words = [word for word in self._given.submit if "{name}" not in word]
+        template = Launcher(name=self.place, template=shlex.join(words), env_template=shlex.join(self._given.env))
+        return dataclasses.replace(wrap(template, argv, env), submits=True, syncs=self._given.syncs)
+
+    def _check_secrets(self, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> None:
+        allowed = self._given.secrets
+        hidden = [key for key, value in env.items() if redactor.named(key, value) != value and key not in allowed]
+        if hidden:
+            raise UsageError(
+                f"{hidden[0]} holds a secret, and executor {self.place!r} would pass it to its launcher",
+                cause="launchers store what they are given, and others may read it",
+                hint=f'set it where the command runs, or allow it in your settings: secrets = ["{hidden[0]}"]',
+            )
+        if redactor.argv(argv) != tuple(argv):
+            raise UsageError(
+                "the command holds a secret",
+                cause=f"executor {self.place!r} would pass it to its launcher; others may read what that stores",
+                hint="pass it in an environment variable that is set where the command runs",
+            )
+
+    # -- submitting ------------------------------------------------------------------------------------
+
+    def _templates(self, work: Work) -> JobTemplates:
+        return self._given
+
+    def _work(self, spool: Spool) -> Work:
+        """The work that was submitted, without its secrets."""
+        if spool.is_old:
+            raise StoreError(
+                f"the run in {spool.folder} was submitted by an earlier version",
+                cause="the words in that folder name a program, and a branch may have brought them",
+                hint="collect it with that version, or remove the folder",
+            )
+        text = spool.read(WORK)
+        try:
+            work = None if text is None else decode(Work, parse_json(text, spool.folder / WORK))
+        except CodecError as error:
+            raise StoreError(
+                f"{spool.folder / WORK}: {error}", cause="another version of logbook-agent wrote it"
+            ) from error
+        if work is None:
+            raise StoreError(f"{spool.folder} has no {WORK}", cause="the command that submitted it was cut off")
+        return work
+
+    def _sent(self, work: Work) -> Sent:
+        name = f"{work.entry}-{work.run:02d}-{uuid.uuid4().hex[:8]}".lower()
+        return Sent(name=name, at=time.time())
+
+    def _named(self, work: Work, templates: JobTemplates, sent: Sent) -> list[str]:
+        """The submission with the name of its job."""
+        _, words = split_env_words(templates.submit)
+        place = next((place for place, word in enumerate(words) if "{name}" in word), None)
+        argv = [work.executable, *work.argv[1:]]
+        return argv if place is None else [*argv[:place], *filled((words[place],), name=sent.name), *argv[place:]]
+
+    def _submit(self, work: Work, templates: JobTemplates, sent: Sent) -> str | None:
+        """The job that was submitted; None where it is open whether there is one. Raises ToolError when certainly none
+        was."""
+        answer, job = None, None
+        with contextlib.suppress(NoAnswer):
+            answer = self._run(work, self._named(work, templates, sent))
+        is_refused = answer is not None and answer.code != 0
+        if answer is not None and not is_refused:
+            found = re.search(templates.id, f"{answer.out.decode('utf-8', 'replace').strip()}\n{answer.err}")
+            job = _job_of(found)
+        if job is None:
+            try:
+                job = self._found(work, templates, sent)
+            except ToolError:
+                return None
+        if job is None and answer is not None and is_refused:
+            raise ToolError(f"{self.place} did not accept the job", cause=answer.said)
+        return job
+
+    def _found(self, work: Work, templates: JobTemplates, sent: Sent) -> str | None:
+        """The job of this name; None where there is none. Raises ToolError when that cannot be asked."""
+        if not templates.find:
+            return None
+        answer = self._checked(self._run(work, filled(templates.find, name=sent.name), most_s=_LOOK_S))
+        pattern = templates.found.replace("{name}", re.escape(sent.name))
+        return _job_of(re.search(pattern, answer.out.decode("utf-8", "replace")))
+
+    def _began(self, spool: Spool, work: Work, templates: JobTemplates) -> Began:
+        """What is known before the job starts: the code, where it is sent along, and nothing of the machine."""
+        code, problems = code_here(work, spool, self._environ) if templates.syncs else (None, ())
+        return Began(started=_now(), host=Host(), code=code, problems=problems)
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    def _is_fresh(self, spool: Spool, sent: Sent) -> bool:
+        """Whether the launcher was asked a moment ago."""
+        if not spool.has(HEARTBEAT):
+            return False
+        now = time.time()
+        # A job that has just been submitted is asked about sooner.
+        pause_s = min(self.pace_s, max(_FIRST_S, (now - sent.at) / _PER_AGE))
+        return 0 <= now - (spool.folder / HEARTBEAT).stat().st_mtime < pause_s
+
+    def _look(self, spool: Spool, sent: Sent, *, with_log: bool) -> Stage:
+        """Ask for the stage of a job and keep it."""
+        work = self._work(spool)
+        templates = self._templates(work)
+        if sent.job is None:
+            job = self._found(work, templates, sent)
+            if job is None:
+                return self._missing(spool, templates, sent)
+            sent = dataclasses.replace(sent, job=job)
+            spool.write_sent(sent)
+        assert sent.job is not None  # noqa: S101
+        found = self._asked(work, templates, sent.job)
+        stage = _STAGES[found.fate]
+        if with_log and stage in ("running", "ended"):
+            self._bring_log(spool, work, templates, sent)
+        size = (spool.folder / LOG).stat().st_size if spool.has(LOG) else 0
+        spool.write_heartbeat(Heartbeat(at=_now(), bytes=size))
+        spool.write_seen(Seen(stage=stage, said=brief(found.said)))
+        return stage
+
+    def _missing(self, spool: Spool, templates: JobTemplates, sent: Sent) -> Stage:
+        """The stage of a submission that no job is known of."""
+        if spool.is_held() or abs(time.time() - sent.at) < _SETTLE_S:
+            return "sent"
+        stage: Stage = "never-started" if templates.find else "lost"
+        why = f"no job {sent.name} appeared" if templates.find else "the launcher did not print the ID of the job"
+        write_atomic(spool.folder / ERRORS, f"{why}\n".encode(), within=spool.within)
+        spool.write_seen(Seen(stage=stage))
+        return stage
+
+    def _asked(self, work: Work, templates: JobTemplates, job: str) -> JobState:
+        """What the launcher tells of a job. Raises ToolError when it tells nothing."""
+        answer = self._run(work, filled(templates.state, id=job), most_s=_LOOK_S)
+        if answer.code != 0 and templates.gone and re.search(templates.gone, answer.err) is not None:
+            return JobState(state=_GONE, fate="lost", reason=answer.said)
+        text = self._checked(answer).out.decode("utf-8", "replace")
+        found = job_state(text, templates.facts, templates.states)
+        if found is None:
+            raise ToolError(f"{self.place} reported no state for {job}", cause="its answer cannot be read")
+        return found
+
+    def _bring_log(self, spool: Spool, work: Work, templates: JobTemplates, sent: Sent) -> list[str]:
+        """Bring the log of a job up to date, redacted; what is wrong with it. Raises ToolError."""
+        since = str(round(max(0.0, time.time() - sent.at) + _SLACK_S))
+        words = filled(templates.logs, id=sent.job or "", since=since)
+        answer = self._checked(self._run(work, words, most_bytes=_MOST_LOG_BYTES))
+        hide = functools.partial(without_values, spool.folder.name, sent.values)
+        return keep_log(spool, work, answer.out, templates.line, templates.log_lines, hide)
+
+    def _run(
+        self,
+        work: Work,
+        argv: Sequence[str],
+        *,
+        most_s: float = float("inf"),
+        most_bytes: int = MOST_ANSWER_BYTES,
+    ) -> ShellAnswer:
+        """Run the launcher as the user did. Raises NoAnswer when it does not come to its end in time, and ToolError
+        when its program is not the one that the user confirmed: a branch may have brought another one since."""
+        try:
+            self._check(Path(work.cwd))
+        except UsageError as error:
+            raise ToolError(error.message, cause=f"{error.cause}; {error.hint}") from error
+        own, words = split_env_words(argv)
+        hidden = {place.removeprefix("env.") for place in work.hidden}
+        env = {name: value for name, value in work.env.items() if name not in hidden}
+        environ = {**self._environ, **env, **own}
+        timeout_s = min(most_s, self._given.timeout_s)
+        return run_program(words, environ, stdin=b"", timeout_s=timeout_s, cwd=work.cwd, most_bytes=most_bytes)
+
+    def _checked(self, answer: ShellAnswer) -> ShellAnswer:
+        if answer.code != 0:
+            raise ToolError(f"{self.place} does not answer", cause=answer.said)
+        return answer
+
+
+def _job_of(found: re.Match[str] | None) -> str | None:
+    """The ID of a job; None for a word that a launcher would take for an option."""
+    job = None if found is None else found[1]
+    return None if not job or job.startswith("-") else job
+
+
+class Typed(Submitter):
+    """Submissions to Iris that were typed: `uv run iris --cluster=NAME job run --no-wait ... -- CMD`. The job is asked
+    about with the words before `job`."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        super().__init__(iris(("iris",)), place="iris", environ=environ, check=lambda _: None)
+
+    def _templates(self, work: Work) -> JobTemplates:
+        return iris((work.executable, *work.argv[1 : _line(work).base]))
+
+    def _sent(self, work: Work) -> Sent:
+        line = _line(work)
+        if any(place in work.hidden for place in ("executable", *(f"argv.{n}" for n in range(line.base)))):
+            raise ToolError(
+                "the state of this job could not be asked for later",
+                cause="the words before `job run` hold a secret, and secrets are never stored",
+                hint="pass it to iris in an environment variable",
+            )
+        sent = super()._sent(work)
+        return dataclasses.replace(sent, name=line.name or sent.name, is_typed=line.name is not None)
+
+    def _named(self, work: Work, templates: JobTemplates, sent: Sent) -> list[str]:
+        line = _line(work)
+        options = line.base + len(("job", "run"))
+        own = [f"--job-name={sent.name}"] if line.name is None else []
+        return [work.executable, *work.argv[1:options], *own, *work.argv[options:]]
+
+
+def _line(work: Work) -> known.IrisLine:
+    line = known.iris(work.argv)
+    if line is None:
+        raise StoreError(f"{work.entry} run {work.run} is not a submission to Iris", cause="its spool was changed")
+    return line
+
+
+def typed(workspace: Workspace, declared: Declared) -> Typed:
+    """The executor of typed submissions, which needs no settings."""
+    return Typed(workspace.environ)
+
+
+def submitter(workspace: Workspace, declared: Declared) -> Submitter:
+    """The executor of these settings. Raises UsageError where they do not fit."""
+    templates = completed(declared.name, declared.read(JobTemplates))
+    check = functools.partial(check_confirmed, workspace, "executors", declared.name)
+    return Submitter(templates, place=declared.name, environ=workspace.environ, check=check)
+
+
+def _now() -> str:
+    return stamp(datetime.now(UTC))

@@ -1,0 +1,44 @@
+"""`logbook status` of a logbook on this machine: what its records amount to, and what runs here now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from logbook_agent.entries.open_runs import open_runs, open_series
+from logbook_agent.findings.read import Findings, read
+from logbook_agent.findings.status import OnMachine, status
+from logbook_agent.model.errors import StoreError
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+
+_WARNING_CHARACTERS = 150
+
+
+def overview(workspace: Workspace, book: Book, found: Findings | None = None) -> dict[str, Any]:
+    """The answer of `logbook status`; what cannot be read is warned about. `found`: the logbook as it was just read."""
+    found = read(workspace, book) if found is None else found
+    workspace.warnings += [_unreadable(workspace, message) for message in found.unreadable[:3]]
+    # Those of the criteria stand with these.
+    workspace.warnings += [doubt[:_WARNING_CHARACTERS] for doubt in found.baseline_doubts]
+    here = OnMachine(
+        view=str(book.view_path),
+        edited=_if_readable(workspace, lambda: found.edited),
+        reserved=_if_readable(workspace, lambda: [v.id for v in book.voids()]),
+        runs=open_runs(book.outgoing()),
+        series=open_series(book),
+    )
+    return status(found, here)
+
+
+def _if_readable(workspace: Workspace, ask: Callable[[], list[str]]) -> list[str]:
+    """An answer from a single file; where that is damaged, the rest still is told."""
+    try:
+        return ask()
+    except StoreError as error:
+        workspace.warnings.append(_unreadable(workspace, error.message))
+        return []
+
+
+def _unreadable(workspace: Workspace, message: str) -> str:
+    return f"cannot be read: {workspace.redactor.text(message)}"[:_WARNING_CHARACTERS]

@@ -1,0 +1,159 @@
+"""A word about a command that was tried before."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from logbook_agent.findings.attempts import (
+    COMPARED,
+    FAILURE,
+    MARKED,
+    Item,
+    command_key,
+    contradicts,
+    items_of,
+    keys_of,
+    outcomes_text,
+    planned_commands,
+)
+from logbook_agent.findings.comparisons import without_gain
+from logbook_agent.findings.entry_line import headline
+from logbook_agent.findings.read import Findings, read
+from logbook_agent.model.entry import VOID
+from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.run import Run
+from logbook_agent.model.values import Scalar
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+
+# Entries with the same command of which the newest are read.
+_READ = 10
+_LINES = 3
+_COMMIT_CHARS = 9
+# Entries that were never looked at: more of them than this are left to `list` and its like.
+_LOOKED_AT = 100
+
+
+def tried_before(
+    workspace: Workspace,
+    book: Book,
+    commands: Sequence[Sequence[str]],
+    config: Mapping[str, Scalar],
+    *,
+    own_id: str | None = None,
+    measured: bool = False,
+) -> list[str]:
+    """What came out of the same commands with this declared config before, in at most three lines: failures, findings
+    of comparisons without a gain, what was marked; with `measured` also what was measured. Entry `own_id` is left out.
+
+    Never raises: that something was tried is worth a word, and no more.
+    """
+    negative: dict[str, None] = {}
+    others: dict[str, None] = {}
+    if not commands or not _is_indexed(workspace, book):
+        return []
+    try:
+        for command in commands:
+            key = command_key(workspace.redactor.argv(command))
+            for is_negative, text in _found(read(workspace, book), book, key, config, own_id, measured=measured):
+                (negative if is_negative else others).setdefault(text)
+    except (LogbookError, OSError):
+        return []
+    lines = [f"tried before: {t}" for t in negative] + [f"measured before: {t}" for t in others]
+    if len(lines) <= _LINES:
+        return lines
+    return [*lines[: _LINES - 1], f"and {len(lines) - _LINES + 1} more entries: logbook list --tried"]
+
+
+def _is_indexed(workspace: Workspace, book: Book) -> bool:
+    """Whether every entry can be found by its commands, after a look at the few that are new."""
+    hints = book.tried
+    folder_ns = book.entries_changed_ns()
+    if hints.is_complete(folder_ns):
+        return True
+    names = book.entry_names()
+    unseen, gone = hints.unseen(names)
+    if gone:
+        hints.forget(gone)
+    if len(unseen) > _LOOKED_AT:
+        workspace.warnings.append(
+            f"did not check whether this was tried before: {len(unseen):,} entries are not indexed here yet;"
+            " logbook list indexes them"
+        )
+        return False
+    hints.keep({i: _keys(book, i) for i in sorted(unseen)}, entries=len(names), folder_ns=folder_ns)
+    return True
+
+
+def _keys(book: Book, entry_id: str) -> list[tuple[str, int]]:
+    record = _readable_record(book, entry_id)
+    return keys_of(record) if record is not None else []
+
+
+def _readable_record(book: Book, entry_id: str) -> Record | None:
+    try:
+        return book.record(entry_id)
+    except LogbookError:
+        return None  # its damage is told where it is shown
+
+
+def _found(
+    findings: Findings, book: Book, key: str, config: Mapping[str, Scalar], own_id: str | None, *, measured: bool
+) -> Iterator[tuple[bool, str]]:
+    """Of each entry with this command, the newest first: whether it is a negative outcome, and what to say. A failure
+    that a newer entry got over is none."""
+    hints = [h for h in book.tried.found(key, compared=COMPARED) if h.id != own_id]
+    # Where something did not work out, also the entry that came right after, and may have got over it.
+    after = [newer for newer, older in pairwise(hints) if older.failed]
+    mended = False
+    for hint in [h for h in hints if measured or h.failed or h.compared or h in after][:_READ]:
+        record = _readable_record(book, hint.id)
+        if record is None or record.state == VOID:
+            continue
+        runs = [s.run for s in record.runs if _is_same(s, key, config)]
+        failures = [i for i in items_of(record) if runs and (i["kind"], i["run"]) == (FAILURE, runs[-1].run)]
+        outcomes = [*([] if mended else failures), *_without_gain(findings, record, runs)]
+        if not outcomes and (runs or key in map(command_key, planned_commands(record))):
+            outcomes = [i for i in items_of(record) if i["kind"] == MARKED]
+        mended = mended or bool(runs and not failures)
+        said = outcomes_text(outcomes)
+        if not said and measured and runs and runs[-1].rows and not failures:
+            said = headline(_of_run(record, runs[-1]), book.header) or ""
+        if said:
+            yield bool(outcomes), f"{record.id} {_where(runs)}: {said}"
+
+
+def _is_same(status: RunStatus, key: str, config: Mapping[str, Scalar]) -> bool:
+    ended = status.state in ("finished", "failed", "timeout") and status.counts
+    return ended and command_key(status.run.command) == key and not contradicts(status.run.config, config)
+
+
+def _without_gain(findings: Findings, record: Record, runs: Sequence[Run]) -> list[Item]:
+    """What the comparison of an entry found of the sides that these runs are of."""
+    if record.entry.comparison is None or (answer := findings.answer_of(record.id)) is None:
+        return []
+    axis = answer.question.axis
+    of = [(run.part.side, row.config) for run in runs if run.part is not None for row in run.rows]
+    return [
+        item
+        for item in without_gain([answer])
+        if any(side == item["config"][axis] and not contradicts(item["case"], config) for side, config in of)
+    ]
+
+
+def _where(runs: Sequence[Run]) -> str:
+    """`run 2 (same command, at 3357f54a5)`, of uncommitted changes `at 3357f54a5+`."""
+    if not runs:
+        return "(planned)"
+    code = runs[-1].code
+    at = f", at {code.commit[:_COMMIT_CHARS]}{'+' * bool(code.dirty)}" if code is not None and code.commit else ""
+    return f"run {runs[-1].run} (same command{at})"
+
+
+def _of_run(record: Record, run: Run) -> Record:
+    """A record of this run alone, whatever it was made for."""
+    entry = dataclasses.replace(record.entry, recipe=None)
+    return Record(entry=entry, runs=(RunStatus(run=run, state="finished"),), state="finished")

@@ -1,0 +1,136 @@
+"""What to type to settle a question: the command that adds pairs to a comparison, or makes a first one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from logbook_agent.findings.cases import cases
+from logbook_agent.findings.comparison.sentences import code_name
+from logbook_agent.findings.comparison.words import missing_pairs
+from logbook_agent.findings.tables.frame import ABSENT, Item, frame_of
+from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Question, code_hash
+from logbook_agent.model.record import COMPARISON
+from logbook_agent.model.run import Run
+from logbook_agent.model.values import canonical
+from logbook_agent.text.commands.flags import is_value, normal_name
+from logbook_agent.text.lists import axis_option
+from logbook_agent.text.words import command_line, sweep_command
+
+if TYPE_CHECKING:
+    from logbook_agent.findings.comparison.answer import Answer
+    from logbook_agent.findings.protocol import Records
+
+
+def go_on(records: Records, answer: Answer) -> str:
+    """What to type to add pairs to a comparison, as many as would probably settle it."""
+    needed = max((missing_pairs(f) for f in answer.goals if not f.is_settled), default=math.inf)
+    pairs = int(needed) if math.isfinite(needed) else BUDGET_PAIRS
+    recipe = records.entry(answer.entry).recipe
+    if recipe is not None:
+        explored = any(run.label == COMPARISON for run in records.runs(answer.entry))
+        if explored:
+            return f"logbook sweep --resume {answer.entry} --set confirm={answer.pairs + pairs}"
+        sets = (*(text for text in recipe.sets if not text.startswith("repeats=")), f"repeats={pairs}")
+        return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=sets, on=recipe.on)
+    return ab_again(records, answer.entry, answer.question, f"--max-pairs {pairs}")
+
+
+def ab_again(records: Records, entry_id: str, question: Question, more: str) -> str:
+    """The command that adds pairs to the A/B of an entry, with `more` options: as it was run before, but for texts."""
+    run = next((run for run in records.runs(entry_id) if run.part is not None), None)
+    options = ["--id", entry_id, *more.split(), *(_options(run, question.axis) if run is not None else ())]
+    return _asked_again(records, entry_id, question).replace("logbook ab", f"logbook ab {command_line(options)}", 1)
+
+
+def _options(run: Run, axis: str) -> list[str]:
+    """How a run of an A/B was made, as options."""
+    # With --code, the tool sets where Python looks first.
+    own = {axis.removeprefix("env:"), *(("PYTHONPATH",) if axis == CODE_AXIS else ())}
+    env = [f"{k}={v}" for k, v in run.env.declared.items() if k not in own]
+    config = [f"{k}={canonical(v)}" for k, v in run.config.items() if k != axis]
+    return [
+        *(word for text in env for word in ("--env", text)),
+        *(word for text in config for word in ("--config", text)),
+        *(("--timeout", f"{run.timeout_s:g}s") if run.timeout_s is not None else ()),
+        *(("--on", run.on) if run.on is not None else ()),
+    ]
+
+
+def _asked_again(records: Records, entry_id: str, question: Question) -> str:
+    """The command that asks a question of what the runs of an entry ran."""
+    # One row of each side says it.
+    of = {item.case.part.side: item for item in frame_of(cases(records.record(entry_id))).items if item.case.part}
+    items = [of[side] for side in question.values if side in of]
+    axis = axis_option(question.axis, question.values)
+    if question.axis == CODE_AXIS:
+        # A hash stays what it is when a branch moves on.
+        codes = [code_hash(value) if "@" in value else code_name(value) for value in question.values]
+        axis = f"--code {' '.join(codes)}"
+    if not items:
+        return f"logbook ab {axis} -- COMMAND"
+    text = settled_by(question.axis, question.values, items)
+    return f"logbook ab {axis} -- {text.partition(' -- ')[2]}" if question.axis == CODE_AXIS else text
+
+
+def command_in(settle: str) -> str:
+    """The command in a text that says what would settle it; empty where there is none."""
+    return settle[settle.find("logbook ab") :] if "logbook ab" in settle else ""
+
+
+_COMMAND = "COMMAND"
+_COMMAND_CHARS = 400
+_ENV = "env:"
+# What names a commit where it is typed; neither a commit with changes, `3f2a9c01d+`, nor none.
+_REVISION = re.compile(r"(?!null$)\w[\w./-]*")
+
+
+def settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -> str:
+    """The `logbook ab` command that compares these values of an axis, the base first; `items` hold one case of each, as
+    far as there are some.
+    Where the values cannot be typed, names stand in their place."""
+    first = _line(items[0].case.command if items else ())
+    if axis in ("commit", CODE_AXIS):
+        names = [code_hash(value) for value in values[:2]]
+        codes = [
+            text if _REVISION.fullmatch(text) else name for text, name in zip(names, ("BASE", "OTHER"), strict=True)
+        ]
+        return f"logbook ab --code {' '.join(codes)} -- {first}"
+    if axis is not None and axis.startswith(_ENV):
+        given = ["" if value == ABSENT else value for value in values]
+        return f"logbook ab {axis_option(axis, given)} -- {first}"
+    if axis is None or (items and axis not in items[0].row.config | items[-1].row.config):
+        where = f", with NAME what sets {axis}" if axis is not None else ""
+        return f"logbook ab --axis NAME=A,B -- {_COMMAND}{where}"
+    typed = [words for item in items if (words := flagged(item.case.command, axis))]
+    command = typed or [words for item in items if (words := _with_place(item, axis))]
+    if not typed and ABSENT in values:
+        values = ["A", "B"]
+    given = [canonical(None) if value == ABSENT else value for value in values]
+    return f"logbook ab {axis_option(axis, given)} -- {_line(command[0] if command else ())}"
+
+
+def _line(words: Sequence[str]) -> str:
+    """A command as it is typed; a name for one that is long or a script."""
+    text = command_line(words)
+    is_script = len(words) < 2 and any(map(str.isspace, text))
+    return _COMMAND if not words or is_script or len(text) > _COMMAND_CHARS or "\n" in text else text
+
+
+def flagged(command: Sequence[str], axis: str) -> Sequence[str]:
+    """A command whose flag of this name has a value, which `logbook ab` replaces; else nothing."""
+    for at, word in enumerate(command[1:], start=1):
+        name, equals, _ = word.partition("=")
+        has_next = word.startswith("-") and at + 1 < len(command) and is_value(command[at + 1])
+        if normal_name(name) == normal_name(axis) and (equals or has_next):
+            return command
+    return ()
+
+
+def _with_place(item: Item, axis: str) -> Sequence[str]:
+    """A command with `{axis}` in place of the one word that is its value; else nothing."""
+    words, value = item.case.command, item.key(axis)
+    places = [at for at, word in enumerate(words) if at and canonical(word) == value]
+    return [*words[: places[0]], "{axis}", *words[places[0] + 1 :]] if len(places) == 1 else ()

@@ -1,0 +1,237 @@
+"""What was tried and did not work out: failures of runs, and what people marked, as plain data that is indexed; the
+list of it, and how it is said. What comparisons found without a gain, `comparisons` adds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from logbook_agent.findings.comparison.answer import Outcome
+from logbook_agent.findings.thread import Summary
+from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID, is_withdrawn
+from logbook_agent.model.record import Record, RunStatus, has_failed, is_made
+from logbook_agent.model.run import Row, Run
+from logbook_agent.model.values import Scalar, canonical, parse_scalar
+from logbook_agent.text.commands.flags import flags, normal_name, parts
+from logbook_agent.text.markdown import cut_line, lead
+from logbook_agent.text.words import planned_words
+
+if TYPE_CHECKING:
+    pass
+
+# One thing that was tried: entry, run (None: none), runs (all that came out so), at, kind, outcome, reason, command
+# (words), config, env, commit, identity (of code).
+Item: TypeAlias = dict[str, Any]
+
+VERDICT, FAILURE, MARKED = "verdict", "failure", "marked"
+# In front of an ID: the key of an entry with a comparison.
+COMPARED = "of "
+_FAILED = ("failed", "timeout")
+_REASON_CHARACTERS = 200
+# Of one entry; what is beyond is counted by `left_out` of the last one kept.
+_MOST_ITEMS = 100
+
+
+def command_key(argv: Sequence[str]) -> str:
+    """One text for every way to write a command that differs in the order of its flags alone."""
+    found = parts(tuple(argv), frozenset())
+    return hashlib.sha256(repr((found.flags, found.words)).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+
+
+def planned_commands(record: Record) -> list[tuple[str, ...]]:
+    """Planned commands that were not executed, without the variables in front."""
+    return [planned_words(c)[1] for c in record.pending_commands]
+
+
+def _counting(record: Record) -> list[Run]:
+    """Its runs without warm-ups: that the first one was slow or failed is no outcome."""
+    return [status.run for status in record.runs if status.counts]
+
+
+def keys_of(record: Record) -> list[tuple[str, int]]:
+    """The keys under which an entry is looked up: of its commands and that it has a comparison; each
+    with 1 when the last run of the command failed or the entry was marked, else 0."""
+    marked = mark_of(record) is not None
+    found = {command_key(c): 1 for c in planned_commands(record)} if marked else {}
+    for run in _counting(record):
+        found[command_key(run.command)] = int(marked or (is_made(run) and has_failed(run)))
+    if record.entry.comparison is not None:
+        found[COMPARED + record.id] = 0
+    return list(found.items())
+
+
+def finished(record: Record) -> dict[str, list[Any]]:
+    """By the key of its command: number and start of the last run that ended, where it finished and no case failed."""
+    last = {command_key(run.command): run for run in _counting(record) if run.exit is not None}
+    return {key: [run.run, run.started] for key, run in last.items() if is_made(run) and not has_failed(run)}
+
+
+def mark_of(record: Record) -> tuple[str, str] | None:
+    """`negative result` or `abandoned`, and why; None for an entry that nobody marked."""
+    entry = record.entry
+    text = entry.text(NEGATIVE_RESULT)
+    if record.state == VOID:
+        return None
+    if text:
+        return NEGATIVE_RESULT.lower(), cut_line(lead(text) or text, _REASON_CHARACTERS)
+    if record.state == ABANDONED:
+        why = entry.text("Interpretation") or entry.text("Result") or ""
+        return ABANDONED, cut_line(lead(why) or why, _REASON_CHARACTERS)
+    return None
+
+
+def items_of(record: Record) -> list[Item]:
+    """The failures of an entry, each once however often it was repeated, and what it was marked with."""
+    if record.state == VOID:
+        return []
+    found: dict[str, Item] = {}
+    # That nothing could be predicted of a case is no failure of the case.
+    tried = () if record.entry.is_prediction else (s for s in record.runs if s.counts)
+    for status in tried:
+        for item in _failures(status):
+            same = repr([item[k] for k in ("outcome", "command", "config", "env")])
+            item["runs"] = [*found.pop(same, {"runs": []})["runs"], status.run.run]
+            found[same] = item
+    kept = list(found.values())[-_MOST_ITEMS:]
+    if len(found) > len(kept):
+        kept[0]["left_out"] = len(found) - len(kept)
+    return kept + _marked(record)
+
+
+def _marked(record: Record) -> list[Item]:
+    mark = mark_of(record)
+    if mark is None:
+        return []
+    runs = _counting(record)
+    commands = planned_commands(record)
+    about = runs[-1] if runs else Run(entry=record.id, run=0, argv=commands[-1] if commands else (), started="")
+    numbers = {"run": None, "runs": [run.run for run in runs]}
+    return [{**item_of(about, None, MARKED, *mark), **numbers, "at": record.entry.opened}]
+
+
+def _failures(status: RunStatus) -> Iterator[Item]:
+    """One for each failed case of a run; one for the run where it failed and no case says why."""
+    run = status.run
+    if status.state not in (*_FAILED, "finished"):
+        return
+    failed = [(row, row.failed) for row in run.rows if row.failed is not None]
+    for row, why in failed:
+        yield item_of(run, row, FAILURE, why.reason, cut_line(_brief(why.message), _REASON_CHARACTERS))
+    if status.state in _FAILED and not failed:
+        yield item_of(run, None, FAILURE, status.state, how_it_failed(run))
+
+
+def _brief(message: str) -> str:
+    """A message without the frames of a traceback: of text with indented lines, the last one that is not."""
+    lines = [line for line in message.splitlines() if line.strip()]
+    plain = [line for line in lines if not line[0].isspace()]
+    return plain[-1] if plain and len(plain) < len(lines) else " ".join(message.split())
+
+
+def item_of(run: Run, row: Row | None, kind: str, outcome: str, reason: str) -> Item:
+    """What came out of a run or of one of its rows, with its configuration: what it reports, else what was declared or
+    typed as a flag. `case`: what tells the row from the others of its run."""
+    if row is None:
+        typed = {name: parse_scalar(value) for name, value in flags(run.command).items() if value is not None}
+        case, config = {}, {**typed, **run.config}
+    else:
+        others = [other.config for other in run.rows if other is not row]
+        case = {k: v for k, v in row.config.items() if any(other.get(k) != v for other in others)}
+        config = {**run.config, **row.config}
+    return {
+        "entry": run.entry,
+        "run": run.run,
+        "at": run.started,
+        "kind": kind,
+        "outcome": outcome,
+        "reason": reason,
+        "command": list(run.command),
+        "case": case,
+        "config": config,
+        "env": run.env.variables,
+        "commit": run.code.commit if run.code is not None else None,
+    }
+
+
+def how_it_failed(run: Run) -> str:
+    """Exit code, signal or time limit of a run, with the last line that it printed as an error."""
+    ended = run.exit
+    if ended is None:
+        return ""
+    if ended.timeout:
+        how = "ended by its time limit" + (f" of {run.timeout_s:g} s" if run.timeout_s is not None else "")
+    else:
+        how = ended.signal or f"exit code {ended.code}"
+    said = run.output.last_words if run.output is not None else ""
+    # What Python says of the signal that ended it is no reason.
+    told = said.strip() and not (ended.timeout and said.strip() == "KeyboardInterrupt")
+    return cut_line(f"{how}: {said}" if told else how, _REASON_CHARACTERS)
+
+
+def contradicts(mine: Mapping[str, Scalar], theirs: Mapping[str, Scalar]) -> bool:
+    """Whether two declared configs say two things of one key."""
+    return any(canonical(mine[k]) != canonical(theirs[k]) for k in mine.keys() & theirs.keys())
+
+
+# -- the list ----------------------------------------------------------------------------------------
+
+
+def chosen(items: Sequence[Item], entries: Sequence[Summary], words: Sequence[str] = ()) -> list[Item]:
+    """Of all that was tried, oldest first, what every word is of: KEY=VALUE of the config or a flag, or a text of its
+    entry, kind, outcome, reason or command.
+
+    `since`: the later run of the same command that finished, when there is one in an entry that nobody took back.
+    """
+    finished: dict[str, tuple[str, str]] = {}
+    for entry in (e for e in entries if not is_withdrawn(e["state"])):
+        for key, (run, started) in entry["finished"].items():
+            finished[key] = max(finished.get(key, ("", "")), (started, f"{entry['id']}/{run}"))
+    kept = [{**item, "since": _since(item, finished)} for item in items if all(_is_of(item, word) for word in words)]
+    return sorted(kept, key=lambda item: (item["at"], item["entry"]))
+
+
+def _is_of(item: Item, word: str) -> bool:
+    key, equals, value = word.partition("=")
+    if equals:
+        return (normal_name(key), canonical(value)) in {
+            (normal_name(k), canonical(v)) for k, v in item["config"].items()
+        }
+    texts = (item["entry"], item["kind"], item["outcome"], item["reason"], *item["command"])
+    return word.casefold() in "\n".join(texts).casefold()
+
+
+def _since(item: Item, finished: Mapping[str, tuple[str, str]]) -> str | None:
+    if item["kind"] != FAILURE or not item["command"]:
+        return None
+    started, run = finished.get(command_key(item["command"]), ("", ""))
+    return run if started >= item["at"] and run != f"{item['entry']}/{item['run']}" else None
+
+
+_SHOWN_CHARACTERS = 100
+
+
+def outcome_text(item: Item) -> str:
+    """`out_of_memory`, `failed: exit code 1: ...`, `worse: int8 has 4.98% less tflops than none (...)`."""
+    why = f": {item['reason']}" if item["reason"] else ""
+    return f"{item['outcome']}{why}"
+
+
+def outcomes_text(items: Sequence[Item]) -> str:
+    """The first failure and the first verdict, with how many more there are; what there is beside them is a mark."""
+    found = []
+    for kind, noun in ((FAILURE, "failure"), (VERDICT, "verdict")):
+        # A loss says more than a difference that is too small to matter.
+        own = sorted((i for i in items if i["kind"] == kind), key=lambda i: bool(i["outcome"] == Outcome.NO_DIFFERENCE))
+        more = f" and {len(own) - 1} more {noun}{'s' * (len(own) > 2)}" if len(own) > 1 else ""
+        found += [outcome_text(item) + more for item in own[:1]]
+    return "; ".join(found or map(outcome_text, items))
+
+
+def where_text(item: Item) -> str:
+    """`MOE-I8-003 run 2`, or `runs 1, 2` where the same came out of several; of many `runs 1, 2, …, 10, 11`."""
+    runs = item["runs"]
+    if not runs:
+        return str(item["entry"])
+    shown = ", ".join(map(str, runs if len(runs) <= 5 else [*runs[:2], "…", *runs[-2:]]))
+    return f"{item['entry']} run{'s' * (len(runs) > 1)} {shown}"

@@ -1,0 +1,219 @@
+"""The comparisons of a thread: their answers, and what these add to what is said of an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from logbook_agent.findings.advice import go_on
+from logbook_agent.findings.attempts import VERDICT, Item
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Answer, Finding
+from logbook_agent.findings.comparison.answers import answers
+from logbook_agent.findings.comparison.pairs import Tried, tried
+from logbook_agent.findings.comparison.scope import following, placed
+from logbook_agent.findings.opening import Line, Opening
+from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.thread import Summary
+from logbook_agent.findings.trust import Compared, trust_of
+from logbook_agent.model.comparison import CODE_AXIS
+from logbook_agent.model.entry import Contrast, Entry, entry_of, parse_id
+from logbook_agent.model.header import Header
+from logbook_agent.model.record import Record
+from logbook_agent.model.values import canonical
+from logbook_agent.text.markdown import escape
+from logbook_agent.text.words import assignments
+
+# Of one comparison, in lists of negative results.
+_SHOWN_NEGATIVES = 3
+
+
+class Comparisons:
+    """The answers to the comparisons that the entries of a thread state, from the `pairs` that each of them measured.
+    What the rule finds of a question is kept by `remember`."""
+
+    def __init__(
+        self, pairs: Sequence[Tried], header: Header, remember: Callable[[str, str, Callable[[], str]], str]
+    ) -> None:
+        self._pairs, self._header, self._remember = pairs, header, remember
+
+    @cached_property
+    def answers(self) -> tuple[Answer, ...]:
+        """The answer to every comparison, in the order of the latest entry of each."""
+        return self._answers(self._pairs)
+
+    def _answers(self, pairs: Sequence[Tried]) -> tuple[Answer, ...]:
+        found = answers(pairs, self._header.metrics, self._remember)
+        return placed(found, [*self._pairs, *pairs], self._header.case_keys)
+
+    def answer_of(self, entry_id: str) -> Answer | None:
+        """The answer to the comparison that an entry states; None where it has no pair."""
+        return next((a for a in reversed(self.answers) if entry_id in a.entries), None)
+
+    def answer_with(self, record: Record) -> Answer | None:
+        """The answer to the comparison of an entry as its record is now, with the pairs of other entries as they were
+        read."""
+        now = tried(record)
+        if now is None:
+            return None
+        keys = {s["key"] for s in now["series"]} | {s["asks"] for s in now["series"]}
+        others = {t["entry"]: t for t in self._pairs if any({s["key"], s["asks"]} & keys for s in t["series"])}
+        order = sorted({**others, record.id: now}.items(), key=lambda item: parse_id(item[0]) or ("", 0))
+        found = self._answers([one for _, one in order])
+        return next((a for a in reversed(found) if record.id in a.entries), None)
+
+    def following(self, changed: Collection[str]) -> set[str]:
+        """The entries whose answers, or the words of them, may have changed with the comparisons of these."""
+        return following(self._pairs, changed, self._header.case_keys)
+
+    # -- what is said of an entry ------------------------------------------------------------------
+
+    def compared(self, entry_id: str) -> Compared:
+        """What the comparison of an entry says, and how far its answer is borne out."""
+        answer = self.answer_of(entry_id)
+        if answer is None:
+            return Compared()
+        return Compared(
+            lines=tuple(words.entry_lines(answer, entry_id)),
+            result=words.headline(answer, entry_id) if answer.findings else None,
+            confidence=answer.confidence,
+            reasons=answer.reasons,
+        )
+
+    def data(self, entry_id: str) -> dict[str, Any] | None:
+        """The answer to the comparison of an entry as plain data, and which later entry goes on with its question."""
+        answer = self.answer_of(entry_id)
+        return None if answer is None else {**words.data(answer), "continued_in": answer.continued_in(entry_id)}
+
+    def in_summary(self, summary: dict[str, Any], entry: Callable[[str], Entry]) -> Summary:
+        """A summary whose result and confidence are those of the entry's comparison."""
+        answer = self.answer_of(summary["id"])
+        if answer is None or not answer.findings:
+            return summary
+        found = {**self.negatives_in(summary), **words.line_data(answer, summary["id"])}
+        if summary["confidence_stated"]:
+            compared = Compared(confidence=answer.confidence, reasons=answer.reasons)
+            trust = trust_of(entry(summary["id"]), summary["runs"], compared)
+            return {**found, "confidence_text": trust.text if trust is not None else None}
+        text = f"{answer.confidence} (computed: {'; '.join(answer.reasons)})"
+        return {**found, "confidence": answer.confidence, "confidence_text": text}
+
+    def negatives_in(self, summary: dict[str, Any]) -> dict[str, Any]:
+        """A summary with the negative results of the entry's comparison; they stand with the latest of its entries."""
+        answer = self.answer_of(summary["id"])
+        found = words.negatives(answer) if answer is not None and answer.entry == summary["id"] else []
+        more = [f"and {len(found) - _SHOWN_NEGATIVES} more"] if len(found) > _SHOWN_NEGATIVES else []
+        shown = [summary["negative"], *map(escape, found[:_SHOWN_NEGATIVES]), *more]
+        return {**summary, "negative": "; ".join(filter(None, shown)) or None}
+
+    def first_lines(self, records: Records, titles: Mapping[str, str]) -> Opening:
+        """What the comparisons settled, and what of them is open, with the command that would settle it; `titles` are
+        those of the entries."""
+        # Pairs that an entry made first, under other conditions, are not what its next pairs go on with.
+        open_ones = [(a, f) for a, f in words.unsettled(self.answers) if self.answer_of(a.entry) is a]
+        # The command stands once for each comparison; more pairs measure nothing of what no run reports.
+        first = {id(answer): finding for answer, finding in reversed(open_ones)}
+        metrics = [m.name for m in self._header.metrics]
+        return Opening(
+            asked="",
+            settled=tuple(_line(a, f, titles) for a, f in words.settled(self.answers, metrics)),
+            open=tuple(
+                _line(a, f, titles, go_on(records, a) if f.lacks_pairs and first[id(a)] is f else "")
+                for a, f in open_ones
+            ),
+        )
+
+
+def _line(answer: Answer, finding: Finding, titles: Mapping[str, str], command: str = "") -> Line:
+    return Line(
+        entry=answer.entry,
+        title=titles[answer.entry],
+        text=words.sentence(answer, finding),
+        outcome=finding.outcome.value,
+        metric=finding.metric,
+        side=words.label(answer, finding.side),
+        case=assignments(finding.case),
+        is_goal=not finding.is_guard,
+        confidence=answer.confidence,
+        to_settle=finding.to_settle,
+        command=command,
+    )
+
+
+def without_gain(answers: Sequence[Answer]) -> list[Item]:
+    """What comparisons found without a gain (`Answer.without_gain`)."""
+    return [
+        {
+            "kind": VERDICT,
+            "entry": answer.entry,
+            "run": None,
+            "runs": [],
+            "at": answer.last,
+            "command": [],
+            "case": dict(f.case),
+            "config": {**f.case, answer.question.axis: f.side},
+            "env": {},
+            "commit": None,
+            "outcome": f.outcome.value,
+            "reason": words.sentence(answer, f),
+            "metric": f.metric,
+            "delta": f.change,
+            "change": words.change_text(f),
+            "against": answer.question.base,
+            "axis": answer.question.axis,
+        }
+        for answer in answers
+        for f in answer.without_gain
+    ]
+
+
+# -- which comparison answers a question ------------------------------------------------------------------
+
+
+def designed(answers: Sequence[Answer], records: Records, asked: Contrast) -> Answer | None:
+    """The answer of the comparison that holds the sides of a contrast, with the metrics and cases that are asked for;
+    None where no comparison does. Its base is the one that it states."""
+    if any(records.entry(entry).comparison is None for entry in asked.entries):
+        return None
+    own = {entry: records.record(entry) for entry in asked.entries}
+    for answer in reversed(answers):
+        if {*asked.entries} <= {*answer.entries} and _is_about(answer, asked) and _holds(asked, own):
+            found = tuple(
+                f
+                for f in answer.findings
+                if (not asked.metrics or f.metric in asked.metrics)
+                and all(canonical(f.case.get(k)) == canonical(v) for k, v in asked.where.items())
+            )
+            if {*asked.metrics} <= {f.metric for f in found} and (found or not asked.where):
+                return replace(answer, findings=found)
+    return None
+
+
+def _is_about(answer: Answer, asked: Contrast) -> bool:
+    """Whether it is about this axis, with this base or another one of two sides."""
+    question, base = answer.question, asked.base_value
+    if asked.axis not in (None, question.axis) and (asked.axis, question.axis) != ("commit", CODE_AXIS):
+        return False
+    names = question.values if len(question.sides) == 1 else (question.base,)
+    return base is None or base in names or canonical(base) in names
+
+
+def _holds(asked: Contrast, records: Mapping[str, Record]) -> bool:
+    """Whether the runs that are named, if any, are runs of the comparison, of different sides."""
+    sides: list[set[str]] = []
+    for reference in asked.references:
+        record = records[entry_of(reference)]
+        rest = reference[len(record.id) :]
+        of = [
+            s.run for s in record.runs if rest in ("", f"/{s.run.run}", f":{s.run.label}") and s.run.rows and s.counts
+        ]
+        if rest and not all(run.part for run in of):
+            return False
+        sides.append({run.part.side for run in of if run.part})
+    if all(reference in records for reference in asked.references):
+        return True
+    if asked.axis is None and len(sides) == 2:
+        return sides[0].isdisjoint(sides[1]) and all(sides)
+    return len(set().union(*sides)) > 1

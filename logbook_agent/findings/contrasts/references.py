@@ -1,0 +1,109 @@
+"""What a contrast names, as rows: `ID`, `ID/RUN`, `ID:LABEL`, or the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+
+from logbook_agent.findings.cases import Case, cases, counting
+from logbook_agent.findings.measurements import baseline_cases, is_case
+from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.tables.build import matching
+from logbook_agent.findings.tables.frame import listed, show
+from logbook_agent.model.entry import Contrast, entry_of
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.record import Record
+
+
+def checked(records: Records, asked: Contrast, *, baseline: bool) -> Contrast:
+    """With the present IDs of the entries. Raises UsageError for what names too little or too much, and NotFound."""
+    count = len(asked.references)
+    if asked.axis is None and asked.base_value is not None:
+        raise UsageError(
+            f"--base {asked.base_value} without --axis",
+            cause="--base names the value of an axis that the others are compared with",
+            hint=f"--axis NAME --base {asked.base_value}",
+        )
+    if count > 1 if baseline else asked.axis is None and count > 2:
+        raise UsageError(
+            f"cannot compare {count} references" + " and --baseline" * baseline,
+            cause="give two references, one with --baseline, or any number with --axis",
+            hint="logbook compare A B, logbook compare A --baseline, or logbook compare ID --axis NAME",
+        )
+    found = (records.resolve(entry_of(r)) + r[len(entry_of(r)) :] for r in asked.references)
+    return replace(asked, references=tuple(found))
+
+
+def rows_of(asked: Contrast, records: Mapping[str, Record]) -> list[list[Case]]:
+    """The rows of each reference, with the values asked for, out of `records` by ID. Raises UsageError for one that
+    has none."""
+    # Together, so that one code has one name on all sides.
+    found = counting(cases(*(records[entry] for entry in asked.entries)))
+    sides = [[case for case in found if is_of(reference, case)] for reference in asked.references]
+    for reference, side in zip(asked.references, sides, strict=True):
+        if not side:
+            raise _no_rows(reference, records[entry_of(reference)])
+    if not asked.where:
+        return sides
+    wanted = {k: show(v) for k, v in asked.where.items()}
+    chosen = {id(case) for case in matching([c for side in sides for c in side], wanted)}
+    sides = [[c for c in side if id(c) in chosen] for side in sides]
+    for reference, side in zip(asked.references, sides, strict=True):
+        if not side and asked.axis is None:
+            raise UsageError(
+                f"no row of {reference} has {' '.join(f'{k}={v}' for k, v in wanted.items())}",
+                cause="the other side has such rows, this side does not",
+                hint=f"see what it has: logbook table {entry_of(reference)}",
+            )
+    return sides
+
+
+def is_of(reference: str, case: Case) -> bool:
+    """Whether a row is one of `ID`, `ID/RUN` or `ID:LABEL`."""
+    entry = entry_of(reference)
+    rest = reference[len(entry) :]
+    if case.entry != entry or not rest:
+        return case.entry == entry
+    return rest[1:] == (str(case.run) if rest.startswith("/") else case.label)
+
+
+def _no_rows(reference: str, record: Record) -> UsageError:
+    entry = record.id
+    with_rows = [s.run for s in record.runs if s.run.rows and s.counts]
+    if not with_rows or reference == entry:
+        is_warm_up = not with_rows and any(s.run.rows for s in record.runs)
+        return UsageError(
+            f"{entry} has only rows of warm-ups" if is_warm_up else f"{entry} has no rows",
+            cause="its runs were made with --discard" if is_warm_up else "none of its runs printed a RESULT line",
+            hint=f"logbook run --id {entry} -- COMMAND",
+        )
+    names = [name for run in with_rows for name in (f"{entry}/{run.run}", run.label and f"{entry}:{run.label}") if name]
+    there = list(dict.fromkeys(names))
+    near = (get_close_matches(reference, there, n=1) or there)[0]
+    return UsageError(f"no rows in {reference}", cause=f"rows are in {listed(there)}", hint=f"{near!r} names some")
+
+
+def beside_baseline(records: Records, asked: Contrast) -> tuple[Contrast, list[list[Case]]]:
+    """A contrast with the baseline as its first reference, and the rows of each. Raises UsageError where no entry
+    measured them."""
+    header = records.header
+    if header.baseline is None or header.baseline.entry is None:
+        stated = header.baseline is not None and bool(header.baseline.numbers)
+        raise UsageError(
+            f"no run measured the baseline of {header.topic}" if stated else f"{header.topic} has no baseline",
+            cause="its header states numbers, and names no entry" if stated else "its header names none",
+            hint="logbook baseline --entry ID --reason '...' names one; or name both sides: logbook compare A B",
+        )
+    entry = records.resolve(header.baseline.entry)
+    asked = replace(asked, references=(entry, *asked.references))
+    base, *others = rows_of(asked, {i: records.record(i) for i in asked.entries})
+    places = baseline_cases(header)
+    own = [t for t in base if not places or any(is_case(t.row.config, place) for place in places)]
+    if not own:
+        raise UsageError(
+            f"no row of {entry} matches the baseline's case",
+            cause="the header names the entry, and a config that none of its rows has",
+            hint=f"name the rows themselves: logbook compare {entry}/1 {asked.references[1]}",
+        )
+    return asked, [own, *others]

@@ -1,0 +1,152 @@
+"""What predicates are held against: the rows that count, and the answers to comparisons; and what comes of that."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from logbook_agent.findings.advice import go_on
+from logbook_agent.findings.cases import Case, cases
+from logbook_agent.findings.comparison.answer import Answer, Finding
+from logbook_agent.findings.comparison.sentences import code_name
+from logbook_agent.findings.criteria.predicate import Against
+from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.tables.frame import Frame, frame_of, show
+from logbook_agent.model.comparison import CODE_AXIS, code_hash
+from logbook_agent.model.entry import settled
+from logbook_agent.model.header import Computed, Metric
+from logbook_agent.model.record import Record, only_predicts
+from logbook_agent.model.values import Scalar, canonical
+
+MET, UNMET, NOT_COMPUTABLE = "met", "unmet", "not computable"
+
+
+def met(reason: str, evidence: Iterable[Case | str] = ()) -> Computed:
+    return _computed(MET, reason, evidence)
+
+
+def unmet(reason: str, evidence: Iterable[Case | str] = ()) -> Computed:
+    return _computed(UNMET, reason, evidence)
+
+
+def not_computable(reason: str) -> Computed:
+    return Computed(state=NOT_COMPUTABLE, reason=reason)
+
+
+def every(parts: Iterable[Computed]) -> Computed:
+    """Met when all parts are. Else an unmet part decides, the first; what cannot be computed may yet be met."""
+    return _first(parts, (UNMET, NOT_COMPUTABLE, MET))
+
+
+def some(parts: Iterable[Computed]) -> Computed:
+    """Met when a part is, the first; else unmet, or not computable where a part is."""
+    return _first(parts, (MET, NOT_COMPUTABLE, UNMET))
+
+
+def _first(parts: Iterable[Computed], order: tuple[str, str, str]) -> Computed:
+    """The first part of the first state; where all have the last state, all reasons together."""
+    found = list(parts)
+    first = min(found, key=lambda one: order.index(one.state))
+    if first.state != order[-1]:
+        return first
+    return _computed(
+        order[-1], "; ".join(dict.fromkeys(o.reason for o in found)), (e for o in found for e in o.evidence)
+    )
+
+
+def _computed(state: str, reason: str, evidence: Iterable[Case | str]) -> Computed:
+    """Evidence is an entry, or a row of a run: `MOE-I8-003/2`."""
+    names = (one if isinstance(one, str) else f"{one.entry}/{one.run}" for one in evidence)
+    return Computed(state=state, reason=reason, evidence=tuple(dict.fromkeys(names)))
+
+
+class Rows:
+    """Rows that can be looked up by the values of their axes. Those that failed, and those of runs that did not finish,
+    count for nothing."""
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        self.frame: Frame = frame_of([c for c in cases if c.row.failed is None and c.state in ("finished", None)])
+
+    def missing(self, names: Iterable[str]) -> Computed | None:
+        """Where nothing has been measured yet, nothing is met; a name that no row has cannot be looked up."""
+        if not self.frame.items:
+            return unmet("nothing has been measured yet")
+        name = next((name for name in names if name not in self.frame.axes()), None)
+        return None if name is None else not_computable(f"no row has {name}")
+
+    def choose(self, where: Mapping[str, Scalar], device: str | None) -> list[Case]:
+        """The rows that have these values, on a device whose kind holds `device`."""
+        kind, found = (device or "").casefold(), [item.case for item in self.frame.having(where)]
+        return [c for c in found if not kind or any(kind in (d.kind or d.platform).casefold() for d in c.row.devices)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """`hours` is the time that runs took; `now` has a zone; `go_on` says what to type to add pairs to a comparison."""
+
+    rows: Rows
+    metrics: tuple[Metric, ...]
+    now: datetime
+    runs: int
+    hours: float
+    answers: Sequence[Answer] = ()
+    go_on: Callable[[Answer], str] = lambda answer: f"logbook ab --id {answer.entry}"
+
+    def findings(
+        self, metric: str | None, where: Mapping[str, Scalar], asked: Against | None = None, value: Scalar = None
+    ) -> Iterator[tuple[Answer, Finding]]:
+        """The findings of all comparisons in a metric (None: any) in cases with the values of `where`, in the order of
+        their entries; where something is `asked`, those of `value` against its base."""
+        for answer, f in ((a, f) for a in self.answers for f in a.findings):
+            has_values = all(k in f.config and canonical(f.config[k]) == canonical(v) for k, v in where.items())
+            if metric in (None, f.metric) and has_values and (asked is None or _answers(answer, f, asked, value)):
+                yield answer, f
+
+
+def facts_of(
+    records: Records, all_: Sequence[Record], counting: Sequence[Record], answers: Sequence[Answer], now: datetime
+) -> Facts:
+    """What the records of a thread show now: `all_` of them, and those that are `counting`."""
+    # That something was predicted is no run of an experiment, and takes no time on a device.
+    runs = [s for record in all_ for s in record.runs if not only_predicts(record.entry, s.run)]
+    return Facts(
+        rows=Rows(cases(*(r for r in counting if settled(r.state)))),
+        metrics=records.header.metrics,
+        now=now,
+        runs=sum(status.counts for status in runs),
+        hours=sum(status.run.duration_s or 0.0 for status in runs) / 3600,
+        answers=answers,
+        go_on=lambda answer: go_on(records, answer),
+    )
+
+
+def _answers(answer: Answer, finding: Finding, asked: Against, value: Scalar) -> bool:
+    """Whether a finding sets a value against the base that is asked for."""
+    question = answer.question
+    if asked.axis != question.axis and (asked.axis, question.axis) != ("commit", CODE_AXIS):
+        return False
+    sides = ((asked.values[0], question.base), (value, finding.side))
+    on_device = (asked.device or "").casefold() in finding.device.casefold()
+    return on_device and all(_is_named(answer, side, given) for given, side in sides)
+
+
+def _is_named(answer: Answer, side: str, value: Scalar) -> bool:
+    """Whether a value names a side; a code is named by its commit, of any length, or by a name that it was given."""
+    if answer.question.axis != CODE_AXIS:
+        return canonical(value) == canonical(side)
+    commit, text = code_hash(side), str(value)
+    names = {code_name(name) for name in answer.names if code_hash(name) == commit}
+    return text in (side, *names) or text.startswith(commit) or commit.startswith(text)
+
+
+def combinations(for_each: Mapping[str, Sequence[Scalar]]) -> Iterator[dict[str, Scalar]]:
+    """Every combination of the values; one that is empty when there are none."""
+    for values in itertools.product(*for_each.values()):
+        yield dict(zip(for_each, values, strict=True))
+
+
+def words(config: Mapping[str, Scalar]) -> str:
+    """`topk=2 mlp_dim=1408`, as one types it."""
+    return " ".join(f"{name}={show(value)}" for name, value in config.items())

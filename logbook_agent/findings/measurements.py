@@ -1,0 +1,212 @@
+"""What an entry measured of each primary metric, case by case, as plain data that is indexed; which of its rows count;
+and why runs that went well measured nothing.
+
+What one case is, `findings.case` says. A run has one value of a case: of several rows of it the median one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from logbook_agent.findings.cases import cases as cases_of
+from logbook_agent.findings.cases import counting
+from logbook_agent.model.entry import VOID
+from logbook_agent.model.header import Header, Metric
+from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs
+from logbook_agent.model.run import Row, Run, Scalar
+from logbook_agent.model.stats import median
+from logbook_agent.model.stats.summary import median_low
+from logbook_agent.model.units import common, known
+from logbook_agent.model.values import canonical, spelt
+
+if TYPE_CHECKING:
+    from logbook_agent.findings.cases import Case
+
+# One case, as `findings.best` takes it up: its `key`, `unit`, the `values` of its `runs` (numbers), its `side` and
+# `case` in the comparison of the entry, `label`, `config` as far as it is kept, `config_left_out` (how many keys are
+# not), and `apart`, what else tells it from the other cases of the entry.
+Trial: TypeAlias = dict[str, Any]
+
+CONFIG_CHARS = 1200
+_APART_CHARS = 300
+# So many cases of an entry say what they are; of the others there are the numbers.
+_DESCRIBED = 128
+
+
+def baseline_cases(header: Header) -> tuple[dict[str, Scalar], ...]:
+    """The config of each of the baseline's numbers; of the baseline alone when it states none."""
+    if header.baseline is None:
+        return ()
+    own = header.baseline.config
+    return tuple({**own, **n.config} for n in header.baseline.numbers) or ((own,) if own else ())
+
+
+def is_case(config: Mapping[str, Scalar], case: Mapping[str, Scalar]) -> bool:
+    """Whether a row with this config is of a case. A case that names no key is nobody's."""
+    return bool(case) and all(canonical(config.get(k)) == canonical(v) for k, v in case.items())
+
+
+def unit_of(metric: Metric) -> str | None:
+    """The unit in which a stated number of this metric is."""
+    return metric.unit or known(metric.name).unit
+
+
+def value_in(row: Row, metric: Metric) -> tuple[float, str | None] | None:
+    """What a row measured of a metric, the median of its samples, and its unit; None where that is no number."""
+    found = row.metrics.get(metric.name)
+    if found is None or not found.samples or row.failed is not None:
+        return None
+    value = median(found.samples)
+    return (value, found.unit or unit_of(metric)) if math.isfinite(value) else None
+
+
+def measured(record: Record, header: Header) -> dict[str, Any]:
+    """By primary metric: `low`, `high`, `unit`, number of `cases`, and these as `trials`. Where no run that measured a
+    metric finished, there are `states` in place of trials; where its values have no common scale, `units` alone.
+    """
+    primary = [m for m in header.metrics if m.primary]
+    if record.state == VOID or not any(
+        m.name in row.metrics for m in primary for status in record.runs if status.counts for row in status.run.rows
+    ):
+        return {}
+    # Imported where rows are met, as in `cases`.
+    from logbook_agent.findings.case import keys_of
+
+    cases = counting(cases_of(record))
+    keys = keys_of(cases)
+    found = {}
+    for metric in primary:
+        taken = [
+            _Taken(case=case, key=key, value=of[0], unit=of[1])
+            for case, key in zip(cases, keys, strict=True)
+            if (of := value_in(case.row, metric)) is not None
+        ]
+        # Values in several units have no common scale.
+        kept = common({t.unit for t in taken}, unit_of(metric))
+        if on_scale := [t for t in taken if t.unit in kept]:
+            found[metric.name] = _measured(on_scale)
+        elif taken:
+            found[metric.name] = {"units": sorted({t.unit for t in taken if t.unit is not None})}
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken:
+    """One row's value of a metric, with the key of its case."""
+
+    case: Case
+    key: str
+    value: float
+    unit: str | None
+
+
+def _measured(taken: Sequence[_Taken]) -> dict[str, Any]:
+    finished = [t for t in taken if t.case.state == "finished"]
+    shown = finished or taken
+    values = [t.value for t in shown]
+    unit = next((t.unit for t in taken if t.unit is not None), None)
+    span = {"low": min(values), "high": max(values), "unit": unit, "cases": len({t.key for t in shown})}
+    if not finished:
+        return {**span, "states": list(dict.fromkeys(str(t.case.state) for t in taken))}
+    return {**span, "trials": _trials(finished, unit)}
+
+
+def _trials(finished: Sequence[_Taken], unit: str | None) -> list[Trial]:
+    """Every case with the value of each of its runs."""
+    from logbook_agent.findings.case import repeats
+
+    of: dict[str, dict[int, list[_Taken]]] = {}
+    for one in finished:
+        of.setdefault(one.key, {}).setdefault(one.case.run, []).append(one)
+    firsts = [next(iter(runs.values()))[0].case for runs in of.values()]
+    apart = {id(case): r.apart for r in repeats(firsts[:_DESCRIBED]) for case in r.cases}
+    found: list[Trial] = []
+    for (key, runs), first in zip(of.items(), firsts, strict=True):
+        is_described = len(found) < _DESCRIBED
+        beyond = apart[id(first)] if is_described else {}
+        # A number or a word of the row that tells it from the others of its run is config that nobody declared.
+        said = {name: value for name, value in beyond.items() if name in {**first.row.observations, **first.row.labels}}
+        whole = {**first.row.config, **said}
+        config = _bounded(whole, CONFIG_CHARS) if is_described else {}
+        more = _bounded({name: value for name, value in beyond.items() if name not in said}, _APART_CHARS)
+        labels = {taken.case.label for own in runs.values() for taken in own}
+        # A sweep measures a case before it is compared.
+        part = next((t.case.part for own in runs.values() for t in own if t.case.part is not None), None)
+        found.append(
+            {
+                "key": key,
+                "unit": unit,
+                "values": [median_low([t.value for t in own]) for own in runs.values()],
+                "runs": list(runs),
+                "side": part.side if part is not None else None,
+                "case": part.case if part is not None else "",
+                "label": first.label if is_described and len(labels) == 1 else None,
+                "config": config,
+                "config_left_out": len(whole) - len(config),
+                "apart": more,
+            }
+        )
+    return found
+
+
+def counted_rows(record: Record) -> list[Row]:
+    """The rows that an entry is said to have, without those of warm-ups. Of runs of a sweep that were made again,
+    because they were cut off or failed, the last one."""
+    return [row for run in _counted(record) for row in run.rows]
+
+
+def _counted(record: Record) -> list[Run]:
+    runs = [s.run for s in record.runs if s.counts]
+    if record.entry.recipe is None:
+        return runs
+    left_out = mended(runs)
+    return [run for run in runs if is_made(run) and run.run not in left_out]
+
+
+def row_counts(record: Record) -> tuple[int, int]:
+    """How many rows count, and how many of them failed. A row of a run of a sweep's plan that ended badly has,
+    whatever it says."""
+    runs = _counted(record)
+    bad = {run.run for run in plan_runs(runs) if ended_badly(run)} if record.entry.recipe is not None else set()
+    failed = [row.failed is not None or run.run in bad for run in runs for row in run.rows]
+    return len(failed), sum(failed)
+
+
+def _bounded(config: Mapping[str, Scalar], room: int) -> dict[str, str]:
+    """The first keys with their values as text; a key that is too long ends it."""
+    found: dict[str, str] = {}
+    for name, value in config.items():
+        text = spelt(value)
+        room -= len(name) + len(text) + 2
+        if room < 0:
+            break
+        found[name] = text
+    return found
+
+
+_SHOWN = 5
+
+
+def unmeasured(runs: Sequence[Run], metrics: Sequence[Metric]) -> str | None:
+    """Why runs that finished measured nothing, and what to print; None where they did, or nothing was to be."""
+    rows = [row for run in runs for row in run.rows]
+    good = [run for run in runs if run.exit is not None and run.exit.code == 0]
+    if not metrics or not good or any(row.metrics or row.failed is not None for row in rows):
+        return None
+    if any(run.predictions for run in good):
+        return None  # nothing was to be measured
+    if any(run.problems for run in good):
+        return None  # these say what is wrong
+    names = [m.name for m in metrics if m.primary] or [m.name for m in metrics]
+    if not rows:
+        return f"no result: the command printed no line of the form RESULT {names[0]}=0.31"
+    said = list(dict.fromkeys(name for row in rows for name in (*row.observations, *row.labels, *row.config)))
+    line = f"the RESULT line has {_some(said)}" if said else "the RESULT line has no key"
+    return f"no metric: the logbook declares {_some(names)}, {line}"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

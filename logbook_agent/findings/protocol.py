@@ -1,0 +1,70 @@
+"""What findings ask of a logbook: its records as values. `store.book.Book` gives them; nothing here reads a disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from logbook_agent.model.entry import Entry
+    from logbook_agent.model.header import Header
+    from logbook_agent.model.record import Contents, Record, Summaries
+    from logbook_agent.model.run import Run
+
+
+class Records(Protocol):
+    """The records of one logbook. Each method raises NotFound or StoreError for what cannot be read."""
+
+    @property
+    def topic(self) -> str:
+        """The name of the logbook."""
+
+    @property
+    def header(self) -> Header:
+        """The header as it was read last."""
+
+    def outgoing(self) -> Self:
+        """The same logbook, of which what is read holds no secret."""
+
+    def reread_header(self) -> Header:
+        """The header as it stands now."""
+
+    def entry_ids(self) -> list[str]:
+        """The IDs of all entries, in the order of their numbers."""
+
+    def resolve(self, entry_id: str) -> str:
+        """The present ID of the entry that is, or was, called this."""
+
+    def entry(self, entry_id: str) -> Entry:
+        """One entry."""
+
+    def entry_text(self, entry_id: str) -> str:
+        """The text of an entry's file."""
+
+    def runs(self, entry_id: str) -> tuple[Run, ...]:
+        """The runs of an entry, in order."""
+
+    def record(self, entry_id: str) -> Record:
+        """One entry with its runs."""
+
+    def contents(self, known: Mapping[str, Record] | None = None) -> Contents:
+        """All records; `known` are not read again."""
+
+    def summaries(self, summarise: Callable[[Record], dict[str, Any]]) -> Summaries:
+        """What `summarise` says of each record, kept from call to call while its files stay the same."""
+
+    def remember(self, place: str, key: str, make: Callable[[], str]) -> str:
+        """The text that was kept in a place under this key; else what `make` returns, which is kept."""
+
+    def read_view(self) -> str | None:
+        """The text of the view; None where there is none."""
+
+
+class Clock(Protocol):
+    """What knows the time: `store.workspace.Workspace`."""
+
+    @property
+    def now(self) -> Callable[[], datetime]:
+        """What tells the time, with a zone."""

@@ -1,0 +1,145 @@
+"""Questions about a logbook: `list` and `show`. Answers are plain data, short and complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+from logbook_agent.findings.computed_texts import brief_run
+from logbook_agent.findings.entry_line import line_of
+from logbook_agent.findings.facts import executed, planned
+from logbook_agent.findings.read import Findings
+from logbook_agent.model.codec import encode
+from logbook_agent.model.entry import KINDS, State
+from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Header
+from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.text.markdown import cut_line
+from logbook_agent.text.near import choice
+
+if TYPE_CHECKING:
+    pass
+
+STATES: tuple[State, ...] = get_args(State)
+# What a line of `list` holds.
+LINE = ("id", "opened", "kind", "state", "confidence", "confidence_text", "title", "runs", "result")
+FOUND = ("found", "more")
+_SNIPPET = 80
+
+
+def listed(
+    entries: Sequence[Mapping[str, Any]], *, state: str | None, kind: str | None, last: int | None
+) -> list[dict[str, Any]]:
+    """One line of data per entry, in order."""
+    if state is not None and state not in STATES:
+        raise UsageError(
+            f"unknown state {state!r}", cause=f"states are {', '.join(STATES)}", hint=choice("--state", state, STATES)
+        )
+    if kind is not None and kind not in KINDS:
+        raise UsageError(
+            f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint=choice("--kind", kind, KINDS)
+        )
+    found = [e for e in entries if state in (None, e["state"]) and kind in (None, e["kind"])]
+    return [{key: e[key] for key in (*LINE, *FOUND) if key in e} for e in (found[-last:] if last else found)]
+
+
+def shown(found: Findings, record: Record, log_path: Callable[[str, int], object], *, full: bool) -> dict[str, Any]:
+    """An entry with its runs, what later entries make of it, and the answer to its comparison. `log_path` tells where
+    the log of a run of an entry is; `full` gives every sample and all provenance as recorded."""
+    # Tables, which `list` and `status` do without.
+    from logbook_agent.findings.levels import level_changes
+
+    entry, header = record.entry, found.records.header
+    return {
+        **line_of(record, header, found.compared(entry)),
+        "continues": entry.continues,
+        "completes": entry.completes,
+        "supersedes": entry.supersedes,
+        "completed_by": [],
+        "superseded_by": [],
+        **found.later(entry),
+        "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
+        "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
+        "comparison": encode(entry.comparison) if entry.comparison is not None else None,
+        "answer": found.answer_data(entry.id),
+        "contrasts": [one.data() for one in found.contrasts(entry)],
+        "noise": _noise(record, header),
+        "level_changes": level_changes(record),
+        "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, log_path) for s in record.runs],
+    }
+
+
+def _noise(record: Record, header: Header) -> list[dict[str, Any]]:
+    """What the runs of a measurement of noise say of experiments to come."""
+    if not record.entry.noise:
+        return []
+    from logbook_agent.findings.scatter import noise_of
+
+    return [encode(n) for n in noise_of(record, header.metrics)]
+
+
+def search(found: Findings, words: Sequence[str]) -> list[dict[str, Any]]:
+    """The lines of the entries in which every word occurs (case does not matter), each with where it was found."""
+    words = [word for text in words for word in text.casefold().split()]
+    by_id = {summary["id"]: summary for summary in found.summaries}
+    lines = []
+    for record in found.contents.records:
+        places = list(_places(record))
+        whole = "\n".join(content for _, content in places).casefold()
+        if all(w in whole for w in words) and record.id in by_id:
+            hits = _hits(places, words)
+            lines.append({**by_id[record.id], "found": hits[:5], "more": max(0, len(hits) - 5)})
+    return lines
+
+
+def _places(record: Record) -> Iterator[tuple[str, str]]:
+    entry = record.entry
+    yield "id", entry.id
+    yield "title", entry.title
+    for f in entry.fields:
+        yield f.label, f.text
+    for command in entry.commands:
+        yield "Command (planned)", planned(command)
+    for status in record.runs:
+        yield from _run_places(status)
+
+
+def _run_places(status: RunStatus) -> Iterator[tuple[str, str]]:
+    run = status.run
+    name = f"run {run.run}"
+    yield name, f"{run.label or ''} {executed(run)} {' '.join(run.problems)}"
+    for row in run.rows:
+        words: Iterable[str] = (f"{k}={v}" for k, v in {**row.config, **row.labels}.items())
+        yield f"{name} row", " ".join([*words, *row.metrics, *row.observations])
+    for predicted in run.predictions:
+        words = (f"{k}={v}" for k, v in {**predicted.config, **predicted.labels}.items())
+        yield f"{name} prediction", " ".join(words)
+    if run.output is not None:
+        yield f"{name} output", "\n".join((*run.output.tail, *run.output.error_tail))
+
+
+def _hits(places: list[tuple[str, str]], words: Sequence[str]) -> list[dict[str, str]]:
+    """Where the words occur, each text once. An output mostly repeats the command and the rows; it is shown for words
+    that stand nowhere else."""
+    hits: list[dict[str, str]] = []
+    elsewhere = {
+        w for where, content in places if not where.endswith(" output") for w in words if w in content.casefold()
+    }
+    for where, content in places:
+        wanted = [w for w in words if w not in elsewhere] if where.endswith(" output") else words
+        at = min((i for w in wanted if (i := content.casefold().find(w)) >= 0), default=-1)
+        if at >= 0:
+            hits.append({"where": where, "text": _snippet(content, at)})
+    return list({h["text"]: h for h in reversed(hits)}.values())[::-1]
+
+
+def _snippet(content: str, at: int) -> str:
+    """The line around a place, or as much of it as is shown, from a whole word on."""
+    begin = content.rfind("\n", 0, at) + 1
+    start = max(begin, at - _SNIPPET // 2)
+    if start > begin:
+        space = content.find(" ", start, at)
+        start = space + 1 if space >= 0 else start
+    end = content.find("\n", at)
+    line = content[start : end if end >= 0 else len(content)]
+    return ("…" if start > begin else "") + cut_line(line, at - start + _SNIPPET)

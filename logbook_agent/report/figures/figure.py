@@ -1,0 +1,144 @@
+"""A plot as data: axes, series of points with their intervals, and what is said of each point.
+
+Everything in it was found by `findings`; a drawing of it decides nothing. Equal records give equal figures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.record import digest
+
+_NOT_IN_KEYS = re.compile(r"[^a-z0-9]+")
+_KEY_CHARS = 60
+# How a series is drawn. `line`: points joined in their order; `points`: not joined; `steps`: a value holds until the
+# next point; `band`: the area from `low` to `high`; `rule`: a level (one point) or the straight pieces between points,
+# such as a noise floor or a roofline.
+Shape = Literal["line", "points", "steps", "band", "rule"]
+
+
+class FigureKind(StrEnum):
+    """What a figure shows, by which it may be asked for."""
+
+    SWEEP = "sweep"
+    CONTROLS = "controls"
+    PAIRS = "pairs"
+    RATIOS = "ratios"
+    CROSSOVER = "crossover"
+    ROOFLINE = "roofline"
+    NOISE = "noise"
+    BEST = "best"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlotPoint:
+    """One mark. `x` is a number, or on an axis of names a name. `low` and `high` bound the interval that the note of
+    the figure names; None without one. `n`: how many runs (or what the note counts) stand behind it. `said`: one line
+    that says all this of the point. `entry`: the ID of the entry that it is of."""
+
+    x: float | str
+    y: float
+    low: float | None = None
+    high: float | None = None
+    n: int = 1
+    said: str = ""
+    entry: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlotSeries:
+    """`beside`: it is there for others to be held against, a control, a base or a bound: drawn hollow and dashed."""
+
+    name: str
+    shape: Shape
+    points: tuple[PlotPoint, ...]
+    beside: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlotAxis:
+    """`unit` is empty where there is none. `names`: the points lie at names, in the order of their first mention."""
+
+    name: str
+    unit: str = ""
+    log: bool = False
+    names: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One plot. `key` names files and anchors (`moe-i8-003-sweep-tflops`: only lower-case letters, digits and `-`) and
+    does not change while the entry stays. `note` states n, what the intervals are and what is left out. `entries`: the
+    IDs whose data it shows. `entry`: the one that it belongs to; None for a figure of the whole thread. `missing`: why
+    it cannot be drawn; such a figure has no series."""
+
+    key: str
+    kind: FigureKind
+    title: str
+    x: PlotAxis
+    y: PlotAxis
+    series: tuple[PlotSeries, ...]
+    note: str
+    entries: tuple[str, ...]
+    entry: str | None = None
+    missing: str = ""
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal data, however they are worded. The picture contains it, which tells a picture of earlier
+        data."""
+        points = [[p.x, p.y, p.low, p.high, p.n, p.entry] for series in self.series for p in series.points]
+        return digest(self.key, self.kind, self.x.unit, self.y.unit, points)
+
+
+def key(*parts: str) -> str:
+    """`moe-i8-003-sweep-tflops`: for names of files and anchors."""
+    slugs = [_NOT_IN_KEYS.sub("-", part.lower()).strip("-")[:_KEY_CHARS].strip("-") for part in parts]
+    return "-".join(slug for slug in slugs if slug) or "figure"
+
+
+# -- figures that cannot be drawn --------------------------------------------------------------------------
+
+
+def undrawn(kind: FigureKind, why: str, *, entry: str | None, metric: str | None, title: str = "") -> Figure:
+    """A figure without marks; `missing` says why."""
+    owner = entry or "thread"
+    named = " ".join(filter(None, [f"{entry}:" if entry else "", metric, kind.value]))
+    return Figure(
+        key=key(owner, kind.value, metric or ""),
+        kind=kind,
+        title=title or named,
+        x=PlotAxis(name=""),
+        y=PlotAxis(name=metric or ""),
+        series=(),
+        note="",
+        entries=(entry,) if entry else (),
+        entry=entry,
+        missing=why,
+    )
+
+
+def attempted(
+    make: Callable[[], Figure | None], kind: FigureKind, *, entry: str | None, metric: str | None
+) -> Figure | None:
+    """The figure that `make` returns, or one that says why `make` failed."""
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001  whatever it is: the page and the other plots do without this one
+        return undrawn(kind, failure(error), entry=entry, metric=metric)
+
+
+def failure(error: Exception) -> str:
+    """The message of an error; errors of other libraries with their type: `ZeroDivisionError: division by zero`."""
+    if isinstance(error, LogbookError):
+        return error.message
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,69 @@
+"""The words of a figure: keys, names of series, numbers as they are said of a point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from logbook_agent.model.header import Metric, metric_named
+from logbook_agent.model.units import format_value, known
+from logbook_agent.report.figures.figure import PlotAxis
+from logbook_agent.text.markdown import cut_line
+from logbook_agent.text.words import assignments, counted
+
+# A name that is longer says no more to a reader of a legend.
+NAME_CHARS = 60
+# From this ratio of the largest to the smallest value on, an axis is logarithmic.
+_LOG_X, _LOG_Y = 16.0, 30.0
+
+
+def name_of(values: Mapping[str, object]) -> str:
+    """`topk=2 quant_mode=int8`, cut where it would get too long."""
+    return cut_line(assignments(values), NAME_CHARS)
+
+
+def metric_axis(name: str, declared: Iterable[Metric], unit: str | None, values: Sequence[float]) -> PlotAxis:
+    """The axis of a metric, in the unit in which it was measured, else in the declared or usual one."""
+    return PlotAxis(
+        name=cut_line(name, NAME_CHARS),
+        unit=unit or metric_named(name, declared).unit or "",
+        log=is_wide(values, _LOG_Y),
+    )
+
+
+def number_axis(name: str, values: Sequence[float], unit: str = "") -> PlotAxis:
+    return PlotAxis(name=cut_line(name, NAME_CHARS), unit=unit, log=is_wide(values, _LOG_X))
+
+
+def is_wide(values: Sequence[float], ratio: float) -> bool:
+    """Whether values are better told apart on a logarithmic axis, which needs all of them to be above zero."""
+    return bool(values) and min(values) > 0 and max(values) / min(values) >= ratio
+
+
+def shown(value: float, metric: str = "", unit: str = "", low: float | None = None, high: float | None = None) -> str:
+    """`183.2 TF/s [181.0, 185.1]`."""
+    decimals = known(metric).decimals
+    spread = None if low is None or high is None else high - low
+    text = format_value(value, decimals=decimals, spread=spread) + (f" {unit}" if unit else "")
+    if low is None or high is None:
+        return text
+    ends = ", ".join(format_value(end, decimals=decimals, spread=spread) for end in (low, high))
+    return f"{text} [{ends}]"
+
+
+def span_of(counts: Iterable[int], noun: str) -> str:
+    """`3 runs`, or `1 to 3 runs` where they differ."""
+    found = sorted({*counts})
+    if not found:
+        return counted(0, noun)
+    return counted(found[0], noun) if len(found) == 1 else f"{found[0]:,} to {counted(found[-1], noun)}"
+
+
+def shortest(names: Sequence[str]) -> tuple[str, ...]:
+    """As many of the first words of each name as tell them all apart: what follows goes with these. Whole where they
+    are not apart."""
+    words = [name.split(" ") for name in names]
+    for count in range(1, max(map(len, words), default=1)):
+        found = tuple(" ".join(one[:count]).rstrip(",") for one in words)
+        if len({*found}) == len({*names}):
+            return found
+    return tuple(names)

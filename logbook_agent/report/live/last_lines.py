@@ -1,0 +1,134 @@
+"""The last lines of runs that go on: from their logs where these are written here, else as their executor tells."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.run import Run
+from logbook_agent.running.executors.table import executor_of
+from logbook_agent.running.launch.output import readable
+from logbook_agent.store.book import Book
+from logbook_agent.store.reading import open_file
+from logbook_agent.store.spool import SENT, Heartbeat
+from logbook_agent.store.workspace import Workspace
+
+# Topic, entry, number.
+RunKey = tuple[str, str, int]
+# Of a log, at most so much of its end is read at once.
+_TAIL_BYTES = 1 << 16
+_LINES = 12
+# Another machine is asked no more often.
+_PACE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastSeen:
+    """The end of what a run has printed so far, its last sign of life, what its engine says, and why nothing new is
+    known."""
+
+    lines: tuple[str, ...] = ()
+    heartbeat: Heartbeat | None = None
+    said: str | None = None
+    trouble: str | None = None
+
+
+@dataclass(slots=True)
+class _Far:
+    """A run on another machine: the end of its log as far as it was read, and what was last known."""
+
+    offset: int | None = None
+    data: bytes = b""
+    asked: Future[LastSeen] | None = None
+    asked_at: float = float("-inf")
+    last: LastSeen = field(default_factory=LastSeen)
+
+
+class LastLines:
+    """Looks at runs that go on, again and again. Other machines are asked in threads, one for each executor, so that
+    one that does not answer delays nothing. `redact` takes secrets out of a text."""
+
+    def __init__(self, workspace: Workspace, redact: Callable[[str], str]) -> None:
+        self._workspace, self._redact = workspace, redact
+        self._tails: dict[Path, tuple[tuple[int, int], tuple[str, ...]]] = {}
+        self._far: dict[RunKey, _Far] = {}
+        self._pools: dict[str, ThreadPoolExecutor] = {}
+
+    def seen(self, book: Book, run: Run) -> LastSeen:
+        """What is known of a run now, at once. Meanwhile its machine is asked again."""
+        beat = book.heartbeat(run)
+        here = LastSeen(lines=self._tail(book.log_path(run.entry, run.run), book.root), heartbeat=beat)
+        # Only what was submitted to another machine has that in its spool.
+        if not book.spool(run).has(SENT):
+            return here
+        far = self._far.setdefault((book.topic, run.entry, run.run), _Far())
+        if far.asked is not None and far.asked.done():
+            error = far.asked.exception()
+            far.last = LastSeen(trouble=f"{type(error).__name__}: {error}") if error else far.asked.result()
+            far.asked = None
+        if far.asked is None and time.monotonic() - far.asked_at >= _PACE_S:
+            name = str(run.executor)
+            if name not in self._pools:
+                self._pools[name] = ThreadPoolExecutor(1, thread_name_prefix="last-lines")
+            far.asked, far.asked_at = self._pools[name].submit(self._ask, book, run, far), time.monotonic()
+        return replace(far.last, lines=far.last.lines or here.lines, heartbeat=far.last.heartbeat or beat)
+
+    def forget(self, topic: str, going: Collection[tuple[str, int]]) -> None:
+        """Drop what is kept of runs of a logbook that are not among these."""
+        self._far = {key: far for key, far in self._far.items() if key[0] != topic or key[1:] in going}
+        self._tails = {} if not going else self._tails
+
+    def close(self) -> None:
+        """End the threads, as soon as the machines that they ask have answered."""
+        for pool in self._pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _ask(self, book: Book, run: Run, far: _Far) -> LastSeen:
+        try:
+            if far.offset is None:
+                # A long log is not brought here for its end.
+                beat = book.heartbeat(run)
+                far.offset = max(0, beat.bytes - _TAIL_BYTES) if beat is not None else 0
+            found = executor_of(self._workspace, run).follow(book.spool(run), far.offset)
+        except (LogbookError, OSError) as error:
+            return replace(far.last, trouble=self._said(getattr(error, "message", str(error))))
+        far.offset += len(found.output)
+        far.data = (far.data + found.output)[-_TAIL_BYTES:]
+        return LastSeen(
+            lines=self._lines(far.data, is_whole=far.offset <= len(far.data)),
+            heartbeat=found.heartbeat,
+            said=self._said(found.said),
+            trouble=self._said(found.trouble),
+        )
+
+    def _tail(self, path: Path, within: Path) -> tuple[str, ...]:
+        try:
+            found = path.lstat()
+            stamp = (found.st_mtime_ns, found.st_size)
+            if path in self._tails and self._tails[path][0] == stamp:
+                return self._tails[path][1]
+            with open_file(path, within=within) as log:
+                size = log.seek(0, os.SEEK_END)
+                log.seek(max(0, size - _TAIL_BYTES))
+                data = log.read(_TAIL_BYTES)
+        except (LogbookError, OSError):
+            return ()  # there is none yet, or none any more
+        lines = self._lines(data, is_whole=size <= _TAIL_BYTES)
+        self._tails[path] = (stamp, lines)
+        return lines
+
+    def _lines(self, data: bytes, *, is_whole: bool) -> tuple[str, ...]:
+        """The last lines as a person would have seen them. The first of what was cut off is left out: half a secret is
+        not known as one."""
+        lines = data.split(b"\n")
+        if not is_whole:
+            lines = lines[1:] if len(lines) > 1 else [data.partition(b"\r")[2]]
+        return tuple(readable(line, self._redact) for line in [one for one in lines if one.strip()][-_LINES:])
+
+    def _said(self, text: str | None) -> str | None:
+        return readable(text.replace("\n", " ").encode(errors="replace"), self._redact) if text else None

@@ -1,1 +1,0 @@
-"""Who gives out devices for a time: programs that are asked for a lease, how it stands, and to end it."""

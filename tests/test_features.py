@@ -1,0 +1,65 @@
+"""The core works in a copy of the package without the folder of a feature; commands of that feature are not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.features import FEATURES
+
+ROOT = Path(__file__).resolve().parent.parent
+# Features that others still import (`STILL` in test_layers.py).
+NEEDED: set[str] = set()
+
+
+@pytest.fixture
+def without(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The folder of a package that lacks the feature."""
+    top = tmp_path / "without"
+    skipped = shutil.ignore_patterns("__pycache__")
+    for name in ("logbook_agent", "templates", "recipes"):
+        shutil.copytree(ROOT / name, top / name, ignore=skipped)
+    shutil.rmtree(top / "logbook_agent" / request.param)
+    return top
+
+
+def logbook(top: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "PYTHONPATH": str(top)}
+    argv = [sys.executable, "-c", "import sys; from logbook_agent.cli import entry; entry()", *words]
+    return subprocess.run(argv, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("without", [f.name for f in FEATURES if f.name not in NEEDED], indirect=True)
+def test_the_core_does_without(without: Path, folder: Path, request: pytest.FixtureRequest) -> None:
+    name = request.node.callspec.params["without"]
+    [feature] = [one for one in FEATURES if one.name == name]
+    shown = logbook(without, folder, "--help").stdout
+    assert [command.name for command in feature.commands if f"\n  {command.name} " in shown] == []
+    for words in (
+        ("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s"),
+        ("run", "--", "sh", "-c", "echo RESULT tflops=1"),
+        ("run", "--detach", "--", "sh", "-c", "echo RESULT tflops=2"),
+        ("wait",),
+        ("ab", "--axis", "x=1,2", "--repeat", "2", "--", "sh", "-c", "echo RESULT tflops={axis}"),
+        ("note", "Decided", "--kind", "decision"),
+        ("render",),
+        ("doctor",),
+    ):
+        done = logbook(without, folder, *words)
+        assert done.returncode == 0, (words, done.stderr)
+    status = json.loads(logbook(without, folder, "status", "--json").stdout)
+    assert "MOE-003" in json.dumps(status)
+    for kind in feature.executors:
+        settings = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        settings.write_text(f'[executors.box]\nkind = "{kind}"\n')
+        refused = logbook(without, folder, "run", "--on", "box", "--", "true")
+        assert refused.returncode == 2
+        assert f"the feature '{name}' is missing" in refused.stderr
