@@ -76,7 +76,9 @@ def _start(text: str, room: int) -> tuple[str, str]:
         opening = sum(map(len, lines[: fence.first]))
         at = text.rfind("\n", text.find("\n", opening) + 1, limit + 1)
         return (text[:at], f"\n{fence.closing}") if at >= 0 else (text[:opening].rstrip(), "")
-    return text[: _word_end(text, limit)], ""
+    # Fenced code that ends before the limit is shown to its end.
+    behind = sum(map(len, lines[: found[-1].end])) if found else 0
+    return text[: max(behind, _word_end(text, limit))], ""
 
 
 def _word_end(text: str, limit: int) -> int:

@@ -118,7 +118,7 @@ def test_the_working_tree_with_all_that_git_does_not_ignore(ready: Cli, git: Git
     work = [run["code"] for run in runs(folder) if run["part"]["side"].startswith("WORK")]
     assert len({code["identity"] for code in work}) == 1
     assert all(code["dirty"] and code["commit"] == git("rev-parse", "HEAD") for code in work)
-    diff = next((folder / "logbooks/speed/runs").rglob("*.diff")).read_text()
+    diff = next((folder / "logbooks/speed/code").rglob("*")).read_text()
     for name in ("speed.txt", "fresh/module.py", "run.sh", "link", "staged.txt", "gone.txt", "was_file/x"):
         assert f"b/{name}\n" in diff
     assert "b/ignored.txt" not in diff

@@ -1,7 +1,8 @@
 """A project's own templates: in Jinja's sandbox, from their folder alone, within limits of time, memory and text.
 
-A fork of this process makes a document, and the system holds it to the limits: a loop without end is stopped when its
-processor time is used up, also within one operation such as `9**9**9`, and memory beyond the limit is refused.
+A fork of this process compiles and renders a document, and the system holds it to the limits: a loop without end is
+stopped when its processor time is used up, also within one operation such as `9**9**9`, and memory beyond the limit is
+refused. (Jinja computes constant expressions when it compiles: nothing of a project is compiled outside of a fork.)
 """
 
 from __future__ import annotations
@@ -71,8 +72,6 @@ class Sandbox:
         answer = json.loads(data) if 0 < len(data) <= most else {"name": name, "message": " gives no text"}
         if "text" not in answer:
             raise self._error(answer)
-        # What a fork has compiled within the limits is compiled here too, once, for those that follow.
-        self._made.get_template(name)
         text: str = answer["text"]
         return text
 
