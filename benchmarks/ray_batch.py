@@ -33,9 +33,9 @@ sys.path[:0] = [str(HERE.parent)]
 from logbook_agent.cli import main as logbook  # noqa: E402
 from logbook_agent.cli.output import LineDisplay  # noqa: E402
 from logbook_agent.cluster.ray_api import Jobs  # noqa: E402
-from logbook_agent.running.execution import RunPlan  # noqa: E402
-from logbook_agent.running.executors.many import Pinned, make_all  # noqa: E402
+from logbook_agent.running.executors.making import make_all  # noqa: E402
 from logbook_agent.running.launch.signals import StopRequests  # noqa: E402
+from logbook_agent.running.order import RunPlan  # noqa: E402
 from logbook_agent.running.prepare import prepare  # noqa: E402
 from logbook_agent.store.workspace import Workspace  # noqa: E402
 from tests.cluster import ray_engine  # noqa: E402
@@ -75,9 +75,10 @@ def batch() -> float:
     workspace = Workspace(cwd=Path.cwd(), environ=dict(os.environ))
     began = time.perf_counter()
     plan = RunPlan(command=prepare(workspace, ("true",)), entry_id="RAY-000", config={})
-    wanted = [Pinned(plan=plan)] * RUNS
+    wanted = [plan] * RUNS
     with StopRequests() as stops:
-        made = [run for _, run in make_all(workspace, workspace.book(), wanted, "ray", AT_ONCE, LineDisplay(), stops)]
+        ended = make_all(workspace, workspace.book(), wanted, "ray", LineDisplay(), stops, at_most=AT_ONCE)
+        made = [run for _, run in ended]
     took = time.perf_counter() - began
     assert len(made) == RUNS
     assert all(run.exit is not None and run.exit.code == 0 for run in made), made[0]

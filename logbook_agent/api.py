@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from logbook_agent.campaign.repeats import RunRequest, RunResult
+from logbook_agent.campaign.repeats import run as run_experiment
 from logbook_agent.entries import entries as writing
 from logbook_agent.entries.attend import collect_ended
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.overview import overview
-from logbook_agent.entries.run import RunRequest, RunResult
-from logbook_agent.entries.run import run as run_experiment
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
 from logbook_agent.findings.entry_line import line_of

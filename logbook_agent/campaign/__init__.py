@@ -1,1 +1,1 @@
-"""Series of runs in one entry: recipes, sweeps, stages and A/B."""
+"""Series of runs in one entry: the driver and its designs, which are repeats, noise, A/B and sweeps of recipes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
@@ -14,7 +14,7 @@ from typing import Any
 from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
 from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_budget
 from logbook_agent.campaign.code_axis import checked_out
-from logbook_agent.entries.series import NotCounted, Series, series
+from logbook_agent.campaign.driver import Driver, NotCounted, driving
 from logbook_agent.findings.advice import ab_again
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, PairSeries
@@ -25,7 +25,7 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import is_own, run_state
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.model.stats import median
-from logbook_agent.running.execution import Display
+from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.words import assignments
@@ -55,7 +55,7 @@ class AbResult:
     """The runs just made, and the answer as it stands afterwards; None when no pair is whole. `pairs` are those of the
     entry."""
 
-    series: Series
+    driver: Driver
     stated: Comparison
     answer: Answer | None
     pairs: int
@@ -63,7 +63,7 @@ class AbResult:
     why: str
 
     def data(self) -> dict[str, Any]:
-        made = self.series
+        made = self.driver
         return {
             "id": made.entry.id,
             "title": made.entry.title,
@@ -112,33 +112,37 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
             return found_or_new(workspace, book, request, axis)
 
         made = stack.enter_context(
-            series(workspace, book, found, display, another="leave --id out", advice=LOAD_ADVICE)
+            driving(workspace, book, found, display, another="leave --id out", advice=LOAD_ADVICE)
         )
         made.around = around
         return Rounds(made, request, axis, [case]).carry_out()
 
 
 class Rounds:
-    """Which run comes next, and what is known so far. A pair is one run of each side, however many there are, and of
-    each case, one case after another."""
+    """The design of an A/B, and what is known so far. A pair is one run of each side, however many there are, and of
+    each case, one case after another. It ends when the question is settled, or the budget is spent."""
 
-    def __init__(self, made: Series, request: AbRequest, axis: AbAxis, cases: Sequence[AbCase]) -> None:
-        self._series, self._book = made, made.book
+    def __init__(self, driver: Driver, request: AbRequest, axis: AbAxis, cases: Sequence[AbCase]) -> None:
+        self._driver, self._book = driver, driver.book
         self._request, self._axis = request, axis
         # A single case needs no name: its command says what it is.
         self._cases = {case.name or (assignments(case.config) if len(cases) > 1 else ""): case for case in cases}
         self._pairs = self._whole_pairs()
         budget = self._pairs + request.pairs
         if request.run.entry_id is not None and request.repeat is None and request.max_pairs is None:
-            budget = max(self._stated(made.entry).design.budget_pairs, self._pairs)
-        self._entry = with_budget(made.workspace, made.book, made.entry, budget)
+            budget = max(self._stated(driver.entry).design.budget_pairs, self._pairs)
+        self._entry = with_budget(driver.workspace, driver.book, driver.entry, budget)
         self._budget = budget
         self._before = self._pairs
-        self._thread = read(made.workspace, made.book)
+        self._thread = read(driver.workspace, driver.book)
         self._durations_s: list[float] = []
         self._answer: Answer | None = None
         self._began = time.monotonic()
         self._forecast = ""
+        # Why no further pair is made.
+        self._ended: tuple[Stop, str] | None = None
+        # What the last order is for.
+        self._part = Part(pair=0, side="")
 
     @staticmethod
     def _stated(entry: Entry) -> Comparison:
@@ -147,19 +151,32 @@ class Rounds:
         return entry.comparison
 
     def carry_out(self) -> AbResult:
-        stopped = self._look() or self._warm_up()
-        while stopped is None:
-            ended = self._pair()
-            looked = self._look(is_new=ended is None)
-            stopped = ended or looked
-        stop, why = stopped
+        """Have the runs made, until something ends the A/B."""
+        began = len(self._driver.runs)
+        try:
+            for _, run in self._driver.each(self._orders()):
+                if (state := run_state(run, self._book.life)) != "finished":
+                    self._ended = Stop.FAILED, self._failed(run, state)
+        except NotCounted as error:
+            self._leave_out(error.message)
+            more = f"; {error.hint}" if self._is_own else ""
+            self._ended = Stop.NOT_COUNTED, f"{error.message}{more}"
+        if self._ended is None and self._driver.is_interrupted:
+            self._ended = Stop.INTERRUPTED, self._rest()
+        if self._ended is None:
+            # One that was lost, or never started, ends the A/B as a failure does.
+            run = self._driver.runs[began:][-1]
+            self._ended = Stop.FAILED, self._failed(run, run_state(run, self._book.life))
+        stop, why = self._ended
+        if stop in (Stop.FAILED, Stop.NOT_COUNTED, Stop.INTERRUPTED):
+            self._look()
         if stop is Stop.NOT_COMPARABLE:
-            self._series.workspace.warnings.append(why)
+            self._driver.workspace.warnings.append(why)
         if self._answer is not None and len(self._answer.entries) > 1:
             # Earlier entries say that this one goes on with their question.
-            self._series.refresh(*self._answer.entries)
+            self._driver.refresh(*self._answer.entries)
         return AbResult(
-            series=self._series,
+            driver=self._driver,
             stated=self._stated(self._entry),
             answer=self._answer,
             pairs=self._pairs,
@@ -167,20 +184,58 @@ class Rounds:
             why=why,
         )
 
-    # -- runs ------------------------------------------------------------------------------------------
+    # -- which run comes next --------------------------------------------------------------------------
+
+    def _orders(self) -> Iterator[RunPlan]:
+        """The warm-ups, then what is missing of each pair, until what was measured so far says that it is enough. A run
+        that did not go well ends it, too."""
+        self._ended = self._look()
+        for number in range(self._request.run.discard if self._ended is None else 0):
+            for part in self._parts(number + 1):
+                yield self._order(part, discarded=True)
+                if self._is_over():
+                    return
+        while not self._is_over():
+            began, finished = time.monotonic(), self._finished()
+            for part in self._parts(self._pairs + 1):
+                if (part.pair, part.case, part.side) not in finished:
+                    yield self._order(part)
+                    if self._is_over():
+                        return
+            self._pairs += 1
+            self._durations_s.append(time.monotonic() - began)
+            self._ended = self._look(is_new=True)
+
+    def _is_over(self) -> bool:
+        return self._ended is not None
+
+    def _order(self, part: Part, *, discarded: bool = False) -> RunPlan:
+        """One run of a pair, or a warm-up of it."""
+        self._part = part
+        case = self._cases[part.case]
+        at = self._stated(self._entry).question.values.index(part.side)
+        return RunPlan(
+            command=case.commands[at],
+            entry_id=self._entry.id,
+            config={**case.config, **self._axis.config(self._axis.values[at])},
+            part=None if discarded else part,
+            repeat=None if discarded else part.pair,
+            timeout_s=case.timeout_s,
+            discarded=discarded,
+        )
 
     def _finished(self) -> set[tuple[int, str, str]]:
         """The parts that runs of the entry have had, as pair, case and side."""
         return {
             (r.part.pair, r.part.case, r.part.side)
-            for r in self._book.runs(self._series.entry.id)
+            for r in self._book.runs(self._driver.entry.id)
             if r.part is not None and not r.discarded and run_state(r, self._book.life) == "finished"
         }
 
     def _parts(self, pair: int) -> list[Part]:
         """The parts of a pair, in the order that the design draws; each case has a draw of its own."""
-        sides = self._stated(self._series.entry).question.values
-        seed = self._stated(self._series.entry).design.seed
+        sides = self._stated(self._driver.entry).question.values
+        seed = self._stated(self._driver.entry).design.seed
         return [
             Part(pair=pair, side=sides[place], case=name)
             for number, name in enumerate(self._cases)
@@ -194,48 +249,18 @@ class Rounds:
             pair += 1
         return pair - 1
 
-    def _warm_up(self) -> tuple[Stop, str] | None:
-        """The pairs that are discarded; what ends the A/B when a run of them did not go well."""
-        for number in range(self._request.run.discard):
-            for part in self._parts(number + 1):
-                if (ended := self._make(part, discarded=True)) is not None:
-                    return ended
-        return None
+    def _failed(self, run: Run, state: str) -> str:
+        """Which run failed and how, with its last lines of stderr, and how to go on."""
+        which = f"{self._axis.name}={self._part.side}"
+        code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
+        tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
+        more = [f"once that is mended, to go on: {self._again()}"] if self._is_own else []
+        return "\n".join([f"run {run.run}, {which}: {state}{code}", *(f"  {line}" for line in tail), *more])
 
-    def _pair(self) -> tuple[Stop, str] | None:
-        """What is missing of the next pair; what ends the A/B when a run did not go well."""
-        began, finished = time.monotonic(), self._finished()
-        for part in self._parts(self._pairs + 1):
-            if (part.pair, part.case, part.side) not in finished and (ended := self._make(part)) is not None:
-                return ended
-        self._pairs += 1
-        self._durations_s.append(time.monotonic() - began)
-        return None
-
-    def _make(self, part: Part, *, discarded: bool = False) -> tuple[Stop, str] | None:
-        """One run; what ends the A/B when it did not go well."""
-        case = self._cases[part.case]
-        at = self._stated(self._entry).question.values.index(part.side)
-        config = {**case.config, **self._axis.config(self._axis.values[at])}
-        own = None if discarded else part
-        try:
-            run = self._series.make(case.commands[at], config, part=own, timeout_s=case.timeout_s, discarded=discarded)
-        except NotCounted as error:
-            self._leave_out(own, error.message)
-            return Stop.NOT_COUNTED, f"{error.message}; {error.hint}" if self._is_own else error.message
-        if run is None and self._series.is_interrupted:
-            return Stop.INTERRUPTED, self._rest()
-        run = run or self._series.runs[-1]  # one that was lost, or never started, ends the A/B as a failure does
-        state = run_state(run, self._book.life)
-        if state == "finished":
-            return None
-        failure = _failure(run, state, f"{self._axis.name}={part.side}")
-        return Stop.FAILED, f"{failure}\nonce that is mended, to go on: {self._again()}" if self._is_own else failure
-
-    def _leave_out(self, part: Part | None, why: str) -> None:
-        """Let no run of this pair count."""
+    def _leave_out(self, why: str) -> None:
+        """Let no run of the pair that is being made count."""
         for run in self._book.runs(self._entry.id):
-            if part is not None and run.part is not None and run.part.pair == part.pair and not is_own(run):
+            if run.part is not None and run.part.pair == self._part.pair and not run.discarded and not is_own(run):
                 self._book.write_run(replace(run, discarded=True, problems=(*run.problems, f"left out: {why}")))
 
     # -- looks -----------------------------------------------------------------------------------------
@@ -249,7 +274,7 @@ class Rounds:
         if self._answer is None or not any(f.change is not None for f in self._answer.findings):
             return self._nothing()
         if is_new:
-            self._series.display.progress(self._line(self._answer))
+            self._driver.display.progress(self._line(self._answer))
         stopped = self._settled(self._answer) if self._request.repeat is None else None
         return stopped or self._spent(self._answer)
 
@@ -308,7 +333,7 @@ class Rounds:
 
     def _rest(self) -> str:
         again = self._again(f"--repeat {self._budget - self._pairs}" if self._request.repeat is not None else "")
-        return self._series.rest(self._pairs, self._budget_text, again, what="pairs")
+        return self._driver.rest(self._pairs, self._budget_text, again, what="pairs")
 
     @property
     def _budget_text(self) -> str:
@@ -345,10 +370,3 @@ class Rounds:
 def _family(answer: Answer, first: Sequence[Finding]) -> tuple[list[PairSeries], int]:
     """The pairs of the goals, which are judged together, these first; and how many these are."""
     return [f.series for f in (*first, *(f for f in answer.goals if f not in first))], len(first)
-
-
-def _failure(run: Run, state: str, which: str) -> str:
-    """Which run failed and how, with its last lines of stderr."""
-    code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
-    tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
-    return "\n".join([f"run {run.run}, {which}: {state}{code}", *(f"  {line}" for line in tail)])

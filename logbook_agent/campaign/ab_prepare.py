@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.campaign.ab_axis import AbAxis, described
+from logbook_agent.campaign.repeats import RunRequest, check_count, check_no_prose, prepared
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, with_relations
-from logbook_agent.entries.run import RunRequest, check_count, check_no_prose, prepared
 from logbook_agent.model.comparison import (
     BUDGET_PAIRS,
     CODE_AXIS,

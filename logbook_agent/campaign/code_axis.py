@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.campaign.ab_axis import AbAxis
+from logbook_agent.campaign.repeats import RunRequest, prepared
 from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
-from logbook_agent.entries.run import RunRequest, prepared
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.values import parse_scalar
-from logbook_agent.running.execution import Display
+from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.checkouts import checkout_folder
 from logbook_agent.running.provenance.git import code_facts

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.campaign.ab_prepare import with_bench
-from logbook_agent.entries.run import RunRequest, RunResult, check_count, run
+from logbook_agent.campaign.repeats import RunRequest, RunResult, check_count, run
 from logbook_agent.findings.scatter import FEWEST_PAIRS, Noise, noise_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.execution import Display
+from logbook_agent.running.order import Display
 from logbook_agent.store.workspace import Workspace
 
 _FORECASTS = 3

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.campaign.chosen import Chosen, choose_recipe, habits
+from logbook_agent.campaign.recipe_files import Chosen, choose_recipe, habits
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate, reduced
 from logbook_agent.campaign.recipes.rules import CAN_ANSWER, Violation, violations
 from logbook_agent.campaign.state import EarlierSweep, Progress, durations_s, earlier_sweeps
@@ -32,10 +32,8 @@ LEFT_OUT = "Left out"
 class SweepRequest:
     """Which recipe, at which scale, with which values; `resume` is an entry to go on with, `new` forbids to.
 
-    `retry_failed` makes failed runs again; at most `parallel` runs are made at once. For a stage of another recipe:
-    `is_stage`, and then a sweep that is there is kept, finished or not; `before` are the recipes of the stages before
-    it. `without` are the keys of cases that are left out, `why` says why in Markdown, and `continues` is the entry that
-    this follows from.
+    `retry_failed` makes failed runs again; at most `parallel` runs are made at once. `without` are the keys of cases
+    that are left out, `why` says why in Markdown, and `continues` is the entry that this follows from.
     """
 
     recipe: str | None = None
@@ -46,8 +44,6 @@ class SweepRequest:
     resume: str | None = None
     new: bool = False
     retry_failed: bool = False
-    is_stage: bool = False
-    before: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     why: str = ""
     continues: str | None = None
@@ -80,7 +76,7 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
     earlier = list(earlier_sweeps(book)) if book is not None else []
     done = {sweep.use.name for sweep in earlier if sweep.is_complete and not sweep.use.without}
     # Of the recipe as it is: cases that are left out make no habit a worse one.
-    found = habits(chosen, done | set(request.before) if book is not None else None)
+    found = habits(chosen, done if book is not None else None)
     if request.without:
         chosen = dataclasses.replace(chosen, plan=reduced(chosen.plan, request.without))
         answers = (v for v in violations(chosen.plan) if v.rule == CAN_ANSWER)
@@ -158,15 +154,13 @@ def _begun(
     earlier: Sequence[EarlierSweep],
     book: Book | None,
 ) -> EarlierSweep | None:
-    """The sweep of the same plan to go on with: the newest unfinished one; of a stage the newest, and where failed
-    runs are to be made again, one that has some."""
+    """The sweep of the same plan to go on with: the newest unfinished one, and where failed runs are to be made
+    again, one that has some."""
     if request.new:
         return None
     digest = chosen.plan.digest if earlier else ""
     same = [s for s in earlier if s.use.digest == digest and s.use.on == request.on]
     same = [s for s in same if not is_withdrawn(s.entry.state)]
-    if request.is_stage:
-        return next(iter(same), None)
     retried = [s for s in same if s.failed] if request.retry_failed else []
     if request.retry_failed and not retried:
         raise UsageError(
@@ -265,7 +259,7 @@ def check_parallel_sweep(workspace: Workspace, request: SweepRequest) -> None:
     """Raises UsageError where the runs of this sweep cannot be made at once."""
     if request.parallel == 1:
         return
-    from logbook_agent.running.executors.many import check_parallel
+    from logbook_agent.running.executors.making import check_parallel
 
     check_parallel(workspace, executor_at_once(workspace, request.on), request.parallel)
 

@@ -1,19 +1,26 @@
-"""Recipes as files: which there are, one of them found and read, and its problems told with their lines."""
+"""Recipes as files: which there are, one of them found, read and expanded at a scale, and its problems told where they
+stand or were typed."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.campaign.recipes.expand import SweepPlan, expand
+from logbook_agent.campaign.recipes.overrides import pair_of
+from logbook_agent.campaign.recipes.parse import parse_recipe
 from logbook_agent.campaign.recipes.problem import RecipeProblem, suggestion
-from logbook_agent.model.errors import NotFound, StoreError, UsageError
+from logbook_agent.campaign.recipes.recipe import Recipe
+from logbook_agent.campaign.recipes.rules import Severity, Violation, violations
+from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
 from logbook_agent.store.parse import line_of, parse_yaml
 from logbook_agent.store.reading import builtin_folder, read_text
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.words import sweep_command
 
 FOLDER = "recipes"
 
@@ -130,3 +137,87 @@ def _in_scale(data: Any, scale: str | None, place: str) -> bool:
     values = scales.get(scale) if isinstance(scales, dict) else None
     part = values.get(top.split("[")[0]) if isinstance(values, dict) else None
     return part is not None and (not rest or not isinstance(part, dict) or rest.split("[")[0].split(".")[0] in part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A plan with what was asked for to get it."""
+
+    file: RecipeFile
+    scale: str | None
+    sets: tuple[str, ...]
+    plan: SweepPlan
+
+    @property
+    def recipe(self) -> Recipe:
+        return self.plan.recipe
+
+
+def list_recipes(workspace: Workspace) -> list[Chosen]:
+    """Every recipe with its plans; one that does not fit is a warning."""
+    found = []
+    for file in recipe_files(workspace):
+        try:
+            found.append(_chosen(read_recipe(file), None, ()))
+        except LogbookError as error:
+            workspace.warnings.append(f"{file.name}: {error.message}")
+    return found
+
+
+def choose_recipe(workspace: Workspace, name: str, *, scale: str | None, sets: Sequence[str]) -> Chosen:
+    """The recipe of a name or path, expanded. Raises NotFound, or UsageError naming file, line and key."""
+    return _chosen(read_recipe(find_recipe(workspace, name)), scale, tuple(sets))
+
+
+def habits(chosen: Chosen, done: set[str] | None) -> tuple[Violation, ...]:
+    """The rules that a plan breaks and that are merely habits. Raises UsageError for another one."""
+    found = violations(chosen.plan, done=done)
+    for broken in found:
+        if broken.severity is Severity.ERROR:
+            again = sweep_command(chosen.recipe.name, "--dry-run", scale=chosen.scale, sets=chosen.sets)
+            raise UsageError(
+                f"{chosen.file.path.name} breaks the rule {broken.rule}: {broken.message}",
+                cause=broken.reason,
+                hint=f"to see the plan: {again}",
+            )
+    return found
+
+
+def _chosen(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> Chosen:
+    with found.located(scale):
+        try:
+            plan = _expanded(found, scale, sets)
+        except RecipeProblem as error:
+            if error.place and sets and _fits(found, scale):
+                raise blamed_on_sets(error, sets) from error
+            raise
+    return Chosen(file=found.file, scale=scale, sets=sets, plan=plan)
+
+
+def _expanded(found: RecipeData, scale: str | None, sets: tuple[str, ...]) -> SweepPlan:
+    plan = expand(parse_recipe(found.data, scale=scale, sets=sets))
+    found.check_name(plan.recipe.name)
+    return plan
+
+
+def _fits(found: RecipeData, scale: str | None) -> bool:
+    """Whether the recipe is one with nothing set."""
+    try:
+        _expanded(found, scale, ())
+    except RecipeProblem:
+        return False
+    return True
+
+
+_ADVICE = "write: "
+
+
+def blamed_on_sets(error: RecipeProblem, sets: Sequence[str]) -> RecipeProblem:
+    """The problem of a recipe that fits without what was typed: told of `--set`, not of a line of the file."""
+    key = error.place.rpartition(".")[2].split("[")[0]
+    own = [text for text in sets if pair_of(text)[0] == key]
+    error.reword(f"{' '.join(f'--set {text}' for text in own or sets)}: {error.message}")
+    if own and error.hint.startswith(_ADVICE):
+        error.hint = f"--set {key}={error.hint.split()[-1]}"
+    error.place = ""
+    return error

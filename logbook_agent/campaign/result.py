@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.campaign.driver import Driver
 from logbook_agent.campaign.recipes.expand import SweepPlan, describe_run
 from logbook_agent.campaign.state import Progress, how_ended
 from logbook_agent.campaign.tally import Best
-from logbook_agent.entries.series import Series
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.words import data as answer_data
@@ -31,7 +31,7 @@ class SweepResult:
     `answer`: that to the entry's comparison, and why it made no further pair (`stopped`). `problems`: what does not
     hold."""
 
-    series: Series
+    driver: Driver
     planned: int
     left: int
     rows: int
@@ -45,14 +45,14 @@ class SweepResult:
 
     @property
     def interrupted(self) -> bool:
-        return self.series.is_interrupted
+        return self.driver.is_interrupted
 
     @property
     def exit_status(self) -> int:
         return INTERRUPTED_STATUS if self.interrupted else int(bool(self.problems or self.failed))
 
     def data(self) -> dict[str, Any]:
-        entry, made = self.series.entry, self.series.runs
+        entry, made = self.driver.entry, self.driver.runs
         return {
             "id": entry.id,
             "title": entry.title,
@@ -68,7 +68,7 @@ class SweepResult:
             "problems": list(self.problems),
             "csv": str(self.csv),
             "log": str(self.log),
-            "view": str(self.series.book.view_path),
+            "view": str(self.driver.book.view_path),
         }
 
 

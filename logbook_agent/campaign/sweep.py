@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from logbook_agent.campaign.ab import AbCase, Rounds, Stop
 from logbook_agent.campaign.ab_axis import CaseAxis
 from logbook_agent.campaign.ab_prepare import AbRequest
-from logbook_agent.campaign.chosen import Chosen
+from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.campaign.entry import new_entry, sides_of, state_comparison
 from logbook_agent.campaign.prepare import (
     SweepRequest,
@@ -18,12 +18,12 @@ from logbook_agent.campaign.prepare import (
     prepared_run,
     progress_of,
 )
+from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
+from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.result import SweepResult, row_problems, write_csv, write_log
 from logbook_agent.campaign.state import Progress, with_failed_row
 from logbook_agent.campaign.tally import Tally
-from logbook_agent.entries.run import RunRequest
-from logbook_agent.entries.series import Series, series
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.progress import remaining_s
 from logbook_agent.findings.read import read
@@ -32,13 +32,12 @@ from logbook_agent.model.record import (
     COMPARISON,
     SETUP,
     TEARDOWN,
-    ended_badly,
     has_failed,
     is_own,
 )
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
-from logbook_agent.running.execution import Display, RunPlan
+from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import executor_named_by, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -68,7 +67,7 @@ def sweep(
         return prepared.entry or _found_or_new(workspace, book, request, chosen, known)
 
     again = onward(workspace, request, book, "--new")
-    with series(workspace, book, found, display, another=again) as made:
+    with driving(workspace, book, found, display, another=again) as made:
         return _Sweep(made, chosen, request).carry_out()
 
 
@@ -87,8 +86,8 @@ def _found_or_new(
 class _Sweep:
     """Which runs of a plan come next, and what came out so far."""
 
-    def __init__(self, made: Series, chosen: Chosen, request: SweepRequest) -> None:
-        self._series, self._workspace, self._book, self._entry = made, made.workspace, made.book, made.entry
+    def __init__(self, made: Driver, chosen: Chosen, request: SweepRequest) -> None:
+        self._driver, self._workspace, self._book, self._entry = made, made.workspace, made.book, made.entry
         self._chosen, self._plan, self._recipe = chosen, chosen.plan, chosen.recipe
         self._on, self._retry, self._parallel = request.on, request.retry_failed, request.parallel
         # Why the comparison of the best case made no further pair.
@@ -105,7 +104,7 @@ class _Sweep:
         progress = dataclasses.replace(self._progress(), retries=self._retry)
         done, total = len(self._plan) - len(progress.todo), len(self._plan)
         if done:
-            self._series.display.progress(f"{self._entry.id}: {done} of {total} runs are already done")
+            self._driver.display.progress(f"{self._entry.id}: {done} of {total} runs are already done")
         return self._result([] if progress.is_finished else self._around(progress))
 
     def _progress(self) -> Progress:
@@ -116,25 +115,28 @@ class _Sweep:
         """The runs between setup and teardown; the latter comes whatever happened."""
         problems = []
         try:
-            if self._commands(SETUP, self._recipe.setup if progress.left else ()):
+            bad = self._driver.own(self._own(SETUP, self._recipe.setup if progress.left else ()))
+            if bad is None and not self._driver.is_stopped():
                 self._measure(progress)
-            elif not self._series.is_interrupted:
+            elif not self._driver.is_interrupted:
                 problems.append(f"{SETUP} failed, so nothing was measured: logbook show {self._entry.id}")
         finally:
-            if not self._commands(TEARDOWN, self._recipe.teardown):
+            if self._driver.own(self._own(TEARDOWN, self._recipe.teardown)) is not None:
                 problems.append(f"{TEARDOWN} failed: logbook show {self._entry.id}")
         return problems
 
     def _measure(self, progress: Progress) -> None:
         """The runs that are missing, and after a plan that explores the comparison of its best case with the base."""
-        tally, left = progress.tally, len(progress.todo)
-        for planned, run in self._runs(progress.todo):
+        tally, todo = progress.tally, progress.todo
+        left = len(todo)
+        for place, run in self._driver.each(map(self._order, todo), at_most=self._parallel):
+            planned, kept = todo[place], self._kept(run)
+            tally.add(planned.case.key, kept)
             left -= 1
-            tally.add(planned.case.key, run)
-            self._series.display.progress(self._line(tally, planned, run, left))
+            self._driver.display.progress(self._line(tally, planned, kept, left))
         progress = self._progress()
         # A case that was not measured may be the best.
-        if not self._series.is_cut_off and not progress.todo and progress.to_compare:
+        if not self._driver.is_cut_off and not progress.todo and progress.to_compare:
             self._compare(progress)
 
     def _compare(self, progress: Progress) -> None:
@@ -149,9 +151,9 @@ class _Sweep:
             self._stopped = "both cases read the same once secrets are hidden, so they are not compared"
             return
         entry = state_comparison(self._workspace, self._book, self._entry, self._chosen, sides)
-        self._entry = self._series.entry = entry
+        self._entry = self._driver.entry = entry
         planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]
-        self._series.display.progress(" ".join(["comparing", sides.values[1], "with", sides.values[0], sides.case]))
+        self._driver.display.progress(" ".join(["comparing", sides.values[1], "with", sides.values[0], sides.case]))
         case = AbCase(
             commands=tuple(prepared_run(self._workspace, self._chosen, one, self._on, COMPARISON) for one in planned),
             timeout_s=self._recipe.timeout_s,
@@ -167,85 +169,61 @@ class _Sweep:
         )
         configs = {value: one.config for value, one in zip(sides.values, planned, strict=True)}
         axis = CaseAxis(name=sides.axis, values=sides.values, configs=configs)
-        made = Rounds(self._series, request, axis, [case]).carry_out()
+        made = Rounds(self._driver, request, axis, [case]).carry_out()
         if made.stop in (Stop.FAILED, Stop.NOT_COMPARABLE):
             self._failed = [f"the comparison stopped: {made.why}"]
         else:
             self._stopped = made.why
 
-    def _runs(self, todo: Sequence[PlannedRun]) -> Iterator[tuple[PlannedRun, Run]]:
-        """The runs that are missing, as they end; one that was cut off is the last."""
-        repeats = self._recipe.repeats > 1
-        if self._parallel == 1:
-            for planned in todo:
-                made = self._run(planned, planned.case.label, planned.repeat if repeats else None)
-                if made is None:
-                    return
-                yield planned, made
-            return
-        wanted = [
-            RunPlan(
-                command=prepared_run(self._workspace, self._chosen, planned, self._on, planned.case.label),
-                entry_id=self._entry.id,
-                repeat=planned.repeat if repeats else None,
-                part=self._plan.part(planned.case, planned.repeat),
-                timeout_s=self._recipe.timeout_s,
-                config=dict(planned.config),
-            )
-            for planned in todo
-        ]
-        # What is compared is made on one machine: the runs of a round.
-        pins = [f"round {planned.repeat}" for planned in todo]
-        for place, run in self._series.make_all(wanted, pins, at_most=self._parallel):
-            yield todo[place], self._kept(run)
-
-    def _run(self, planned: PlannedRun, label: str | None, repeat: int | None) -> Run | None:
-        command = prepared_run(self._workspace, self._chosen, planned, self._on, label)
+    def _order(self, planned: PlannedRun) -> RunPlan:
+        """A run of the plan."""
         part = self._plan.part(planned.case, planned.repeat)
-        run = self._series.make(command, planned.config, repeat=repeat, part=part, timeout_s=self._recipe.timeout_s)
-        return self._kept(run) if run is not None else None
+        return RunPlan(
+            command=prepared_run(self._workspace, self._chosen, planned, self._on, planned.case.label),
+            entry_id=self._entry.id,
+            repeat=planned.repeat if part is not None or self._recipe.repeats > 1 else None,
+            part=part,
+            timeout_s=self._recipe.timeout_s,
+            config=dict(planned.config),
+            # What is compared is made on one machine: the runs of a round.
+            pin=f"round {planned.repeat}",
+        )
 
     def _kept(self, run: Run) -> Run:
         """The run with a row in any case."""
         kept = with_failed_row(run) if not run.rows else run
         return run if kept.rows == run.rows else self._book.write_run(kept)
 
-    def _commands(self, label: str, commands: Sequence[PlannedCommand]) -> bool:
-        """Setup or teardown, each command a run of the entry; False as soon as one of setup fails."""
-        good = True
+    def _own(self, label: str, commands: Sequence[PlannedCommand]) -> Iterator[tuple[str, RunPlan]]:
+        """Setup or teardown, each command a run of the entry, with a name to be shown."""
+        on = executor_named_by(self._workspace, self._on)
         for command in commands:
-            if label == SETUP and (not good or self._series.is_stopped()):
-                return False
             name = f"{label}: {command.label}" if command.label else label
-            on = executor_named_by(self._workspace, self._on)
             ready = prepare(self._workspace, command.argv, on=on, shell=command.shell, label=name)
-            self._series.display.progress(name)
-            run = self._series.make(ready, {}, always=label == TEARDOWN)
-            good = good and run is not None and not ended_badly(run)
-        return good
+            yield name, RunPlan(command=ready, entry_id=self._entry.id, config={}, always=label == TEARDOWN)
 
     def _line(self, tally: Tally, planned: PlannedRun, run: Run, left: int) -> str:
         best = tally.best()
         parts = [f"[{planned.place}/{len(self._plan)}] {describe_run(self._plan, planned)}: {_said(tally, run)}"]
         if best is not None and self._has_best:
             parts.append(f"best so far {best.value:.6g} ({best.label})")
-        took_s = [r.duration_s for r in self._series.runs if not is_own(r) and r.duration_s is not None]
+        took_s = [r.duration_s for r in self._driver.runs if not is_own(r) and r.duration_s is not None]
         if left and took_s:
             parts.append(f"about {length(remaining_s(left, median(took_s), self._parallel))} left")
         return "; ".join(parts)
 
     def _result(self, problems: Sequence[str]) -> SweepResult:
-        progress, total, interrupted = self._progress(), len(self._plan), self._series.is_interrupted
+        progress, total, interrupted = self._progress(), len(self._plan), self._driver.is_interrupted
         rows, wrong = row_problems(progress)
         left = len(progress.todo)
-        if left or interrupted or problems or self._series.is_cut_off:
+        if left or interrupted or problems or self._driver.is_cut_off:
             again = f"logbook sweep --resume {self._entry.id}"
-            wrong = [self._series.rest(total - left, total, again)] if left or not (problems or self._retry) else []
+            wrong = [self._driver.rest(total - left, total, again)] if left or not (problems or self._retry) else []
         wrong += progress.tally.problems()
         made = [run for runs in progress.made.values() for run in runs]
         answer = read(self._workspace, self._book).answer_with(self._book.record(self._entry.id))
         return SweepResult(
-            series=self._series,
+            driver=self._driver,
             planned=total,
             left=left,
             rows=rows,

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.entries.series import NotCounted
-from logbook_agent.running.execution import Display
+from logbook_agent.campaign.driver import NotCounted
+from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.worktrees import Checkout
 from logbook_agent.text.words import listed

@@ -95,7 +95,7 @@ def ab_command(
         result = ab(space, request, display)
         text = "" if common.as_json else _text(result)
         emit("ab", result.data(), text, as_json=common.as_json, warnings=space.warnings)
-        return result.series.exit_status
+        return result.driver.exit_status
 
     return carried_out(space, "ab", carry_out, detach=detach, as_json=common.as_json)
 
@@ -103,7 +103,7 @@ def ab_command(
 def _text(result: AbResult) -> str:
     """The answer in sentences; why it ended comes first."""
     count = f"{result.pairs} pair{'' if result.pairs == 1 else 's'}"
-    lines = [f"{result.series.entry.id}: {count}; stopped: {result.why}"]
+    lines = [f"{result.driver.entry.id}: {count}; stopped: {result.why}"]
     if result.answer is not None:
         for f in result.answer.findings:
             lines += [words.sentence(result.answer, f), *(f"  {note}" for note in (*f.left_out, *f.notes))]

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from logbook_agent.cli.output import LineDisplay, clean, emit, report_error, say
 from logbook_agent.model.errors import Locked, LogbookError
 from logbook_agent.model.run import Run
-from logbook_agent.running.executors.making import DETACHED
+from logbook_agent.running.execution import DETACHED
 from logbook_agent.running.launch.session import own_session
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import create_log, remove, remove_tree

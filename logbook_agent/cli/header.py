@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import getpass
 import shlex
 from collections.abc import Mapping
@@ -142,9 +141,6 @@ def criteria_command(
     predicates: Annotated[
         Texts, Option("--predicate", metavar="N=YAML", help="How to check criterion N; N= removes the predicate.")
     ] = None,
-    recipe: Annotated[
-        Text, Option("--recipe", metavar="NAME", help="Add the criteria of a recipe, with their predicates.")
-    ] = None,
     common: Common,
 ) -> int:
     """Which stop criteria are met, by their predicates or by a signed judgement with evidence.
@@ -182,10 +178,6 @@ def criteria_command(
         else None,
     )
     book = space.book()
-    if recipe is not None:
-        from logbook_agent.campaign.header_recipe import criteria_of_recipe
-
-        request = dataclasses.replace(request, of_recipe=criteria_of_recipe(space, recipe))
     change_criteria(space, book, request)
     header = read(space, book).header
     found = criteria(header)

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from logbook_agent.campaign.repeats import RunRequest, RunResult, run
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words
 from logbook_agent.cli.output import LineDisplay, LiveDisplay, emit, say
 from logbook_agent.entries.drafts import Prose
-from logbook_agent.entries.run import RunRequest, RunResult, run
 from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import parse_value

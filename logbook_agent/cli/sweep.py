@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.campaign.chosen import Chosen, ChosenStages, common_scales, has_stages, list_recipes
 from logbook_agent.campaign.prepare import SweepRequest, prepare_sweep
-from logbook_agent.campaign.recipes.stages import StagedRecipe
+from logbook_agent.campaign.recipe_files import Chosen, list_recipes
 from logbook_agent.campaign.result import SweepResult
 from logbook_agent.campaign.selection import Selection
-from logbook_agent.campaign.stages import StagesResult, prepare_stages, sweep_stages
 from logbook_agent.campaign.sweep import sweep
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
-from logbook_agent.cli.sweep_plan import plan_data, plan_text, stages_plan_data, stages_plan_text
+from logbook_agent.cli.sweep_plan import plan_data, plan_text
 from logbook_agent.features import present
 from logbook_agent.findings.comparison.words import text_lines
 from logbook_agent.model.errors import UsageError
-from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.store.workspace import Workspace
 
 
 def sweep_command(
@@ -62,7 +59,7 @@ def sweep_command(
 ) -> int:
     """Run a recipe: every case of its axes, its controls, then fresh pairs of the best case and its base.
 
-    The same command resumes a sweep that was stopped. A recipe of stages runs several recipes in order.
+    The same command resumes a sweep that was stopped.
     Exit code: 1 when a case failed, or the rows do not match the plan.
     Example: logbook sweep int8-topk --scale tiny --dry-run
     """
@@ -91,25 +88,19 @@ def sweep_command(
         new=new,
         retry_failed=retry_failed,
     )
-    staged = recipe is not None and resume is None and has_stages(space, recipe)
 
     def carry_out(display: LineDisplay) -> int:
         if predict is not None:
             return _selected(space, request, common, display, predict, dry_run=dry_run)
-        return _made(space, request, common, display, staged=staged)
+        return _made(space, request, common, display)
 
     if dry_run and predict is None:
-        return _dry_run(space, request, common.as_json, staged=staged)
+        return _dry_run(space, request, common.as_json)
     return carried_out(space, "sweep", carry_out, detach=detach, as_json=common.as_json)
 
 
-def _made(space: Workspace, request: SweepRequest, common: Common, display: LineDisplay, *, staged: bool) -> int:
+def _made(space: Workspace, request: SweepRequest, common: Common, display: LineDisplay) -> int:
     tell = None if common.as_json else _warn
-    if staged:
-        done = sweep_stages(space, request, display, tell=tell)
-        text = stages_result_text(done, naming(space, done.stages[0].result.series.book))
-        emit("sweep", done.data(), text, as_json=common.as_json, warnings=space.warnings)
-        return done.exit_status
     result = sweep(space, request, display, tell=tell)
     emit("sweep", result.data(), result_text(result), as_json=common.as_json, warnings=space.warnings)
     return result.exit_status
@@ -154,15 +145,10 @@ def _warn(text: str) -> None:
     say(f"warning: {text}")
 
 
-def _dry_run(space: Workspace, request: SweepRequest, as_json: bool, *, staged: bool) -> int:
-    if staged:
-        stages = prepare_stages(space, request, needs_logbook=False)
-        data, text, found = stages_plan_data(stages), stages_plan_text(stages), stages.found
-    else:
-        prepared = prepare_sweep(space, request, needs_logbook=False)
-        data, text, found = plan_data(prepared), plan_text(prepared), prepared.found
-    warnings = [*space.warnings, *(v.text for v in found)]
-    emit("sweep", data, text, as_json=as_json, warnings=warnings)
+def _dry_run(space: Workspace, request: SweepRequest, as_json: bool) -> int:
+    prepared = prepare_sweep(space, request, needs_logbook=False)
+    warnings = [*space.warnings, *(v.text for v in prepared.found)]
+    emit("sweep", plan_data(prepared), plan_text(prepared), as_json=as_json, warnings=warnings)
     return 0
 
 
@@ -171,24 +157,19 @@ def _dry_run(space: Workspace, request: SweepRequest, as_json: bool, *, staged: 
 
 def _emit_list(space: Workspace, as_json: bool) -> None:
     listed = [_listed_data(chosen) for chosen in list_recipes(space)]
-    rows = [(d["name"], _size(d), d["question"]) for d in listed]
+    rows = [(d["name"], f"{d['cases']} cases", d["question"]) for d in listed]
     text = columns([("recipe", "", "question"), *rows]) if rows else "no recipes"
     emit("sweep", {"recipes": listed}, text, as_json=as_json, warnings=space.warnings)
 
 
-def _size(data: dict[str, Any]) -> str:
-    return f"{len(data['stages'])} stages" if data["stages"] else f"{data['cases']} cases"
-
-
-def _listed_data(chosen: Chosen | ChosenStages) -> dict[str, Any]:
-    recipe, parts = chosen.recipe, chosen.parts
+def _listed_data(chosen: Chosen) -> dict[str, Any]:
+    recipe, plan = chosen.recipe, chosen.plan
     return {
         "name": recipe.name,
         "question": recipe.question,
-        "cases": sum(len(part.plan.cases) for part in parts),
-        "runs": sum(len(part.plan) for part in parts),
-        "scales": common_scales(chosen),
-        "stages": [stage.recipe for stage in recipe.stages] if isinstance(recipe, StagedRecipe) else [],
+        "cases": len(plan.cases),
+        "runs": len(plan),
+        "scales": list(recipe.scales),
         "file": str(chosen.file.path),
         "own": chosen.file.own,
     }
@@ -202,12 +183,12 @@ _SHOWN_PROBLEMS = 10
 
 def result_text(result: SweepResult) -> str:
     command = "sweep --resume" if result.interrupted or result.left else "table"
-    return "\n".join([*_result_lines(result), f"next: logbook {command} {result.series.entry.id}"])
+    return "\n".join([*_result_lines(result), f"next: logbook {command} {result.driver.entry.id}"])
 
 
 def _result_lines(result: SweepResult) -> list[str]:
     failed = f", {result.failed} failed" if result.failed else "" if result.left else ", none failed"
-    lines = [f"{result.series.entry.id}: {result.rows} of {result.planned} rows{failed}"]
+    lines = [f"{result.driver.entry.id}: {result.rows} of {result.planned} rows{failed}"]
     best = result.best
     if best is not None:
         unit = f" {best.unit}" if best.unit else ""
@@ -222,18 +203,5 @@ def _result_lines(result: SweepResult) -> list[str]:
         lines.append(f"and {len(result.problems) - _SHOWN_PROBLEMS} more problems")
     lines += [f"rows: {result.csv}", f"log: {result.log}"]
     if result.failed:
-        lines.append(f"to retry failed runs: logbook sweep --resume {result.series.entry.id} --retry-failed")
+        lines.append(f"to retry failed runs: logbook sweep --resume {result.driver.entry.id} --retry-failed")
     return lines
-
-
-def stages_result_text(result: StagesResult, named: Sequence[str]) -> str:
-    """`named`: how a command says which logbook, where it has to."""
-    lines: list[str] = []
-    for number, stage in enumerate(result.stages, start=1):
-        lines.append(f"stage {number} of {len(result.chosen.parts)}: {stage.recipe}")
-        lines += _result_lines(stage.result)
-        lines += [f"baseline: {stage.baseline}"] if stage.baseline is not None else []
-    lines.append(
-        f"stopped: {result.stopped}" if result.stopped is not None else " ".join(["next: logbook criteria", *named])
-    )
-    return "\n".join(lines)

@@ -7,7 +7,6 @@ from typing import Any
 
 from logbook_agent.campaign.prepare import Prepared
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, describe_run
-from logbook_agent.campaign.stages import PreparedStages
 from logbook_agent.campaign.sweep import length
 
 _SHOWN_RUNS = 5
@@ -96,24 +95,3 @@ def _cost(cost: Estimate) -> str:
     if cost.seconds is None or cost.seconds_per_run is None:
         return f"unknown, {cost.basis}"
     return f"about {length(cost.seconds)} for {cost.runs} runs at {cost.seconds_per_run:.3g} s ({cost.basis})"
-
-
-def stages_plan_data(prepared: PreparedStages) -> dict[str, Any]:
-    recipe = prepared.chosen.recipe
-    return {
-        "recipe": recipe.name,
-        "question": recipe.question,
-        "scale": prepared.chosen.scale,
-        "runs": prepared.runs,
-        "cost": {"seconds": prepared.seconds},
-        "stages": [plan_data(stage) for stage in prepared.stages],
-    }
-
-
-def stages_plan_text(prepared: PreparedStages) -> str:
-    recipe = prepared.chosen.recipe
-    lines = [f"{recipe.name}: {recipe.question}"]
-    for number, stage in enumerate(prepared.stages, start=1):
-        lines += ["", f"stage {number} of {len(prepared.stages)}", plan_text(stage)]
-    took = f"about {length(prepared.seconds)}" if prepared.seconds is not None else "duration unknown"
-    return "\n".join([*lines, "", f"in all: {prepared.runs} runs to make; {took}"])

@@ -15,8 +15,8 @@ from logbook_agent.doctor.records import every_run
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
+from logbook_agent.running.endings import end_orphan
 from logbook_agent.running.executors.intake import take_in
-from logbook_agent.running.executors.making import end_orphan
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.recover import finish
 from logbook_agent.store.book import Book

@@ -15,8 +15,8 @@ from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.record import RunStatus, run_state
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
+from logbook_agent.running.endings import ask_to_end, terminate
 from logbook_agent.running.executors import intake
-from logbook_agent.running.executors.making import ask_to_end, terminate
 from logbook_agent.running.launch.process import FAILED_STATUS, TIMEOUT_STATUS, exit_status
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace

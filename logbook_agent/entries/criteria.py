@@ -34,10 +34,9 @@ class JudgeRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriteriaRequest:
-    """What is to change: those of a recipe and one in words are added, then a predicate is set (number and YAML; None
-    stands for the criterion that is added), then one is judged."""
+    """What is to change: one in words is added, then a predicate is set (number and YAML; None stands for the criterion
+    that is added), then one is judged."""
 
-    of_recipe: Sequence[Criterion] = ()
     add: str | None = None
     predicate: tuple[int | None, str] | None = None
     judgement: JudgeRequest | None = None
@@ -64,8 +63,7 @@ def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) 
         judgement = CriterionJudgement(met=judged.met, evidence=evidence, by=clean(judged.by), at=workspace.stamp())
 
     def changed(header: Header) -> Header:
-        known = {c.text for c in header.stop_criteria}
-        found = [*header.stop_criteria, *(c for c in request.of_recipe if c.text not in known)]
+        found = [*header.stop_criteria]
         found += [Criterion(text=text)] if text else []
         if request.predicate is not None:
             at = _check_number(found, request.predicate[0])

@@ -36,7 +36,6 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.views import changing
-from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, cut_line, one_line
@@ -69,16 +68,10 @@ def plan(
     for command in planned:
         workspace.learn_secrets({}, command.argv)
     draft = draft_entry(workspace, prose, title=title, state="planned", commands=planned)
-    for line in tried_before(workspace, book, [_as_prepared(workspace, c) for c in planned], {}, measured=True):
+    for line in tried_before(workspace, book, [planned_words(c)[1] for c in planned], {}, measured=True):
         (tell or workspace.warnings.append)(line)
     with changing(workspace, book):
         return book, create_entry(workspace, book, draft)
-
-
-def _as_prepared(workspace: Workspace, planned: PlannedCommand) -> Command:
-    """What a planned command would execute, here and as things are now; whether it can is not asked."""
-    env, words = planned_words(planned)
-    return Command(argv=words, executable="", shell=planned.shell, cwd=workspace.cwd, env=env)
 
 
 def parse_planned(text: str, *, shell: bool, place: int) -> PlannedCommand:

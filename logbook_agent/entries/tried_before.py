@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import pairwise
 
 from logbook_agent.findings.attempts import (
@@ -16,24 +15,24 @@ from logbook_agent.findings.attempts import (
     contradicts,
     items_of,
     keys_of,
+    outcomes_text,
     planned_commands,
 )
-from logbook_agent.findings.read import read
+from logbook_agent.findings.comparisons import without_gain
+from logbook_agent.findings.entry_line import headline
+from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import Row, Run
-from logbook_agent.model.values import Scalar, canonical
-from logbook_agent.running.prepare import Command
+from logbook_agent.model.run import Run
+from logbook_agent.model.values import Scalar
 from logbook_agent.store.book import Book
-from logbook_agent.store.tried import Hint
 from logbook_agent.store.workspace import Workspace
 
 # Entries with the same command of which the newest are read.
 _READ = 10
 _LINES = 3
-# Differences that are named.
-_SHOWN = 5
+_COMMIT_CHARS = 9
 # Entries that were never looked at: more of them than this are left to `list` and its like.
 _LOOKED_AT = 100
 
@@ -41,7 +40,7 @@ _LOOKED_AT = 100
 def tried_before(
     workspace: Workspace,
     book: Book,
-    commands: Sequence[Command],
+    commands: Sequence[Sequence[str]],
     config: Mapping[str, Scalar],
     *,
     own_id: str | None = None,
@@ -58,7 +57,8 @@ def tried_before(
         return []
     try:
         for command in commands:
-            for is_negative, text in _Looking(workspace, book, command, config).found(own_id, measured):
+            key = command_key(workspace.redactor.argv(command))
+            for is_negative, text in _found(read(workspace, book), book, key, config, own_id, measured=measured):
                 (negative if is_negative else others).setdefault(text)
     except (LogbookError, OSError):
         return []
@@ -100,103 +100,57 @@ def _readable_record(book: Book, entry_id: str) -> Record | None:
         return None  # its damage is told where it is shown
 
 
-class _Looking:
-    """One command, and what the store holds of it."""
-
-    def __init__(self, workspace: Workspace, book: Book, command: Command, config: Mapping[str, Scalar]) -> None:
-        self._workspace, self._book, self._command, self._config = workspace, book, command, config
-        self._findings = read(workspace, book)
-        self._key = command_key(workspace.redactor.argv(command.words))
-
-    def found(self, own_id: str | None, measured: bool) -> Iterator[tuple[bool, str]]:
-        """Whether it is a negative outcome, and what to say. A failure that a newer entry got over is none."""
-        # Most commands were not tried before.
-        from logbook_agent.findings.attempts import outcomes_text
-
-        mended = False
-        for hint in self._hints(own_id, measured):
-            record = _readable_record(self._book, hint.id)
-            if record is None or record.state == VOID:
-                continue
-            runs = [s for s in record.runs if self._is_same(s)]
-            failures = [i for i in items_of(record) if runs and (i["kind"], i["run"]) == (FAILURE, runs[-1].run.run)]
-            outcomes = self._outcomes(record, runs, [] if mended else failures)
-            mended = mended or bool(runs and not failures)
-            said = outcomes_text(outcomes)
-            if not said and measured and runs and runs[-1].state == "finished" and not runs[-1].run.predictions:
-                from logbook_agent.findings.entry_line import headline
-
-                said = headline(_of_run(record, runs[-1].run), self._book.header) or ""
-            if said:
-                yield bool(outcomes), f"{record.id} {self._where(record, runs)}: {said}"
-
-    def _hints(self, own_id: str | None, measured: bool) -> list[Hint]:
-        """The entries worth reading, the newest first: where something did not work out, the one that came right after
-        a failure and may have got over it, and with `measured` all."""
-        hints = [h for h in self._book.tried.found(self._key, compared=COMPARED) if h.id != own_id]
-        after = [newer for newer, older in pairwise(hints) if older.failed]
-        return [h for h in hints if measured or h.failed or h.compared or h in after][:_READ]
-
-    def _is_same(self, status: RunStatus) -> bool:
-        run = status.run
-        ended = status.state in ("finished", "failed", "timeout") and status.counts
-        return ended and command_key(run.command) == self._key and not contradicts(run.config, self._config)
-
-    def _outcomes(self, record: Record, runs: Sequence[RunStatus], failures: Sequence[Item]) -> Sequence[Item]:
-        """The last outcome of the command in an entry, unless it just ran: how it failed and what its comparison found
-        of these runs, else what the entry was marked with."""
-        if found := [*failures, *self._without_gain(record, [s.run for s in runs])]:
-            return found
-        is_of = bool(runs) or self._key in map(command_key, planned_commands(record))
-        return [i for i in items_of(record) if is_of and i["kind"] == MARKED]
-
-    def _without_gain(self, record: Record, runs: Sequence[Run]) -> list[Item]:
-        """What the comparison of an entry found of the sides that these runs are of."""
-        if record.entry.comparison is None or (answer := self._findings.answer_of(record.id)) is None:
-            return []
-        from logbook_agent.findings.comparisons import without_gain
-
-        axis = answer.question.axis
-        of = [(run.part.side, row.config) for run in runs if run.part is not None for row in run.rows]
-        return [
-            item
-            for item in without_gain([answer])
-            if any(side == item["config"][axis] and not contradicts(item["case"], config) for side, config in of)
-        ]
-
-    def _where(self, record: Record, runs: Sequence[RunStatus]) -> str:
-        """`run 2 (same command; differs in commit (3357f54a5 | 99ab03c1d))`."""
-        if not runs:
-            return "(planned)"
-        # Tables, which most commands do not need before they start.
-        from logbook_agent.findings.cases import cases
-        from logbook_agent.findings.tables.frame import frame_of
-        from logbook_agent.findings.tables.likeness import differences
-
-        sides = runs[-1].run, self._expected
-        run, mine = (dataclasses.replace(r, rows=(Row(config=_said(r, o)),)) for r, o in (sides, sides[::-1]))
-        # Together, so that one code has one name on both sides.
-        frame = frame_of(cases(_of_run(record, run), _of_run(record, mine)))
-        found = differences(frame, frame.items[:1], frame.items[1:], ("argv",))
-        shown = ", ".join(f"{name} ({sides})" for name, sides in list(found.items())[:_SHOWN])
-        said = [f"differs in {shown}"] if found else []
-        said += [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
-        unknown = [] if any(item.key("commit") for item in frame.items) else ["commit"]
-        said += ["commit not known"] if unknown else []
-        return f"run {run.run} (same command{'; ' if said else ''}{', '.join(said) or ', code and env'})"
-
-    @cached_property
-    def _expected(self) -> Run:
-        from logbook_agent.running.execution import expected_run
-
-        return expected_run(self._workspace, self._book, self._command, self._config)
+def _found(
+    findings: Findings, book: Book, key: str, config: Mapping[str, Scalar], own_id: str | None, *, measured: bool
+) -> Iterator[tuple[bool, str]]:
+    """Of each entry with this command, the newest first: whether it is a negative outcome, and what to say. A failure
+    that a newer entry got over is none."""
+    hints = [h for h in book.tried.found(key, compared=COMPARED) if h.id != own_id]
+    # Where something did not work out, also the entry that came right after, and may have got over it.
+    after = [newer for newer, older in pairwise(hints) if older.failed]
+    mended = False
+    for hint in [h for h in hints if measured or h.failed or h.compared or h in after][:_READ]:
+        record = _readable_record(book, hint.id)
+        if record is None or record.state == VOID:
+            continue
+        runs = [s.run for s in record.runs if _is_same(s, key, config)]
+        failures = [i for i in items_of(record) if runs and (i["kind"], i["run"]) == (FAILURE, runs[-1].run)]
+        outcomes = [*([] if mended else failures), *_without_gain(findings, record, runs)]
+        if not outcomes and (runs or key in map(command_key, planned_commands(record))):
+            outcomes = [i for i in items_of(record) if i["kind"] == MARKED]
+        mended = mended or bool(runs and not failures)
+        said = outcomes_text(outcomes)
+        if not said and measured and runs and runs[-1].rows and not failures:
+            said = headline(_of_run(record, runs[-1]), book.header) or ""
+        if said:
+            yield bool(outcomes), f"{record.id} {_where(runs)}: {said}"
 
 
-def _said(run: Run, other: Run) -> dict[str, Scalar]:
-    """The declared config of a run, with what the other one declares besides and the command of both says: no
-    difference is told of what stands in it."""
-    values = {canonical(word.partition("=")[2] or word) for word in run.command}
-    return {**{k: v for k, v in other.config.items() if canonical(v) in values}, **run.config}
+def _is_same(status: RunStatus, key: str, config: Mapping[str, Scalar]) -> bool:
+    ended = status.state in ("finished", "failed", "timeout") and status.counts
+    return ended and command_key(status.run.command) == key and not contradicts(status.run.config, config)
+
+
+def _without_gain(findings: Findings, record: Record, runs: Sequence[Run]) -> list[Item]:
+    """What the comparison of an entry found of the sides that these runs are of."""
+    if record.entry.comparison is None or (answer := findings.answer_of(record.id)) is None:
+        return []
+    axis = answer.question.axis
+    of = [(run.part.side, row.config) for run in runs if run.part is not None for row in run.rows]
+    return [
+        item
+        for item in without_gain([answer])
+        if any(side == item["config"][axis] and not contradicts(item["case"], config) for side, config in of)
+    ]
+
+
+def _where(runs: Sequence[Run]) -> str:
+    """`run 2 (same command, at 3357f54a5)`, of uncommitted changes `at 3357f54a5+`."""
+    if not runs:
+        return "(planned)"
+    code = runs[-1].code
+    at = f", at {code.commit[:_COMMIT_CHARS]}{'+' * bool(code.dirty)}" if code is not None and code.commit else ""
+    return f"run {runs[-1].run} (same command{at})"
 
 
 def _of_run(record: Record, run: Run) -> Record:

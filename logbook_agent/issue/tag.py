@@ -45,6 +45,7 @@ class SnapshotResult:
 
 def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) -> SnapshotResult:
     """Tag HEAD and tell of it. Raises UsageError for a tree that others cannot have, Taken for a tag elsewhere."""
+    _check_form(request.name)
     book = workspace.book(request.entries[0] if request.entries else None)
     commit, remote = _pushed_head(workspace)
     repository = _tagged_repository(workspace, remote)
@@ -60,7 +61,7 @@ def snapshot(workspace: Workspace, request: SnapshotRequest, wire: SendOptions) 
     _warn_unpushed(workspace, book, made)
     calls = connect(workspace, repository, wire, named_by=named_by(workspace, repository), read_only=request.dry_run)
     # Here, since it must not hold the token, which is known only now.
-    _check_name(workspace, request.name)
+    _check_no_secret(workspace, request.name)
     tried: list[str] = []
     message = None if request.dry_run else workspace.redactor.text(request.message or f"Snapshot {made.name}")
     created = calls.safely(lambda: _tag(calls, made, message, wire, tried))
@@ -85,19 +86,22 @@ def _told(workspace: Workspace, book: Book, wire: SendOptions, name: str) -> Syn
     return sync_after(workspace, wire, f"the tag {name} is set")
 
 
-def _check_name(workspace: Workspace, name: str) -> None:
+def _check_form(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} cannot be the name of a tag",
+            cause="use letters, digits and . _ - + /, with a letter or digit first",
+            hint="logbook snapshot moe-int8-20260210",
+        )
+
+
+def _check_no_secret(workspace: Workspace, name: str) -> None:
     safe = workspace.redactor.text(name)
     if safe != name:
         raise UsageError(
             f"the name of the snapshot looks like a secret: {safe}",
             cause="a tag is public, and the logbook would record it under another name",
             hint="choose another one, such as: logbook snapshot moe-int8-20260210",
-        )
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{name!r} cannot be the name of a tag",
-            cause="use letters, digits and . _ - + /, with a letter or digit first",
-            hint="logbook snapshot moe-int8-20260210",
         )
 
 

@@ -8,14 +8,14 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from logbook_agent.campaign.chosen import Chosen
+from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.campaign.prepare import LEFT_OUT, Prepared, SweepRequest, deciding, prepare_sweep
+from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import describe
 from logbook_agent.campaign.selection import Selection
 from logbook_agent.campaign.state import earlier_sweeps
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.entries.entries import EditRequest, edit
-from logbook_agent.entries.series import Series, series
 from logbook_agent.findings.predictions import short_text
 from logbook_agent.model.entry import PREDICTION, Entry
 from logbook_agent.model.errors import UsageError
@@ -23,8 +23,8 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.run import Run
 from logbook_agent.predict.choice import Choice, choices
 from logbook_agent.predict.request import predict_argv
-from logbook_agent.running.execution import Display
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS
+from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import PROGRAM, bench_folder, prepare
 from logbook_agent.store import root as books
 from logbook_agent.store.book import Book
@@ -95,7 +95,7 @@ def _check_not_begun(prepared: Prepared) -> None:
 
 def _predict(
     workspace: Workspace, book: Book, chosen: Chosen, target: str, display: Display
-) -> tuple[Series, dict[str, Run]]:
+) -> tuple[Driver, dict[str, Run]]:
     """A new entry with a run of `bench-core predict` for each case, and these by the keys of their cases."""
     plan = chosen.plan
     planned = [plan.run(case, repeat=1, place=0) for case in plan.cases]
@@ -109,14 +109,16 @@ def _predict(
         return create_entry(workspace, book, draft_entry(workspace, Prose(), title=title, kind=PREDICTION))
 
     runs: dict[str, Run] = {}
-    with series(workspace, book, new_entry, display) as made:
-        for number, (one, command) in enumerate(zip(planned, commands, strict=True), start=1):
-            run = made.make(command, dict(one.config))
-            if run is None:
-                break
-            runs[one.case.key] = run
+    with driving(workspace, book, new_entry, display) as made:
+        orders = [
+            RunPlan(command=command, entry_id=made.entry.id, config=dict(one.config))
+            for one, command in zip(planned, commands, strict=True)
+        ]
+        for place, run in made.each(orders):
+            case = planned[place].case
+            runs[case.key] = run
             said = "; ".join(f"predicted {short_text(row.said)}" for row in run.predictions) or _nothing(run)
-            display.progress(f"[{number}/{len(planned)}] {describe(plan, one.case)}: {said}")
+            display.progress(f"[{place + 1}/{len(planned)}] {describe(plan, case)}: {said}")
     return made, runs
 
 

@@ -1,65 +1,89 @@
-"""One execution as a record: the only part of a run that writes to the book. The worker does the rest."""
+"""Making a run from its work order.
+
+A number is reserved; `run.json` says that the run has started, before its command does; the command runs, and its log
+grows; `run.json` says how it ended. Cut off anywhere, the record tells how far it came.
+
+In the foreground this process executes the command, with the user's terminal and standard input. Where an executor is
+named, a worker of its own does, on this machine or another one, and `making` takes in what it left. Either way the
+work is done by `perform`, which knows no logbook.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Iterator, Sequence
 
-from logbook_agent.model.comparison import Part
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.run import Contention, Env, Process, Run, Scalar
+from logbook_agent.model.run import Process, Run
 from logbook_agent.model.work import Began, End
-from logbook_agent.running.beside import open_runs, with_runs
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.prepare import Command
+from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, with_end, with_facts, work_of
 from logbook_agent.running.provenance.load import host_root
-from logbook_agent.running.worker.perform import began_of, facts_before, perform
-from logbook_agent.running.worker.work import Stream, Work, Workplace
+from logbook_agent.running.worker.perform import perform
+from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import move
-from logbook_agent.store.markers import marker_name, new_spool_name
+from logbook_agent.store.markers import marker_name
 from logbook_agent.store.reading import LOG
-from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 
-_CONTENDED = "contended: {} was {} when this one started"
+# What makes the runs of a command that returns before they end, unless another executor is named.
+DETACHED = "local"
 
 
-class Display(Protocol):
-    """Where the user watches: raw output as it comes, ticks between, and a line for each step of a series.
-    `shows_output`: raw output is shown, and not thrown away."""
+def run(
+    workspace: Workspace,
+    book: Book,
+    plans: Sequence[RunPlan],
+    display: Display,
+    stops: StopRequests,
+    *,
+    at_most: int = 1,
+    waits: bool = False,
+) -> Iterator[tuple[int, Run]]:
+    """Make runs from their work orders, and yield each, with its place, as its record stands at its end. One whose
+    worker vanished is made again; the last one counts.
 
-    @property
-    def shows_output(self) -> bool: ...
+    The caller holds `stops`, so that a request to stop leaves no record without an end. An executor makes `at_most` at
+    a time. `waits`: the runs are of a planned series, so a refused start is retried for as long as the executor's
+    settings say, and a lost run is retried even if its command had printed something.
+    """
+    name = next((plan.command.executor for plan in plans if plan.command.executor is not None), workspace.executor)
+    if name is not None:
+        from logbook_agent.running.executors.making import make_all
 
-    def output(self, stream: Stream, data: bytes) -> None: ...
-    def tick(self, last_result: str | None, log_bytes: int) -> None: ...
-    def done(self) -> None: ...
-    def progress(self, text: str) -> None: ...
-    def began(self, entry_id: str) -> None:
-        """A series of runs begins in this entry, which stands on disk by now."""
+        yield from make_all(workspace, book, plans, name, display, stops, at_most=at_most, waits=waits)
+        return
+    for place, plan in enumerate(plans):
+        yield place, _run_here(workspace, book, plan, display, stops)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPlan:
-    """What one execution is to be: the command, which entry and run it is, its declared config.
-    `discarded`: it warms up and does not count."""
+def _run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
+    """The run as this process has made it: its record is there before the command starts, and holds its end after."""
+    number = book.new_run(plan.entry_id)
+    recorder = _Recorder(workspace, book, plan, number, display)
+    place = Workplace(
+        environ=workspace.environ,
+        redactor=workspace.redactor,
+        now=workspace.now,
+        host_root=host_root(workspace.environ),
+        folder=book.run_folder(plan.entry_id, number),
+        within=book.root,
+    )
+    work = dataclasses.replace(work_of(workspace, book, plan, number), spool=recorder.spool)
+    return recorder.finish(perform(work, place, recorder, stops))
 
-    command: Command
-    entry_id: str
-    repeat: int | None = None
-    part: Part | None = None
-    discarded: bool = False
-    timeout_s: float | None = None
-    config: dict[str, Scalar]
+
+def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:
+    """Have a worker make a run, and return it as it goes on."""
+    from logbook_agent.running.executors.sending import send
+
+    return send(workspace, book, plan, plan.command.executor or workspace.executor or DETACHED)
 
 
 class _Recorder:
-    """Writes what the worker in this process reports to the book, as soon as it is known, and shows it."""
+    """Writes what is known of a run that this process executes to the book, as soon as it is known, and shows it."""
 
     def __init__(self, workspace: Workspace, book: Book, plan: RunPlan, number: int, display: Display) -> None:
         self._book, self._display = book, display
@@ -102,153 +126,3 @@ class _Recorder:
             is_free = not os.path.lexists(book.run_folder(run.entry, run.run) / "run.json")
             return run if is_free else dataclasses.replace(run, run=book.new_run(run.entry))
         return dataclasses.replace(run, entry=now.entry, run=now.run)
-
-
-def run_once(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
-    """Execute, record and return the run. The record stands on disk before the process starts.
-
-    The caller holds `stops`, so that a request to stop leaves no record without an end.
-    """
-    number = book.new_run(plan.entry_id)
-    place = place_here(workspace, book.run_folder(plan.entry_id, number), book.root)
-    recorder = _Recorder(workspace, book, plan, number, display)
-    work = dataclasses.replace(work_of(workspace, book, plan, number), spool=recorder.spool)
-    return recorder.finish(perform(work, place, recorder, stops))
-
-
-def expected_run(workspace: Workspace, book: Book, command: Command, config: Mapping[str, Scalar]) -> Run:
-    """The run of a command as its record would begin if it were started now. Nothing is written."""
-    plan = RunPlan(command=command, entry_id="", config=dict(config))
-    run = planned_run(workspace, plan, 0)
-    place = place_here(workspace, book.runs_folder, book.root)
-    found = command.facts(lambda: began_of(facts_before(work_of(workspace, book, plan, 0), place), place))
-    return workspace.redacted_run(run if found is None else with_facts(run, found))
-
-
-def place_here(workspace: Workspace, folder: Path, within: Path) -> Workplace:
-    """This process as the worker's place."""
-    return Workplace(
-        environ=workspace.environ,
-        redactor=workspace.redactor,
-        now=workspace.now,
-        host_root=host_root(workspace.environ),
-        folder=folder,
-        within=within,
-    )
-
-
-def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Work:
-    """What a worker needs to know to make this run."""
-    command, header, config = plan.command, book.header, workspace.config
-    return Work(
-        entry=plan.entry_id,
-        run=number,
-        argv=command.argv,
-        executable=command.executable,
-        shell=command.shell,
-        cwd=str(command.cwd),
-        env=command.env,
-        is_carried=command.is_carried,
-        syncs=command.syncs,
-        timeout_s=plan.timeout_s,
-        log_bytes=config.log_bytes,
-        root=str(book.root),
-        env_patterns=config.env,
-        packages=config.packages,
-        metrics=header.metrics,
-        case_keys=header.case_keys,
-        config=plan.config,
-        secret_names=config.secrets,
-        secret_rules=config.secret_rules,
-    )
-
-
-def planned_run(workspace: Workspace, plan: RunPlan, number: int) -> Run:
-    """The record of a run before anything is known of where it runs."""
-    command = plan.command
-    return Run(
-        entry=plan.entry_id,
-        run=number,
-        spool=new_spool_name(),
-        label=command.label,
-        repeat=plan.repeat,
-        part=plan.part,
-        discarded=plan.discarded,
-        planned=command.planned,
-        argv=command.argv,
-        shell=command.shell,
-        cwd=_relative(command.cwd, workspace),
-        timeout_s=plan.timeout_s,
-        launcher=command.launch,
-        env=Env(declared=command.env, relevant=command.far_env),
-        config=plan.config,
-        started=workspace.stamp(),
-    )
-
-
-def with_facts(run: Run, facts: Began) -> Run:
-    """The record with what the worker found before the command started."""
-    around = {name: value for name, value in facts.env.items() if name not in run.env.declared}
-    return dataclasses.replace(
-        run,
-        started=facts.started,
-        tool=facts.tool,
-        child=facts.child,
-        env=dataclasses.replace(run.env, relevant={**run.env.relevant, **around}),
-        code=facts.code,
-        host=facts.host,
-        devices=facts.devices,
-        software=facts.software,
-        contention=_with_runs_of(run, facts.contention, facts.apart),
-        problems=tuple(problem for problem in run.problems if problem not in _beside(facts.apart)),
-    )
-
-
-def with_end(run: Run, end: End) -> Run:
-    """The record with how the command ended, what it measured and predicted. Its problems so far are the client's."""
-    return dataclasses.replace(
-        run,
-        ended=end.ended,
-        duration_s=end.duration_s,
-        exit=end.exit,
-        peak_memory_bytes=end.peak_memory_bytes,
-        contention=_with_runs_of(run, end.contention),
-        output=end.output,
-        rows=end.rows,
-        predictions=end.predictions,
-        problems=(*run.problems, *end.problems),
-    )
-
-
-def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bool = False) -> Run:
-    """The planned run with the runs of logbooks that go on while it starts: they may share its machine. `takes_turns`:
-    its worker finds out about those that have not begun."""
-    beside = [one for one in open_runs(workspace, book) if one.has_begun or not takes_turns]
-    own = [one for one in beside if one.topic == book.topic]
-    return dataclasses.replace(
-        run,
-        contention=with_runs(Contention(), beside) if beside else None,
-        problems=tuple(_CONTENDED.format(one.name, one.state) for one in own),
-    )
-
-
-def _beside(runs: Iterable[str]) -> set[str]:
-    """What is said of these runs when they go on beside another."""
-    return {_CONTENDED.format(name, state) for name in runs for state in ("running", "orphaned")}
-
-
-def _with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ()) -> Contention | None:
-    """What the worker found, with the runs that the client knows to be beside it and that are not `apart` from it."""
-    runs = run.contention.runs if run.contention is not None else ()
-    if found is None:
-        return None
-    return dataclasses.replace(found, runs=tuple(dict.fromkeys((*(r for r in runs if r not in apart), *found.runs))))
-
-
-def _relative(cwd: Path, workspace: Workspace) -> str:
-    """The working folder from the top of the repository, else from the root's parent, else whole."""
-    place = repository_of(cwd)
-    for base in (place.top if place is not None else None, workspace.root.parent):
-        if base is not None and cwd.is_relative_to(base):
-            return cwd.relative_to(base).as_posix()
-    return str(cwd)

@@ -7,7 +7,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -72,10 +72,6 @@ class Command:
     def met(self, found: Contention) -> Contention:
         """What it meets of those who use this machine: nothing elsewhere."""
         return found if self.launch is None and self.executor is None else Contention()
-
-    def facts(self, find: Callable[[], T]) -> T | None:
-        """What is found here of its machine and code; None where an executor has it run elsewhere."""
-        return find() if self.executor is None or self.submits else None
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from logbook_agent.campaign.ab_axis import parse_axis, placed
 from logbook_agent.campaign.ab_prepare import with_bench
-from logbook_agent.entries.run import RunRequest
+from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.model.errors import UsageError
 
 

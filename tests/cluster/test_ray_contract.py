@@ -12,8 +12,8 @@ from logbook_agent.cluster.ray_api import Jobs
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit
-from logbook_agent.running.execution import work_of
 from logbook_agent.running.executors.contract import NoAnswer
+from logbook_agent.running.order import work_of
 from tests.cluster.ray_engine import SECRET_NAMES, Ray, secret
 from tests.cluster.ray_place import place_on
 from tests.conftest import Cli

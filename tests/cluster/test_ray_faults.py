@@ -4,6 +4,7 @@ was lost is named, and nothing runs on."""
 from __future__ import annotations
 
 import collections
+import dataclasses
 from pathlib import Path
 
 import psutil
@@ -11,8 +12,8 @@ import pytest
 
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit, Run
-from logbook_agent.running.execution import RunPlan
 from logbook_agent.running.executors.sending import Sending, send
+from logbook_agent.running.order import RunPlan
 from logbook_agent.store.workspace import Workspace
 from tests.cluster.ray_engine import Ray
 from tests.cluster.ray_place import LEASE_S, place_on
@@ -29,11 +30,11 @@ def place(ray: Ray, started: Cli, folder: Path) -> Place:
 
 def send_batch(place: Place, *scripts: str, at_most: int = 4, pin: str | None = None) -> list[Run]:
     workspace = place.workspace
-    plans = [(place.plan(workspace, *sh(script)), pin) for script in scripts]
+    plans = [dataclasses.replace(place.plan(workspace, *sh(script)), pin=pin) for script in scripts]
     return sent(place, workspace, plans, at_most)
 
 
-def sent(place: Place, workspace: Workspace, plans: list[tuple[RunPlan, str | None]], at_most: int) -> list[Run]:
+def sent(place: Place, workspace: Workspace, plans: list[RunPlan], at_most: int) -> list[Run]:
     """The runs of a batch that was submitted once."""
     sending = Sending(workspace, workspace.book(), plans, place.name, at_most=at_most)
     assert sending.attempt()
@@ -73,7 +74,7 @@ def test_a_batch_on_two_nodes(place: Place, ray: Ray, folder: Path) -> None:
         'echo "begin $0 $LOGBOOK_RUN $RAY_RAYLET_PID" >> log; sleep 0.3; echo "end $0" >> log; echo RESULT tflops=1'
     )
     workspace = place.workspace
-    plans = [(place.plan(workspace, "sh", "-c", script, pin), pin) for pin in ("a", "b") * 3]
+    plans = [dataclasses.replace(place.plan(workspace, "sh", "-c", script, pin), pin=pin) for pin in ("a", "b") * 3]
     runs = sent(place, workspace, plans, 2)
     ends = [place.ended(run) for run in runs]
     assert all(run.exit == Exit(code=0) and len(run.rows) == 1 for run in ends)

@@ -17,11 +17,11 @@ from logbook_agent.cluster.remote import Places
 from logbook_agent.cluster.shell import Here
 from logbook_agent.cluster.ssh import Detached
 from logbook_agent.model.run import Run
-from logbook_agent.running.execution import RunPlan
 from logbook_agent.running.executors import sending
 from logbook_agent.running.executors.contract import OVER, Executor, Followed, Stage
 from logbook_agent.running.executors.intake import collected
 from logbook_agent.running.executors.table import EXECUTORS, executor_named
+from logbook_agent.running.order import RunPlan
 from logbook_agent.running.prepare import prepare
 from logbook_agent.store import records
 from logbook_agent.store.book import Book

@@ -19,7 +19,7 @@ from logbook_agent.cluster.submitter import Typed
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import plan_runs, run_state
 from logbook_agent.model.run import Host, Run
-from logbook_agent.running.execution import RunPlan
+from logbook_agent.running.order import RunPlan
 from logbook_agent.store.known_values import hidden_values, without_values
 from logbook_agent.store.spool import Sent
 from logbook_agent.store.workspace import Workspace

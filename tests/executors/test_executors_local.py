@@ -18,10 +18,10 @@ from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit, Process, Run
 from logbook_agent.model.work import End
-from logbook_agent.running.execution import work_of
 from logbook_agent.running.executors import local as local_executor
 from logbook_agent.running.executors.contract import OVER
 from logbook_agent.running.launch.stopping import end_group
+from logbook_agent.running.order import work_of
 from logbook_agent.running.worker.process import write_end
 from logbook_agent.running.worker.sealing import sealed, unsealed
 from logbook_agent.store.book import Book
@@ -317,7 +317,7 @@ def test_a_spool_of_an_earlier_version_is_followed_in_the_logbook(
 ) -> None:
     old = folder / "logbooks/moe/open" / ("ab" * 8)
     old.mkdir(parents=True)
-    monkeypatch.setattr("logbook_agent.running.execution.new_spool_name", lambda: old.name)
+    monkeypatch.setattr("logbook_agent.running.order.new_spool_name", lambda: old.name)
     assert started("run", "--detach", "--", *sh(WAITS)).code == 0
     assert f"was started by an earlier version: its files stay in logbooks/moe/open/{old.name}" in started("list").err
     assert started("doctor").code == 0

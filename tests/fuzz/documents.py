@@ -154,7 +154,6 @@ def _recipe(base: Base, random: Random) -> Document:
         ("sweep", "recipes/fuzz.yaml", "--dry-run"),
         ("sweep", "recipes/fuzz.yaml", "--dry-run", "--scale", "tiny", "--json"),
         ("sweep", "--json"),
-        ("criteria", "--recipe", "fuzz"),
         ("start", "--from", "recipes/fuzz.yaml"),
     )
     return Document(kind="recipe", path="work/recipes/fuzz.yaml", content=data, commands=(random.choice(some),))

@@ -15,7 +15,6 @@ from pathlib import Path
 from logbook_agent.campaign.recipe_files import RecipeFile, read_recipe
 from logbook_agent.campaign.recipes.expand import expand
 from logbook_agent.campaign.recipes.parse import parse_recipe
-from logbook_agent.campaign.recipes.stages import is_staged, parse_staged
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.issue import marking
 from logbook_agent.model.codec import encode
@@ -108,10 +107,7 @@ class Readers:
     def _recipe(self, document: Document) -> None:
         assert document.path
         found = read_recipe(RecipeFile(name="fuzz", path=self._top / document.path, own=True))
-        if is_staged(found.data):
-            parse_staged(found.data, scale="tiny")
-        else:
-            expand(parse_recipe(found.data, scale="tiny" if "scale" in found.data else None))
+        expand(parse_recipe(found.data, scale="tiny" if "scale" in found.data else None))
 
     def _view(self, document: Document) -> None:
         text = self._book.read_view() or ""

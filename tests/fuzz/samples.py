@@ -121,7 +121,7 @@ RECIPE: dict[str, Any] = {
     "axes": {
         "lr": {"from": 0.1, "to": 0.9, "step": 0.1},
         "topk": {"from": 1, "to": 8, "count": 8},
-        "pair": {"zip": {"a": [1, 2], "b": ["x", "y"]}},
+        "pair": [{"name": "A", "a": 1, "b": "x"}, {"name": "B", "a": 2, "b": "y"}],
     },
     "timeout_s": 60,
     "cost": {"seconds_per_run": 6, "source": "a guess"},

@@ -20,7 +20,7 @@ from bench_core.harness.case import Case
 from bench_core.harness.record import Environment, Row
 from bench_core.studies.paths import PathName
 from bench_core.studies.study import Study
-from logbook_agent.campaign.chosen import choose_recipe, choose_stages, list_recipes
+from logbook_agent.campaign.recipe_files import choose_recipe, list_recipes
 from logbook_agent.campaign.recipes.expand import SweepPlan
 from logbook_agent.campaign.recipes.rules import CAN_ANSWER, violations
 from logbook_agent.store.workspace import Workspace
@@ -52,10 +52,8 @@ COUNTED = re.compile(
     r"\b(two|three|four|five|six|nine|ten|\d+) [\w-]*\s?(batches|shapes|values|fractions|widths)\b", re.IGNORECASE
 )
 NOWHERE = Environment(devices=(), software={}, host="")
-# name: its stages with their runs, at full scale and at the tiny one.
 ON_FOUR = [name for name in COUNTS if name not in ("ep-none", "ep-forms", "dp-ep", "null-routing-ep", "overlap-topk")]
 """Those for one device, which have scales for four."""
-STAGES = {"int8": {"int8-ab": (2, 2), "int8-topk": ((5 + 5) * 10, 5 + 5)}}
 
 
 @pytest.mark.parametrize("name", COUNTS)
@@ -70,10 +68,10 @@ def chosen(name: str, scale: str | None) -> SweepPlan:
 
 def test_every_recipe_is_counted_and_explained() -> None:
     workspace = Workspace(cwd=REPOSITORY, environ=os.environ)
-    assert {chosen.file.name for chosen in list_recipes(workspace)} == {*COUNTS, *STAGES}
+    assert {chosen.file.name for chosen in list_recipes(workspace)} == {*COUNTS}
     assert workspace.warnings == []
     text = (REPOSITORY / "recipes/README.md").read_text(encoding="utf-8")
-    assert [name for name in (*COUNTS, *STAGES) if f"`{name}`" not in text] == []
+    assert [name for name in COUNTS if f"`{name}`" not in text] == []
 
 
 @pytest.mark.parametrize("name", COUNTS)
@@ -101,17 +99,6 @@ def test_the_scales_for_four_devices_have_the_same_cases(name: str) -> None:
         ]
         assert (len(alone), alone.recipe.compare) == (len(spread), spread.recipe.compare)
         assert "four devices" in spread.recipe.prerequisites[0]
-
-
-@pytest.mark.parametrize("scale", [None, "tiny", "ep", "tiny-ep"])
-@pytest.mark.parametrize("name", STAGES)
-def test_stages(name: str, scale: str | None) -> None:
-    workspace = Workspace(cwd=REPOSITORY, environ=os.environ)
-    found = choose_stages(workspace, str(REPOSITORY / "recipes" / f"{name}.yaml"), scale=scale, sets=())
-    runs = {part.recipe.name: len(part.plan) for part in found.parts}
-    assert runs == {recipe: counts[scale in ("tiny", "tiny-ep")] for recipe, counts in STAGES[name].items()}
-    # Every stage that wants another one first has it before.
-    assert all(set(part.recipe.after) <= set(list(runs)[:i]) for i, part in enumerate(found.parts))
 
 
 @pytest.mark.sample(20)

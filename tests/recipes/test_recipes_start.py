@@ -12,19 +12,27 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from tests.conftest import REPOSITORY, Cli
 from tests.recipes.sweep_support import RECIPE, write_recipe
-from tests.recipes.test_recipes_stages import write_story
 
 
 def header_of(folder: Path, topic: str) -> Header:
     return Book(folder / "logbooks", topic).header
 
 
-def test_a_story_makes_a_header(cli: Cli, folder: Path) -> None:
-    write_story(folder)
-    answer = cli("start", "--recipe", "story")
-    assert answer.out.endswith("next: logbook sweep story\n")
-    header = header_of(folder, "story")
-    assert (header.prefix, header.goal) == ("STORY", "Is new any faster, and does that change with size?")
+QUESTION = """\
+criteria:
+- {text: Both modes are measured., predicate: {compared: {axis: mode, values: [old, new]}}}
+- Somebody is convinced.
+constraints:
+- Both sides have the same size.
+"""
+
+
+def test_a_recipe_makes_a_header(cli: Cli, folder: Path) -> None:
+    write_recipe(folder, RECIPE + QUESTION)
+    answer = cli("start", "--recipe", "demo")
+    assert answer.out.endswith("next: logbook sweep demo\n")
+    header = header_of(folder, "demo")
+    assert header.prefix == "DEMO"
     assert [(m.name, m.direction, m.unit) for m in header.metrics] == [("tflops", "max", "TF/s")]
     assert header.constraints == ("Both sides have the same size.",)
     assert [(c.text, c.predicate) for c in header.stop_criteria] == [
@@ -32,10 +40,10 @@ def test_a_story_makes_a_header(cli: Cli, folder: Path) -> None:
         ("Somebody is convinced.", None),
     ]
     assert header.matrix == (
+        MatrixAxis(axis="size", values=("1", "2", "3", "4")),
         MatrixAxis(axis="mode", values=("old", "new")),
-        MatrixAxis(axis="size", values=("1", "2")),
     )
-    assert [(t.label, t.command) for t in header.command_templates] == [("story", "logbook sweep story")]
+    assert [(t.label, t.command) for t in header.command_templates] == [("demo", "logbook sweep demo")]
 
 
 def test_a_recipe_at_a_scale(cli: Cli, folder: Path) -> None:

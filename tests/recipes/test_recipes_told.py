@@ -9,7 +9,22 @@ import pytest
 
 from tests.conftest import Cli
 from tests.recipes.sweep_support import RECIPE, write_recipe
-from tests.recipes.test_recipes_stages import PAIR, write_story
+
+PAIR = """\
+name: pair
+question: Is new any faster than old?
+command: [bash, bench.sh, "{size}", "{mode}"]
+fixed: {size: 2}
+axes:
+  mode: [old, new]
+compare: {axis: mode, base: old}
+metrics: [tflops]
+confirm: 0
+cost: {seconds_per_run: 2}
+scale:
+  tiny:
+    fixed: {size: 1}
+"""
 
 
 @pytest.mark.parametrize(
@@ -36,11 +51,8 @@ def test_what_stands_in_the_file_is_blamed_on_it(cli: Cli, folder: Path) -> None
 
 def test_files_that_are_no_recipes(cli: Cli, folder: Path) -> None:
     write_recipe(folder, "", name="empty")
-    error = cli("sweep", "empty", "--json").error
+    error = cli("sweep", "empty", "--dry-run", "--json").error
     assert (error["message"], error["hint"]) == ("empty.yaml holds no keys", "start it with: name: empty")
-    write_recipe(folder, "name: demo\nquestion: Is it?\nstagse: [pair]\n")
-    error = cli("sweep", "demo", "--dry-run", "--json").error
-    assert (error["message"], error["hint"]) == ("demo.yaml, line 3: unknown key 'stagse'", "did you mean stages?")
 
 
 @pytest.mark.slow
@@ -60,18 +72,11 @@ def test_beginning_anew_is_about_the_same_plan(started: Cli, folder: Path) -> No
 def test_commands_name_the_logbook_where_there_are_several(
     started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_story(folder, bench='[ -e broken ] && exit 5\necho "RESULT tflops=$1"\n')
-    assert started("start", "--recipe", "story").out.endswith("next: logbook sweep story -L story\n")
+    write_recipe(folder, PAIR, name="pair", bench='[ -e broken ] && exit 5\necho "RESULT tflops=$1"\n')
+    assert started("start", "--recipe", "pair").out.endswith("next: logbook sweep pair -L pair\n")
     assert started("start", "ep", "--prefix", "EP").out.endswith("next: logbook run -L ep -- COMMAND\n")
-    none = started("sweep", "story", "--json").error
-    assert none["message"].startswith("3 logbooks, none selected"), "and that is no fault of a stage"
-    assert started("sweep", "story", "-L", "story").out.endswith("next: logbook criteria -L story\n")
-    (folder / "broken").touch()
-    stopped = started("sweep", "story", "-L", "moe", "--set", "size=3", "--json").data["stopped"]
-    assert stopped.endswith("then continue: logbook sweep story -L moe --set size=3 --retry-failed")
-    monkeypatch.setenv("LOGBOOK", "story")
-    (folder / "broken").unlink()
-    assert started("sweep", "story").out.endswith("next: logbook criteria\n")
+    assert started("sweep", "pair", "--json").error["message"].startswith("3 logbooks, none selected")
+    assert started("sweep", "pair", "-L", "pair").code == 0
 
 
 def test_an_interrupted_sweep_is_gone_on_with(started: Cli, folder: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.entries import series
+from logbook_agent.campaign import driver
 from tests.conftest import Cli
 from tests.recipes.sweep_support import RECIPE, write_recipe
 
@@ -25,7 +25,7 @@ COMMANDS = {
 @pytest.mark.slow
 def test_the_view_follows_a_long_series(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Not at every run, and not only at the end. What is wrong with the view is told once."""
-    monkeypatch.setattr(series, "_REFRESH_S", 0.0)
+    monkeypatch.setattr(driver, "_REFRESH_S", 0.0)
     write_recipe(
         folder,
         RECIPE,

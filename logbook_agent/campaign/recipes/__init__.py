@@ -1,1 +1,1 @@
-"""Recipes: workflows as data. Parsing, expanding and checking them is pure; `sweeps.sweep` runs them."""
+"""Recipes: workflows as data. Parsing, expanding and checking them is pure; `campaign.sweep` runs them."""

@@ -1,4 +1,4 @@
-"""The axes of a recipe: lists, ranges, several keys side by side, shapes, explicit cases."""
+"""The axes of a recipe: lists, ranges, shapes of several keys, explicit cases."""
 
 from __future__ import annotations
 
@@ -20,15 +20,13 @@ def parse_axis(name: str, axis: Placed, fixed: Mapping[str, Scalar]) -> Axis:
     value = axis.value
     if isinstance(value, list):
         points = _listed(name, axis)
-    elif isinstance(value, dict) and "zip" in value:
-        points = _zipped(axis)
     elif isinstance(value, dict) and ({"from", "to"} & value.keys() or not value):
         points = [Point(values={name: number}) for number in _range(value, axis.place)]
     else:
         raise RecipeProblem(
             f"axis {name} is neither a list nor a range",
             place=axis.place,
-            cause="it is a list, {from, to, step}, {from, to, count}, or {zip: {key: list, ...}}",
+            cause="it is a list, {from, to, step}, or {from, to, count}",
             hint=f"write: {name}: [1, 2, 4]",
         )
     if not points:
@@ -68,22 +66,6 @@ def _shape(shape: Placed) -> Point:
     if not values and name.value is None:
         raise RecipeProblem(f"{shape.place} sets no key", place=shape.place, cause="it is empty", hint="add: topk: 2")
     return Point(name=name.given(lambda part: str(part.value)), values=values)
-
-
-def _zipped(axis: Placed) -> list[Point]:
-    zipped = axis.only(["zip"]).get("zip")
-    lists = zipped.value
-    if not isinstance(lists, dict) or not all(isinstance(v, list) for v in lists.values()):
-        raise zipped.wrong("a mapping of keys to lists", "write: zip: {hidden: [2048, 3072], mlp_dim: [2048, 3072]}")
-    if len({len(values) for values in lists.values()}) > 1:
-        raise RecipeProblem(
-            f"the lists of {zipped.place} differ in length",
-            place=zipped.place,
-            cause=", ".join(f"{key} has {len(values)}" for key, values in lists.items()),
-            hint="give every key the same number of values",
-        )
-    columns = [[(key_name(key, zipped.place), item.scalar()) for item in zipped.get(key).list()] for key in lists]
-    return [Point(values=dict(row)) for row in zip(*columns, strict=True)]
 
 
 def _is_number(value: Any) -> bool:

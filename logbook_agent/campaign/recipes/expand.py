@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from logbook_agent.campaign.recipes.problem import RecipeProblem
-from logbook_agent.campaign.recipes.recipe import Control, Order, Recipe
+from logbook_agent.campaign.recipes.recipe import MOST_CASES, Control, Order, Recipe
 from logbook_agent.campaign.recipes.template import written
 from logbook_agent.model.comparison import FIRST_LOOK, Part
 from logbook_agent.model.draw import drawn
@@ -168,12 +168,12 @@ class SweepPlan:
 def expand(recipe: Recipe) -> SweepPlan:
     """The plan of a recipe. RecipeProblem when there are too many cases, or two that are the same."""
     count = math.prod(len(axis.points) for axis in recipe.axes)
-    if count > recipe.limits.cases:
+    if count > MOST_CASES:
         raise RecipeProblem(
-            f"{recipe.name} has {count:,} cases, over its limit of {recipe.limits.cases:,}",
-            place="limits.cases",
+            f"{recipe.name} has {count:,} cases, over the limit of {MOST_CASES:,}",
+            place="axes",
             cause=" x ".join(f"{axis.name} {len(axis.points):,}" for axis in recipe.axes),
-            hint="leave values out (--set KEY=V,V), or raise limits: {cases: ...} in the recipe",
+            hint="leave values out (--set KEY=V,V), or make several recipes of it",
         )
     parts = (*(axis.keys for axis in recipe.axes), *(control.values for control in recipe.controls))
     varied = tuple(dict.fromkeys(key for keys in parts for key in keys))
@@ -282,10 +282,7 @@ class Estimate:
 
 
 def estimate(plan: SweepPlan, measured_s: Sequence[float] = ()) -> Estimate:
-    """From the durations of earlier runs of this plan where there are any, else from what the recipe states.
-
-    RecipeProblem when that is over the recipe's limit of hours.
-    """
+    """From the durations of earlier runs of this plan where there are any, else from what the recipe states."""
     recipe = plan.recipe
     runs = len(plan) + (0 if plan.is_comparison else 2 * recipe.confirm)
     seconds, basis = None, "the recipe does not say how long a run takes"
@@ -294,13 +291,4 @@ def estimate(plan: SweepPlan, measured_s: Sequence[float] = ()) -> Estimate:
     elif recipe.cost is not None:
         seconds = recipe.cost.seconds_per_run
         basis = "the recipe" + (f": {recipe.cost.source}" if recipe.cost.source else "")
-    found = Estimate(runs=runs, seconds_per_run=seconds, basis=basis)
-    hours = recipe.limits.hours
-    if hours is not None and found.seconds is not None and found.seconds > hours * 3600:
-        raise RecipeProblem(
-            f"{recipe.name} would take {found.seconds / 3600:.1f} h, over its limit of {hours:g} h",
-            place="limits.hours",
-            cause=f"{runs} runs at {found.seconds_per_run:g} s ({found.basis})",
-            hint="leave values out (--set KEY=V,V), or raise limits: {hours: ...} in the recipe",
-        )
-    return found
+    return Estimate(runs=runs, seconds_per_run=seconds, basis=basis)

@@ -12,7 +12,7 @@ from logbook_agent.text.lists import parse_list
 
 # What a scale may not change: what the recipe is.
 _IDENTITY = ("name", "question", "method", "scale")
-_MERGED = ("fixed", "axes", "env", "limits")
+_MERGED = ("fixed", "axes", "env")
 # Parts of the recipe itself that can be set like a key, unless a key has that name.
 SETTABLE = ("repeats", "order", "confirm", "timeout_s")
 
@@ -83,11 +83,6 @@ def settable_keys(data: Mapping[str, Any]) -> list[str]:
     return [*axes, *fixed, *(key for axis in (*axes.values(), cases) for key in _point_keys(axis)), *SETTABLE]
 
 
-def axis_names(data: Mapping[str, Any]) -> list[str]:
-    """What takes several values in a recipe's data."""
-    return list(Placed(data).get("axes").mapping())
-
-
 def unknown_key(key: str, value: str, names: Sequence[str]) -> RecipeProblem:
     """The problem of a `--set` that nothing takes."""
     found = unknown("key", key, names)
@@ -102,11 +97,10 @@ def pair_of(text: str) -> tuple[str, str]:
 
 
 def _point_keys(axis: Any) -> list[str]:
-    """The config keys inside an axis of shapes or of lists side by side."""
+    """The config keys inside an axis of shapes."""
     if isinstance(axis, list):
         return [key for point in axis if isinstance(point, dict) for key in point if key != "name"]
-    lists = axis.get("zip") if isinstance(axis, dict) else None
-    return list(lists) if isinstance(lists, dict) else []
+    return []
 
 
 def _axis(key: str, axis: Any, text: str) -> list[Any]:
@@ -118,12 +112,6 @@ def _axis(key: str, axis: Any, text: str) -> list[Any]:
             if word not in named:
                 raise unknown(f"point of axis {key}", word, named)
         return [named[word] for word in words]
-    if isinstance(axis, dict) and "zip" in axis:
-        raise RecipeProblem(
-            f"axis {key} sets several keys side by side, so it does not take a single value",
-            cause=f"its keys are {', '.join(_point_keys(axis))}",
-            hint=f"--set {(_point_keys(axis) or ['key'])[0]}=VALUE",
-        )
     old = axis[0] if isinstance(axis, list) and axis else axis.get("from") if isinstance(axis, dict) else None
     if isinstance(axis, dict) and isinstance(old, int) and isinstance(axis.get("step"), float):
         old = 0.0  # what counts is its type
@@ -143,13 +131,8 @@ def _words(key: str, text: str) -> tuple[str, ...]:
 
 def _in_points(axis: Any, key: str, text: str) -> Any:
     """The axis with another value of a key inside; what is no axis is left to whoever reads it."""
-    if isinstance(axis, list):
-        has = [isinstance(point, dict) and key in point for point in axis]
-        return [{**p, key: _typed(key, text, p[key])} if own else p for p, own in zip(axis, has, strict=True)]
-    values = axis["zip"][key]
-    if not isinstance(values, list):
-        return axis
-    return {**axis, "zip": {**axis["zip"], key: [_typed(key, text, value) for value in values]}}
+    has = [isinstance(point, dict) and key in point for point in axis]
+    return [{**p, key: _typed(key, text, p[key])} if own else p for p, own in zip(axis, has, strict=True)]
 
 
 def _typed(key: str, text: str, old: Any) -> Scalar:

@@ -10,7 +10,7 @@ from logbook_agent.campaign.recipes.axes import CASES, parse_axis
 from logbook_agent.campaign.recipes.overrides import at_scale, with_values
 from logbook_agent.campaign.recipes.placed import Placed
 from logbook_agent.campaign.recipes.problem import RecipeProblem, check_known, misplaced, suggestion, unknown
-from logbook_agent.campaign.recipes.recipe import Compare, Control, Cost, Limits, Order, Recipe
+from logbook_agent.campaign.recipes.recipe import Compare, Control, Cost, Order, Recipe
 from logbook_agent.campaign.recipes.template import Flags, Template, Text, key_places, parse_text
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.comparison import BUDGET_PAIRS
@@ -22,24 +22,28 @@ from logbook_agent.model.values import as_written, canonical
 
 _WORDS = """
 name question method criteria prerequisites constraints after cost setup command shell teardown fixed axes cases
-controls compare implied repeats order seed timeout_s env metrics confirm limits plots scale
+controls compare implied repeats order seed timeout_s env metrics confirm plots scale
 """
 TOP_KEYS = _WORDS.split()
-# What a recipe of another form has in place of a command.
-STAGES = "stages"
 
 
 def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = ()) -> Recipe:
     """The recipe of a file's data, at a scale, with single values changed. Raises RecipeProblem."""
     if not isinstance(data, dict):
         raise RecipeProblem("the recipe holds no keys", cause="a recipe is a mapping", hint="start with: name: int8-ab")
-    check_known("key", data, [*TOP_KEYS, STAGES], place="")
+    check_known("key", data, TOP_KEYS, place="")
     scales = data.get("scale") or ()
     top = Placed(with_values(at_scale(data, scale, TOP_KEYS), sets))
     fixed = top.get("fixed").scalars()
     cases = [(CASES, top.get(CASES))] if top.get(CASES).value is not None else []
     recipe = Recipe(
-        **description_of(top),
+        name=top.get("name").text(),
+        question=top.get("question").text(),
+        method=top.get("method").given(Placed.text),
+        criteria=tuple(map(_criterion, top.get("criteria").list())),
+        prerequisites=top.get("prerequisites").texts(),
+        constraints=top.get("constraints").texts(),
+        metrics=tuple(map(_metric, top.get("metrics").list())),
         after=top.get("after").texts(),
         cost=top.get("cost").given(_cost),
         setup=tuple(map(_command, top.get("setup").list())),
@@ -56,25 +60,11 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
         timeout_s=top.get("timeout_s").given(Placed.number),
         env={name: parse_text(as_written(text.value), text.place) for name, text in top.get("env").items()},
         confirm=top.count("confirm", BUDGET_PAIRS, least=0),
-        limits=top.get("limits").given(_limits) or Limits(),
         plots=tuple(map(_plot, top.get("plots").list())),
         scales=tuple(scales),
     )
     check_keys(recipe)
     return recipe
-
-
-def description_of(top: Placed) -> dict[str, Any]:
-    """What recipes of both forms say of themselves, as the fields of `Described`."""
-    return {
-        "name": top.get("name").text(),
-        "question": top.get("question").text(),
-        "method": top.get("method").given(Placed.text),
-        "criteria": tuple(map(_criterion, top.get("criteria").list())),
-        "prerequisites": top.get("prerequisites").texts(),
-        "constraints": top.get("constraints").texts(),
-        "metrics": tuple(map(_metric, top.get("metrics").list())),
-    }
 
 
 def _criterion(part: Placed) -> Criterion:
@@ -130,11 +120,6 @@ def _compare(part: Placed) -> Compare:
 def _cost(part: Placed) -> Cost:
     part.only(("seconds_per_run", "source"))
     return Cost(seconds_per_run=part.get("seconds_per_run").number(), source=part.get("source").given(Placed.text))
-
-
-def _limits(part: Placed) -> Limits:
-    cases = part.only(("cases", "hours")).count("cases", Limits().cases, least=1)
-    return Limits(cases=cases, hours=part.get("hours").given(Placed.number))
 
 
 def _plot(part: Placed) -> str:

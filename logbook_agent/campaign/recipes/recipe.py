@@ -12,7 +12,8 @@ from logbook_agent.model.entry import PlannedCommand
 from logbook_agent.model.header import Criterion, Metric
 from logbook_agent.model.values import Scalar
 
-DEFAULT_MAX_CASES = 1000
+# A plan with more is a slip: it is refused.
+MOST_CASES = 10_000
 
 
 class Order(StrEnum):
@@ -70,16 +71,8 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """A plan over one of these is refused. `hours` counts only where the cost of a run is known."""
-
-    cases: int = DEFAULT_MAX_CASES
-    hours: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
-    """What recipes of both forms say of themselves.
+class Recipe:
+    """A recipe at one scale, with every value in place.
 
     name           as the file is called
     question       what it is to find out; `method`: how
@@ -88,22 +81,6 @@ class Described:
     constraints    what must hold wherever its results are compared, in words
     metrics        what is looked at, the first one decides which case is best
     scales         the names of the scales that change something
-    """
-
-    name: str
-    question: str
-    method: str | None = None
-    criteria: tuple[Criterion, ...] = ()
-    prerequisites: tuple[str, ...] = ()
-    constraints: tuple[str, ...] = ()
-    metrics: tuple[Metric, ...] = ()
-    scales: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe(Described):
-    """A recipe at one scale, with every value in place.
-
     after          recipes that are to be run before this one
     cost           of one run; None: unknown
     setup          commands before the first run, and `teardown` after the last, whatever happened
@@ -120,6 +97,14 @@ class Recipe(Described):
     plots          what its entry shows, as `parse_plot` reads them
     """
 
+    name: str
+    question: str
+    method: str | None = None
+    criteria: tuple[Criterion, ...] = ()
+    prerequisites: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    scales: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     cost: Cost | None = None
     setup: tuple[PlannedCommand, ...] = ()
@@ -136,5 +121,4 @@ class Recipe(Described):
     timeout_s: float | None = None
     env: Mapping[str, Text] = field(default_factory=dict)
     confirm: int = BUDGET_PAIRS
-    limits: Limits = field(default_factory=Limits)
     plots: tuple[str, ...] = ()

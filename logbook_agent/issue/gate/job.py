@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.campaign.chosen import Chosen, choose_any
+from logbook_agent.campaign.recipe_files import Chosen, choose_recipe
 from logbook_agent.campaign.recipes.expand import describe
 from logbook_agent.campaign.trees import Tree
 from logbook_agent.model.comparison import CODE_AXIS
@@ -103,14 +103,7 @@ def job_of(workspace: Workspace, request: JobRequest) -> GateJob:
 
 def _recipe(workspace: Workspace, request: JobRequest) -> Chosen:
     [name] = request.words
-    found = choose_any(workspace, name, scale=request.scale, sets=request.sets)
-    if not isinstance(found, Chosen):
-        raise UsageError(
-            f"the recipe {name} has stages",
-            cause="logbook ci compares base and head over the cases of a single plan",
-            hint=f"run one of its stages: {', '.join(stage.recipe for stage in found.recipe.stages)}",
-        )
-    return found
+    return choose_recipe(workspace, name, scale=request.scale, sets=request.sets)
 
 
 def _of_command(request: JobRequest) -> GateJob:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.campaign.ab import LOAD_ADVICE, AbCase, AbResult, Rounds, Stop
 from logbook_agent.campaign.ab_axis import AbAxis
 from logbook_agent.campaign.ab_prepare import AbRequest, any_seed
+from logbook_agent.campaign.driver import Driver, NotCounted, driving
+from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.trees import Tree, WatchedTrees
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
-from logbook_agent.entries.run import RunRequest
-from logbook_agent.entries.series import NotCounted, Series, series
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.issue.gate.job import BASE, HEAD, GateJob, JobCase, Unmeasured
@@ -23,7 +23,7 @@ from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.record import SETUP, TEARDOWN, ended_badly
 from logbook_agent.model.run import Run
-from logbook_agent.running.execution import Display
+from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -86,7 +86,7 @@ class Measuring:
 
     def carry_out(self) -> GateMeasured:
         found = None
-        with series(self._space, self._book, self._entry, self._display, advice=LOAD_ADVICE) as made:
+        with driving(self._space, self._book, self._entry, self._display, advice=LOAD_ADVICE) as made:
             try:
                 cases = self._able(made) if self._set_up(made) else []
                 found = self._pairs(made, cases) if cases and not made.is_stopped() else None
@@ -95,9 +95,9 @@ class Measuring:
             finally:
                 # Whatever it changes is met before the next run.
                 with contextlib.suppress(NotCounted):
-                    self._each(made, TEARDOWN, self._job.teardown)
+                    self._own(made, TEARDOWN, self._job.teardown)
         if found is not None and found.stop is Stop.FAILED:
-            self._failed(found.series.runs[-1])
+            self._failed(found.driver.runs[-1])
         return GateMeasured(
             book=self._book,
             entry=made.entry.id,
@@ -113,40 +113,39 @@ class Measuring:
 
     # -- before the pairs -------------------------------------------------------------------------------
 
-    def _set_up(self, made: Series) -> bool:
+    def _set_up(self, made: Driver) -> bool:
         """Whether both sides could be set up."""
-        failed = self._each(made, SETUP, self._job.setup)
+        failed = self._own(made, SETUP, self._job.setup)
         if not failed:
             return True
         side = "both" if len(failed) > 1 else next(iter(failed))
         run = next(iter(failed.values()))
-        self._unmeasured.append(_unmeasured("", side, "setup failed", run))
+        if not made.is_interrupted:
+            self._unmeasured.append(_unmeasured("", side, "setup failed", run))
         return False
 
-    def _each(self, made: Series, label: str, commands: Sequence[PlannedCommand]) -> dict[str, Run]:
-        """Setup or teardown on each side; the run that failed of each side where one did."""
-        failed: dict[str, Run] = {}
+    def _own(self, made: Driver, label: str, commands: Sequence[PlannedCommand]) -> dict[str, Run]:
+        """Setup or teardown on each side; the first run that failed of each side where one did."""
         made.around = self._watched.setting_up
-        for tree in self._trees if commands else ():
-            for command in commands:
-                if label == SETUP and made.is_stopped():
-                    return failed
-                self._display.progress(f"{label} on {tree.name}")
-                ready = prepare(
-                    self._space,
-                    command.argv,
-                    env=self._path_of(tree),
-                    cwd=str(tree.folder),
-                    shell=command.shell,
-                    label=f"{label}: {tree.name}",
-                )
-                run = made.make(ready, {}, always=label == TEARDOWN)
-                if run is None or ended_badly(run):
-                    failed |= {tree.name: run or made.runs[-1]}
-                    break
-        return {} if made.is_interrupted and label == SETUP else failed
+        found = {tree.name: made.own(self._orders(made, label, commands, tree)) for tree in self._trees}
+        return {name: run for name, run in found.items() if run is not None}
 
-    def _able(self, made: Series) -> list[JobCase]:
+    def _orders(
+        self, made: Driver, label: str, commands: Sequence[PlannedCommand], tree: Tree
+    ) -> Iterator[tuple[str, RunPlan]]:
+        for command in commands:
+            ready = prepare(
+                self._space,
+                command.argv,
+                env=self._path_of(tree),
+                cwd=str(tree.folder),
+                shell=command.shell,
+                label=f"{label}: {tree.name}",
+            )
+            order = RunPlan(command=ready, entry_id=made.entry.id, config={}, always=label == TEARDOWN)
+            yield f"{label} on {tree.name}", order
+
+    def _able(self, made: Driver) -> list[JobCase]:
         """The cases that both sides can run, each tried once; these runs warm up, and do not count."""
         able = []
         made.around = self._watched.measuring
@@ -167,13 +166,20 @@ class Measuring:
         # A head that cannot run what base can is not worth its pairs.
         return [] if any(u.side == HEAD for u in self._unmeasured) else able
 
-    def _try(self, made: Series, case: JobCase, tree: Tree) -> Unmeasured | None:
+    def _try(self, made: Driver, case: JobCase, tree: Tree) -> Unmeasured | None:
         self._display.progress(f"warm-up on {tree.name}: {case.name or self._job.name}")
         try:
             command = self._command(case, tree)
         except ToolError as error:
             return Unmeasured(case=case.name, side=tree.name, why=error.message)
-        run = made.make(command, {**case.config, CODE_AXIS: tree.name}, timeout_s=case.timeout_s, discarded=True)
+        order = RunPlan(
+            command=command,
+            entry_id=made.entry.id,
+            config={**case.config, CODE_AXIS: tree.name},
+            timeout_s=case.timeout_s,
+            discarded=True,
+        )
+        run = next((run for _, run in made.each([order])), None)
         if run is None:
             return Unmeasured(case=case.name, side=tree.name, why="could not be started")
         if ended_badly(run):
@@ -199,7 +205,7 @@ class Measuring:
 
     # -- pairs ------------------------------------------------------------------------------------------
 
-    def _pairs(self, made: Series, cases: Sequence[JobCase]) -> AbResult:
+    def _pairs(self, made: Driver, cases: Sequence[JobCase]) -> AbResult:
         ready = [
             AbCase(
                 commands=tuple(self._command(case, tree) for tree in self._trees),

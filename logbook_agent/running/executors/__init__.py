@@ -2,7 +2,7 @@
 
 contract   what each executor does; a row of `table` names it
 local      a process of its own on this machine
-client     submitting a run and attending it, from the side that writes to the book
+sending    runs are recorded and submitted
+making     they are submitted, followed and taken in, one or many at a time, from the side that writes to the book
 intake     what workers left is taken into the book
-making     runs as the rest of the package makes them, whoever does it
 """

@@ -17,11 +17,11 @@ from pathlib import Path
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.work import Began, End
-from logbook_agent.running.execution import with_end, with_facts
 from logbook_agent.running.executors import quiet
 from logbook_agent.running.executors.clocks import clock_problems
 from logbook_agent.running.executors.contract import OVER, Executor, Stage
 from logbook_agent.running.executors.table import executor_named, executor_of
+from logbook_agent.running.order import with_end, with_facts
 from logbook_agent.running.recover import from_log
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import digest_of, make_folder, transfer

@@ -1,152 +1,342 @@
-"""Making, settling and ending runs, whoever makes them: this process, or a worker of its own. Nobody else needs to know
-which of the two it is."""
+"""Runs that workers of their own make, from the side of the client, which alone writes to the book: submitting them,
+following them and taking them in, one or many at a time.
+
+Runs with the same pin are compared with one another, so they are made on one machine, one after another and in their
+order. Where that cannot be had, the machines must be declared to be equal.
+"""
 
 from __future__ import annotations
 
 import os
-import signal
+import select
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
-from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.run import Process, Run
-from logbook_agent.running.execution import Display, RunPlan, run_once
-from logbook_agent.running.launch.process import Graces
+from logbook_agent.model.errors import LogbookError, ToolError, UsageError
+from logbook_agent.model.run import Run
+from logbook_agent.running.executors.contract import OVER, PIECE_BYTES, Batch, Executor, Followed, Pins, Single, Stage
+from logbook_agent.running.executors.intake import take_in_all
+from logbook_agent.running.executors.sending import Sending
+from logbook_agent.running.executors.table import executor_named, executor_of, patience_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
+from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.store.book import Book
-from logbook_agent.store.processes import alive
+from logbook_agent.store.reading import open_file
+from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 
-# What makes the runs of a command that returns before they end, unless another executor is named.
-DETACHED = "local"
 # A run whose worker vanished is made again so often; one that failed is not.
 LOST_AGAIN = 2
-# A command that outlived its tool by a moment is waited for; one that goes on is the user's to stop.
-_ORPHAN_S = 5.0
-_PAUSE_S = 0.05
+# How often runs are looked at: soon at first, then ever more seldom; many at once no more often than so.
+FIRST_S, _MANY_S = 0.02, 0.5
+_GROWTH = 1.3
+# A machine that is slow to ask may take so long to answer; a request to stop waits for that.
+_WAIT_S = 2.0
+# So many are submitted together: each holds a file open until it is.
+_TOGETHER = 200
 
 
-def make_runs(
-    workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests, *, waits: bool = False
-) -> Iterator[Run]:
-    """Make one run, and again if its worker vanishes; the last one counts. `waits`: the run is one of a planned series,
-    so a refused start is retried for as long as the executor's settings say, and a lost run is retried even if its
-    command had printed something."""
-    name = plan.command.executor or workspace.executor
-    if name is None:
-        yield run_once(workspace, book, plan, display, stops)
-        return
-    from logbook_agent.running.executors.client import make
-    from logbook_agent.running.executors.table import patience_of
-
-    patience_s = patience_of(workspace, name) if waits else 0.0
-    for left in reversed(range(1 + LOST_AGAIN)):
-        run = make(workspace, book, plan, name, display, stops, patience_s=patience_s)
-        yield run
-        if run.exit is None or not run.exit.lost or not left or stops.count > 0:
-            return
-        if not waits and run.output is not None and run.output.bytes:
-            display.progress(
-                f"{run.entry} run {run.run} was lost; not retried, because its command had already printed something"
-            )
-            return
-        display.progress(f"{run.entry} run {run.run} was lost; retrying")
-
-
-def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:
-    """Have a worker make a run, and return it as it goes on."""
-    from logbook_agent.running.executors.sending import send
-
-    return send(workspace, book, plan, plan.command.executor or workspace.executor or DETACHED)
-
-
-def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: Display, stops: StopRequests) -> None:
-    """Give every run of an earlier process its end: one that a worker still makes is waited for, one whose tool died is
-    finished from its log. Raises StoreError when a command goes on without its tool, or another process makes it."""
-    # Reads the log of a run again; most series have none to close.
-    from logbook_agent.running.recover import finish
-
-    stamp = workspace.moment()
-    deadline = time.monotonic() + _ORPHAN_S
-    for run in runs:
-        if run.exit is not None:
-            continue
-        if run.executor is not None:
-            from logbook_agent.running.executors.client import attend
-
-            display.progress(f"{run.entry} run {run.run} is still running: waiting for it to end")
-            attend(workspace, book, run, display, stops)
-            continue
-        while (left := book.life(run)) == "child" and time.monotonic() < deadline:
-            time.sleep(_PAUSE_S)
-        if left != "gone":
-            raise StoreError(
-                f"{run.entry} run {run.run} is still running",
-                cause="its command outlived the logbook process that started it"
-                if left == "child"
-                else "another process runs it",
-                hint=f"logbook doctor --stop {run.entry}" if left == "child" else f"logbook show {run.entry}",
-            )
-        finish(workspace, book, stamp, run.entry, run.run, "the series of runs was cut off")
-
-
-# -- ending ----------------------------------------------------------------------------------------
-
-
-def ask_to_end(workspace: Workspace, book: Book, run: Run) -> None:
-    """Have a run that goes on ended as by Ctrl-C. Raises UsageError for one whose tool is gone."""
-    if run.executor is not None:
-        from logbook_agent.running.executors.table import executor_of
-
-        executor_of(workspace, run).stop(book.spool(run))
-        return
-    if book.life(run) == "child":
+def check_parallel(workspace: Workspace, name: str | None, at_most: int) -> None:
+    """Raises UsageError where runs cannot be made at once without sharing a machine or falling apart."""
+    if at_most < 1:
         raise UsageError(
-            f"the logbook process of {run.entry} run {run.run} is gone, but its command still runs",
-            cause="it was started without --detach",
-            hint=f"logbook doctor --stop {run.entry}",
+            f"--parallel {at_most}: expected 1 or more",
+            cause="it is the number of runs at the same time",
+            hint="--parallel 2",
         )
-    if run.tool is not None and run.tool.started is not None and alive(run.tool.pid, run.tool.started):
-        terminate(run.tool)
-
-
-def terminate(process: Process) -> None:
-    """Send TERM to a process of ours, if it is still there. Raises StoreError when it is another user's."""
-    try:
-        os.kill(process.pid, signal.SIGTERM)
-    except ProcessLookupError:
+    if at_most == 1:
         return
-    except PermissionError as error:
-        raise StoreError(
-            f"process {process.pid} cannot be ended: {error.strerror}",
-            cause="another user started it",
-            hint=f"as that user: kill {process.pid}",
-        ) from error
+    if name is None:
+        raise UsageError(
+            "--parallel needs an executor on another machine",
+            cause="runs at the same time on this machine would disturb each other's measurements",
+            hint="add --on NAME; logbook executors lists the names",
+        )
+    executor = executor_named(workspace, name)
+    if isinstance(executor, Batch | Pins | Single) or pool_of(workspace, name) is not None:
+        return
+    raise UsageError(
+        f"{name} cannot run several commands at once",
+        cause="runs that are compared must be on the same machine, and this executor cannot choose the machine",
+        hint=f"if its machines are equal and no two runs share one, set equivalent = true in [executors.{name}]",
+    )
 
 
-def end_orphan(
+def make_all(
     workspace: Workspace,
     book: Book,
-    run: Run,
-    stamp: str,
+    plans: Sequence[RunPlan],
+    name: str,
+    display: Display,
+    stops: StopRequests,
     *,
-    graces: Graces | None = None,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> tuple[Run, int | None]:
-    """End a command that outlived its tool or its worker; the record with its end, and the last signal that was sent
-    (None: it ended before the first, or nobody knows)."""
-    from logbook_agent.running.launch.stopping import end_group
-    from logbook_agent.running.recover import finish
+    at_most: int = 1,
+    waits: bool = True,
+) -> Iterator[tuple[int, Run]]:
+    """Make runs, `at_most` at a time, and yield each with its place in `plans` when it has ended. A lost run is
+    yielded, too, and made again. A request to stop ends the runs in progress. After a worker that cannot start, no
+    further run is submitted.
 
-    if run.executor is not None:
-        from logbook_agent.running.executors.intake import take_in
+    `waits`: a start that is refused for a reason that may pass is tried again for as long as the executor's settings
+    say, and a lost run is made again even if its command had printed something.
+    """
+    executor = executor_named(workspace, name)
+    making = _Making(workspace, book, executor, display, plans, name, at_most, waits=waits)
+    yield from making.carry_out(stops)
 
-        ask_to_end(workspace, book, run)
-        return take_in(workspace, book, book.spool(run)) or run, None
-    if run.child is None:
-        return run, None
-    last = end_group(run.child, run.spool, graces=graces, clock=clock, sleep=sleep)
-    name = signal.Signals(last).name if last is not None else None
-    how = f"`doctor --stop` ended the command ({name})" if name else "the command ended"
-    return finish(workspace, book, stamp, run.entry, run.run, f"its tool was gone; {how}") or run, last
+
+def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: StopRequests) -> Run:
+    """Wait for the end of a run that was submitted, take it in and return it. A request to stop is passed on to its
+    worker."""
+    making = _Making(workspace, book, executor_of(workspace, run), display)
+    making.going[0] = run
+    return [ended for _, ended in making.carry_out(stops)][-1]
+
+
+class _Making:
+    """Which runs are being made, and which are still to be."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        book: Book,
+        executor: Executor,
+        display: Display,
+        plans: Sequence[RunPlan] = (),
+        name: str = "",
+        at_most: int = 1,
+        *,
+        waits: bool = True,
+    ) -> None:
+        self._workspace, self._book, self._display = workspace, book, display
+        self._executor, self._plans, self._name, self._at_most = executor, plans, name, at_most
+        self._waits = waits
+        # On equal machines, each run may be made on any.
+        self._has_pins = bool(plans) and pool_of(workspace, name) is None and not isinstance(executor, Single)
+        # Runs with pins go one by one to an executor that can choose a machine.
+        has_any = any(self._pin(place) is not None for place in range(len(plans)))
+        is_batch = len(plans) > 1 and isinstance(executor, Batch) and not (has_any and isinstance(executor, Pins))
+        self._batch = executor if isinstance(executor, Batch) and is_batch else None
+        # The machine of each pin, once a run of it was made.
+        self._nodes: dict[str, str] = {}
+        self._lost = [0] * len(plans)
+        self._todo = list(range(len(plans)))
+        # Those that are being submitted, with their places, and those that were.
+        self._sending: tuple[Sending, list[int]] | None = None
+        self.going: dict[int, Run] = {}
+        # Of a run that is made alone: how much of its output was shown; None: it is not shown.
+        self._is_alone = len(plans) < 2
+        self._offset = 0 if self._is_alone and display.shows_output else None
+        self._told: set[str | None] = {None}
+        self._is_ending = False
+
+    def carry_out(self, stops: StopRequests) -> Iterator[tuple[int, Run]]:
+        """Make the runs, and yield each with its place when it has ended."""
+        pause_s = FIRST_S
+        while self.going or self._sending or (self._todo and not self._is_ending):
+            looked, has_ended = time.monotonic(), False
+            self._submit()
+            if stops.take():
+                self._is_ending = True
+                self._stop(self.going.values())
+            self._look()
+            for place, run in self._ended(list(self.going.items())):
+                has_ended = True
+                again = self._over(place, run)
+                yield place, run
+                if again:
+                    self._display.progress(f"{run.entry} run {run.run} was lost; retrying")
+            # Where one has ended, another may be submitted at once.
+            pause_s = 0.0 if has_ended else self._next_pause_s(pause_s)
+            left_s = max(0.0, looked + pause_s - time.monotonic())
+            # A signal ends the wait: a request to stop, or that a worker of this process has ended.
+            if select.select([stops.wakeup], [], [], left_s)[0]:
+                stops.clear_wakeup()
+
+    def _next_pause_s(self, pause_s: float) -> float:
+        if not self.going and self._sending is not None:
+            return self._sending[0].wait_s
+        return min(self._executor.pace_s if self._is_alone else _MANY_S, max(FIRST_S, pause_s * _GROWTH))
+
+    # -- submitting ------------------------------------------------------------------------------------
+
+    def _submit(self) -> None:
+        """Submit what may be submitted now. While a submission is refused, it is retried and nothing else is
+        submitted."""
+        while True:
+            if self._sending is None and not self._is_ending:
+                self._sending = self._next_sending()
+            if self._sending is None:
+                return
+            sending, places = self._sending
+            if self._is_ending:
+                sending.give_up()
+                self._stop(sending.runs)
+            elif sending.wait_s or not sending.attempt(self._display, others_run=bool(self.going)):
+                return
+            self._sending = None
+            self.going |= dict(zip(places, sending.runs, strict=True))
+            if any(run.exit is not None for run in sending.runs):
+                return  # they never started, and that ends the series
+
+    def _stop(self, runs: Iterable[Run]) -> None:
+        """End these runs, as far as they go on."""
+        for run in runs:
+            if run.exit is None:
+                self._executor.stop(self._book.spool(run))
+
+    def _next_sending(self) -> tuple[Sending, list[int]] | None:
+        """Record the next run, or the next batch; None if there is none to be made now."""
+        if self._batch is not None:
+            places = self._todo[:_TOGETHER] if not self.going else []
+        else:
+            place = self._next() if len(self.going) < self._at_most else None
+            places = [] if place is None else [place]
+        if not places:
+            return None
+        node = self._nodes.get(self._pin(places[0]) or "")
+        kept = self._executor.on_node(node) if node is not None and isinstance(self._executor, Pins) else None
+        self._todo = [place for place in self._todo if place not in places]
+        sending = Sending(
+            self._workspace,
+            self._book,
+            [self._plans[place] for place in places],
+            self._name,
+            executor=kept,
+            has_pins=self._has_pins,
+            at_most=self._at_most,
+            patience_s=patience_of(self._workspace, self._name) if self._waits else 0.0,
+        )
+        return sending, places
+
+    def _pin(self, place: int) -> str | None:
+        return self._plans[place].pin if self._has_pins else None
+
+    def _next(self) -> int | None:
+        """The first run of which no other with its pin is being made."""
+        taken = {pin for pin in map(self._pin, self.going) if pin is not None}
+        return next((place for place in self._todo if self._pin(place) not in taken), None)
+
+    # -- following -------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Ask how far the runs are, unless that is asked with the output of one."""
+        if self._offset is None and self.going:
+            wait_s = _WAIT_S if self._is_alone else _MANY_S
+            self._executor.look([self._book.spool(run) for run in self.going.values()], wait_s=wait_s)
+
+    def _ended(self, news: Sequence[tuple[int, Run]]) -> Iterator[tuple[int, Run]]:
+        """Those of these runs that have ended, taken in. A run whose spool is gone was taken in by another command."""
+        over: dict[Path, Stage] = {}
+        going: set[int] = set()
+        for place, run in news:
+            spool = self._book.spool(run)
+            if run.exit is not None or not spool.folder.is_dir():
+                continue
+            followed = how_far(self._executor, spool, self._offset, wait_s=_WAIT_S if self._offset is not None else 0.0)
+            if followed is None:
+                continue
+            self._show(run, followed)
+            # The rest of a long output first.
+            if followed.stage not in OVER or (followed.output and self._offset is not None):
+                going.add(place)
+                continue
+            over[spool.folder] = followed.stage
+            if followed.stage == "ended":
+                self._keep_node(place, spool)
+        spools = {place: self._book.spool(run) for place, run in news}
+        taken = take_in_all(self._workspace, self._book, [s for s in spools.values() if s.folder in over], over)
+        for place, run in news:
+            error = taken.errors.get(spools[place].folder)
+            if isinstance(error, ToolError):
+                # Its machine does not answer, which may pass.
+                self._tell(run, error.said)
+            elif error is not None:
+                raise error
+            elif place not in going:
+                ended = self._book.reread(run)
+                if spools[place].folder not in over:
+                    self._show_rest(ended)
+                self._display.done()
+                yield place, ended
+
+    def _show(self, run: Run, followed: Followed) -> None:
+        """Show what is new of a run."""
+        if self._offset is not None and followed.output:
+            self._offset += len(followed.output)
+            self._display.output("stdout", followed.output)
+        if followed.stage not in OVER:
+            self._tell(run, followed.trouble)
+        if self._is_alone:
+            if followed.said not in self._told:
+                self._told.add(followed.said)
+                self._display.progress(f"{run.entry} run {run.run}: {followed.said}")
+            beat = followed.heartbeat
+            self._display.tick(beat.last if beat is not None else None, beat.bytes if beat is not None else 0)
+
+    def _tell(self, run: Run, trouble: str | None) -> None:
+        """Say once why nothing new is known of a run."""
+        if trouble not in self._told:
+            self._told.add(trouble)
+            self._display.progress(f"{run.entry} run {run.run}: {trouble}")
+
+    def _show_rest(self, run: Run) -> None:
+        """Show what is left of the output of a run that another command took in: it is in the log."""
+        while self._offset is not None and (
+            rest := log_piece(self._workspace, self._book, run.entry, run.run, self._offset)
+        ):
+            self._offset += len(rest)
+            self._display.output("stdout", rest)
+
+    def _keep_node(self, place: int, spool: Spool) -> None:
+        """The runs with the pin of one that has ended are made where it was."""
+        pin = self._pin(place) if self._plans else None
+        if pin is None or pin in self._nodes or not isinstance(self._executor, Pins):
+            return
+        if node := self._executor.node_of(spool):
+            self._nodes[pin] = node
+
+    def _over(self, place: int, run: Run) -> bool:
+        """A run has ended; whether it is made again."""
+        del self.going[place]
+        self._is_ending = self._is_ending or (run.exit is not None and run.exit.never_started)
+        if run.exit is None or not run.exit.lost or self._is_ending or not self._plans:
+            return False
+        if self._lost[place] >= LOST_AGAIN:
+            return False
+        if not self._waits and run.output is not None and run.output.bytes:
+            self._display.progress(
+                f"{run.entry} run {run.run} was lost; not retried, because its command had already printed something"
+            )
+            return False
+        self._lost[place] += 1
+        self._offset = 0 if self._offset is not None else None
+        self._todo.append(place)
+        return True
+
+
+def how_far(executor: Executor, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed | None:
+    """What `follow` answers; None if another command took the run in meanwhile, and removed its spool."""
+    try:
+        return executor.follow(spool, offset, wait_s=wait_s)
+    except LogbookError:
+        if spool.folder.is_dir():
+            raise
+        return None
+
+
+def log_piece(workspace: Workspace, book: Book, entry_id: str, number: int, offset: int) -> bytes:
+    """The log of a run from this byte on, or a part of that, wherever it lies; empty where there is no more yet."""
+    if book.spools() and os.path.lexists(book.run_folder(entry_id, number) / "run.json"):
+        run = book.run(entry_id, number)
+        spool = book.spool(run)
+        found = how_far(executor_of(workspace, run), spool, offset) if spool.folder.is_dir() else None
+        if found is not None and found.output:
+            return found.output
+    path = book.log_path(entry_id, number)
+    if not os.path.lexists(path):
+        return b""
+    with open_file(path, within=book.within(path)) as log:
+        log.seek(offset)
+        return log.read(PIECE_BYTES)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Exit, Host, Run
-from logbook_agent.running.execution import Display, RunPlan, beside_others, planned_run, work_of
 from logbook_agent.running.executors.contract import Batch, Executor, NoAnswer, Submission, Unavailable
 from logbook_agent.running.executors.table import executor_named, pool_of
+from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, work_of
 from logbook_agent.running.worker.sealing import sealed
 from logbook_agent.running.worker.turns import devices_needed
 from logbook_agent.store.book import Book
@@ -28,7 +28,7 @@ FIRST_S, MOST_S = 1.0, 30.0
 
 class Sending:
     """Runs that are submitted together: to the executor of this name, or to `executor`, the same one kept to a machine.
-    Each plan has a pin. A `Batch` makes at most `at_most` of the runs at a time.
+    Without `has_pins` it may make each of them on any machine. A `Batch` makes at most `at_most` of them at a time.
 
     A run that cannot be started is recorded as never started. Even if this process is killed, at most one worker is
     started for each run, and the run's spool tells whether one was.
@@ -38,10 +38,11 @@ class Sending:
         self,
         workspace: Workspace,
         book: Book,
-        plans: Sequence[tuple[RunPlan, str | None]],
+        plans: Sequence[RunPlan],
         name: str,
         *,
         executor: Executor | None = None,
+        has_pins: bool = True,
         at_most: int = 1,
         patience_s: float = 0.0,
     ) -> None:
@@ -54,9 +55,8 @@ class Sending:
         self._until = float("inf")
         self._next, self._pause_s = 0.0, FIRST_S
         with contextlib.ExitStack() as stack:
-            found = [_submission(workspace, book, plan, name, self._executor, stack) for plan, _ in plans]
-            pins = [pin for _, pin in plans]
-            self._items = [dataclasses.replace(item, pin=pin) for (item, _), pin in zip(found, pins, strict=True)]
+            found = [_submission(workspace, book, plan, name, self._executor, stack) for plan in plans]
+            self._items = [item if has_pins else dataclasses.replace(item, pin=None) for item, _ in found]
             self.runs = book.write_runs([run for _, run in found])
             self._claims = stack.pop_all()
 
@@ -127,7 +127,7 @@ class Sending:
 
 def send(workspace: Workspace, book: Book, plan: RunPlan, name: str, executor: Executor | None = None) -> Run:
     """Record a run and submit it once."""
-    sending = Sending(workspace, book, [(plan, None)], name, executor=executor)
+    sending = Sending(workspace, book, [plan], name, executor=executor)
     sending.attempt()
     return sending.runs[0]
 
@@ -150,4 +150,4 @@ def _submission(
         run = beside_others(workspace, book, run, takes_turns=waits)
     else:
         run = dataclasses.replace(run, host=Host(name=executor.place))
-    return Submission(spool=spool, claim=claim, work=work, secrets=secrets), run
+    return Submission(spool=spool, claim=claim, work=work, secrets=secrets, pin=plan.pin), run

@@ -1,17 +1,16 @@
-"""`logbook run`: reserve, record, execute, record, show."""
+"""`logbook run`: a command as an experiment, as often as it is to be repeated."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
-from logbook_agent.entries.series import Series, series
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.computed_texts import brief_run
 from logbook_agent.findings.facts import commands_of
@@ -20,7 +19,7 @@ from logbook_agent.model.entry import PREDICTION, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, RunStatus, is_made, run_state
 from logbook_agent.model.run import Run, Scalar
-from logbook_agent.running.execution import Display
+from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -101,22 +100,22 @@ def run(
     if earlier is not None:
         check_apart(earlier, predicts=request.predicts)
     # Before there is a new entry, which is none of those that are looked at.
-    for line in tried_before(workspace, book, commands, request.config, own_id=earlier.id if earlier else None):
+    words = [command.words for command in commands]
+    for line in tried_before(workspace, book, words, request.config, own_id=earlier.id if earlier else None):
         (tell or workspace.warnings.append)(line)
-    # Numbers below 1 are those of warm-ups.
-    plan = [(c, number) for c in commands for number in range(1 - request.discard, request.repeat + 1)]
     # A submission that was typed returns before its command has ended.
     is_sent = request.detach or (request.is_single and request.on is None and commands[0].submits)
-    found = functools.partial(_found_or_new, workspace, book, request, commands[0], earlier)
-    with series(workspace, book, found, display) as made:
-        for command, repeat in plan:
-            if is_sent:
-                made.send(command, request.config, timeout_s=request.timeout_s)
-                break
-            is_warm_up, numbered = repeat < 1, repeat if request.repeat > 1 and repeat > 0 else None
-            timeout_s = request.timeout_s
-            if made.make(command, request.config, repeat=numbered, timeout_s=timeout_s, discarded=is_warm_up) is None:
-                break
+
+    def found() -> Entry:
+        return earlier or _new_entry(workspace, book, request, commands[0])
+
+    with driving(workspace, book, found, display) as made:
+        orders = list(_orders(request, commands, made.entry.id))
+        if is_sent:
+            made.send(orders[0])
+        else:
+            for _ in made.each(orders):
+                pass
     is_first = bool(made.runs) and made.runs[0].run == 1 and not is_sent
     if is_first and not request.predicts and (why := unmeasured(made.runs, book.header.metrics)) is not None:
         workspace.warnings.append(why)
@@ -124,15 +123,24 @@ def run(
         closed = day(book.header.closing.at, book.header.zone)
         workspace.warnings.append(f"{book.header.topic} was closed on {closed}: logbook close --reopen opens it again")
     # Of a single run that was cut off nothing needs to be said.
-    if made.is_cut_off and (len(plan) > 1 or not made.runs):
+    if made.is_cut_off and (len(orders) > 1 or not made.runs):
         workspace.warnings.append(_rest(made, commands, len(commands) * request.repeat))
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 
 
-def _found_or_new(
-    workspace: Workspace, book: Book, request: RunRequest, command: Command, earlier: Entry | None
-) -> Entry:
-    return earlier or _new_entry(workspace, book, request, command)
+def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> Iterator[RunPlan]:
+    """Each command as often as it is to be repeated, after its warm-ups."""
+    for command in commands:
+        # Numbers below 1 are those of warm-ups.
+        for number in range(1 - request.discard, request.repeat + 1):
+            yield RunPlan(
+                command=command,
+                entry_id=entry_id,
+                repeat=number if request.repeat > 1 and number > 0 else None,
+                discarded=number < 1,
+                timeout_s=request.timeout_s,
+                config=dict(request.config),
+            )
 
 
 def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: Command) -> Entry:
@@ -142,7 +150,7 @@ def _new_entry(workspace: Workspace, book: Book, request: RunRequest, command: C
     return create_entry(workspace, book, dataclasses.replace(draft, noise=request.noise))
 
 
-def _rest(made: Series, commands: Sequence[Command], total: int) -> str:
+def _rest(made: Driver, commands: Sequence[Command], total: int) -> str:
     """What is left of a series that was interrupted, and what to type."""
     whole = sum(is_made(run) for run in made.runs if not run.discarded)
     again = f"the same command with --id {made.entry.id} --repeat {total - whole}"

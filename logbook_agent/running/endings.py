@@ -1,0 +1,110 @@
+"""Ending runs, whoever makes them: another process of this tool, or a worker. Nobody else needs to know which."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+
+from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.model.run import Process, Run
+from logbook_agent.running.launch.process import Graces
+from logbook_agent.running.launch.signals import StopRequests
+from logbook_agent.running.order import Display
+from logbook_agent.store.book import Book
+from logbook_agent.store.processes import alive
+from logbook_agent.store.workspace import Workspace
+
+# A command that outlived its tool by a moment is waited for; one that goes on is the user's to stop.
+_ORPHAN_S = 5.0
+_PAUSE_S = 0.05
+
+
+def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: Display, stops: StopRequests) -> None:
+    """Give every run of an earlier process its end: one that a worker still makes is waited for, one whose tool died is
+    finished from its log. Raises StoreError when a command goes on without its tool, or another process makes it."""
+    # Reads the log of a run again; most series have none to close.
+    from logbook_agent.running.recover import finish
+
+    stamp = workspace.moment()
+    deadline = time.monotonic() + _ORPHAN_S
+    for run in runs:
+        if run.exit is not None:
+            continue
+        if run.executor is not None:
+            from logbook_agent.running.executors.making import attend
+
+            display.progress(f"{run.entry} run {run.run} is still running: waiting for it to end")
+            attend(workspace, book, run, display, stops)
+            continue
+        while (left := book.life(run)) == "child" and time.monotonic() < deadline:
+            time.sleep(_PAUSE_S)
+        if left != "gone":
+            raise StoreError(
+                f"{run.entry} run {run.run} is still running",
+                cause="its command outlived the logbook process that started it"
+                if left == "child"
+                else "another process runs it",
+                hint=f"logbook doctor --stop {run.entry}" if left == "child" else f"logbook show {run.entry}",
+            )
+        finish(workspace, book, stamp, run.entry, run.run, "the series of runs was cut off")
+
+
+def ask_to_end(workspace: Workspace, book: Book, run: Run) -> None:
+    """Have a run that goes on ended as by Ctrl-C. Raises UsageError for one whose tool is gone."""
+    if run.executor is not None:
+        from logbook_agent.running.executors.table import executor_of
+
+        executor_of(workspace, run).stop(book.spool(run))
+        return
+    if book.life(run) == "child":
+        raise UsageError(
+            f"the logbook process of {run.entry} run {run.run} is gone, but its command still runs",
+            cause="it was started without --detach",
+            hint=f"logbook doctor --stop {run.entry}",
+        )
+    if run.tool is not None and run.tool.started is not None and alive(run.tool.pid, run.tool.started):
+        terminate(run.tool)
+
+
+def terminate(process: Process) -> None:
+    """Send TERM to a process of ours, if it is still there. Raises StoreError when it is another user's."""
+    try:
+        os.kill(process.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        return
+    except PermissionError as error:
+        raise StoreError(
+            f"process {process.pid} cannot be ended: {error.strerror}",
+            cause="another user started it",
+            hint=f"as that user: kill {process.pid}",
+        ) from error
+
+
+def end_orphan(
+    workspace: Workspace,
+    book: Book,
+    run: Run,
+    stamp: str,
+    *,
+    graces: Graces | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> tuple[Run, int | None]:
+    """End a command that outlived its tool or its worker; the record with its end, and the last signal that was sent
+    (None: it ended before the first, or nobody knows)."""
+    from logbook_agent.running.launch.stopping import end_group
+    from logbook_agent.running.recover import finish
+
+    if run.executor is not None:
+        from logbook_agent.running.executors.intake import take_in
+
+        ask_to_end(workspace, book, run)
+        return take_in(workspace, book, book.spool(run)) or run, None
+    if run.child is None:
+        return run, None
+    last = end_group(run.child, run.spool, graces=graces, clock=clock, sleep=sleep)
+    name = signal.Signals(last).name if last is not None else None
+    how = f"`doctor --stop` ended the command ({name})" if name else "the command ended"
+    return finish(workspace, book, stamp, run.entry, run.run, f"its tool was gone; {how}") or run, last

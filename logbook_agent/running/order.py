@@ -1,0 +1,171 @@
+"""The work order of one run, the record that begins with it, and what is written into that as the worker reports."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from logbook_agent.model.comparison import Part
+from logbook_agent.model.run import Contention, Env, Run, Scalar
+from logbook_agent.model.work import Began, End
+from logbook_agent.running.beside import open_runs, with_runs
+from logbook_agent.running.prepare import Command
+from logbook_agent.running.worker.work import Stream, Work
+from logbook_agent.store.book import Book
+from logbook_agent.store.markers import new_spool_name
+from logbook_agent.store.repository import repository_of
+from logbook_agent.store.workspace import Workspace
+
+_CONTENDED = "contended: {} was {} when this one started"
+
+
+class Display(Protocol):
+    """Where the user watches: raw output as it comes, ticks between, and a line for each step of a series.
+    `shows_output`: raw output is shown, and not thrown away."""
+
+    @property
+    def shows_output(self) -> bool: ...
+
+    def output(self, stream: Stream, data: bytes) -> None: ...
+    def tick(self, last_result: str | None, log_bytes: int) -> None: ...
+    def done(self) -> None: ...
+    def progress(self, text: str) -> None: ...
+    def began(self, entry_id: str) -> None:
+        """A series of runs begins in this entry, which stands on disk by now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """What one run is to be: its command, entry and declared config. `discarded`: it warms up and does not count.
+    `always`: it is made even after a request to stop. `pin`: runs with the same one are made on one machine, where an
+    executor makes several at once."""
+
+    command: Command
+    entry_id: str
+    repeat: int | None = None
+    part: Part | None = None
+    discarded: bool = False
+    timeout_s: float | None = None
+    config: dict[str, Scalar]
+    always: bool = False
+    pin: str | None = None
+
+
+def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Work:
+    """What a worker needs to know to make this run."""
+    command, header, config = plan.command, book.header, workspace.config
+    return Work(
+        entry=plan.entry_id,
+        run=number,
+        argv=command.argv,
+        executable=command.executable,
+        shell=command.shell,
+        cwd=str(command.cwd),
+        env=command.env,
+        is_carried=command.is_carried,
+        syncs=command.syncs,
+        timeout_s=plan.timeout_s,
+        log_bytes=config.log_bytes,
+        root=str(book.root),
+        env_patterns=config.env,
+        packages=config.packages,
+        metrics=header.metrics,
+        case_keys=header.case_keys,
+        config=plan.config,
+        secret_names=config.secrets,
+        secret_rules=config.secret_rules,
+    )
+
+
+def planned_run(workspace: Workspace, plan: RunPlan, number: int) -> Run:
+    """The record of a run before anything is known of where it runs."""
+    command = plan.command
+    return Run(
+        entry=plan.entry_id,
+        run=number,
+        spool=new_spool_name(),
+        label=command.label,
+        repeat=plan.repeat,
+        part=plan.part,
+        discarded=plan.discarded,
+        planned=command.planned,
+        argv=command.argv,
+        shell=command.shell,
+        cwd=_relative(command.cwd, workspace),
+        timeout_s=plan.timeout_s,
+        launcher=command.launch,
+        env=Env(declared=command.env, relevant=command.far_env),
+        config=plan.config,
+        started=workspace.stamp(),
+    )
+
+
+def with_facts(run: Run, facts: Began) -> Run:
+    """The record with what the worker found before the command started."""
+    around = {name: value for name, value in facts.env.items() if name not in run.env.declared}
+    return dataclasses.replace(
+        run,
+        started=facts.started,
+        tool=facts.tool,
+        child=facts.child,
+        env=dataclasses.replace(run.env, relevant={**run.env.relevant, **around}),
+        code=facts.code,
+        host=facts.host,
+        devices=facts.devices,
+        software=facts.software,
+        contention=_with_runs_of(run, facts.contention, facts.apart),
+        problems=tuple(problem for problem in run.problems if problem not in _beside(facts.apart)),
+    )
+
+
+def with_end(run: Run, end: End) -> Run:
+    """The record with how the command ended, what it measured and predicted. Its problems so far are the client's."""
+    return dataclasses.replace(
+        run,
+        ended=end.ended,
+        duration_s=end.duration_s,
+        exit=end.exit,
+        peak_memory_bytes=end.peak_memory_bytes,
+        contention=_with_runs_of(run, end.contention),
+        output=end.output,
+        rows=end.rows,
+        predictions=end.predictions,
+        problems=(*run.problems, *end.problems),
+    )
+
+
+def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bool = False) -> Run:
+    """The planned run with the runs of logbooks that go on while it starts: they may share its machine. `takes_turns`:
+    its worker finds out about those that have not begun."""
+    beside = [one for one in open_runs(workspace, book) if one.has_begun or not takes_turns]
+    own = [one for one in beside if one.topic == book.topic]
+    return dataclasses.replace(
+        run,
+        contention=with_runs(Contention(), beside) if beside else None,
+        problems=tuple(_CONTENDED.format(one.name, one.state) for one in own),
+    )
+
+
+def _beside(runs: Iterable[str]) -> set[str]:
+    """What is said of these runs when they go on beside another."""
+    return {_CONTENDED.format(name, state) for name in runs for state in ("running", "orphaned")}
+
+
+def _with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ()) -> Contention | None:
+    """What the worker found, with the runs that the client knows to be beside it and that are not `apart` from it."""
+    runs = run.contention.runs if run.contention is not None else ()
+    if found is None:
+        return None
+    return dataclasses.replace(found, runs=tuple(dict.fromkeys((*(r for r in runs if r not in apart), *found.runs))))
+
+
+def _relative(cwd: Path, workspace: Workspace) -> str:
+    """The working folder from the top of the repository, else from the root's parent, else whole."""
+    place = repository_of(cwd)
+    for base in (place.top if place is not None else None, workspace.root.parent):
+        if base is not None and cwd.is_relative_to(base):
+            return cwd.relative_to(base).as_posix()
+    return str(cwd)
