@@ -239,7 +239,7 @@ class Slurm(Remote):
     def job(self, sent: Sent) -> SlurmJob | None:
         """What Slurm says of the job of a far spool; None when it has none of this name, or has forgotten it. Raises
         ToolError when it does not answer."""
-        return self._jobs(frozenset((name_of(sent.folder),))).get(PurePosixPath(sent.folder).name)
+        return _job_of(self._jobs(frozenset((name_of(sent.folder),))), sent)
 
     def _known_job(self, sent: Sent) -> SlurmJob | None:
         """The same, as Slurm said it for all runs some seconds ago."""
@@ -254,7 +254,7 @@ class Slurm(Remote):
             self._told = names, time.monotonic() + _ASK_S, told
         if isinstance(told, ToolError):
             raise told
-        return told.get(PurePosixPath(sent.folder).name)
+        return _job_of(told, sent)
 
     def _jobs(self, names: frozenset[str]) -> dict[str, SlurmJob]:
         """What Slurm says of the jobs with these names, by the names of their far spools. Raises ToolError."""
@@ -275,6 +275,12 @@ class Slurm(Remote):
         """Have no worker begin in a far spool any more, or go on being waited for; False where it has ended, or one
         is at work."""
         return bool(self.ask({"verb": "close", "folder": sent.folder})[0].get("closed"))
+
+
+def _job_of(told: Mapping[str, SlurmJob], sent: Sent) -> SlurmJob | None:
+    """The job of a far spool. Slurm tells of elements that never began as one job, by the number of their array."""
+    job = told.get(PurePosixPath(sent.folder).name) or told.get(name_of(sent.folder))
+    return job if job is None or sent.job is None else dataclasses.replace(job, number=sent.job)
 
 
 def name_of(folder: str) -> str:
