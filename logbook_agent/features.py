@@ -1,6 +1,6 @@
 """The table of features: folders of this package that the core does without.
 
-A feature may import the core; the core names a feature only here, and loads it when it is asked for. A feature whose
+A feature may import the core; the core imports a feature only through this table, when it is asked for. A feature whose
 folder is not there has no commands.
 """
 
@@ -94,10 +94,7 @@ FEATURES = (
     ),
     Feature(
         name="cluster",
-        commands=(
-            Subcommand("executors", "cluster.commands", "List the executors for `--on`, and check each."),
-            Subcommand("lease", "cluster.commands", "Request, list or release a lease of devices."),
-        ),
+        commands=(Subcommand("lease", "cluster.commands", "Request, list or release a lease of devices."),),
         executors={
             "ssh": "cluster.ssh:ssh",
             "slurm": "cluster.slurm:slurm",
@@ -112,7 +109,7 @@ FEATURES = (
 
 def present() -> list[Feature]:
     """The features whose folders are there, in their order."""
-    return [feature for feature in FEATURES if (_PACKAGE / feature.name).is_dir()]
+    return [feature for feature in FEATURES if (_PACKAGE / feature.name / "__init__.py").is_file()]
 
 
 def provided(place: str) -> Any:

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent import features
 from logbook_agent.features import FEATURES
 
 ROOT = Path(__file__).resolve().parent.parent
-# Features that others still import (`STILL` in test_layers.py).
-NEEDED: set[str] = set()
 
 
 @pytest.fixture
@@ -35,8 +34,14 @@ def logbook(top: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[st
     return subprocess.run(argv, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
 
 
+def test_what_a_folder_leaves_behind_is_no_feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cluster/__pycache__").mkdir(parents=True)
+    monkeypatch.setattr(features, "_PACKAGE", tmp_path)
+    assert features.present() == []
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("without", [f.name for f in FEATURES if f.name not in NEEDED], indirect=True)
+@pytest.mark.parametrize("without", [f.name for f in FEATURES], indirect=True)
 def test_the_core_does_without(without: Path, folder: Path, request: pytest.FixtureRequest) -> None:
     name = request.node.callspec.params["without"]
     [feature] = [one for one in FEATURES if one.name == name]

@@ -119,11 +119,13 @@ class Driver:
         whole."""
         bad: Run | None = None
         for line, order in orders:
-            if not order.always and (bad is not None or self.is_stopped()):
+            if order.always:
+                self._stops.take()
+            elif bad is not None or self.is_stopped():
                 break
             self.display.progress(line)
-            well = any(not ended_badly(made) for _, made in self.each([order]))
-            bad = bad or (None if well else self.runs[-1])
+            made = self._make(order)
+            bad = made if bad is None and (not is_made(made) or ended_badly(made)) else bad
         return bad
 
     def send(self, order: RunPlan) -> Run:

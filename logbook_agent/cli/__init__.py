@@ -47,6 +47,7 @@ CORE = (
     Subcommand("compare", "cli.table", "Show the answer of a comparison; of other rows their numbers, side by side."),
     Subcommand("baseline", "cli.header", "Show the baseline and how it moved; move it, with a reason."),
     Subcommand("criteria", "cli.header", "Show which stop criteria are met; record a judgement on one."),
+    Subcommand("executors", "cli.executors", "List the executors for `--on`, and check each."),
     Subcommand("render", "cli.view", "Render the whole view again, or copy its hand edits into the entries."),
     Subcommand("doctor", "cli.doctor", "Find and fix problems in the store; upgrade its format; delete old logs."),
 )
@@ -56,6 +57,10 @@ OLD_NAMES = {
     "absorb": ("render", "--absorb"),
     "migrate": ("doctor", "--migrate"),
     "prune": ("doctor", "--prune"),
+    "search": ("list",),
+    "tried": ("list", "--tried"),
+    "summary": ("status", "--summary"),
+    "serve": ("report", "--serve"),
 }
 
 SUBCOMMANDS = (*CORE, *(command for feature in present() for command in feature.commands))
@@ -72,13 +77,9 @@ _MEANT = {
     "reopen": "logbook close --reopen",
     "repeat": _AGAIN,
     "rerun": _AGAIN,
-    "search": "logbook list TEXT",
-    "tried": "logbook list --tried",
     "void": "logbook edit ID --state void --reason TEXT",
     "tail": "logbook show ID --log --tail 10, or logbook wait ID --follow",
     "collect": "logbook status",
-    "summary": "logbook status --summary TEXT",
-    "serve": "logbook report --serve",
 }
 
 
@@ -241,8 +242,10 @@ def _usage(error: typer.TyperException, first: str, wanted: str | None, args: Se
     if message.startswith(_EXTRA):
         message = "more arguments than the command takes"  # without them: one may be the value of another
     if wanted is None:
+        if first in _MEANT:
+            return UsageError(f"no command {first!r}", cause="another command does this", hint=_MEANT[first])
         near = difflib.get_close_matches(first, _NAMES, n=1)
-        hint = _MEANT.get(first) or (f"logbook {near[0]} --help" if near else "logbook --help")
+        hint = f"logbook {near[0]} --help" if near else "logbook --help"
         return UsageError(message, cause=f"the commands are {', '.join(_NAMES)}", hint=hint)
     if message.startswith(_NO_OPTION):
         return _no_option(message, wanted, args)

@@ -1,180 +1,20 @@
-"""`logbook executors` and `logbook lease`."""
+"""`logbook lease`."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.cli.options import Common, Text, Texts
+from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import emit
 from logbook_agent.cluster import leases
-from logbook_agent.model.codec import decode, encode
-from logbook_agent.model.errors import LogbookError, UsageError
-from logbook_agent.model.run import Device
-from logbook_agent.running.confirmed import confirm, open_claims
-from logbook_agent.running.executors.contract import Installs, PruneCount, Prunes
-from logbook_agent.running.executors.settings import LOCAL, Declared, declared, is_confirmed, named
-from logbook_agent.running.executors.table import executor_named, made
+from logbook_agent.model.codec import encode
+from logbook_agent.model.errors import UsageError
+from logbook_agent.running.executors.settings import named
 from logbook_agent.running.prepare import parse_duration
-from logbook_agent.store.reading import manual
-from logbook_agent.store.workspace import Workspace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """What an executor answered. `is_ready` None: it was not asked. `version` is that of the code that measures there,
-    `python` what it runs in."""
-
-    name: str
-    kind: str
-    file: str | None = None
-    is_confirmed: bool = True
-    is_ready: bool | None = None
-    host: str | None = None
-    python: str | None = None
-    version: str | None = None
-    devices: tuple[dict[str, Any], ...] = ()
-    problem: str | None = None
-    hint: str | None = None
-
-
-def executors_command(
-    *,
-    names: Annotated[Texts, Argument(metavar="[NAME...]", help="Which executors. [all in the settings]")] = None,
-    digest: Annotated[
-        Text,
-        Option(
-            "--confirm", metavar="DIGEST", help="Allow the launchers, executors and allocators that have this digest."
-        ),
-    ] = None,
-    install: Annotated[
-        bool, Option("--install", help="Create the Python environment for workers on each machine named.")
-    ] = False,
-    prune: Annotated[
-        bool, Option("--prune", help="Remove synced trees and files of collected runs from each machine named.")
-    ] = False,
-    offline: Annotated[bool, Option("--offline", help="List them without contacting any machine.")] = False,
-    common: Common,
-) -> int:
-    """Each is asked for its host, its Python and its devices.
-
-    Launchers, executors and allocators of a project, and files of the repository that they name, can be used only after
-    you have confirmed them, and again after each change. Exit code 1: an executor cannot be used.
-    Example: logbook executors --offline
-    """
-    space = common.space()
-    there = declared(space)
-    unknown = [name for name in names or () if name not in there and name != LOCAL]
-    if unknown:
-        raise UsageError(
-            f"no executor {unknown[0]!r}",
-            cause=f"executors in the settings: {', '.join(there) or 'none'}",
-            hint=f"describe it in your settings: {manual('how-to/clusters.md')}",
-        )
-    done = confirm(space, digest) if digest is not None else None
-    if (install or prune) and not names:
-        option = "--install" if install else "--prune"
-        raise UsageError(
-            f"{option} needs the name of an executor",
-            cause="it changes files on that machine",
-            hint=f"logbook executors NAME {option}",
-        )
-    for name in names or () if install else ():
-        _install_on(space, name)
-    pruned = {name: _prune_on(space, name) for name in names or ()} if prune else {}
-    chosen = [name for name in (LOCAL, *there) if not names or name in names]
-    found = [_checked(space, name, there.get(name), offline=offline) for name in chosen]
-    left = open_claims(space)
-    data = {
-        "executors": [asdict(one) for one in found],
-        "confirmed": done.data() if done is not None else None,
-        "not_confirmed": [claim.data() for claim in left],
-        "pruned": {name: asdict(count) for name, count in pruned.items()},
-    }
-    lines = [f"confirmed for {done.top}: {done.shown}"] if done is not None else []
-    lines += [_pruned_text(name, what) for name, what in pruned.items()]
-    lines += map(_text, found)
-    lines += [
-        f"not confirmed: {claim.shown}\n  to allow them: logbook executors --confirm {claim.digest}" for claim in left
-    ]
-    emit("executors", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
-    return 1 if any(one.problem for one in found) else 0
-
-
-def _checked(workspace: Workspace, name: str, declared: Declared | None, *, offline: bool) -> Checked:
-    """Ask an executor, but not one that the user has not confirmed; None: this machine."""
-    known: dict[str, Any] = {"name": name, "kind": LOCAL}
-    if declared is not None:
-        may_be_used = is_confirmed(workspace, declared)
-        known |= {"kind": declared.kind, "file": str(declared.file), "is_confirmed": may_be_used}
-        if not may_be_used or offline:
-            return Checked(**known)
-    try:
-        answer = (executor_named(workspace, name) if declared is None else made(workspace, declared)).hello()
-    except LogbookError as error:
-        return Checked(**known, is_ready=False, problem=error.said, hint=error.hint)
-    return Checked(
-        **known,
-        is_ready=True,
-        host=answer.get("host", {}).get("name"),
-        python=answer.get("python"),
-        version=answer.get("version"),
-        devices=tuple(answer.get("devices", ())),
-    )
-
-
-def _install_on(workspace: Workspace, name: str) -> None:
-    executor = executor_named(workspace, name)
-    if not isinstance(executor, Installs):
-        raise UsageError(
-            f"nothing can be installed on {name}",
-            cause="it runs on this machine, or its launcher decides what is there",
-            hint="leave --install out",
-        )
-    executor.install()
-
-
-def _prune_on(workspace: Workspace, name: str) -> PruneCount:
-    executor = executor_named(workspace, name)
-    if not isinstance(executor, Prunes):
-        raise UsageError(
-            f"nothing to prune on {name}",
-            cause="logbook keeps no files of runs there, or removes them by itself",
-            hint="leave --prune out",
-        )
-    return executor.prune()
-
-
-def _pruned_text(name: str, what: PruneCount) -> str:
-    """`box: removed 3 synced trees and the files of 12 runs, 45.0 MiB; 1 run is not collected`."""
-    text = f"{name}: removed {_counted(what.trees, 'synced tree')} and the files of {_counted(what.runs, 'run')}"
-    text += f", {what.bytes / 2**20:.1f} MiB"
-    return text + (f"; {_counted(what.uncollected, 'run')} not collected: logbook status" if what.uncollected else "")
-
-
-def _text(one: Checked) -> str:
-    """`box  ssh  ok  box: Python 3.11.7, 4 x tpu (TPU v5p)`."""
-    state = (
-        "not confirmed" if not one.is_confirmed else "-" if one.is_ready is None else "ok" if one.is_ready else "failed"
-    )
-    parts = [f"Python {one.python}"] if one.python is not None else []
-    parts += [_device(decode(Device, device)) for device in one.devices]
-    what = one.problem or ", ".join(parts)
-    return "  ".join(part for part in (one.name, one.kind, state, f"{one.host}: {what}" if one.host else what) if part)
-
-
-def _device(device: Device) -> str:
-    return f"{device.count} x {device.platform}" + (f" ({device.kind})" if device.kind else "")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")
-
-
-# -- leases -------------------------------------------------------------------------------------------
+from logbook_agent.text.words import counted
 
 
 def lease_command(
@@ -234,4 +74,4 @@ def _lease_text(lease: leases.Lease, now: datetime) -> str:
     facts += [f"expires {lease.until}"] if lease.is_open else []
     known = f" ({', '.join(facts)})" if facts else ""
     hours = f"{lease.device_hours(now):.2f} device hours"
-    return f"{lease.allocator}  {lease.id}  {lease.state}{known}: {_counted(lease.devices, 'device')}, {hours}"
+    return f"{lease.allocator}  {lease.id}  {lease.state}{known}: {counted(lease.devices, 'device')}, {hours}"

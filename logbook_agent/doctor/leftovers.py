@@ -59,7 +59,7 @@ def check_old_state(examination: Examination) -> Iterator[Trouble]:
         if spool.is_old and not spool.is_held():
             found.append((spool.folder, functools.partial(_drop, spool)))
     for path, fix in sorted(found, key=lambda one: one[0]):
-        text = "left by an earlier version; its like now lies in your own cache or state folder"
+        text = "left by an earlier version; this version keeps such files in your cache or state folder"
         yield Trouble("warning", "old-state", path, text, f"{DOCTOR_FIX} deletes it", fix)
 
 
@@ -81,15 +81,19 @@ def check_moved(examination: Examination) -> Iterator[Trouble]:
     }
     for note in sorted(book.state_folder.parent.parent.glob(f"*/{ROOT_NOTE}")) if missing else ():
         before, folder = read_text(note, within=note.parent).strip(), note.parent / book.topic
+        # What was moved before left a link there.
+        if folder.is_symlink():
+            continue
         if any((folder / name).is_dir() for name in missing) and not os.path.lexists(Path(before) / book.topic):
-            fix = functools.partial(_adopt, folder, book.state_folder)
+            fix = functools.partial(_adopt, book, folder, book.state_folder)
             message = f"holds open runs of this logbook, whose root was {before} when they were started"
             yield Trouble("warning", "moved", folder, message, f"{DOCTOR_FIX} brings them here", fix)
 
 
-def _adopt(folder: Path, here: Path) -> str:
+def _adopt(book: Book, folder: Path, here: Path) -> str:
     """Have the spools of an old place in the new one. Workers go on writing by the old name."""
     relocate(folder, here, within=here.parent.parent)
+    book.note_root()
     return "moved"
 
 

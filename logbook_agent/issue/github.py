@@ -264,7 +264,7 @@ class GitHub:
         except OSError as error:
             return self._broken(call, error)
         except Exception as error:  # noqa: BLE001 - PyGithub raises of every kind for an answer that is not GitHub's
-            if "redirected" in str(error):
+            if "server redirected from" in str(error):
                 return no_answer(call, self._host, "it redirects to another host, and a token goes only to its own")
             return no_answer(call, self._host, "its answer cannot be read: is this the address of the API?")
 

@@ -107,7 +107,8 @@ class Book:
         if self.is_outgoing:
             return self
         other = copy_of(self)
-        other.is_outgoing, other._header = True, None
+        other.is_outgoing = True
+        other._header = None if self._header is None else other._told(self._header)
         return other
 
     def _told(self, record: _R) -> _R:
@@ -360,8 +361,13 @@ class Book:
         return spool
 
     def create_spool(self, spool: Spool) -> Spool:
-        """Create the folder of a spool in the user's state, with a note of which root that is for. Raises UsageError
-        where there is no place for it."""
+        """Create the folder of a spool in the user's state. Raises UsageError where there is no place for it."""
+        self.note_root()
+        spool.make()
+        return spool
+
+    def note_root(self) -> None:
+        """Note in the user's state of which root it is. Raises UsageError where there is no place for it."""
         if self._state is None:
             raise UsageError(
                 "no folder for the files of detached runs",
@@ -372,8 +378,6 @@ class Book:
         note = self._state / ROOT_NOTE
         if not os.path.lexists(note):
             write_text(note, os.path.realpath(self.root), within=self._state, durable=False)
-        spool.make()
-        return spool
 
     def write_hint(self, spool: Spool, run: Run) -> None:
         """Write into a spool which run it belongs to."""
@@ -517,11 +521,11 @@ class Book:
                     found += [run] if run is not None else []
         return found
 
-    def runs(self, entry_id: str, *, stamps: Mapping[int, Stamp] | None = None) -> tuple[Run, ...]:
-        """The runs of an entry in order, or those of `stamps` alone. A run folder without a record yet was cut off
+    def runs(self, entry_id: str) -> tuple[Run, ...]:
+        """The runs of an entry in order. A run folder without a record yet was cut off
         before it started."""
         found = []
-        for _, run in self.each_run(entry_id, stamps=stamps):
+        for _, run in self.each_run(entry_id):
             if isinstance(run, LogbookError):
                 raise run
             found.append(run)

@@ -114,22 +114,6 @@ def _is_zombie(pid: int) -> bool:
         return False
 
 
-def resident_bytes(pid: int) -> int:
-    """The memory that a process holds resident now, in bytes; 0 when it cannot be told."""
-    if HAS_PROC:
-        try:
-            return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        except (OSError, IndexError, ValueError):
-            return 0
-    import psutil
-
-    try:
-        found: int = psutil.Process(pid).memory_info().rss
-    except psutil.Error:
-        return 0
-    return found
-
-
 def own_peak_bytes() -> int:
     """The most memory this process has held resident, in bytes.
 

@@ -22,13 +22,13 @@ from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.root import books, create
 from logbook_agent.store.user_folders import UserPlaces, places_of
-from logbook_agent.text.redaction.plain import clean_record, clean_run, redacted
+from logbook_agent.text.redaction.plain import clean_record, redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.times import stamp
 
 if TYPE_CHECKING:
-    from logbook_agent.model.run import Run
+    pass
 
 
 _ARRIVED = "arrived at"
@@ -186,9 +186,6 @@ class Workspace:
     def redacted(self, plain: Any) -> Any:
         """Plain data in which no text holds a secret."""
         return redacted(plain, self.redactor)
-
-    def redacted_run(self, run: Run) -> Run:
-        return clean_run(run, self.redactor)
 
 
 def _inside(root: Path, bounds: Path) -> Path:

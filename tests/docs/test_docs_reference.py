@@ -15,7 +15,6 @@ import pytest
 from docs_runner import REPOSITORY, documents
 
 from logbook_agent.api import Logbook
-from logbook_agent.cli import OLD_NAMES
 from logbook_agent.entries.stated import _FILE_KEYS
 from logbook_agent.features import FEATURES
 from logbook_agent.findings.tables.spec import Column, Table
@@ -91,7 +90,7 @@ def test_every_command_answers_in_json_and_is_shown() -> None:
     assert [name for name, c in COMMANDS["logbook"].items() if not any("--json" in p.opts for p in c.params)] == []
     shown = [command for command, _ in generator.SESSION if command]
     assert sorted([*shown, *generator.ELSEWHERE]) == sorted(
-        [*COMMANDS["logbook"], *OLD_NAMES, "rows", "error", "log", "tried", "serve"]
+        [*COMMANDS["logbook"], "absorb", "migrate", "prune", "rows", "error", "log", "tried", "serve"]
     )
 
 

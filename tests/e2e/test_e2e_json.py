@@ -68,7 +68,7 @@ def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
     "name",
     [
         *(c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict", "cancel", "ci", "watch")),
-        *OLD_NAMES,
+        *("absorb", "migrate", "prune"),
     ],
 )
 @pytest.mark.sample(13)
@@ -81,6 +81,11 @@ def test_json(filled: Cli, name: str) -> None:
     assert parsed["data"]
     assert parsed["warnings"] == []
     assert "warning" not in answer.err
+
+
+@pytest.mark.parametrize("name", sorted(OLD_NAMES.keys() - {"summary"}))  # (this one takes a text)
+def test_an_old_name_is_a_command_with_options(filled: Cli, name: str) -> None:
+    assert filled(name, "--help").out == filled(OLD_NAMES[name][0], "--help").out
 
 
 def test_warnings_are_part_of_the_json(filled: Cli, folder: Path) -> None:

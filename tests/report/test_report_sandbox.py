@@ -64,7 +64,7 @@ LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% end
         ("{% for a in range(99999) %}{{ 'a' * 99 }}{% endfor %}", OUTPUT),
         ("{{ ('a ' * 5 * 10**6)|wordwrap(1)|wordcount }}", ""),
         ("{{ ('http://a.b/(' * 10**5)|urlize(1)|length }}" * 99, ""),
-        ("{{ ('<' * 10**6)|striptags|length }}" * 99, ""),
+        ("{{ ('<' * 10**6)|striptags|length }}" * 9999, ""),
         ("{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}", "RecursionError"),
         (f"{{% include '{NAME}' %}}", "RecursionError"),
         (f"{{% extends '{NAME}' %}}", ""),
@@ -109,13 +109,15 @@ def test_many_quick_documents_are_not(tmp_path: Path) -> None:
 
 
 def test_nothing_of_the_fork_is_left(tmp_path: Path) -> None:
-    before = len(os.listdir("/dev/fd"))  # noqa: PTH208
+    def held() -> tuple[int, str]:
+        """Open files and children of this thread."""
+        return len(os.listdir("/dev/fd")), Path("/proc/thread-self/children").read_text()  # noqa: PTH208
+
+    before = held()
     for text in ("{{ x }}", LOOP):
         templates = own(tmp_path, text)
         assert templates.render(NAME, {"x": 1}) == "1" if text == "{{ x }}" else refusal(templates) == CPU
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
-    assert len(os.listdir("/dev/fd")) == before  # noqa: PTH208
+    assert held() == before
 
 
 def test_a_signal_to_all_reaches_no_handler_in_the_fork(tmp_path: Path) -> None:

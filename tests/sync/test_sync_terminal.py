@@ -18,12 +18,6 @@ pytestmark = pytest.mark.slow
 Made: TypeAlias = Callable[[Bench], Fault]
 
 
-def moved(bench: Bench) -> Fault:
-    """To an issue of another repository."""
-    other = bench.github.new_repo()
-    return faults.moved(f"{bench.github.api}/repos/{other}/issues/{bench.github.open_issue_as('bob', other)}")
-
-
 # Its name in --json, and words of what to type next.
 TERMINAL: dict[str, tuple[Made, str, str]] = {
     "401": (lambda _: faults.unauthorized(), "bad_token", "set GH_ENTERPRISE_TOKEN"),
@@ -32,7 +26,6 @@ TERMINAL: dict[str, tuple[Made, str, str]] = {
     "410": (lambda _: faults.gone(), "issue_missing", "link URL --replace"),
     "422": (lambda _: faults.invalid("Body is unprocessable"), "rejected", "--dry-run"),
     "locked": (lambda _: faults.locked(), "issue_locked", "unlock the conversation"),
-    "moved": (moved, "issue_moved", "logbook link http"),
 }
 
 
@@ -57,7 +50,7 @@ def test_a_refused_write_is_the_last_one(thirty: Bench, name: str, nth: int) -> 
     ("name", "path"),
     [
         *((name, r"/issues/\d+$") for name in TERMINAL if name != "locked"),
-        *((name, "/comments$") for name in ("403", "410", "moved")),
+        *((name, "/comments$") for name in ("403", "410")),
     ],
 )
 @pytest.mark.sample(3)

@@ -62,10 +62,12 @@ class Sandbox:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         # A character takes up to six bytes in JSON.
         most = 6 * self._limits.output_bytes
-        with os.fdopen(inlet, "rb") as pipe:
-            data = pipe.read(most + 1)
-        os.kill(pid, signal.SIGKILL)  # where it has ended, nothing is done
-        _, status, used = os.wait4(pid, 0)
+        try:
+            with os.fdopen(inlet, "rb") as pipe:
+                data = pipe.read(most + 1)
+        finally:
+            os.kill(pid, signal.SIGKILL)  # where it has ended, nothing is done
+            _, status, used = os.wait4(pid, 0)
         self._left_s += self._limits.mean_s - used.ru_utime - used.ru_stime
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
             raise self._error({"name": name, "message": " takes too much processor time", "kind": "limit"})

@@ -291,7 +291,7 @@ class _Making:
 
     def _keep_node(self, place: int, spool: Spool) -> None:
         """The runs with the pin of one that has ended are made where it was."""
-        pin = self._pin(place) if self._plans else None
+        pin = self._pin(place)
         if pin is None or pin in self._nodes or not isinstance(self._executor, Pins):
             return
         if node := self._executor.node_of(spool):
