@@ -190,7 +190,7 @@ class Logbook:
         # What a cell shows has nothing to warn of twice.
         said = list(self._workspace.warnings)
         try:
-            return logbook_html(self._workspace.redacted(self.status()))
+            return logbook_html(self.status())
         finally:
             self._workspace.warnings[:] = said
 
@@ -200,8 +200,7 @@ class Logbook:
         except ModuleNotFoundError:  # without the feature a notebook shows the text
             return None
         found = read(self._workspace, self._book)
-        data = shown(found, record, self._book.log_path, full=False)
-        return entry_html(self._workspace.redacted(data))
+        return entry_html(shown(found, record, self._book.log_path, full=False))
 
     def search(self, text: str) -> list[dict[str, Any]]:
         """Entries that contain all words of `text`."""

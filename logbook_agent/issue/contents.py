@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.opening import Opening
+from logbook_agent.findings.best import bests
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import Summary
 from logbook_agent.issue.destination import links_of
@@ -18,7 +17,7 @@ from logbook_agent.issue.links import Links
 from logbook_agent.issue.marking import book_key
 from logbook_agent.issue.steps import EntryWanted, Wanted
 from logbook_agent.issue.update_text import UpdatedEntry
-from logbook_agent.model.codec import decode, encode
+from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
@@ -77,9 +76,9 @@ def gather(
     values = IssueValues(
         header=header,
         links=links,
-        summaries=[workspace.redacted(e) for e in found.summaries],
-        first=decode(Opening, workspace.redacted(encode(found.opening))),
-        best_cases=[decode(BestCase, workspace.redacted(encode(best))) for best in bests(found.thread, found.answers)],
+        summaries=found.summaries,
+        first=found.opening,
+        best_cases=bests(found.thread, found.answers),
         plots=named_plots(book, found, None),
     )
     return BookDocuments(

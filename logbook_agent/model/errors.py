@@ -31,6 +31,8 @@ A message has three parts: what happened, the likely cause, and the next command
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 
 class LogbookError(Exception):
     """What happened; `cause` says why, `hint` what to type next; `code` is stable for machines."""
@@ -50,9 +52,16 @@ class LogbookError(Exception):
         return self.message + (f" ({self.cause})" if self.cause else "")
 
     def reword(self, message: str) -> None:
-        """Say what happened in other words, for a caller that knows more."""
+        """Replace the message, for a caller that knows more."""
         self.message = message
         self.args = (message,)
+
+    def redact(self, clean: Callable[[str], str]) -> bool:
+        """Put all three texts through `clean`; whether that changed one."""
+        before = (self.message, self.cause, self.hint)
+        self.reword(clean(self.message))
+        self.cause, self.hint = clean(self.cause), clean(self.hint)
+        return before != (self.message, self.cause, self.hint)
 
 
 class CannotDraw(LogbookError):

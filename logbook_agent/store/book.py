@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy as copy_of
 from pathlib import Path
@@ -99,7 +99,8 @@ class Book:
         if self._header is None:
             # Taken first: what is found under it may be newer than that, but never older.
             self._header_stamp = self._stamp_of_header()
-            self._header = self._told(records.read_header(self.header_path))
+            with self._without_secrets():
+                self._header = self._told(records.read_header(self.header_path))
         return self._header
 
     def outgoing(self) -> Self:
@@ -113,6 +114,16 @@ class Book:
 
     def _told(self, record: _R) -> _R:
         return clean_record(record, self.redactor) if self.is_outgoing else record
+
+    @contextlib.contextmanager
+    def _without_secrets(self) -> Iterator[None]:
+        """Errors raised in the block, which quote what is wrong in a record, lose the secrets in it."""
+        try:
+            yield
+        except LogbookError as error:
+            if error.redact(self.redactor.text):
+                raise error from None  # what it came from quotes the same
+            raise
 
     def _stamp_of_header(self) -> str:
         """Changes with the file of the header; empty while there is none."""
@@ -201,7 +212,8 @@ class Book:
         """One entry. Raises NotFound with the nearest IDs."""
         if id_number(entry_id, self.header.prefix) is None or not self.has_entry(entry_id):
             entry_id = self.resolve(entry_id)
-        return self._told(records.read_entry(self.entry_path(entry_id)))
+        with self._without_secrets():
+            return self._told(records.read_entry(self.entry_path(entry_id)))
 
     @property
     def redactor(self) -> Redactor:
@@ -273,7 +285,11 @@ class Book:
 
     def run(self, entry_id: str, number: int) -> Run:
         """The record of one run."""
-        return self._told_run(records.read_run(self.run_folder(entry_id, number) / "run.json"))
+        return self._told_run(self._read_run(entry_id, number))
+
+    def _read_run(self, entry_id: str, number: int) -> Run:
+        with self._without_secrets():
+            return records.read_run(self.run_folder(entry_id, number) / "run.json")
 
     def _told_run(self, run: Run) -> Run:
         return clean_run(run, self.redactor) if self.is_outgoing else run
@@ -537,10 +553,7 @@ class Book:
         """The runs of an entry with their numbers, in order; for a record that cannot be read, why. Records that the
         index knows are not opened. With `stamps`, which were just taken, only the runs that they are of."""
         wanted = self.run_stamps(entry_id) if stamps is None else stamps
-
-        def read(number: int) -> Run:
-            return records.read_run(self.run_folder(entry_id, number) / "run.json")
-
+        read = functools.partial(self._read_run, entry_id)
         found = self._runs_index.each(entry_id, wanted, read, is_all=stamps is None)
         if not self.is_outgoing:
             return found
@@ -606,7 +619,9 @@ class Book:
         from logbook_agent.store.index import stamp_of
 
         header = self.header
-        index = self.index(self._header_stamp)
+        redactor = self.redactor
+        # Summaries hold no secret that was known when they were made.
+        index = self.index(f"{self._header_stamp} {redactor.settings_key}", redactor.needles)
         found: list[dict[str, Any]] = []
         fresh: dict[str, tuple[EntryStamp, dict[str, Any]]] = {}
         damaged: list[LogbookError] = []
@@ -633,12 +648,12 @@ class Book:
         index.save(fresh, ids)
         return Summaries(header=header, entries=tuple(found), damaged=tuple(damaged))
 
-    def index(self, version: str) -> Index:
-        """What is known of summaries that were made in this version."""
+    def index(self, version: str, secrets: Sequence[bytes]) -> Index:
+        """What is known of summaries that were made in this version, but for those that hold one of these secrets."""
         from logbook_agent.store.index import Index
 
         index = Index(self.index_path, version)
-        index.load()
+        index.load(secrets)
         return index
 
     def read_view(self) -> str | None:

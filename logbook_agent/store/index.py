@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,8 +47,9 @@ class Index:
     version: str
     known: dict[str, tuple[Stamp, dict[str, Any]]] = field(default_factory=dict)
 
-    def load(self) -> None:
-        """Read what is known; nothing when there is no index, it is damaged, or it is another version's."""
+    def load(self, secrets: Sequence[bytes]) -> None:
+        """Read what is known; nothing when there is no index, it is damaged, or it is another version's. A summary with
+        one of these secrets is left out: the secret became known later."""
         if self.path is None or not self.path.exists():
             return
 
@@ -56,6 +57,9 @@ class Index:
             found = {}
             if index_file.is_of(database, "version", self.version):
                 for entry_id, stamp, summary in database.execute("SELECT id, stamp, summary FROM entries"):
+                    data = summary.encode("utf-8", "surrogatepass")
+                    if any(secret in data for secret in secrets):
+                        continue
                     entry, folder, runs = json.loads(stamp)
                     known = Stamp(tuple(entry), folder, tuple(tuple(r) for r in runs))
                     found[entry_id] = (known, json.loads(summary))

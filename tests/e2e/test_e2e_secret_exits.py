@@ -1,11 +1,18 @@
 """Secrets that somebody typed by hand into files which were pulled: none comes out by any exit.
 
-Every place of a record holds secrets of its own, so that a leak names its place; every exit is a test.
+Every text of a record holds secrets of its own, so that a leak names its place; every exit is a test. One entry and one
+run are damaged by a secret, which errors quote. Names that files are found by, and the values of choices, hold none
+(`_NEEDED`), but for the damaged ones.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import shutil
+import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +21,11 @@ import pytest
 import yaml
 
 from logbook_agent.api import Logbook
+from logbook_agent.model.errors import LogbookError
+from logbook_agent.report.live.book_feed import BookFeed
+from logbook_agent.report.live.follower import Follower
+from logbook_agent.report.live.index_feed import IndexFeed
+from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
 from tests.e2e.secret_matrix_support import FEW, Matrix, sizes
 
@@ -90,7 +102,20 @@ def pulled(request: pytest.FixtureRequest, cli: Cli, folder: Path) -> Matrix:
         data = _plant(matrix, path.parts[-3], json.loads(path.read_text()))
         data["problems"] = matrix.plant(f"{path.parts[-3]} problems")
         path.write_text(json.dumps(data))
+    _damage(matrix, there)
     return matrix
+
+
+def _damage(matrix: Matrix, there: Path) -> None:
+    """An entry and a run in which secrets stand where they make the record unreadable."""
+    damaged = there / "entries/MOE-005.yaml"
+    data = {**yaml.safe_load((there / "entries/MOE-004.yaml").read_text()), "id": "MOE-005", "title": "damaged"}
+    damaged.write_text(yaml.safe_dump({**data, "kind": matrix.plant("kind", matrix.words[:1])[0]}, sort_keys=False))
+    run = there / "runs/MOE-004/01/run.json"
+    run.parent.mkdir(parents=True)
+    plain = json.loads((there / "runs/MOE-000/01/run.json").read_text())
+    entry, number = matrix.plant("entry of a run", matrix.words[:1])[0], 1
+    run.write_text(json.dumps({**plain, "entry": entry, "run": number, "spool": None}))
 
 
 def said(*commands: str) -> Callable[[Cli, Path, Matrix], list[str]]:
@@ -125,7 +150,32 @@ def from_python(cli: Cli, folder: Path, matrix: Matrix) -> list[str]:
     records = [book.record("MOE-000"), *book.records()]
     texts = [repr(records), repr([(r.entry, r.runs) for r in records]), repr(book.status()), repr(book.search("h"))]
     texts += [book._repr_html_(), *(record._repr_html_() for record in records), repr(book)]
+    for entry_id in ("MOE-004", "MOE-005"):
+        with pytest.raises(LogbookError) as raised:
+            book.record(entry_id)
+        error = raised.value
+        texts += ["".join(traceback.format_exception(error)), error.message, error.cause, error.hint]
+    with pytest.raises(LogbookError) as raised:
+        book.edit("MOE-005", interpretation="more")
+    texts += ["".join(traceback.format_exception(raised.value))]
     return matrix.leaks("\n".join(texts).encode())
+
+
+def issue(cli: Cli, folder: Path, matrix: Matrix) -> list[str]:
+    """An issue is opened of a logbook that can be read alone."""
+    (folder / "logbooks/moe/entries/MOE-005.yaml").unlink()
+    shutil.rmtree(folder / "logbooks/moe/runs/MOE-004")
+    return written("sync --offline issue", "issue/**/*")(cli, folder, matrix)
+
+
+def live(cli: Cli, folder: Path, matrix: Matrix) -> list[str]:
+    """The pages that `logbook watch --serve` shows."""
+    follower = Follower(lambda: Workspace(cwd=folder, environ=os.environ), "moe")
+    index = IndexFeed(lambda: Workspace(cwd=folder, environ=os.environ), lambda _: follower)
+    texts = [asyncio.run(feed.opened(lambda *_: {})) for feed in (index, BookFeed(follower, lambda *_: None))]
+    follower.close()
+    assert all(texts)
+    return matrix.leaks("".join(map(str, texts)).encode())
 
 
 EXITS: dict[str, Callable[[Cli, Path, Matrix], list[str]]] = {
@@ -133,15 +183,16 @@ EXITS: dict[str, Callable[[Cli, Path, Matrix], list[str]]] = {
     "tables": said(
         "table", "table MOE-000", "compare MOE-000 MOE-001", "list h", "criteria", "list --tried", "baseline"
     ),
-    "whole records": said("doctor", "export --as csv --out -"),
+    "whole records": said("doctor", "export --as csv --out -", "doctor --fix"),
     "view": written("render", "logbooks/moe.md"),
     "view after a change": written("edit MOE-001 --next more", "logbooks/moe.md"),
-    "issue": written("sync --offline issue", "issue/**/*"),
+    "issue": issue,
     "page": written("report --out site", "site/**/*"),
     "CSV": written("export --as csv --out rows.csv", "rows.csv"),
     "JSON lines": written("export --as json --out rows.json", "rows.json"),
     "plots": written("plot MOE-002", "logbooks/moe/plots/*"),
     "Python": from_python,
+    "live pages": live,
 }
 
 
@@ -151,3 +202,25 @@ def test_no_secret_of_a_pulled_record_leaves(cli: Cli, folder: Path, pulled: Mat
     found = pulled.in_answers() | ({way: leaks} if leaks else {})
     if found:
         pytest.fail(json.dumps(found, indent=1), pytrace=False)
+
+
+def test_a_secret_that_becomes_known_after_it_was_listed(
+    started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the index keeps of an entry was made before: by the environment, then by the settings."""
+    one, other = "Zx9-known-later-q7Lp2", "acme_q7lp2m4rt8k1wd5b6yh3"
+    assert started("note", "--title", f"first {one}", "--field", f"Notes={other}").code == 0
+    assert started("note", "--title", f"second {other}").code == 0
+    time.sleep(1.1)  # what changed within the last second is not kept
+    assert one in started("list").out
+    assert other in started("list", "--json").out
+    monkeypatch.setenv("LATER_TOKEN", one)
+    (folder / "logbook.toml").write_text("[[secret_rules]]\nid = 'acme'\nregex = 'acme_[a-z0-9]{20}'\n")
+    exits = ("list", "list --json", "status", "list first", "show MOE-000", "sync --offline issue", "report --out site")
+    said = [(words, started(*words.split())) for words in exits]
+    files = [path for top in ("issue", "site") for path in (folder / top).rglob("*") if path.is_file()]
+    texts = {words: answer.out + answer.err for words, answer in said} | {p.name: p.read_text() for p in files}
+    book = Logbook.open()
+    texts["Python"] = repr(book.search("first")) + repr(book.status()) + str(book._repr_html_())
+    assert [name for name, text in texts.items() if one in text or other in text] == []
+    assert "$LATER_TOKEN" in texts["list"]

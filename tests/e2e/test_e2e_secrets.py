@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Cli
+from tests.conftest import Cli, state_of
 
 # Each is unlike the others, so that a leak names its way out. Put together here: nothing may be found in a scan of
 # this file for tokens either.
@@ -124,8 +124,10 @@ def test_no_secret_reaches_the_root_or_an_answer(secretive: Cli, folder: Path) -
     for words in (["show", "MOE-000", "--full"], ["list"], ["status"], ["list", "after"], ["table", "MOE-000"]):
         answers += [secretive(*words, "--json").out, secretive(*words).out]
     assert [leaks(a.encode("utf-8", "surrogateescape")) for a in answers] == [[]] * len(answers)
-    ids = [p for p in (folder / ".git/logbook-agent").rglob("*") if p.is_file()]
-    assert not [p for p in ids if leaks(p.read_bytes())]
+    others = [
+        p for top in (folder / ".git/logbook-agent", state_of(folder).parent) for p in top.rglob("*") if p.is_file()
+    ]
+    assert not [p for p in others if leaks(p.read_bytes())]
     _what_is_no_secret_is_kept(folder)
 
 

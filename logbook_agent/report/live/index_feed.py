@@ -14,6 +14,7 @@ from logbook_agent.report.live.follower import Follower, LiveBook
 from logbook_agent.report.page.index import card, head, index_document
 from logbook_agent.report.page.page import PageSection, page_file
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.redaction.redactor import by_shape
 
 # How often is looked for logbooks that were started or are gone (s).
 _LIST_S = 1.0
@@ -74,5 +75,6 @@ class IndexFeed(Feed):
 
 
 def _line(error: Exception) -> str:
-    text = error.message if isinstance(error, LogbookError) else f"{type(error).__name__}: {error}"
-    return " ".join(text.split("\n"))
+    """An error in a line without secrets; of one that is not ours its kind alone: its text may quote anything."""
+    text = error.message if isinstance(error, LogbookError) else type(error).__name__
+    return " ".join(by_shape().text(text).split("\n"))

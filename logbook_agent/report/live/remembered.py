@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from logbook_agent.model.entry import Entry
@@ -56,11 +56,11 @@ class RememberedBook(Book):
             self._records[entry_id] = (stamp, found)
         return found
 
-    def index(self, version: str) -> Index:
+    def index(self, version: str, secrets: Sequence[bytes]) -> Index:
         """As `Book.index`, read from its file once."""
         if self._index is None or self._index.version != version:
             self._index = _RememberedIndex(self.index_path, version)
-            self._index.load()
+            self._index.load(secrets)
         return self._index
 
     def _entry_stamp(self, entry_id: str) -> _EntryStamp | None:

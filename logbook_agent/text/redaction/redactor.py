@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import hashlib
 import itertools
 import re
 import shlex
@@ -79,6 +80,11 @@ class Redactor:
         if not new:
             return self
         return Redactor(secrets=(*self.secrets, *new), extra_names=self.extra_names, extra_rules=self.extra_rules)
+
+    @property
+    def settings_key(self) -> str:
+        """A digest of the names and rules that a project's settings add."""
+        return hashlib.sha256(repr((self.extra_names, self.extra_rules)).encode()).hexdigest()[:16]
 
     def kind_of(self, name: str) -> str | None:
         """`password`, `token` ... for a name that holds secrets, else None."""
