@@ -1,7 +1,8 @@
-"""Text within a number of bytes of UTF-8, cut where nothing breaks.
+"""Shortens Markdown to a number of bytes of UTF-8.
 
-What is kept is the start of the text up to the end of a word, of a row of a table, or of a line of fenced code. Nothing
-is cut inside a code span or a link. What must be closed is closed: fenced code and <details>.
+What is kept is the start of the text up to the end of a word, of a row of a table, or of a line of fenced code; never a
+part of a code span or link. Fenced code and <details> that are still open there are closed. Only a text without any
+word end is cut within a word, between two code points.
 """
 
 from __future__ import annotations

@@ -16,9 +16,12 @@ from logbook_agent.campaign.recipe_files import RecipeFile, read_recipe
 from logbook_agent.campaign.recipes.expand import expand
 from logbook_agent.campaign.recipes.parse import parse_recipe
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.issue import marking
+from logbook_agent.issue import github, marking
+from logbook_agent.issue.github import GitHub, GithubIssue, IssueComment
+from logbook_agent.issue.refusals import Call
+from logbook_agent.issue.steps import Comment, Issue
 from logbook_agent.model.codec import encode
-from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.errors import LogbookError, RemoteError
 from logbook_agent.model.header import Metric
 from logbook_agent.pages import entry_text
 from logbook_agent.running.results.reader import ResultReader
@@ -73,6 +76,10 @@ class Readers:
         book = Book(self._top / "work" / "logbooks", "moe", durable=False, redactor=lambda: _REDACTOR).outgoing()
         assert book.header
         return book
+
+    @cached_property
+    def _hub(self) -> GitHub:
+        return GitHub(api="https://api.github.com", token=None, repository="acme/moe", say=str)
 
     def _entry(self, document: Document) -> None:
         assert document.name
@@ -150,14 +157,21 @@ class Readers:
         assert isinstance(document.content, bytes)
         key = marking.book_key(self._book.header)
         found = parse_json(document.content.decode("utf-8", "replace"), "an answer")
-        try:
-            body, comments = str(found["issue"]["body"]), [str(comment["body"]) for comment in found["comments"]]
-        except (KeyError, TypeError):
+        library = self._hub._github
+
+        def read() -> tuple[Issue, list[Comment]]:
+            comments = [library.create_from_raw_data(IssueComment, comment) for comment in found["comments"]]
+            issue = library.create_from_raw_data(GithubIssue, found["issue"])
+            return github._issue(issue), [github._comment(comment) for comment in comments]
+
+        answer = self._hub._outcome(Call(doing="read issue 1", about="issue 1"), read)
+        if isinstance(answer, RemoteError):
             return
+        issue, comments = answer
         for comment in comments:
-            marking.read_comment(comment, key)
-        marking.find_block(body, key)
-        marking.spliced(body, key, "text")
+            marking.read_comment(comment.body, key)
+        marking.find_block(issue.body, key)
+        marking.spliced(issue.body, key, "text")
 
 
 def _holds_no_secret(found: object) -> None:
