@@ -10,7 +10,7 @@ from logbook_agent.doctor.ids import check_aliases, check_names, check_voids
 from logbook_agent.doctor.leftovers import check_logs, check_moved, check_old_state, check_temporary_files
 from logbook_agent.doctor.merges import check_merges
 from logbook_agent.doctor.records import check_header, check_records
-from logbook_agent.doctor.runs import check_runs
+from logbook_agent.doctor.runs import check_code, check_runs
 from logbook_agent.doctor.unfinished import check_detached, check_markers, check_unfinished
 from logbook_agent.doctor.view import check_view
 from logbook_agent.features import present, provided
@@ -27,6 +27,7 @@ CHECKS: tuple[Check, ...] = (
     check_names,
     check_runs,
     check_records,
+    check_code,
     check_aliases,
     check_moved,
     check_detached,

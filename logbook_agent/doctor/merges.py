@@ -296,8 +296,4 @@ class _Mend:
 
 def _named(run: Run) -> set[str]:
     """The files beside a record that it names."""
-    code = run.code
-    if code is None:
-        return set()
-    kept = (code.diff_kept, *(file.kept for file in code.untracked))
-    return {name for name in kept if name is not None and not name.startswith(f"{CODE}/")}
+    return {name for name in (run.code.kept if run.code is not None else ()) if not name.startswith(f"{CODE}/")}

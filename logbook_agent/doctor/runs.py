@@ -9,13 +9,15 @@ from pathlib import Path
 
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Fix, Trouble
 from logbook_agent.doctor.leftovers import OLD_S, age_s
-from logbook_agent.doctor.records import names, runs_in
+from logbook_agent.doctor.records import every_run, names, runs_in
 from logbook_agent.doctor.renumber import move_runs, readable, readdress, run_at
 from logbook_agent.model.entry import Entry, id_number, run_number
 from logbook_agent.model.run import Run
 from logbook_agent.running.provenance.conflicts import in_head
 from logbook_agent.store.files import remove_folder
+from logbook_agent.store.reading import CODE
 from logbook_agent.text.commands.title import title_of
+from logbook_agent.text.words import listed
 
 
 def check_runs(examination: Examination) -> Iterator[Trouble]:
@@ -46,6 +48,24 @@ def check_runs(examination: Examination) -> Iterator[Trouble]:
 
 def _lost(folder: Path, message: str, mend: str, fix: Fix | None = None) -> Trouble:
     return Trouble("error", "orphaned-runs", folder, message, mend, fix)
+
+
+def check_code(examination: Examination) -> Iterator[Trouble]:
+    """Diffs and untracked files that are gone: the code of their runs cannot be had again."""
+    book = examination.book
+    named: dict[Path, list[str]] = {}
+    for found in every_run(book):
+        run = found.run
+        if isinstance(run, Run) and run.code is not None and run.exit is not None:
+            for name in run.code.kept:
+                folder = book.folder if name.startswith(f"{CODE}/") else found.path.parent
+                named.setdefault(folder / name, []).append(f"run {found.number} of {found.entry}")
+    for path, runs in named.items():
+        if not os.path.lexists(path):
+            message = f"code of {listed(runs, 3)} is gone: what these runs executed cannot be reproduced"
+            shown = examination.workspace.shown(path)
+            mend = f"git restore -- {shown}" if in_head(path) else "copy the file from a backup or another clone"
+            yield Trouble("warning", "code", path, message, mend)
 
 
 # -- runs of no entry --------------------------------------------------------------------------------

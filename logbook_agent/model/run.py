@@ -133,6 +133,11 @@ class Code:
     untracked: tuple[UntrackedFile, ...] = ()
     synced: str | None = None
 
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The files in the logbook that hold the diff and untracked files."""
+        return tuple(name for name in (self.diff_kept, *(file.kept for file in self.untracked)) if name is not None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:

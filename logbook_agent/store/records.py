@@ -267,11 +267,8 @@ def check_run(run: Run) -> None:
         for name, measurement in row.metrics.items():
             if not measurement.samples:
                 raise CodecError("expected at least one sample, got none", f".rows[{place}].metrics.{name}", ".samples")
-    if run.code is None:
-        return
-    for kept in (run.code.diff_kept, *(file.kept for file in run.code.untracked)):
-        if kept is not None:
-            _check("code", kept, _is_kept, "kept files beside the record")
+    for kept in run.code.kept if run.code is not None else ():
+        _check("code", kept, _is_kept, "kept files beside the record")
 
 
 def check_run_place(run: Run, path: Path) -> None:

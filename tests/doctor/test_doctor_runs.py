@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -144,6 +145,27 @@ def test_missing_logs_are_a_note(three: Cli, book: Path, findings: Callable[...,
     assert (note["severity"], note["message"]) == ("note", "2 logs are not here: on another machine, or pruned")
     (book / "runs/MOE-002/01/output.log").write_text("changed\n")
     assert "8 bytes; 16 were written" in findings()[0]["message"]
+
+
+def test_missing_files_of_code(
+    started: Cli, git: Callable[..., str], folder: Path, book: Path, findings: Callable[..., Found]
+) -> None:
+    (folder / "bench.py").write_text("print('RESULT tflops=1')\n")
+    for _ in range(2):
+        assert started("run", "--", sys.executable, "bench.py").code == 0
+    [kept] = (book / "code").iterdir()
+    assert findings() == []
+    text = kept.read_text()
+    kept.unlink()
+    [found] = findings("--fix")
+    assert (found["check"], found["file"]) == ("code", str(kept))
+    assert found["message"].startswith("code of run 01 of MOE-000, run 01 of MOE-001 is gone")
+    assert found["mend"] == "copy the file from a backup or another clone"
+    kept.write_text(text)
+    git("add", "logbooks")
+    git("commit", "-qm", "logbook")
+    kept.unlink()
+    assert findings()[0]["mend"] == f"git restore -- logbooks/moe/code/{kept.name}"
 
 
 @pytest.mark.slow
