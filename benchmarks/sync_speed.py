@@ -65,7 +65,7 @@ def sync(proxy: Proxy, folder: Path, *words: str) -> float:
 
 def settings(folder: Path, proxy: Proxy, repo: str) -> None:
     (folder / "logbook.toml").write_text(
-        f'[github]\nrepository = "{repo}"\nhost = "{proxy.web}"\napi = "{proxy.api}"\npause_s = {PAUSE_S}\n'
+        f'[github]\nrepository = "{repo}"\nhost = "{proxy.web}"\n'
     )
 
 

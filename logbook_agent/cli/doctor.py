@@ -37,7 +37,7 @@ def doctor_command(
     ] = None,
     max_bytes: Annotated[
         Text,
-        Option("--max-bytes", metavar="SIZE", help="With --prune: stop when all logs fit in this. [logbook_bytes]"),
+        Option("--max-bytes", metavar="SIZE", help="With --prune: stop when all logs fit in this. [4G]"),
     ] = None,
     dry_run: Annotated[
         bool, Option("--dry-run", help="With --migrate or --prune: say what would be done, and do nothing.")

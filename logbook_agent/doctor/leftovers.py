@@ -28,6 +28,8 @@ from logbook_agent.text.times import stamp
 
 # Younger ones may belong to a process that is just writing.
 OLD_S = 60.0
+# What `--prune` keeps of the logs unless it is told.
+_KEPT_BYTES = 4 * 2**30
 
 
 def check_temporary_files(examination: Examination) -> Iterator[Trouble]:
@@ -173,10 +175,10 @@ def prune(
     """Delete logs of runs that ended, oldest first.
 
     `keep_days` protects what is younger; `max_bytes` stops as soon as all logs together fit. With `keep_days`
-    alone everything older goes; with neither, the setting `logbook_bytes` is the limit.
+    alone everything older goes; with neither, the limit is 4 GiB.
     """
     if max_bytes is None and keep_days is None:
-        max_bytes = workspace.config.logbook_bytes
+        max_bytes = _KEPT_BYTES
     records.read_header(book.header_path)  # a logbook of another format is refused
     logs = _logs(book)
     count, total = _all_logs(book)

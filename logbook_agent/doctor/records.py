@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.doctor.finding import Examination, Trouble
-from logbook_agent.model.entry import RELATIONS, Entry, id_number, run_number
+from logbook_agent.model.entry import RELATIONS, Entry, id_number
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
@@ -45,9 +45,7 @@ def every_run(book: Book) -> Iterator[FoundRuns]:
 def runs_in(book: Book, entry: str) -> Iterator[FoundRuns]:
     """The records in one folder of runs, by name."""
     folders = names(book, book.runs_folder / entry)
-    numbers = sorted(number for name in folders if (number := run_number(name)) is not None)
-    stamps = book.run_stamps(entry, numbers)
-    known = {f"{number:02d}": run for number, run in book.each_run(entry, stamps=stamps)}
+    known = {f"{number:02d}": run for number, run in book.each_run(entry)}
     for name in folders:
         run: Run | LogbookError | None = known.get(name)
         if run is None:

@@ -140,8 +140,8 @@ def _last_ended(book: Book) -> Run | None:
     found: list[tuple[tuple[str, tuple[int, int]], Run]] = []
     for entry_id in book.entry_ids():
         stamps = book.run_stamps(entry_id)
-        for number, run in book.each_run(entry_id, stamps=stamps):
-            if isinstance(run, Run) and run.exit is not None:
+        for number, run in book.each_run(entry_id):
+            if isinstance(run, Run) and run.exit is not None and number in stamps:
                 found.append(((run.ended or run.started, stamps[number]), run))
     return max(found, key=lambda one: one[0])[1] if found else None
 

@@ -81,7 +81,7 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
     topic = checked_topic(_no_secret(workspace, "topic", request.topic or data.get("topic")))
     given = _no_secret(workspace, "prefix", request.prefix or data.get("prefix"))
     prefix = checked_prefix(given or derived_prefix(topic, _taken(workspace)))
-    zone = request.zone or data.get("zone") or workspace.config.zone or "UTC"
+    zone = request.zone or data.get("zone") or "UTC"
     zone_of(zone)
     metrics = (*data.get("metrics", ()), *(parse_metric(m) for m in request.metrics))
     check_distinct(metrics)

@@ -14,23 +14,26 @@ from logbook_agent.issue.pace import MAX_WAIT_S, Calls, Pace
 from logbook_agent.issue.permalinks import published, remote_of
 from logbook_agent.issue.refusals import IssueHost
 from logbook_agent.issue.token import gh_host, token_for
-from logbook_agent.model.errors import HostNotConfirmed, NoToken
+from logbook_agent.model.errors import HostNotConfirmed, NoToken, UsageError
 from logbook_agent.store.book import Book
+from logbook_agent.store.files import create_exclusive, make_folder, remove
+from logbook_agent.store.reading import names_in
 from logbook_agent.store.repository import repository_of
-from logbook_agent.store.user_config import change_confirmed_hosts, load_user_config, user_config_file
+from logbook_agent.store.user_folders import user_folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import (
     GITHUB_HOST,
     IssueAddress,
     RepositoryAddress,
     Site,
-    api_url,
-    parse_api,
     parse_issue,
     parse_remote,
     parse_repository,
     parse_site,
 )
+
+# Seconds between the starts of two writes, as GitHub asks; and for one answer.
+PAUSE_S, TIMEOUT_S = 1.0, 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +121,7 @@ def connect(
     `named_by`: what names the host, for a message. `read_only`: without a token it is read as anybody may read it.
     Raises HostNotConfirmed before anything is asked for, and NoToken.
     """
-    api = _api_of(workspace, repository, named_by=named_by, again=wire.again)
+    check_confirmed(repository.host, workspace.environ, named_by=named_by, again=wire.again)
     value = _token_of(workspace, repository, read_only=read_only)
     # Here, because nothing but a request needs it: it takes longer to load than most commands to run.
     from logbook_agent.issue.github import GitHub
@@ -126,40 +129,25 @@ def connect(
     def say(text: str) -> None:
         wire.say(workspace.redactor.text(text))
 
-    settings = workspace.config.github
-    pause_s = settings.pause_s if settings.site == repository.site else 1.0
     if repository.host not in wire.paces:
         wire.paces[repository.host] = Pace(
-            say=say, max_wait_s=wire.max_wait_s, pause_s=pause_s, again=wire.again, **workspace.timing
+            say=say, max_wait_s=wire.max_wait_s, pause_s=PAUSE_S, again=wire.again, **workspace.timing
         )
     remote = GitHub(
-        api=api,
+        api=repository.api,
         token=value,
         repository=repository.slug,
-        timeout_s=settings.timeout_s,
+        timeout_s=TIMEOUT_S,
         say=say,
         host=IssueHost(again=wire.again),
     )
     return Calls(remote=remote, pace=wire.paces[repository.host], say=say)
 
 
-def _api_of(workspace: Workspace, repository: RepositoryAddress, *, named_by: str, again: str) -> str:
-    """The address of the API, on hosts that the user has confirmed. Raises HostNotConfirmed."""
-    check_confirmed(repository.host, workspace.environ, named_by=named_by, again=again)
-    settings, file = workspace.config.github, workspace.config.file
-    if settings.api is None or settings.site != repository.site:
-        return repository.api
-    host = parse_api(settings.api).host
-    if host != repository.host:
-        where = file.name if file is not None else "the settings"
-        check_confirmed(host, workspace.environ, named_by=f"`api` in {where}", again=again)
-    return api_url(settings.api)
-
-
 def _token_of(workspace: Workspace, repository: RepositoryAddress, *, read_only: bool) -> str | None:
     """None: there is none, and reading needs none. Raises NoToken."""
     environ = workspace.environ
-    confirmed = () if repository.host == GITHUB_HOST else load_user_config(environ).confirmed_hosts
+    confirmed = () if repository.host == GITHUB_HOST else confirmed_hosts(environ)
     try:
         token = token_for(repository.host, environ, confirmed=confirmed)
     except NoToken as error:
@@ -171,12 +159,14 @@ def _token_of(workspace: Workspace, repository: RepositoryAddress, *, read_only:
     return token.value
 
 
-ALWAYS, VARIABLE = "always", "GH_HOST"
+ALWAYS, VARIABLE, CONFIRMED = "always", "GH_HOST", "--confirm-host"
+# The folder in the user's state in which a file is called after each confirmed host.
+_HOSTS = "hosts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownHost:
-    """`by`: `always`, `GH_HOST`, or the file of the user's settings."""
+    """`by`: `always`, `GH_HOST` or `--confirm-host`."""
 
     host: str
     by: str
@@ -184,32 +174,46 @@ class KnownHost:
 
 def known_hosts(environ: Mapping[str, str]) -> list[KnownHost]:
     """All hosts that a token may go to."""
-    file = str(user_config_file(environ))
-    found = [(gh_host(environ), VARIABLE), *((host, file) for host in load_user_config(environ).confirmed_hosts)]
+    found = [(gh_host(environ), VARIABLE), *((host, CONFIRMED) for host in confirmed_hosts(environ))]
     named = [KnownHost(host=host, by=by) for host, by in found if host not in (None, GITHUB_HOST)]
     return [KnownHost(host=GITHUB_HOST, by=ALWAYS), *named]
 
 
+def confirmed_hosts(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The hosts that the user confirmed, by name."""
+    state = user_folder(environ, "state")
+    return () if state is None else tuple(sorted(names_in(state / _HOSTS, within=state)))
+
+
 def confirm_host(environ: Mapping[str, str], text: str) -> str:
-    """Keep a host (or its base URL) in the user's settings; the host as it stands in addresses."""
+    """Confirm a host (or its base URL); the host as it stands in addresses."""
     host = parse_site(text).host
     if host != GITHUB_HOST:
-        change_confirmed_hosts(environ, lambda hosts: hosts if host in hosts else (*hosts, host))
+        state = user_folder(environ, "state")
+        if state is None:
+            raise UsageError(
+                "no folder for what you confirm",
+                cause="neither XDG_STATE_HOME nor HOME names an absolute path",
+                hint="set HOME",
+            )
+        make_folder(state, within=state, private=True)
+        make_folder(state / _HOSTS, within=state)
+        create_exclusive(state / _HOSTS / host, b"", within=state)
     return host
 
 
 def forget_host(environ: Mapping[str, str], text: str) -> tuple[str, bool]:
     """Take a confirmation back; the host, and whether it was confirmed."""
     host = parse_site(text).host
-    was_there = host in load_user_config(environ).confirmed_hosts
-    if was_there:
-        change_confirmed_hosts(environ, lambda hosts: tuple(other for other in hosts if other != host))
+    was_there = host in confirmed_hosts(environ)
+    if was_there and (state := user_folder(environ, "state")) is not None:
+        remove(state / _HOSTS / host, within=state)
     return host, was_there
 
 
 def is_confirmed(host: str, environ: Mapping[str, str]) -> bool:
     """Whether a token may go to this host, to the letter: another port is another host."""
-    return host in (GITHUB_HOST, gh_host(environ)) or host in load_user_config(environ).confirmed_hosts
+    return host in (GITHUB_HOST, gh_host(environ)) or host in confirmed_hosts(environ)
 
 
 def check_confirmed(host: str, environ: Mapping[str, str], *, named_by: str, again: str) -> None:

@@ -28,6 +28,7 @@ from logbook_agent.store.files import (
     write_text,
 )
 from logbook_agent.store.ids import Void, reservations_of, reserve, voids
+from logbook_agent.store.index import Index, Stamp, TriedIndex, remember, stamp_of
 from logbook_agent.store.markers import HINT, hint_of, is_marker_name, marker_name, place_of_hint
 from logbook_agent.store.processes import life
 from logbook_agent.store.reading import CODE, LOG, VIEW_BYTES, names_in, read_text
@@ -37,11 +38,7 @@ from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Run
-    from logbook_agent.store.index import Index
-    from logbook_agent.store.index import Stamp as EntryStamp
-    from logbook_agent.store.runs_index import RunsIndex, SaidIndex, Stamp
     from logbook_agent.store.spool import Heartbeat, Spool
-    from logbook_agent.store.tried import TriedIndex
 
 _R = TypeVar("_R")
 # What the folder of a detached series of runs is called, behind its entry.
@@ -91,7 +88,6 @@ class Book:
         self.header_changed = False
         self._header: Header | None = None
         self._header_stamp = ""
-        self._runs: RunsIndex | None = None
 
     @property
     def header(self) -> Header:
@@ -170,8 +166,6 @@ class Book:
     @property
     def tried(self) -> TriedIndex:
         """Hints at which entries hold a command."""
-        from logbook_agent.store.tried import TriedIndex
-
         return TriedIndex(self.index_path)
 
     def reserve_id(self, owner: dict[str, object]) -> tuple[str, str | None]:
@@ -285,13 +279,8 @@ class Book:
 
     def run(self, entry_id: str, number: int) -> Run:
         """The record of one run."""
-        return self._told_run(self._read_run(entry_id, number))
-
-    def _read_run(self, entry_id: str, number: int) -> Run:
         with self._without_secrets():
-            return records.read_run(self.run_folder(entry_id, number) / "run.json")
-
-    def _told_run(self, run: Run) -> Run:
+            run = records.read_run(self.run_folder(entry_id, number) / "run.json")
         return clean_run(run, self.redactor) if self.is_outgoing else run
 
     def log_path(self, entry_id: str, run: int) -> Path:
@@ -547,46 +536,32 @@ class Book:
             found.append(run)
         return tuple(found)
 
-    def each_run(
-        self, entry_id: str, *, stamps: Mapping[int, Stamp] | None = None
-    ) -> list[tuple[int, Run | LogbookError]]:
-        """The runs of an entry with their numbers, in order; for a record that cannot be read, why. Records that the
-        index knows are not opened. With `stamps`, which were just taken, only the runs that they are of."""
-        wanted = self.run_stamps(entry_id) if stamps is None else stamps
-        read = functools.partial(self._read_run, entry_id)
-        found = self._runs_index.each(entry_id, wanted, read, is_all=stamps is None)
-        if not self.is_outgoing:
-            return found
-        return [(number, run if isinstance(run, LogbookError) else self._told_run(run)) for number, run in found]
+    def each_run(self, entry_id: str) -> list[tuple[int, Run | LogbookError]]:
+        """The runs of an entry with their numbers, in order; for a record that cannot be read, why."""
+        found: list[tuple[int, Run | LogbookError]] = []
+        for number in self.run_stamps(entry_id):
+            try:
+                found.append((number, self.run(entry_id, number)))
+            except StoreError as error:
+                found.append((number, error))
+        return found
 
-    def run_stamps(self, entry_id: str, numbers: Sequence[int] | None = None) -> dict[int, Stamp]:
-        """By number, when each record of an entry's runs last changed, and its size; in order. `numbers`: of these."""
-        from logbook_agent.store.runs_index import stamps_in
-
-        return stamps_in(self.runs_folder / entry_id, self.run_numbers(entry_id) if numbers is None else numbers)
+    def run_stamps(self, entry_id: str) -> dict[int, tuple[int, int]]:
+        """By number, when (ns) each record of an entry's runs last changed in any way, and its size; in order."""
+        folder, found = self.runs_folder / entry_id, {}
+        for number in self.run_numbers(entry_id):
+            with contextlib.suppress(OSError):  # cut off before it had a record
+                state = os.lstat(f"{folder}/{number:02d}/run.json")
+                found[number] = (state.st_ctime_ns, state.st_size)
+        return found
 
     def run_numbers(self, entry_id: str) -> list[int]:
         """The numbers of an entry's runs by the names of their folders, in order; some may have no record yet."""
         return sorted(self._run_numbers(entry_id))
 
-    @property
-    def said(self) -> SaidIndex:
-        """What the blocks of long entries say of their runs."""
-        from logbook_agent.store.runs_index import SaidIndex
-
-        return SaidIndex(path=self.index_path)
-
     def remember(self, place: str, key: str, make: Callable[[], str]) -> str:
         """The text that was kept in a place under this key; else what `make` returns, which is kept."""
-        return self.said.remember(place, key, make)
-
-    @property
-    def _runs_index(self) -> RunsIndex:
-        if self._runs is None:
-            from logbook_agent.store.runs_index import RunsIndex
-
-            self._runs = RunsIndex(self.index_path)
-        return self._runs
+        return remember(self.index_path, place, key, make)
 
     def _run_numbers(self, entry_id: str) -> list[int]:
         names = names_in(self.runs_folder / entry_id, within=self.root)
@@ -616,14 +591,12 @@ class Book:
 
         An entry with an unfinished run is always looked at anew: its state depends on living processes.
         """
-        from logbook_agent.store.index import stamp_of
-
         header = self.header
         redactor = self.redactor
         # Summaries hold no secret that was known when they were made.
         index = self.index(f"{self._header_stamp} {redactor.settings_key}", redactor.needles)
         found: list[dict[str, Any]] = []
-        fresh: dict[str, tuple[EntryStamp, dict[str, Any]]] = {}
+        fresh: dict[str, tuple[Stamp, dict[str, Any]]] = {}
         damaged: list[LogbookError] = []
         ids = self.entry_ids()
         entries, runs = f"{self.entries_folder}/", f"{self.runs_folder}/"
@@ -650,8 +623,6 @@ class Book:
 
     def index(self, version: str, secrets: Sequence[bytes]) -> Index:
         """What is known of summaries that were made in this version, but for those that hold one of these secrets."""
-        from logbook_agent.store.index import Index
-
         index = Index(self.index_path, version)
         index.load(secrets)
         return index

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,12 +24,6 @@ _FEW_CHARS = 100_000
 # The longest number of the tool's own has 300 digits.
 MAX_NUMBER_CHARS = 400
 
-_BRACKETS = b"[]{}"
-_OTHERS = bytes(set(range(256)) - set(_BRACKETS))
-_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-_TOML_STRING = re.compile(
-    r'"""(?:[^\\]|\\.)*?"""|' + r"'''.*?'''|" + r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|' + r"'[^'\n]*'|#[^\n]*", re.DOTALL
-)
 # Collections in block style begin further right, the deeper they are; those of a sequence perhaps on one line.
 _INDENTED = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH},}}", re.MULTILINE)
 _ANCHOR, _ALIAS = re.compile(r"&[A-Za-z0-9_-]"), re.compile(r"\*[A-Za-z0-9_-]")
@@ -72,17 +65,10 @@ def parse_toml(text: str) -> dict[str, Any]:
     """Plain data of TOML text. Raises ValueError."""
     import tomllib
 
-    if _is_deep(text):
-        raise ValueError(_TOO_DEEP)
-    return tomllib.loads(text)
-
-
-def _is_deep(text: str) -> bool:
-    """Whether brackets outside of strings and comments of TOML nest deeper than is allowed."""
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
-        return False
-    bare = _TOML_STRING.sub("", text).encode("utf-8", "replace").translate(None, _OTHERS)
-    return max(accumulate(map(_STEPS.__getitem__, bare)), default=0) > MAX_DEPTH
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
 
 
 # -- YAML --------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.entry import PREFIX, RELATIONS, TOPIC, Entry, parse_id
@@ -20,7 +20,7 @@ from logbook_agent.model.entry import entry_of as entry_named
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.store.files import write_atomic, write_together
-from logbook_agent.store.index_file import RACY_NS
+from logbook_agent.store.index import RACY_NS
 from logbook_agent.store.markers import is_spool_name
 from logbook_agent.store.parse import line_of, parse_json, parse_yaml, place_of
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text, text_of
@@ -32,7 +32,8 @@ T = TypeVar("T")
 FORMAT = 1
 # Device, inode, time of the last change of any kind (ns), size.
 Stamp: TypeAlias = tuple[int, int, int, int]
-_entries: dict[Path, tuple[Stamp, Entry]] = {}
+# What this process has read, by file.
+_read: dict[Path, tuple[Stamp, Any]] = {}
 # What may be the name of an entry's file, also of one that a person named wrongly: `doctor` mends those.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _MOST_PID = 2**31 - 1
@@ -47,18 +48,26 @@ def read_header(path: Path) -> Header:
 
 
 def load_entry(path: Path) -> Entry:
-    """An entry whatever its file is called. A file that this process has read and that did not change is not read
-    again."""
-    stamp = _stamp(path)
-    known = _entries.get(path)
-    if known is not None and known[0] == stamp:
-        return known[1]
+    """An entry whatever its file is called."""
+    return _once(path, _load_entry)
+
+
+def _load_entry(path: Path) -> Entry:
     text = read_text(path, within=path.parents[2])
-    entry = _decode(Entry, parse_yaml(text, path), path, text, check_entry)
+    return _decode(Entry, parse_yaml(text, path), path, text, check_entry)
+
+
+def _once(path: Path, load: Callable[[Path], T]) -> T:
+    """What `load` makes of a file. A file that this process has read and that did not change is not read again."""
+    stamp = _stamp(path)
+    known = _read.get(path)
+    if known is not None and known[0] == stamp:
+        return cast(T, known[1])
+    value = load(path)
     # A second change within a tick of the clock could not be told from the first.
     if stamp is not None and time.time_ns() - stamp[2] > RACY_NS:
-        _entries[path] = stamp, entry
-    return entry
+        _read[path] = stamp, value
+    return value
 
 
 def _stamp(path: Path) -> Stamp | None:
@@ -83,6 +92,10 @@ def read_entry(path: Path) -> Entry:
 
 def load_run(path: Path) -> Run:
     """A run whatever its place is."""
+    return _once(path, _load_run)
+
+
+def _load_run(path: Path) -> Run:
     # Loaded with the first run that is read: whoever only writes a note pays nothing for it.
     from logbook_agent.model.run import Run
 

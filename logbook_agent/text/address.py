@@ -115,24 +115,6 @@ def parse_site(text: str) -> Site:
     return _site(parts, text)
 
 
-def parse_api(text: str) -> Site:
-    """Where the base URL of an API leads. Raises UsageError when the token may not go there."""
-    return _site(_api_parts(text), text)
-
-
-def api_url(text: str) -> str:
-    """The base URL of an API, put together from what was checked. Raises UsageError."""
-    parts = _api_parts(text)
-    return f"{_site(parts, text).web}{quote(parts.path.rstrip('/'), safe='/%')}"
-
-
-def _api_parts(text: str) -> SplitResult:
-    parts = _split(text, text)
-    if not parts.scheme or parts.query or parts.fragment:
-        _refuse(text, "expected a base URL", "write: https://ghe.example.org/api/v3")
-    return parts
-
-
 def parse_repository(text: str, *, site: Site | None = None) -> RepositoryAddress:
     """`OWNER/REPO` on `site` (github.com unless given), or a repository's URL. Raises UsageError."""
     text = text.strip()

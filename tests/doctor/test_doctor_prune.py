@@ -58,9 +58,9 @@ def test_what_goes_on_keeps_its_log(three: Cli, logs: list[Path], book: Path) ->
     assert [p.exists() for p in logs] == [True, True, False]
 
 
-def test_the_setting(three: Cli, logs: list[Path], folder: Path) -> None:
+def test_without_a_limit(three: Cli, logs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     assert three("doctor", "--prune").out.startswith("deleted 0 logs")
-    (folder / "logbook.toml").write_text("logbook_bytes = 40\n")
+    monkeypatch.setattr("logbook_agent.doctor.leftovers._KEPT_BYTES", 40)
     assert three("doctor", "--prune").out.endswith("deleted 1 logs of 16 B; 2 of 32 B left\n")
 
 

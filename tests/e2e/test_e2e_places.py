@@ -111,5 +111,5 @@ def test_several_logbooks_and_none_named(started: Cli, folder: Path, monkeypatch
 
 def test_a_logbook_of_the_settings(started: Cli, folder: Path) -> None:
     assert started("start", "ep", "--prefix", "EP").code == 0
-    (folder / "pyproject.toml").write_text('[tool.logbook]\nlogbook = "ep"\nzone = "Asia/Tokyo"\n')
+    (folder / "pyproject.toml").write_text('[tool.logbook]\nlogbook = "ep"\n')
     assert started("note", "--title", "x", "--json").data["id"] == "EP-000"

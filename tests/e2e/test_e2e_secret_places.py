@@ -153,7 +153,6 @@ def test_errors_repeat_no_secret(cli: Cli, folder: Path, kinds: tuple[object, ..
         for line in (
             f"root = {text!r} x",
             f"{json.dumps(text)} = 1",
-            f"zone = {json.dumps(text)}",
             f"require = [{json.dumps(text)}]",
         ):
             (folder / "logbook.toml").write_text(line)

@@ -132,7 +132,7 @@ def _settings(base: Base, random: Random) -> Document:
 
 
 def _user(base: Base, random: Random) -> Document:
-    table = {"confirmed_hosts": ["ghe.example.org", "127.0.0.1:8000"]}
+    table = {"launchers": SETTINGS["launchers"], "executors": {"box": {"kind": "ssh", "host": "127.0.0.1"}}}
     data = varied(table, SETTINGS, as_toml(table), as_toml, random)
     host = random.choice(("h.example.org", text(random).replace("\0", "") or "x"))
     some = (

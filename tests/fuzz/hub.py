@@ -23,8 +23,7 @@ class Hub:
         self.host = f"127.0.0.1:{self._server.server_address[1]}"
 
     def settings(self) -> str:
-        lines = (f'repository = "{REPOSITORY}"', f'host = "http://{self.host}"', f'api = "http://{self.host}/api/v3"')
-        return "[github]\n" + "\n".join((*lines, "pause_s = 0", "timeout_s = 1")) + "\n"
+        return f'[github]\nrepository = "{REPOSITORY}"\nhost = "http://{self.host}"\n'
 
     def open_issue(self) -> None:
         self.state["issue"] = self._issue("An issue", "What people wrote.")

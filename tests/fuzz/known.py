@@ -66,7 +66,7 @@ KNOWN: tuple[Document, ...] = (
     _at("work/logbook.toml", b"x = " + b"[" * 3_000, kind="settings"),
     _at("work/logbook.toml", b"root = 'caf\xe9'", kind="settings"),
     _at("work/logbook.toml", b"x = " + b"9" * 5_000, kind="settings"),
-    _at("work/logbook.toml", b"[github]\ntimeout_s = 1" + b"0" * 400, kind="settings"),
+    _at("work/logbook.toml", b"log_bytes = 1" + b"0" * 400, kind="settings"),
     _at("work/logbook.toml", Link(to="/dev/zero")),
     _at("work/logbook.toml", Pipe()),
     _at(_ENTRY, Link(to="/dev/zero"), *_READ, *_WRITE),

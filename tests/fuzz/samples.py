@@ -48,25 +48,18 @@ SETTINGS: dict[str, Any] = {
     "root": "logbooks",
     "logbook": "moe",
     "templates": "templates",
-    "zone": "UTC",
     "require": ["title"],
     "env": ["NCCL_*", "XLA_FLAGS"],
     "secrets": ["MY_PIN"],
-    "secret_rules": [
-        {"id": "acme-token", "regex": "acme_([a-z0-9]{32})", "keywords": ["acme_"], "secretGroup": 1, "entropy": 3.5}
-    ],
+    "secret_rules": [{"id": "acme-token", "regex": "acme_([a-z0-9]{32})", "keywords": ["acme_"]}],
     "packages": ["numpy"],
     "launchers": {"tpu": {"template": "env {env} {command}", "env_template": "{key}={value}", "target": "t"}},
     "log_bytes": 1000000,
-    "logbook_bytes": 10000000,
     "github": {
         "repository": "acme/moe",
         "host": "https://ghe.example.org",
-        "api": "https://ghe.example.org/api/v3",
         "remote": "origin",
         "labels": ["experiment"],
-        "pause_s": 0,
-        "timeout_s": 1,
     },
 }
 RESULT_ROW: dict[str, Any] = {

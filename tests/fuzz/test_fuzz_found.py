@@ -141,16 +141,6 @@ def test_a_value_that_no_float_can_be() -> None:
         parse_recipe(data, sets=("lr=" + "9" * 350,))
 
 
-@pytest.mark.parametrize("seconds", ["9" * 400, "1e300", "86401"])
-@pytest.mark.parametrize("key", ["pause_s", "timeout_s"])
-def test_seconds_that_no_system_can_wait(started: Cli, folder: Path, key: str, seconds: str) -> None:
-    (folder / "logbook.toml").write_text(f"[github]\n{key} = {seconds}\n")
-    answer = started("list", "--json")
-    assert answer.code == 2
-    assert answer.error["message"] == f"logbook.toml: github.{key} must be a number of seconds"
-    assert answer.error["hint"].endswith("; the most is 86400")
-
-
 def test_a_secret_where_a_time_belongs_is_not_shown_and_the_entry_is_named(
     two: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,6 @@ from logbook_agent.text.address import (
     Site,
     blob,
     commit,
-    parse_api,
     parse_issue,
     parse_remote,
     parse_repository,
@@ -129,13 +128,9 @@ def test_sites() -> None:
     assert parse_site("https://ghe.example.org/") == Site(host="ghe.example.org")
     assert parse_site("http://127.0.0.1:4701") == LOCAL.site
     assert parse_site("github.com") == Site()
-    assert parse_api("https://ghe.example.org:8443/api/v3").hostname == "ghe.example.org"
     for text in ("", "ghe.example.org/api", "https://ghe.example.org?x", "http://ghe.example.org", "u@ghe.example.org"):
         with pytest.raises(UsageError):
             parse_site(text)
-    for text in ("ghe.example.org/api/v3", "http://ghe.example.org/api/v3", "file:///api"):
-        with pytest.raises(UsageError):
-            parse_api(text)
 
 
 @pytest.mark.parametrize(

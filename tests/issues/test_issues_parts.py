@@ -170,7 +170,7 @@ def test_an_entry_is_pushed_with_all_its_runs_and_no_other(tmp_path: Path, here:
 
 
 def test_a_host_is_confirmed_with_its_port(tmp_path: Path) -> None:
-    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
+    environ = {"XDG_STATE_HOME": str(tmp_path)}
     assert confirm_host(environ, "https://ghe.example.org") == "ghe.example.org"
     assert confirm_host(environ, "https://other.example.org:8443") == "other.example.org:8443"
     known = {"github.com", "ghe.example.org", "other.example.org:8443"}

@@ -16,7 +16,7 @@ from logbook_agent.findings.criteria import over_comparisons
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.record import Record
 from logbook_agent.report.figures import by_pair
-from logbook_agent.store import index_file
+from logbook_agent.store import index
 
 Patch = pytest.MonkeyPatch
 Tried = dict[str, Any]
@@ -31,7 +31,7 @@ def _measured(change: Callable[[Record, Tried], Tried]) -> Callable[[Patch], Non
             return found if found is None else change(record, found)
 
         # What the index has was found without the fault.
-        patch.setattr(index_file, "code_key", lambda: "a fault")
+        patch.setattr(index, "code_key", lambda: "a fault")
         patch.setattr(summaries, "tried", wrong)
 
     return plant
@@ -77,13 +77,13 @@ def pool_noise(patch: Patch) -> None:
         for number, run in enumerate(beside):
             yield run, made[-1], Part(pair=100 + number, side=question.sides[0]), ""
 
-    patch.setattr(index_file, "code_key", lambda: "a fault")
+    patch.setattr(index, "code_key", lambda: "a fault")
     patch.setattr(pairs, "_pairs", pooled)
 
 
 def spend_twice(patch: Patch) -> None:
     """The rule strikes twice as many re-draws, so that it claims more and its intervals are narrower."""
-    patch.setattr(index_file, "code_key", lambda: "a fault")
+    patch.setattr(index, "code_key", lambda: "a fault")
     own = rule.claims_spent
     patch.setattr(rule, "claims_spent", lambda n: 2 * own(n))
 

@@ -26,7 +26,7 @@ NO_WRITERS = {"rule.replace", "examination.rename"}
 
 WRITERS = {
     "store/files.py": "the one place",
-    "store/index_file.py": "SQLite opens the index itself, in the cache folder",
+    "store/index.py": "SQLite opens the index itself, in the cache folder",
     "running/worker/perform.py": "the temporary folder of $LOGBOOK_RESULT_FILE",
     "running/worker/tree.py": "on the other machine: the copy of the synced files that a run works in",
     "running/worker/nursery.py": "/dev/null",
@@ -43,7 +43,7 @@ WRITERS = {
 }
 READERS = {
     "store/reading.py": "the one place",
-    "store/code_key.py": "the files of this package",
+    "store/index.py": "the files of this package",
     "store/repository.py": "the files of git itself",
     "store/processes.py": "/proc",
     "running/provenance/machine.py": "/proc and /sys",

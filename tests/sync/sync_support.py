@@ -188,9 +188,6 @@ def settings(github: Hub, repo: str, *more: str) -> str:
     lines = [
         f'repository = "{repo}"',
         f'host = "{github.web}"',
-        f'api = "{github.api}"',
-        "pause_s = 0",
-        "timeout_s = 2",
     ]
     return "[github]\n" + "\n".join([*lines, *more]) + "\n"
 
@@ -202,6 +199,8 @@ def made_bench(cli: Cli, folder: Path, github: Hub, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("GH_HOST", github.host)
     time = FakeTime()
     monkeypatch.setattr("logbook_agent.issue.github.READ_BACKOFF_S", 0)
+    monkeypatch.setattr("logbook_agent.issue.destination.PAUSE_S", 0)
+    monkeypatch.setattr("logbook_agent.issue.destination.TIMEOUT_S", 2)
     monkeypatch.setattr("logbook_agent.cli.options.timing", {"clock": time.clock, "sleep": time.sleep})
     bench = Bench(cli=cli, folder=folder, github=github, repo=repo, time=time)
     bench.ok("start", "moe", "--prefix", "MOE", "--goal", "find out", "--metric", "tflops:max:TF/s")

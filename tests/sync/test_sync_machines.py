@@ -36,8 +36,6 @@ def test_a_second_sync_of_a_clone_says_at_once_that_one_runs(thirty: Bench) -> N
     thirty.adopt()
     stall = Stall()
     thirty.github.rules.add("POST", "/comments$", stall, times=1)
-    config = thirty.folder / "logbook.toml"
-    config.write_text(config.read_text().replace("timeout_s = 2", "timeout_s = 30"))
     first = thirty.start("sync", "--json")
     met(thirty, "/comments")
     before = len(thirty.github.requests)

@@ -19,12 +19,6 @@ from tests.sync.sync_support import PEOPLE, WRITE, Bench
 pytestmark = pytest.mark.slow
 
 
-def configured(bench: Bench, old: str, new: str) -> None:
-    config = bench.folder / "logbook.toml"
-    assert old in config.read_text()
-    config.write_text(config.read_text().replace(old, new))
-
-
 def write_times(bench: Bench) -> list[float]:
     """Filled with the time at each write, by the clock of the sync."""
     found: list[float] = []
@@ -93,8 +87,8 @@ def test_all_waits_together_have_a_bound(thirty: Bench, max_wait: str) -> None:
     thirty.settled(thirty.book.entry_ids(), people=PEOPLE)
 
 
-def test_writes_are_a_second_apart_wherever_they_go(thirty: Bench) -> None:
-    configured(thirty, "pause_s = 0", "pause_s = 1")
+def test_writes_are_a_second_apart_wherever_they_go(thirty: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("logbook_agent.issue.destination.PAUSE_S", 1)
     for _ in range(3):
         there = thirty.github.new_repo()
         thirty.ok("link", f"{there}#{thirty.github.open_issue_as('bob', there)}", "--as", "Related issue")
@@ -144,7 +138,6 @@ def interrupted(process: subprocess.Popen[str]) -> str:
 )
 @pytest.mark.sample(1)
 def test_interrupted_while_no_answer_comes(thirty: Bench, path: str, writes: str, applied: bool) -> None:
-    configured(thirty, "timeout_s = 2", "timeout_s = 30")
     rule = thirty.github.rules.add("POST", path, Stall(applied=applied))
     process = thirty.start("sync", "--create", "--json")
     until = time.monotonic() + 20

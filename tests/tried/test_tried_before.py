@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.findings.attempts import command_key
-from logbook_agent.store.tried import TriedIndex
+from logbook_agent.store.index import TriedIndex
 from tests.breadth import examples
 from tests.conftest import Cli, index_of
 

@@ -10,8 +10,7 @@ from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record
 from logbook_agent.store.book import Book
-from logbook_agent.store.index import Index, Stamp
-from logbook_agent.store.index_file import RACY_NS
+from logbook_agent.store.index import RACY_NS, Index, Stamp
 
 # Of the file of an entry (its last change and size), and of each of its runs.
 _EntryStamp = tuple[int, int]

@@ -13,9 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.store.index import Index, Stamp
-from logbook_agent.store.index_file import RACY_NS
-from logbook_agent.store.tried import TriedIndex
+from logbook_agent.store.index import RACY_NS, Index, Stamp, TriedIndex
 from tests.conftest import REPOSITORY, Cli, index_of
 
 KEYS = {"MOE-000": [("k", 1)]}
@@ -44,7 +42,7 @@ def test_an_index_that_other_code_made_is_made_anew(tmp_path: Path, monkeypatch:
     index = tmp_path / "cache/moe.sqlite"
     TriedIndex(index).keep(KEYS)
     with monkeypatch.context() as patch:
-        patch.setattr("logbook_agent.store.index_file.code_key", lambda: "other")
+        patch.setattr("logbook_agent.store.index.code_key", lambda: "other")
         assert found(index) == []
     assert found(index) == []
 
@@ -67,7 +65,7 @@ def test_other_code_has_another_key(tmp_path: Path) -> None:
 
 def key_in(folder: Path) -> str:
     """The key that the code below a folder gives, in a process of its own."""
-    asked = [sys.executable, "-P", "-c", "from logbook_agent.store.code_key import code_key; print(code_key())"]
+    asked = [sys.executable, "-P", "-c", "from logbook_agent.store.index import code_key; print(code_key())"]
     environ = {"PYTHONPATH": str(folder), "PATH": os.environ["PATH"]}
     return subprocess.run(asked, env=environ, check=True, capture_output=True, text=True).stdout
 
