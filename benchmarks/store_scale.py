@@ -31,7 +31,7 @@ from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Code, Device, Exit, Host, Measurement, Output, Process, Row, Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.root import create
-from logbook_agent.store.user_folders import places_of
+from logbook_agent.store.user_config import places_of
 
 LOGBOOK = [sys.executable, "-m", "logbook_agent"]
 ENVIRON = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "LOGBOOK_ROOT", "LOGBOOK")}

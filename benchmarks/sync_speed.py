@@ -64,9 +64,7 @@ def sync(proxy: Proxy, folder: Path, *words: str) -> float:
 
 
 def settings(folder: Path, proxy: Proxy, repo: str) -> None:
-    (folder / "logbook.toml").write_text(
-        f'[github]\nrepository = "{repo}"\nhost = "{proxy.web}"\n'
-    )
+    (folder / "logbook.toml").write_text(f'[github]\nrepository = "{repo}"\nhost = "{proxy.web}"\n')
 
 
 def measure_syncs(rounds: int, samples: Samples) -> None:

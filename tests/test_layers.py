@@ -241,7 +241,7 @@ ASKS = {
     "running/endings.py",
     "running/execution.py",
     "running/prepare.py",
-    "store/book.py",
+    "store/book_runs.py",
     "text/commands/launchers.py",
     "text/commands/script.py",
 }

@@ -49,13 +49,12 @@ CORE = (
     Subcommand("criteria", "cli.header", "Show which stop criteria are met; record a judgement on one."),
     Subcommand("executors", "cli.executors", "List the executors for `--on`, and check each."),
     Subcommand("render", "cli.view", "Render the whole view again, or copy its hand edits into the entries."),
-    Subcommand("doctor", "cli.doctor", "Find and fix problems in the store; upgrade its format; delete old logs."),
+    Subcommand("doctor", "cli.doctor", "Find and fix problems in the store; delete old logs."),
 )
 
 # Former names of commands, and what they mean now.
 OLD_NAMES = {
     "absorb": ("render", "--absorb"),
-    "migrate": ("doctor", "--migrate"),
     "prune": ("doctor", "--prune"),
     "search": ("list",),
     "tried": ("list", "--tried"),

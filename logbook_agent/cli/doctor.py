@@ -26,9 +26,6 @@ def doctor_command(
     secrets: Annotated[
         bool, Option("--secrets", help="Look for secrets in all files and in git's history; change nothing.")
     ] = False,
-    migrate: Annotated[
-        bool, Option("--migrate", help="Upgrade a logbook from an older format; the old files go to TOPIC/backups/.")
-    ] = False,
     prune: Annotated[
         bool, Option("--prune", help="Delete old output logs, the oldest first; head and tail stay in the record.")
     ] = False,
@@ -39,22 +36,17 @@ def doctor_command(
         Text,
         Option("--max-bytes", metavar="SIZE", help="With --prune: stop when all logs fit in this. [4G]"),
     ] = None,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="With --migrate or --prune: say what would be done, and do nothing.")
-    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="With --prune: say what would be done, and do nothing.")] = False,
     common: Common,
 ) -> int:
     """Problems in the store.
 
     Exit code 1 when problems are left. Examples: logbook doctor --fix; logbook doctor --prune --max-bytes 1G
     """
-    jobs = {"--fix": fix, "--stop": stop_id is not None, "--migrate": migrate, "--prune": prune, "--secrets": secrets}
+    jobs = {"--fix": fix, "--stop": stop_id is not None, "--prune": prune, "--secrets": secrets}
     asked = [name for name, given in jobs.items() if given]
     _refuse_mixed(asked, keep=keep_days is not None or max_bytes is not None, dry_run=dry_run)
     space = common.space()
-    if migrate:
-        _migrate(space, dry_run=dry_run, as_json=common.as_json)
-        return 0
     if prune:
         _prune(space, keep_days=keep_days, max_bytes=max_bytes, dry_run=dry_run, as_json=common.as_json)
         return 0
@@ -89,9 +81,9 @@ def _refuse_mixed(asked: list[str], *, keep: bool, dry_run: bool) -> None:
             cause="they say which logs are kept",
             hint="logbook doctor --prune --max-bytes 1G",
         )
-    if dry_run and asked not in (["--prune"], ["--migrate"]):
+    if dry_run and asked != ["--prune"]:
         raise UsageError(
-            "--dry-run needs --prune or --migrate",
+            "--dry-run needs --prune",
             cause="without --fix, logbook doctor changes nothing",
             hint="logbook doctor",
         )
@@ -138,27 +130,6 @@ def _last_line(data: dict[str, Any]) -> str:
     mended = [f"{data['mended']} mended"] if data["mended"] else []
     verdict = "" if not data["ok"] else ", nothing is wrong" if counts or mended else "nothing is wrong"
     return f"{data['topic']}: {', '.join([*mended, *counts])}{verdict}"
-
-
-def _migrate(space: Workspace, *, dry_run: bool, as_json: bool) -> None:
-    from logbook_agent.store.migrations import migrate
-
-    book = space.book()
-    done = migrate(book.folder, dry_run=dry_run, durable=book.durable)
-    data = {
-        "topic": book.topic,
-        "from": done.old,
-        "to": done.new,
-        "dry_run": dry_run,
-        "files": [str(p) for p in done.files],
-        "backups": [str(p) for p in done.backups] if not dry_run else [],
-    }
-    text = f"{book.topic} has format {done.new}: nothing to migrate"
-    if done.files:
-        verb = "would migrate" if dry_run else "migrated"
-        text = f"{verb} {len(done.files)} files of {book.topic} from format {done.old} to {done.new}"
-        text += "" if dry_run else f"; the old ones are in {', '.join(str(p) for p in done.backups)}"
-    emit("migrate", data, text, as_json=as_json, warnings=space.warnings)
 
 
 def _prune(space: Workspace, *, keep_days: int | None, max_bytes: str | None, dry_run: bool, as_json: bool) -> None:

@@ -25,6 +25,7 @@ from typing import Any
 from logbook_agent.cluster.archive import code_here
 from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
 from logbook_agent.cluster.jobs import Fate, JobState, end_of, job_state, keep_log
+from logbook_agent.cluster.known_values import hidden_values, without_values
 from logbook_agent.cluster.remote import brief
 from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
 from logbook_agent.cluster.submitted import sent_of
@@ -40,7 +41,6 @@ from logbook_agent.running.prepare import no_timeout
 from logbook_agent.running.worker.sealing import unsealed
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import write_atomic
-from logbook_agent.store.known_values import hidden_values, without_values
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SENT, WORK, Heartbeat, Seen, Sent, Spool

@@ -19,7 +19,8 @@ from logbook_agent.doctor.records import every_run
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
-from logbook_agent.store.book import ROOT_NOTE, Book
+from logbook_agent.store.book import Book
+from logbook_agent.store.book_runs import ROOT_NOTE
 from logbook_agent.store.files import relocate, remove
 from logbook_agent.store.reading import read_text
 from logbook_agent.store.spool import Spool
@@ -179,7 +180,7 @@ def prune(
     """
     if max_bytes is None and keep_days is None:
         max_bytes = _KEPT_BYTES
-    records.read_header(book.header_path)  # a logbook of another format is refused
+    records.read_header(book.header_path)  # a logbook of a newer format is refused
     logs = _logs(book)
     count, total = _all_logs(book)
     before = None if keep_days is None else stamp(workspace.now() - timedelta(days=keep_days))

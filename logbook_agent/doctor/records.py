@@ -111,9 +111,7 @@ def _backwards(examination: Examination, entry: Entry, name: str) -> Iterator[Tr
 
 
 def unreadable(path: Path, error: StoreError, *, check: str) -> Trouble:
-    """The finding of a record that cannot be read; one of another format has a check of its own."""
-    if error.hint == "logbook doctor --migrate":
-        check = "older-format"
-    elif error.hint.startswith("upgrade"):
+    """The finding of a record that cannot be read; one of a newer format has a check of its own."""
+    if error.hint.startswith("upgrade"):
         check = "newer-format"
     return Trouble("error", check, path, error.message, error.hint or error.cause, line=getattr(error, "line", None))

@@ -20,8 +20,8 @@ from logbook_agent.running.executors.intake import take_in
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.recover import finish
 from logbook_agent.store.book import Book
+from logbook_agent.store.book_runs import is_marker_name
 from logbook_agent.store.files import make_folder, remove_tree, transfer
-from logbook_agent.store.markers import is_marker_name
 from logbook_agent.store.spool import FINAL, Spool
 from logbook_agent.store.workspace import Workspace
 

@@ -19,7 +19,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.files import create_exclusive, make_folder, remove
 from logbook_agent.store.reading import names_in
 from logbook_agent.store.repository import repository_of
-from logbook_agent.store.user_folders import user_folder
+from logbook_agent.store.user_config import user_folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import (
     GITHUB_HOST,

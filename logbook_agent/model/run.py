@@ -274,6 +274,16 @@ class Run:
     problems: tuple[str, ...] = ()
 
     @property
+    def hint(self) -> str:
+        """Entry and number as text, such as `MOE-I8-003.02`."""
+        return f"{self.entry}.{self.run:02d}"
+
+    @property
+    def marker(self) -> str:
+        """The name of its marker or spool. Records of earlier versions name none: there it is the hint."""
+        return self.spool or self.hint
+
+    @property
     def through(self) -> str:
         """The launcher that carried the command to another machine, and which: `tpu on moe-dev`; empty without one."""
         if self.launcher is None:

@@ -24,7 +24,6 @@ from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import move
-from logbook_agent.store.markers import marker_name
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.workspace import Workspace
 
@@ -91,7 +90,7 @@ class _Recorder:
 
     @property
     def spool(self) -> str:
-        return marker_name(self._run)
+        return self._run.marker
 
     def began(self, facts: Began) -> None:
         self._run = self._book.write_run(with_facts(self._run, facts))

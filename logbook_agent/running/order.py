@@ -15,7 +15,7 @@ from logbook_agent.running.beside import open_runs, with_runs
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.worker.work import Stream, Work
 from logbook_agent.store.book import Book
-from logbook_agent.store.markers import new_spool_name
+from logbook_agent.store.book_runs import new_spool_name
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 

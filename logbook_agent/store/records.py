@@ -21,7 +21,6 @@ from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.header import Header
 from logbook_agent.store.files import write_atomic, write_together
 from logbook_agent.store.index import RACY_NS
-from logbook_agent.store.markers import is_spool_name
 from logbook_agent.store.parse import line_of, parse_json, parse_yaml, place_of
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, read_text, text_of
 
@@ -35,6 +34,7 @@ Stamp: TypeAlias = tuple[int, int, int, int]
 # What this process has read, by file.
 _read: dict[Path, tuple[Stamp, Any]] = {}
 # What may be the name of an entry's file, also of one that a person named wrongly: `doctor` mends those.
+_SPOOL_NAME = re.compile(r"[0-9a-f]{16}")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _MOST_PID = 2**31 - 1
 # A file system has names of 255 bytes, of which an ID, a number and an ending need some.
@@ -143,8 +143,12 @@ def write_run(path: Path, run: Run, *, durable: bool = True) -> None:
     _write(path, _run_bytes(run), path.parents[4], RUN_BYTES, durable=durable)
 
 
-def write_runs(runs: Sequence[tuple[Path, Run]]) -> None:
+def write_runs(runs: Sequence[tuple[Path, Run]], *, durable: bool = True) -> None:
     """`write_run` for many of one logbook, together."""
+    if not durable:
+        for path, run in runs:
+            write_run(path, run, durable=False)
+        return
     files = [(path, _run_bytes(run)) for path, run in runs]
     for path, data in files:
         _check_size(path, data, RUN_BYTES)
@@ -217,22 +221,21 @@ def _decode(cls: type[T], data: Any, path: Path, text: str, check: Callable[[T],
     return value
 
 
-def check_format(data: Any, path: Path, current: int = FORMAT) -> int:
-    """The format of a record. Raises RecordError when this version does not read it."""
-    number = data.get("format", current) if isinstance(data, dict) else current
-    if not isinstance(number, int) or number == current:
-        return current
-    if number > current:
+def check_format(data: Any, path: Path) -> None:
+    """Raise RecordError for a record of a format that this version does not read."""
+    number = data.get("format", FORMAT) if isinstance(data, dict) else FORMAT
+    if isinstance(number, int) and number > FORMAT:
         raise RecordError(
-            f"{place_of(path)} has format {number}; this version reads up to {current}",
+            f"{place_of(path)} has format {number}; this version reads up to {FORMAT}",
             cause="a newer logbook-agent wrote it",
             hint="upgrade with: pip install --upgrade logbook-agent",
         )
-    raise RecordError(
-        f"{place_of(path)} has format {number}; this version reads format {current}",
-        cause="an older logbook-agent wrote it",
-        hint="logbook doctor --migrate",
-    )
+    if isinstance(number, int) and number < FORMAT:
+        raise RecordError(
+            f"{place_of(path)} has format {number}, which is no format of records",
+            cause="the number was changed by hand",
+            hint=f"correct the number: format: {FORMAT}",
+        )
 
 
 # -- names that become part of a path --------------------------------------------------------------
@@ -297,6 +300,10 @@ def _check(place: str, name: str, is_one: Callable[[str], bool], wanted: str) ->
     if not is_one(name):
         shown = repr(name) if len(name) <= _MOST_CHARS else f"{len(name):,} characters"
         raise CodecError(f"expected {wanted}, got {shown}", f".{place}")
+
+
+def is_spool_name(text: str) -> bool:
+    return _SPOOL_NAME.fullmatch(text) is not None
 
 
 def _is_topic(text: str) -> bool:

@@ -12,7 +12,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, write_text
 from logbook_agent.store.reading import read_text
-from logbook_agent.store.user_folders import NO_PLACES, UserPlaces
+from logbook_agent.store.user_config import NO_PLACES, UserPlaces
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 _GITIGNORE = """\

@@ -1,7 +1,7 @@
 """The spool: a folder in the user's state, in which a worker leaves the results of a run until they are collected into
 the logbook. Its name is random and recorded in run.json, so an entry that gets another number keeps it.
 
-run              entry and number that the run had when the spool was made: a hint (store/markers.py)
+run              entry and number that the run had when the spool was made: a hint (store/book_runs.py)
 worker.lock      held by the client that submits the run, later by its worker; names both
 work.json        the work, if the worker does not get it in another way
 began.json       facts recorded before the command started, later also its process

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from logbook_agent.model.entry import Entry, parse_id, typed_id
 from logbook_agent.model.errors import NotFound, StoreError, UsageError
@@ -21,15 +21,11 @@ from logbook_agent.store.processes import create_time
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.root import books, create
-from logbook_agent.store.user_folders import UserPlaces, places_of
+from logbook_agent.store.user_config import UserPlaces, places_of
 from logbook_agent.text.redaction.plain import clean_record, redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.times import stamp
-
-if TYPE_CHECKING:
-    pass
-
 
 _ARRIVED = "arrived at"
 

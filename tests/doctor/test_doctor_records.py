@@ -28,12 +28,11 @@ DAMAGE: dict[str, tuple[str, str, str, int | None, str, str]] = {
     ),
     "missing": (ENTRY, "format: 1\nid: MOE-001\n", "entry", None, "title: missing", "correct"),
     "newer": (ENTRY, "format: 9\nid: MOE-001\n", "newer-format", None, "reads up to 1", "upgrade with: pip install"),
-    "older": (ENTRY, "format: 0\nid: MOE-001\n", "older-format", None, "reads format 1", "logbook doctor --migrate"),
+    "format": (ENTRY, "format: 0\nid: MOE-001\n", "entry", None, "which is no format", "correct the number"),
     "json": (RUN, '{"format": 1,\n "entry": "MO', "run", 2, "MOE-001/01/run.json, line 2", "restore it from git"),
     "shape": (RUN, '{"format": 1,\n "colour": 2}', "run", 2, "colour: unknown key", "correct the file"),
     "header": (HEADER, "format: 1\ntopic: moe\nprefix: [MOE\n", "header", 4, "moe/logbook.yaml, line 4", "correct"),
     "newer header": (HEADER, "format: 9\n", "newer-format", None, "format 9", "upgrade with"),
-    "older header": (HEADER, "format: 0\n", "older-format", None, "format 0", "logbook doctor --migrate"),
 }
 
 
@@ -75,16 +74,16 @@ def test_the_text(three: Cli, book: Path) -> None:
     )
 
 
-def test_other_commands_refuse_an_older_format(three: Cli, book: Path) -> None:
+def test_other_commands_refuse_a_newer_format(three: Cli, book: Path) -> None:
     header = book / HEADER
-    header.write_text(header.read_text().replace("format: 1", "format: 0"))
+    header.write_text(header.read_text().replace("format: 1", "format: 2"))
     for words in (["list"], ["status"], ["render"], ["run", "--", "true"], ["note", "--title", "x"], ["prune"]):
         answer = three(*words)
         assert answer.code == 3
         assert answer.err.splitlines() == [
-            "error: moe/logbook.yaml has format 0; this version reads format 1",
-            "  cause: an older logbook-agent wrote it",
-            "  next:  logbook doctor --migrate",
+            "error: moe/logbook.yaml has format 2; this version reads up to 1",
+            "  cause: a newer logbook-agent wrote it",
+            "  next:  upgrade with: pip install --upgrade logbook-agent",
         ]
 
 

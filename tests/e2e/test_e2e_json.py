@@ -42,7 +42,6 @@ CALLS: dict[str, list[str]] = {
     "render": ["render", "--json"],
     "absorb": ["render", "--absorb", "--json"],
     "doctor": ["doctor", "--json"],
-    "migrate": ["doctor", "--migrate", "--json"],
     "prune": ["doctor", "--prune", "--json"],
 }
 
@@ -68,7 +67,7 @@ def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
     "name",
     [
         *(c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict", "cancel", "ci", "watch")),
-        *("absorb", "migrate", "prune"),
+        *("absorb", "prune"),
     ],
 )
 @pytest.mark.sample(13)

@@ -403,20 +403,16 @@ def test_runs_that_are_taken_in_together(local: Place, monkeypatch: pytest.Monke
     for run in runs:
         local.until(run, "ended")
     (local.spool(runs[0]).folder / "final.json").write_text("{")
-    write_run = Book.write_run
+    write_runs = Book.write_runs
 
-    def refused(book: Book, run: Run) -> Run:
-        if run.run == 2:
+    def refused(book: Book, runs: Sequence[Run]) -> list[Run]:
+        if any(run.run == 2 for run in runs):
             raise StoreError("cannot write run 2: No space left on device")
-        return write_run(book, run)
-
-    def full(book: Book, runs: Sequence[Run]) -> list[Run]:
-        raise StoreError("cannot write run 2: No space left on device")
+        return write_runs(book, runs)
 
     workspace = local.workspace
     with monkeypatch.context() as patch:
-        patch.setattr(Book, "write_run", refused)
-        patch.setattr(Book, "write_runs", full)
+        patch.setattr(Book, "write_runs", refused)
         assert [run.run for run in collect(workspace, workspace.book())] == [3]
     assert [warning.split(":")[1].strip() for warning in workspace.warnings] == ["MOE-000.01", "MOE-000.02"]
     assert [local.read(run).exit for run in runs] == [None, None, Exit(code=0)]

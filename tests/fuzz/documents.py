@@ -63,7 +63,6 @@ _CHANGING: tuple[tuple[int, Words], ...] = (
     (1, ("doctor", "--json")),
     (1, ("doctor", "--fix")),
     (1, ("sync", "--offline", "{top}/out")),
-    (1, ("migrate",)),
     (1, ("prune", "--dry-run")),
 )
 

@@ -64,7 +64,6 @@ def of_one(folder: Path) -> Iterator[list[str]]:
         yield [*book, *words]
     yield [*book, "export", "--as", "csv", "--out", "-"]
     yield [*book, "sync", "--create", "--repo", "acme/moe", "--offline", "../offline"]
-    yield [*book, "migrate", "--dry-run"]
     yield [*book, "prune", "--dry-run"]
     yield [*book, "absorb", "--dry-run"]
     yield [*book, "report", "--no-logs"]

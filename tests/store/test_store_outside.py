@@ -33,7 +33,7 @@ COMMANDS = [
     ["list"], ["status"], ["show", "MOE-000"], ["show", "MOE-000", "--log"], ["list", "one"], ["table", "MOE-000"],
     ["sync", "--offline", "out"], ["note", "--title", "n"], ["edit", "MOE-000", "--next", "q"],
     ["run", "--id", "MOE-000", "--", "true"], ["render", "--discard-edits"], ["absorb"], ["doctor", "--fix"],
-    ["prune", "--keep-days", "0"], ["migrate"], ["report"], ["export", "--as", "csv"],
+    ["prune", "--keep-days", "0"], ["report"], ["export", "--as", "csv"],
     ["plot"],
 ]  # fmt: skip
 

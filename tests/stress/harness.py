@@ -174,7 +174,6 @@ ACTS: dict[str, list[str]] = {
     "add a run": ["run", "--id", "S-000", "--", "true"],
     "render": ["render"],
     "absorb": ["absorb"],
-    "migrate": ["migrate"],
     "doctor": ["doctor", "--fix"],
     "list": ["list"],
     "status": ["status"],

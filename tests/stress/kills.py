@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,22 +31,16 @@ def kills(folder: Path, count: int, seed: int, acts: dict[str, list[str]] | None
             if name in TOUCH_FIRST:
                 finished.pop("logbooks/stress/entries/S-000.yaml", None)
             edit = hand_edit(folder, killed) if name == "absorb" else None
-            ready = _nothing
-            if name == "migrate":
-                _age(folder)
-                ready = _know_format_0
             if chance.random() < 0.6:
                 at = at_event(1 + (number * 7 + killed) % 30, kill_self, count=counter)
-                status = fork(args, folder, prepare=_both(ready, at))
+                status = fork(args, folder, prepare=at)
             else:
-                status = fork(args, folder, prepare=ready, delay=chance.uniform(0, 0.08))
+                status = fork(args, folder, delay=chance.uniform(0, 0.08))
             if os.WIFSIGNALED(status):
                 killed += 1
                 done[name] += 1
             elif os.waitstatus_to_exitcode(status) == 99:
                 wrong.append(f"{name}: an exception escaped, see acts.log")
-            if name == "migrate" and fork(args, folder, prepare=ready) != 0:
-                wrong.append(f"after migrate (kill {killed}): it cannot be finished")
             _settle(folder)
             wrong += [f"after {name} (kill {killed}): {text}" for text in check(folder, finished)]
             if edit is not None and not _is_kept(folder, edit):
@@ -76,33 +69,6 @@ def hand_edit(folder: Path, number: int) -> str:
         inside[at] = f"- Next action: {words}"
     view.write_text(text[: block.text_start] + "\n".join(inside) + text[block.text_end :])
     return words
-
-
-def _nothing() -> None:
-    pass
-
-
-def _both(first: Callable[[], None], then: Callable[[], None]) -> Callable[[], None]:
-    def do() -> None:
-        first()
-        then()
-
-    return do
-
-
-def _age(folder: Path) -> None:
-    """Make the records those of a format 0 that never was: the same but for its number."""
-    root = folder / "logbooks" / "stress"
-    for path in [root / "logbook.yaml", *root.glob("entries/*.yaml")]:
-        path.write_text(path.read_text().replace("format: 1\n", "format: 0\n", 1))
-    for path in root.glob("runs/*/*/run.json"):
-        path.write_text(path.read_text().replace('"format": 1,', '"format": 0,', 1))
-
-
-def _know_format_0() -> None:
-    from logbook_agent.store import migrations
-
-    migrations.migrate.__kwdefaults__["migrations"] = {0: lambda data, kind: data}
 
 
 def _is_kept(folder: Path, words: str) -> bool:

@@ -236,6 +236,7 @@ def test_only_entries_that_changed_are_opened(started: Cli, book: Book) -> None:
     for number in range(24, 301):
         write(book, a_run(number, size=number % 7))
     subprocess.run(["sleep", "1.2"], check=True)
+
     def opened(*words: str) -> int:
         done = subprocess.run([sys.executable, "-c", COUNTING, *words], capture_output=True, text=True, check=True)
         return int(done.stdout)

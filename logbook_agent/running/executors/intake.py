@@ -24,8 +24,8 @@ from logbook_agent.running.executors.table import executor_named, executor_of
 from logbook_agent.running.order import with_end, with_facts
 from logbook_agent.running.recover import from_log
 from logbook_agent.store.book import Book
+from logbook_agent.store.book_runs import HINT
 from logbook_agent.store.files import digest_of, make_folder, transfer
-from logbook_agent.store.markers import HINT, hint_of
 from logbook_agent.store.reading import CODE, LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
@@ -213,7 +213,7 @@ def _followed(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
             f"{run.entry} run {run.run} was started by an earlier version: its files stay in"
             f" {workspace.shown(spool.folder)} until it has ended",
         )
-    if spool.read(HINT) != hint_of(run):
+    if spool.read(HINT) != run.hint:
         book.write_hint(spool, run)
     executor = executor_of(workspace, run)
     if stage is None:
@@ -342,7 +342,7 @@ def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: 
         book.changed.add(run.entry)
         spool.drop()
         return
-    place = book.folder / "backups" / f"late-{hint_of(run)}-{workspace.moment()}"
+    place = book.folder / "backups" / f"late-{run.hint}-{workspace.moment()}"
     make_folder(place.parent, within=book.root)
     transfer(spool.folder, place, out_of=spool.within, within=book.root)
     spool.drop()

@@ -10,7 +10,7 @@ from pathlib import Path
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.reading import read_text
-from logbook_agent.store.user_folders import places_of
+from logbook_agent.store.user_config import places_of
 from logbook_agent.store.workspace import Workspace
 
 # A question that failed is not asked again for so many times as long as it took, but for no longer than this (s). What

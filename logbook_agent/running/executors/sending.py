@@ -16,7 +16,6 @@ from logbook_agent.running.order import Display, RunPlan, beside_others, planned
 from logbook_agent.running.worker.sealing import sealed
 from logbook_agent.running.worker.turns import devices_needed
 from logbook_agent.store.book import Book
-from logbook_agent.store.markers import marker_name
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.spool import Seen, Spool
 from logbook_agent.store.workspace import Workspace
@@ -139,7 +138,7 @@ def _submission(
     work, secrets = sealed(work_of(workspace, book, plan, book.new_run(plan.entry_id)), workspace.redactor)
     work = dataclasses.replace(work, takes_turns=executor.devices is not None, devices=executor.devices or ())
     run = dataclasses.replace(planned_run(workspace, plan, work.run), executor=name, pool=pool_of(workspace, name))
-    work = dataclasses.replace(work, spool=marker_name(run))
+    work = dataclasses.replace(work, spool=run.marker)
     spool = book.make_spool(run)
     claim = stack.enter_context(spool.claimed())
     if claim is None:
