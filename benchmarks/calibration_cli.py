@@ -28,8 +28,7 @@ from simulation import Tally
 from logbook_agent.findings.comparison.answer import Judged, PairSeries
 from logbook_agent.findings.comparison.power import is_hopeless
 from logbook_agent.findings.comparison.rule import judge
-from logbook_agent.model.comparison import BUDGET_PAIRS, LOOKS
-from logbook_agent.model.draw import order_of_round
+from logbook_agent.model.comparison import BUDGET_PAIRS, LOOKS, order_of_round
 
 FIGURES = Path(__file__).with_name("calibration.json")
 SIDES = ("a", "b")

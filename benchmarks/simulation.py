@@ -20,8 +20,7 @@ from logbook_agent.findings.comparison.answer import Judged, PairSeries
 from logbook_agent.findings.comparison.answers import answers
 from logbook_agent.findings.comparison.power import is_hopeless
 from logbook_agent.findings.comparison.rule import judge, looks
-from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
-from logbook_agent.model.draw import order_of_round
+from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT, order_of_round
 
 BOUND = math.log1p(MINIMUM_EFFECT)
 EXACT = 1e-12

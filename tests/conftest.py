@@ -18,7 +18,7 @@ import pytest
 
 from logbook_agent.campaign import ab_prepare
 from logbook_agent.cli import main
-from logbook_agent.model.draw import drawn
+from logbook_agent.model.comparison import drawn
 from logbook_agent.running.executors import local
 from logbook_agent.running.provenance.snapshot import relevant_env
 from logbook_agent.store.book import Book

@@ -19,8 +19,7 @@ from logbook_agent.findings.advice import ab_again
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding, PairSeries
 from logbook_agent.findings.read import read
-from logbook_agent.model.comparison import BUDGET_PAIRS, FIRST_LOOK, LOOKS, Comparison, Part
-from logbook_agent.model.draw import order_of_round
+from logbook_agent.model.comparison import BUDGET_PAIRS, FIRST_LOOK, LOOKS, Comparison, Part, order_of_round
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import is_own, run_state
 from logbook_agent.model.run import Run, Scalar

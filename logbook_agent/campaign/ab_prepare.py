@@ -20,8 +20,9 @@ from logbook_agent.model.comparison import (
     Design,
     Question,
     code_hash,
+    drawn,
+    order_of_round,
 )
-from logbook_agent.model.draw import drawn, order_of_round
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header

@@ -84,7 +84,7 @@ class Examination:
         move(old, new, within=self.book.root)
 
     def git_add(self) -> str:
-        """What to type when conflicts of this logbook are mended."""
+        """The command to type after conflicts of this logbook are mended."""
         places = [self.workspace.shown(self.book.folder), self.workspace.shown(self.book.view_path)]
         return f"git add -- {shlex.join(places)}"
 

@@ -18,7 +18,7 @@ from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.measurements import baseline_cases, unit_of
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.header import Metric
-from logbook_agent.model.stats.summary import median_low
+from logbook_agent.model.stats import median_low
 from logbook_agent.model.units import common
 from logbook_agent.model.values import Scalar, canonical
 

@@ -12,8 +12,7 @@ from logbook_agent.findings.cases import Case, cases, counting
 from logbook_agent.findings.tables.frame import RunKey
 from logbook_agent.model.codec import encode
 from logbook_agent.model.record import Record
-from logbook_agent.model.stats import median
-from logbook_agent.model.stats.change import level_change
+from logbook_agent.model.stats import level_change, median
 from logbook_agent.model.units import format_value, known
 
 _FINISHED = ("finished", None)

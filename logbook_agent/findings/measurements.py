@@ -17,8 +17,7 @@ from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs
 from logbook_agent.model.run import Row, Run, Scalar
-from logbook_agent.model.stats import median
-from logbook_agent.model.stats.summary import median_low
+from logbook_agent.model.stats import median, median_low
 from logbook_agent.model.units import common, known
 from logbook_agent.model.values import canonical, spelt
 

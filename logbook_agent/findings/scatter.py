@@ -16,8 +16,7 @@ from logbook_agent.findings.comparison.answer import PairSeries
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import Record
-from logbook_agent.model.stats import median
-from logbook_agent.model.stats.noise import noise_floor
+from logbook_agent.model.stats import median, noise_floor
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text.times import duration
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from markdown_it.token import Token
 
+from logbook_agent.text.fit import PREFIX, Fence, code_spans, fences, inside, tokens
 from logbook_agent.text.markdown import without_controls
-from logbook_agent.text.pieces import PREFIX, Fence, code_spans, fences, inside, tokens
 
 ZERO_WIDTH = "\u200b"
 _ROUNDS = 4  # attempts to have all readings agree on what is fenced, before nothing is

@@ -42,7 +42,7 @@ class CodecError(ValueError):
         self.path = path
 
     def under(self, step: str) -> CodecError:
-        """The same misfit, seen from one level further out; a step is `.name` or `[index]`."""
+        """The same error with a step, `.name` or `[index]`, in front of its path."""
         return CodecError(self.message, step, *self.path)
 
     def __str__(self) -> str:

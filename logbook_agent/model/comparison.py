@@ -3,6 +3,7 @@ the runs wherever it is shown (`findings.comparison`)."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
@@ -76,3 +77,13 @@ class Part:
     pair: int
     side: str
     case: str = ""
+
+
+def drawn(text: str) -> bytes:
+    """A sort key that puts things named `SEED NAME` into a random order, the same in every Python."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+def order_of_round(seed: int, number: int, count: int) -> list[int]:
+    """In which order `count` values (from 0) are run in a round, by a fair draw of its own for each round (from 1)."""
+    return sorted(range(count), key=lambda value: drawn(f"{seed} {number} {value}"))

@@ -66,7 +66,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineMove:
-    """That the baseline became another one, and why. `before` is what it was until then (None: there was none), and
+    """A move of the baseline, and why. `before` is what it was until then (None: there was none), and
     `last_entry` the last entry there was."""
 
     at: str

@@ -1,4 +1,4 @@
-"""From where on a machine was busy while a run was made, and how that is said.
+"""When a machine counts as busy during a run, and the text that says so.
 
 Busy: others wanted every core (`BUSY`), the hypervisor took some of the time (`STOLEN`), a processor was slowed down
 for its heat, or another run of a logbook went on. The load of the last minute is also that of the runs just made here;
@@ -21,7 +21,7 @@ _SHOWN_RUNS = 3
 
 
 def contention_of(run: Run) -> Contention | None:
-    """Who else used the machine of a run, with its cores: an earlier record tells those that the run might use."""
+    """The contention of a run with the cores of its machine, which earlier records state elsewhere; None if unknown."""
     found = run.contention
     return found if found is None or found.cores is not None else replace(found, cores=run.host.cores)
 

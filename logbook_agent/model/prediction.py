@@ -1,4 +1,4 @@
-"""What a prediction is for the logbook: the one place that says which data are one.
+"""Predictions, read from the plain data of a run.
 
 A prediction is what `bench-core predict` says of a case that nobody ran. It has times and no measurement, stands in a
 list of its own in a run (`Run.predictions`), and so no reader of measured rows can meet one.

@@ -222,11 +222,11 @@ DIGITS = 16
 
 
 def digest(*parts: object) -> str:
-    """Of plain data; equal data have equal digests, whatever the order of their keys."""
+    """The digest of plain data; equal data have equal digests, whatever the order of their keys."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:DIGITS]
 
 
 def record_digest(record: Record) -> str:
-    """Of an entry, its runs and the state that follows from them."""
+    """The digest of an entry, its runs and its state."""
     return digest(encode(record.entry), [encode(s.run) for s in record.runs], record.state)

@@ -37,9 +37,9 @@ _R = TypeVar("_R")
 class Book(BookRuns):
     """An existing logbook. `durable=False` leaves out fsync (for tests and benchmarks alone).
 
-    Whatever is written passes the redactor that `redactor` gives at that moment: no caller can forget it. What is read
-    is as it stands in the files; `outgoing` is the same logbook for whoever tells of it. `places`: the user's folders
-    for the root; without a cache no index is kept, without state no worker can be started.
+    Every write passes the redactor that `redactor` returns at that moment. Reads return what the files hold; those of
+    `outgoing` hold no secrets. Errors never do. `places`: the user's folders for the root; without a cache no index is
+    kept, without state no worker can be started.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Book(BookRuns):
         return self._header
 
     def outgoing(self) -> Self:
-        """The same logbook, of which what is read holds no secret. Whoever shows or sends what it says reads this."""
+        """The same logbook, read without secrets: for everything that is shown or sent."""
         if self.is_outgoing:
             return self
         other = copy_of(self)
@@ -249,7 +249,7 @@ class Book(BookRuns):
         return Contents(header=self.header, records=tuple(good), damaged=tuple(damaged))
 
     def summaries(self, summarise: Callable[[Record], dict[str, Any]]) -> Summaries:
-        """What `summarise` says of every entry, from the index where its files have not changed.
+        """The summary of every entry by `summarise`, from the index where its files have not changed.
 
         An entry with an unfinished run is always looked at anew: its state depends on living processes.
         """
@@ -288,7 +288,7 @@ class Book(BookRuns):
         return remember(self.index_path, place, key, make)
 
     def index(self, version: str, secrets: Sequence[bytes]) -> Index:
-        """What is known of summaries that were made in this version, but for those that hold one of these secrets."""
+        """The index of summaries of this version, without those that hold one of these secrets."""
         index = Index(self.index_path, version)
         index.load(secrets)
         return index

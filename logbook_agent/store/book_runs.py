@@ -56,7 +56,7 @@ def _place_of_hint(text: str) -> tuple[str, int] | None:
 class BookRuns:
     """The runs of one logbook. `Book` has its header, entries and view as well."""
 
-    # Whether what is read may be told: it is without the secrets that somebody typed into the files.
+    # Whether reads are without the secrets that somebody typed into the files.
     is_outgoing = False
 
     def __init__(
@@ -84,7 +84,7 @@ class BookRuns:
 
     @property
     def redactor(self) -> Redactor:
-        """What everything passes that is written here."""
+        """The redactor of this moment, which every write passes."""
         return self._redactor()
 
     @contextlib.contextmanager
@@ -120,7 +120,7 @@ class BookRuns:
         return self.runs_folder / entry_id / "sweep.csv"
 
     def sweep_log(self, entry_id: str) -> Path:
-        """What the runs of a sweep printed, one after another: made of their logs."""
+        """The logs of all runs of a sweep, one after another."""
         return self.runs_folder / entry_id / "sweep.log"
 
     def new_run(self, entry_id: str) -> int:
@@ -290,7 +290,7 @@ class BookRuns:
         return [spool for spool in found if spool.folder.is_dir() and not spool.folder.is_symlink()]
 
     def life(self, run: Run) -> Life:
-        """What is left of a run that has not ended."""
+        """Which processes of a run that has not ended are left."""
         if run.executor is None:
             return life(run)
         spool = self.spool(run)
@@ -304,9 +304,7 @@ class BookRuns:
         """Whether it is known that the command of a run that goes on was started."""
         if run.executor is None or run.child is not None:
             return True
-        from logbook_agent.store.spool import BEGAN
-
-        return self.spool(run).has(BEGAN)
+        return self.spool(run).has_begun()
 
     def heartbeat(self, run: Run) -> Heartbeat | None:
         """The last sign of life of a worker; None where there is none, or it cannot be read."""

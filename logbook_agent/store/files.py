@@ -276,7 +276,7 @@ def new_folder(path: Path, *, within: Path) -> Iterator[Path]:
 
 
 def unfinished_folders(path: Path) -> list[Path]:
-    """What `new_folder` left of `path` where its process was killed; none that another process fills."""
+    """Folders that `new_folder` left beside `path` when its process was killed, without those that are being filled."""
     found = []
     for made in sorted(path.parent.glob(f".{glob.escape(path.name)}.*.tmp")):
         try:

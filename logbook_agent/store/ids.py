@@ -107,7 +107,7 @@ def voids(place: Reservations, root: Path, prefix: str, taken: Iterable[str]) ->
 
 
 def _owner(path: Path, within: Path) -> dict[str, Any]:
-    """Who reserved; nothing when the reservation was cut off before it was written."""
+    """The process that reserved an ID; empty when it was killed before it wrote that."""
     try:
         text = read_text(path, within=within, limit=SETTINGS_BYTES)
         found = parse_json(text, path)

@@ -50,8 +50,8 @@ _SCHEMA = {
 
 
 def used(path: Path | None, act: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
-    """What `act` says of the database, in a transaction; `otherwise` where there is no place for the file, it cannot be
-    had now, or is damaged: then it is removed. An index costs or saves time, and never raises."""
+    """What `act` returns for the database, in a transaction; `otherwise` where there is no place for the file, another
+    process holds it, or it is damaged: then it is removed. Never raises."""
     import sqlite3
 
     if path is None:
@@ -67,7 +67,7 @@ def used(path: Path | None, act: Callable[[sqlite3.Connection], T], otherwise: T
 
 
 def is_of(database: sqlite3.Connection, part: str, version: str) -> bool:
-    """Whether this is what a part of the index follows from."""
+    """Whether a part of the index was made for this version."""
     return bool(database.execute("SELECT value FROM about WHERE key = ?", (part,)).fetchone() == (version,))
 
 
@@ -302,7 +302,7 @@ class TriedIndex:
         return self._do(act, False)
 
     def forget(self, ids: Iterable[str]) -> None:
-        """Of entries that are gone."""
+        """Drop the hints of entries that are gone."""
 
         def act(database: sqlite3.Connection) -> None:
             gone = [(i,) for i in ids]
@@ -328,7 +328,7 @@ class TriedIndex:
         return self._do(act, [])
 
     def unseen(self, names: Sequence[str]) -> tuple[set[str], set[str]]:
-        """Which of these entries were never looked at, and which were that are none of them any more."""
+        """Those of these entries that were never looked at; and others that were, and are gone."""
         if self._path is None or not self._path.exists():
             return set(names), set()
 

@@ -145,7 +145,7 @@ def this_host() -> str:
 
 
 def life(run: Run) -> Life:
-    """What is left of a run that has not ended, which its tool makes itself. (Of every run: `Book.life`.)"""
+    """Which processes are left of an unfinished run that its tool makes itself. (For every run: `Book.life`.)"""
     if run.host.name is not None and run.host.name != this_host():
         return "elsewhere"
     if run.tool is not None and alive(run.tool.pid, run.tool.started):

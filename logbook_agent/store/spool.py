@@ -72,7 +72,7 @@ _HOLDER_BYTES = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
-    """That a worker was alive `at` this time, the last result line of its command, and how much that had printed."""
+    """A sign of life of a worker: the time, the last result line of its command, and the bytes that it had printed."""
 
     format: int = 1
     at: str
@@ -82,8 +82,8 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesEnd:
-    """What a detached series of runs would have exited with, the number of the first run that it could make, and that
-    of the last one there was when it ended; 0: unknown, or there was none."""
+    """The end of a detached series of runs: its exit status, the number of the first run that it could make, and of the
+    last one there was when it ended; 0: unknown, or there was none."""
 
     format: int = 1
     ended: str
@@ -184,6 +184,10 @@ class Spool:
     def has(self, name: str) -> bool:
         return os.path.lexists(self.folder / name)
 
+    def has_begun(self) -> bool:
+        """Whether the worker has recorded its facts, just before the command started."""
+        return self.has(BEGAN)
+
     def is_used(self) -> bool:
         """Whether a run was submitted or began here."""
         return any(map(self.has, (BEGAN, SENT, FINAL)))
@@ -278,7 +282,7 @@ class Spool:
 
     @contextmanager
     def claimed(self) -> Iterator[int | None]:
-        """The same until the block is left."""
+        """`claim`, until the block is left."""
         descriptor = self.claim()
         try:
             yield descriptor
@@ -306,7 +310,7 @@ class Spool:
         return False
 
     def holder(self) -> tuple[Process, str | None] | None:
-        """Who took the lock last, and on which host; None when nobody did, or it cannot be told."""
+        """The process that took the lock last, and its host; None when there was none, or it cannot be read."""
         from logbook_agent.model.run import Process
 
         try:
@@ -316,7 +320,7 @@ class Spool:
             return None
 
     def life(self) -> Life:
-        """What is left of the run. One whose end stands here counts as running until it is taken into the logbook."""
+        """Which processes of the run are left. A run whose end stands here counts as running until it is collected."""
         if not self.folder.is_dir():
             return "lost"
         if self.has(SENT):

@@ -72,7 +72,7 @@ def queue_folder(environ: Mapping[str, str]) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """The tickets in a folder. All raises StoreError where that cannot be read or written."""
+    """The tickets in a folder. Every method raises StoreError if the folder cannot be read or written."""
 
     folder: Path
 
@@ -119,13 +119,13 @@ class Queue:
                 remove(self._path(number, _OVER), within=self.folder)
 
     def apart(self, mine: Ticket) -> tuple[str, ...]:
-        """The runs of its logbooks that are at no time beside the one with this ticket, whose turn it is."""
+        """Runs of the same logbooks that need a device of this ticket: none goes on while it has its turn."""
         over = [self._ticket(number, _OVER) for number in self._numbers(_OVER)]
         found = [t.run for t in (*over, *self.tickets()) if t is not None and t.root == mine.root and t.meets(mine)]
         return tuple(name for name in dict.fromkeys(found) if name != mine.run)
 
     def beside(self, mine: Ticket) -> tuple[str, ...]:
-        """The runs of its logbooks that go on at other devices, now that it is the turn of the one with this ticket."""
+        """Runs of the same logbooks that go on at other devices, while this ticket has its turn."""
         held = self.tickets()
         going = [t for t in held if not any(other.number < t.number and other.meets(t) for other in held)]
         return tuple(t.run for t in going if t.root == mine.root and not t.meets(mine))

@@ -88,7 +88,7 @@ class Workspace:
         return self.choose(self.logbook_option, entry_id)
 
     def choose(self, option: str | None, entry_id: str | None = None) -> Book:
-        """The same with another option."""
+        """The same for another value of -L."""
         book = self.named(option, entry_id)
         if self.arrive is not None and (_ARRIVED, book.topic) not in self.made:
             self.made[_ARRIVED, book.topic] = True
@@ -96,7 +96,7 @@ class Workspace:
         return book
 
     def named(self, option: str | None, entry_id: str | None = None) -> Book:
-        """The same, untouched."""
+        """The same, without what `arrive` does."""
         there = self.books()
         if not there:
             raise NotFound(
@@ -156,11 +156,11 @@ class Workspace:
         return stamp(self.now())
 
     def moment(self) -> str:
-        """The same for the name of a backup, exact enough that no two are called alike."""
+        """This moment to the microsecond, for the name of a backup."""
         return self.now().strftime("%Y%m%dT%H%M%S%f")
 
     def owner(self) -> dict[str, object]:
-        """Who reserves an ID."""
+        """This process, as a reservation of an ID names it."""
         pid = os.getpid()
         return {
             "host": os.uname().nodename,

@@ -13,7 +13,7 @@ import pytest
 
 from logbook_agent import Logbook
 from logbook_agent.campaign.ab_prepare import any_seed
-from logbook_agent.model.draw import order_of_round
+from logbook_agent.model.comparison import order_of_round
 from logbook_agent.store.book import Book
 from tests.conftest import Answer, Cli, FixedClock
 from tests.e2e.e2e_support import LOGBOOK

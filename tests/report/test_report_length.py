@@ -15,7 +15,7 @@ from logbook_agent.model.entry import Field
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Exit, Output
 from logbook_agent.text import fit
-from logbook_agent.text.pieces import fences, tokens
+from logbook_agent.text.fit import fences, tokens
 from tests.breadth import wide
 from tests.report.report_support import (
     CLOSING,

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from logbook_agent.model.stats.change import FEWEST_RUNS, LevelChange, level_change
+from logbook_agent.model.stats import FEWEST_RUNS, LevelChange, level_change
 
 
 def test_a_clear_step() -> None:

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.model.stats import median
-from logbook_agent.model.stats.noise import noise_floor, pooled_floor
-from logbook_agent.model.stats.summary import mean, standard_deviation
+from logbook_agent.model.stats import mean, median, noise_floor, pooled_floor, standard_deviation
 
 
 def test_worked_by_hand() -> None:

@@ -12,8 +12,7 @@ from logbook_agent.findings.criteria.predicate import Measured, Target
 from logbook_agent.findings.tables.frame import Item, by, frame_of
 from logbook_agent.findings.tables.grid import value_of
 from logbook_agent.model.header import Computed, metric_named
-from logbook_agent.model.stats import median
-from logbook_agent.model.stats.summary import median_low
+from logbook_agent.model.stats import median, median_low
 
 # How many times as likely the runs have to be if most reach the number: chance gets there in at most one of 20 cases.
 ENOUGH = 20.0

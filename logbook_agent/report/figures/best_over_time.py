@@ -11,7 +11,7 @@ from logbook_agent.findings.best import BestCase, course
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Metric, metric_named
-from logbook_agent.model.stats.noise import noise_floor, pooled_floor
+from logbook_agent.model.stats import noise_floor, pooled_floor
 from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, attempted, key
 from logbook_agent.report.figures.figure_words import is_wide, metric_axis, name_of, shown, span_of
 from logbook_agent.report.figures.sweep import SPREAD

@@ -15,8 +15,7 @@ from logbook_agent.findings.tables.metrics import choose
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
-from logbook_agent.model.stats import median
-from logbook_agent.model.stats.noise import noise_floor
+from logbook_agent.model.stats import median, noise_floor
 from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
 from logbook_agent.report.figures.figure_words import (
     NAME_CHARS,

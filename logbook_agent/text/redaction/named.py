@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.text.redaction.keys import WORDS
 from logbook_agent.text.redaction.names import (
     Names,
     is_plain,
@@ -22,7 +21,7 @@ from logbook_agent.text.redaction.names import (
     looks_secret,
     mark,
 )
-from logbook_agent.text.redaction.rules import Edit
+from logbook_agent.text.redaction.rules import WORDS, Edit
 
 Match = re.Match[str]
 

@@ -154,7 +154,7 @@ def kind_of(name: str, extra: Names) -> str | None:
 
 
 def mark(kind: str) -> str:
-    """What a secret becomes that has no variable's name."""
+    """`[redacted:KIND]`, which replaces a secret without a variable's name."""
     return f"{_REDACTED}{kind}]"
 
 

@@ -12,12 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logbook_agent.text.redaction import rules
-from logbook_agent.text.redaction.gate import Gate
-from logbook_agent.text.redaction.keys import find_keys
-from logbook_agent.text.redaction.lines import LineRedactor, key_blocks, open_key
+from logbook_agent.text.redaction.lines import Gate, LineRedactor, key_blocks, open_key
 from logbook_agent.text.redaction.named import NamedFinders, is_no_image, may_stand_alone
 from logbook_agent.text.redaction.names import Names, is_secret_value, kind_of, mark
-from logbook_agent.text.redaction.rules import Edit, Finder, ShapeFinders, built_in_shapes
+from logbook_agent.text.redaction.rules import Edit, Finder, ShapeFinders, built_in_shapes, find_keys
 from logbook_agent.text.redaction.secrets import MIN_LENGTH, KnownForms, Secret
 from logbook_agent.text.redaction.shapes import RULES, Rule
 
@@ -164,7 +162,7 @@ class Redactor:
         return [_edited(word, sorted(cuts.get(i, ()), key=lambda cut: cut.start)) for i, word in enumerate(words)]
 
     def _awaited(self, word: str, shown: Sequence[str]) -> _Before | None:
-        """Whose value the next word may be."""
+        """The name whose value the next word may be; None if there is none."""
         name = word.lstrip("-")
         kind = self.kind_of(name) if _NAME.fullmatch(name) else None
         if kind is None:
@@ -176,7 +174,7 @@ class Redactor:
         return _Before(name, kind, is_pair=True, may_stand_alone=may_stand_alone(" ".join(shown)))
 
     def secrets_in_argv(self, argv: Sequence[str]) -> tuple[Secret, ...]:
-        """What `argv` hides, as secrets of their own: a value given to a flag may be printed bare later."""
+        """The values that `argv` hides, as known secrets: a value given to a flag may be printed bare later."""
         found: dict[str, str] = {}
         before = ""
         for word, shown in zip(argv, self.argv(argv), strict=True):
@@ -338,7 +336,7 @@ def _is_learned(value: str) -> bool:
 
 
 def _name_of(word: str, shown: str) -> str:
-    """What stands before the `=` of a word, where nothing of it was hidden; a bare word has no name but itself."""
+    """The name before the `=` of a word, if it was not hidden itself; else ""."""
     name, is_assigned, _ = word.partition("=")
     return name if is_assigned and shown.startswith(f"{name}=") else ""
 

@@ -35,7 +35,7 @@ class StreamRedactor:
         self._dropping = False
 
     def feed(self, data: bytes) -> bytes:
-        """What of the data, and of what was held back before, is safe now."""
+        """The part of the data, and of what was held back before, that is safe to write now."""
         out: list[bytes] = []
         for start in range(0, len(data), self._piece):
             self._feed_block(data[start : start + self._piece], out)
