@@ -57,7 +57,7 @@ def doctor_command(
 
     book = space.book()
     if secrets:
-        from logbook_agent.doctor.secrets import find_secrets
+        from logbook_agent.doctor.secret_search import find_secrets
 
         found = find_secrets(space, book)
     else:

@@ -1,12 +1,13 @@
 """What may be wrong in a store, how it is found, and how it is mended. One file per kind of check.
 
-finding     one thing that is wrong, and the examination that finds it
-examine     all checks in their order; each is mended before the next one looks
-merges      IDs that two clones gave out, met in a merge, and other conflicts (`renumber`: the mend)
-ids         names and IDs of entry files, aliases
-records     every record below a logbook; those that cannot be read
-runs        folders of runs: of no entry, without a record, in the wrong place
-unfinished  runs that nobody finished, and their markers; `--stop`
-leftovers   temporary files, locks, the index, logs that are not here; `--prune`
-view        the rendered document
+finding        one thing that is wrong, and the examination that finds it
+examine        all checks in their order; each is mended before the next one looks
+merges         IDs that two clones gave out, met in a merge, and other conflicts (`renumber`: the mend)
+entry_files    names and IDs of entry files, aliases
+damaged        every record below a logbook; those that cannot be read
+runs           folders of runs: of no entry, without a record, in the wrong place; files of code that are gone
+unfinished     runs that nobody finished, and their markers; `--stop`
+leftovers      temporary files, state of earlier versions, logs that are not here; `--prune`
+view_check     the rendered document
+secret_search  secrets in files and in git's history: `--secrets`
 """

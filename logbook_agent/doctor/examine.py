@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from logbook_agent.doctor.damaged import check_header, check_records
+from logbook_agent.doctor.entry_files import check_aliases, check_names, check_voids
 from logbook_agent.doctor.finding import Check, Examination, Trouble
-from logbook_agent.doctor.ids import check_aliases, check_names, check_voids
 from logbook_agent.doctor.leftovers import check_logs, check_moved, check_old_state, check_temporary_files
 from logbook_agent.doctor.merges import check_merges
-from logbook_agent.doctor.records import check_header, check_records
 from logbook_agent.doctor.runs import check_code, check_runs
 from logbook_agent.doctor.unfinished import check_detached, check_markers, check_unfinished
-from logbook_agent.doctor.view import check_view
+from logbook_agent.doctor.view_check import check_view
 from logbook_agent.features import present, provided
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book

@@ -14,8 +14,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.doctor.damaged import every_run
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
-from logbook_agent.doctor.records import every_run
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from logbook_agent.doctor.damaged import every_run
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
-from logbook_agent.doctor.records import every_run
 from logbook_agent.doctor.renumber import entry_in, readable, relate, renumbered, run_at, run_in, same_run, twin_of
 from logbook_agent.model.entry import Entry, run_number
 from logbook_agent.model.errors import StoreError

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from logbook_agent.doctor.damaged import every_run, names, runs_in
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Fix, Trouble
 from logbook_agent.doctor.leftovers import OLD_S, age_s
-from logbook_agent.doctor.records import every_run, names, runs_in
 from logbook_agent.doctor.renumber import move_runs, readable, readdress, run_at
 from logbook_agent.model.entry import Entry, id_number, run_number
 from logbook_agent.model.run import Run

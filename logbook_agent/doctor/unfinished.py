@@ -5,19 +5,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from logbook_agent.doctor.damaged import every_run
 from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
-from logbook_agent.doctor.records import every_run
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
 from logbook_agent.running.endings import end_orphan
 from logbook_agent.running.executors.intake import take_in
-from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.recover import finish
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import is_marker_name
@@ -152,15 +150,7 @@ class Stopped:
     signal: str | None
 
 
-def stop(
-    workspace: Workspace,
-    book: Book,
-    entry_id: str,
-    *,
-    graces: Graces | None = None,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> list[Stopped]:
+def stop(workspace: Workspace, book: Book, entry_id: str) -> list[Stopped]:
     """End every orphaned run of an entry: INT to its process group, then TERM, then KILL."""
     entry_id = book.resolve(entry_id)
     orphans = [run for run in book.runs(entry_id) if run.exit is None and book.life(run) == "child"]
@@ -170,7 +160,7 @@ def stop(
     found = []
     with changing(workspace, book):
         for run in orphans:
-            done, last = end_orphan(workspace, book, run, stamp, graces=graces, clock=clock, sleep=sleep)
+            done, last = end_orphan(workspace, book, run, stamp)
             found.append(Stopped(run=done, signal=signal.Signals(last).name if last is not None else None))
     return found
 

@@ -17,7 +17,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +26,8 @@ from logbook_agent.store.reading import check_place, check_target, not_regular, 
 
 _PIECE_BYTES = 1 << 20
 _PAUSE_S = 0.005
+# How long a lock is waited for.
+_LOCK_S = 30.0
 _SHARED = 0o1777
 _MAKING_PAUSES = 100
 # Of many files that are written together, so many are open at a time, and so many wait for the disk.
@@ -423,25 +425,15 @@ def _umask() -> int:
 
 
 @contextmanager
-def locked(
-    path: Path,
-    *,
-    within: Path,
-    timeout_s: float = 30.0,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> Iterator[None]:
+def locked(path: Path, *, within: Path, timeout_s: float = _LOCK_S) -> Iterator[None]:
     """Hold an exclusive lock on `path`. Raises Locked naming the holder after `timeout_s` seconds.
 
     The kernel releases the lock of a process that dies, so a dead holder never blocks anybody.
     """
     descriptor = open_lock(path, within=within)
     try:
-        deadline = clock() + timeout_s
-        while not _taken(descriptor):
-            if clock() >= deadline:
-                raise _held(path, descriptor)
-            sleep(_PAUSE_S)
+        if not _waited_for(descriptor, timeout_s):
+            raise _held(path, descriptor)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"pid {os.getpid()} on {os.uname().nodename}".encode(), 0)
         yield
@@ -450,19 +442,26 @@ def locked(
 
 
 @contextmanager
-def locked_folder(folder: Path, *, timeout_s: float = 30.0) -> Iterator[None]:
+def locked_folder(folder: Path) -> Iterator[None]:
     """Hold a lock on a folder itself, where a lock file would belong to whoever made it first. Raises StoreError."""
     with _told(folder):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        deadline = time.monotonic() + timeout_s
-        while not _taken(descriptor):
-            if time.monotonic() >= deadline:
-                raise StoreError(f"{folder} is locked", cause="another process has held the lock for too long")
-            time.sleep(_PAUSE_S)
+        if not _waited_for(descriptor, _LOCK_S):
+            raise StoreError(f"{folder} is locked", cause="another process has held the lock for too long")
         yield
     finally:
         os.close(descriptor)
+
+
+def _waited_for(descriptor: int, timeout_s: float) -> bool:
+    """Take a lock; whether that was possible in this time."""
+    deadline = time.monotonic() + timeout_s
+    while not _taken(descriptor):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_PAUSE_S)
+    return True
 
 
 def _taken(descriptor: int) -> bool:

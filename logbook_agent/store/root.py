@@ -91,15 +91,13 @@ def _complete(path: Path, text: str, root: Path, *, durable: bool) -> None:
         write_text(path, "\n".join([present.rstrip("\n"), *missing, ""]), within=root, durable=durable)
 
 
-def books(
-    root: Path, *, durable: bool = True, redactor: Callable[[], Redactor] = by_shape, places: UserPlaces = NO_PLACES
-) -> list[Book]:
+def books(root: Path, *, redactor: Callable[[], Redactor] = by_shape, places: UserPlaces = NO_PLACES) -> list[Book]:
     """All logbooks under `root`, by topic; also one whose header cannot be read. `places`: as of `Book`."""
     if not root.is_dir():
         return []
     names = (e.name for e in os.scandir(root) if not e.name.startswith("."))
     found = (name for name in names if os.path.lexists(f"{root}/{name}/logbook.yaml"))
-    return [Book(root, topic, durable=durable, redactor=redactor, places=places) for topic in sorted(found)]
+    return [Book(root, topic, redactor=redactor, places=places) for topic in sorted(found)]
 
 
 def _has_prefix(book: Book, prefix: str) -> bool:

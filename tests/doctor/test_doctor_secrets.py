@@ -107,7 +107,7 @@ def test_a_file_that_cannot_be_read_is_named(leaky: Cli, folder: Path) -> None:
 
 
 def test_a_large_log_is_read_in_pieces(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("logbook_agent.doctor.secrets._PIECE_BYTES", 1000)
+    monkeypatch.setattr("logbook_agent.doctor.secret_search._PIECE_BYTES", 1000)
     assert started("run", "--", "true").code == 0
     log = folder / "logbooks/moe/runs/MOE-000/01/output.log"
     log.write_text(

@@ -19,7 +19,7 @@ import pytest
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit, Run
 from logbook_agent.running.provenance.machine import devices_of
-from logbook_agent.store.turns import Queue, queue_folder
+from logbook_agent.store.device_queue import Queue, queue_folder
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK
 from tests.executors.conftest import LONG_S, Place, is_gone, sh, wait_for

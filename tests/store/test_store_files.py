@@ -50,16 +50,18 @@ def test_a_lock_names_who_holds_it_and_nobody_else(tmp_path: Path) -> None:
         pass
 
 
-def test_a_lock_is_waited_for_as_long_as_was_said(tmp_path: Path) -> None:
+def test_a_lock_is_waited_for_as_long_as_was_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
 
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
+    monkeypatch.setattr(files.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(files.time, "sleep", sleep)
     with (
         files.locked(tmp_path / ".lock", within=tmp_path),
         pytest.raises(Locked),
-        files.locked(tmp_path / ".lock", within=tmp_path, timeout_s=3.0, clock=lambda: now[0], sleep=sleep),
+        files.locked(tmp_path / ".lock", within=tmp_path, timeout_s=3.0),
     ):
         raise AssertionError("two hold one lock")
     assert 3.0 <= now[0] < 3.1

@@ -13,7 +13,7 @@ from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.provenance.machine import devices_of
 from logbook_agent.running.worker.work import Work
-from logbook_agent.store.turns import Queue, queue_folder
+from logbook_agent.store.device_queue import Queue, queue_folder
 
 # The devices that runs take turns at, in place of those that are found; `none`: there is no queue.
 DEVICES, NONE = "LOGBOOK_DEVICES", "none"

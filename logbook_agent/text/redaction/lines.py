@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from logbook_agent.text.redaction import rules
-from logbook_agent.text.redaction.named import MARGIN, WORD_NAME, NamedFinders
+from logbook_agent.text.redaction.named_values import MARGIN, WORD_NAME, NamedFinders
 from logbook_agent.text.redaction.names import KEY_KINDS, PASS_OWNERS, mark
 from logbook_agent.text.redaction.shapes import Rule
 

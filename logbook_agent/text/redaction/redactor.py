@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from logbook_agent.text.redaction import rules
 from logbook_agent.text.redaction.lines import Gate, LineRedactor, key_blocks, open_key
-from logbook_agent.text.redaction.named import NamedFinders, is_no_image, may_stand_alone
+from logbook_agent.text.redaction.named_values import NamedFinders, is_no_image, may_stand_alone
 from logbook_agent.text.redaction.names import Names, is_secret_value, kind_of, mark
 from logbook_agent.text.redaction.rules import Edit, Finder, ShapeFinders, built_in_shapes, find_keys
 from logbook_agent.text.redaction.secrets import MIN_LENGTH, KnownForms, Secret
