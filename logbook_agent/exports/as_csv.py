@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from logbook_agent.exports.columns import DataColumn
@@ -14,10 +14,15 @@ from logbook_agent.text.cells import neutral_cell
 def csv_lines(columns: Sequence[DataColumn]) -> Iterator[bytes]:
     """The lines, the names first; each ends in CRLF. Unknown is an empty field, empty text is `""`, samples are a
     list in JSON. A text that a spreadsheet would take for a formula has a `'` in front (`neutral_cell`)."""
-    yield (",".join(_quoted(column.name) for column in columns) + "\r\n").encode("utf-8", "replace")
+    yield csv_head(column.name for column in columns).encode("utf-8", "replace")
     fields = [[_field(value, column.type) for value in column.values] for column in columns]
     for row in zip(*fields, strict=True):
         yield (",".join(row) + "\r\n").encode()
+
+
+def csv_head(names: Iterable[str]) -> str:
+    """The line of names, with its end."""
+    return ",".join(map(_quoted, names)) + "\r\n"
 
 
 def _field(value: Any, kind: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.exports import as_json, frames
+from logbook_agent.exports.as_csv import csv_head
 from logbook_agent.exports.columns import FIRST_COLUMNS, is_column
 from logbook_agent.model.errors import StoreError, Taken, UsageError
 from logbook_agent.store.book import Book
@@ -77,8 +78,8 @@ def place_of(workspace: Workspace, book: Book, form: str, out: str | None) -> Ex
 def check_replaceable(place: ExportPlace) -> None:
     """Raise Taken for anything at the place but an earlier export of this form, or an empty folder.
 
-    A folder must be unchanged. A file holds no digest of itself: it must begin like an export, a table with no column
-    but ours."""
+    A folder must be unchanged. A file holds no digest of itself: it must begin like an export, a table with the header
+    line as it is written here, with no column but ours."""
     if not os.path.lexists(place.path):
         return
     ours = _is_our_file(place) if ENDINGS[place.form] else _is_our_folder(place)
@@ -104,7 +105,9 @@ def _is_our_file(place: ExportPlace) -> bool:
         names = next(csv.reader(io.StringIO(head, newline="")), [])
     except csv.Error:  # a field of more than 128 KiB
         return False
-    return tuple(names[: len(FIRST_COLUMNS)]) == FIRST_COLUMNS and all(map(is_column, names))
+    is_table = tuple(names[: len(FIRST_COLUMNS)]) == FIRST_COLUMNS and all(map(is_column, names))
+    # Byte for byte: other programs end lines, and quote names, in other ways when they save a table.
+    return is_table and head.startswith(csv_head(names))
 
 
 def _is_our_folder(place: ExportPlace) -> bool:

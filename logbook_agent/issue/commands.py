@@ -83,7 +83,7 @@ def sync_command(
                 hint="leave one of the two out",
             )
         book, paths = write_offline(space, request, offline)
-        files = [str(path) for path in paths]
+        files = [space.shown(path) for path in paths]
         emit(
             "sync",
             {"logbook": book.topic, "files": files},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -34,18 +35,17 @@ def write_offline(workspace: Workspace, request: SyncRequest, folder: str) -> tu
     documents = gather(workspace, book, repository, chosen=request.entries, new_block=request.new_block)
     documents.wanted = dataclasses.replace(documents.wanted, managed=False, trusted=frozenset())
     texts = _texts(first_plan(documents, repository, request.labels))
-    place = Path(folder)
-    if not folder.strip() or (place.exists() and not place.is_dir()):
+    within = Path(os.path.normpath(workspace.cwd / Path(folder).expanduser()))
+    if not folder.strip() or (within.exists() and not within.is_dir()):
         raise UsageError(
             f"{folder!r} is not a folder", cause="the documents are written as files in one", hint="name another one"
         )
-    within = place.absolute()
-    for path in _earlier(within, documents.wanted.book):
+    for path in _earlier(workspace, within, documents.wanted.book):
         remove(path, within=within)
     make_folder(within, within=within)
     for name, text in texts.items():
         write_text(within / name, text, within=within, durable=False)
-    return book, [place / name for name in texts]
+    return book, [within / name for name in texts]
 
 
 def _texts(plan: SyncPlan) -> dict[str, str]:
@@ -62,14 +62,14 @@ def _texts(plan: SyncPlan) -> dict[str, str]:
     return texts
 
 
-def _earlier(folder: Path, key: str) -> list[Path]:
+def _earlier(workspace: Workspace, folder: Path, key: str) -> list[Path]:
     """The files of an earlier call. Raises UsageError for one of these names that is not of this logbook."""
     found = [path for path in folder.glob("*.md") if _OURS.fullmatch(path.name)]
     head = re.compile(_HEAD.format(re.escape(key)))
     for path in found:
         if not head.match(read_bytes(path, within=folder, limit=PROSE_BYTES).decode("utf-8", "replace")):
             raise UsageError(
-                f"{path.name} in {folder} is not a document of this logbook",
+                f"{workspace.shown(path)} is not a document of this logbook",
                 cause="a file of that name would be replaced or removed",
                 hint="name another folder, or put that file elsewhere",
             )
