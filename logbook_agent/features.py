@@ -60,7 +60,7 @@ FEATURES = (
     Feature(
         name="report",
         plots="report.plots.commands",
-        figures="report.figures.named",
+        figures="report.figures.catalogue",
         commands=(
             Subcommand("report", "report.page.commands", "Write an HTML page for each logbook, and an index."),
             Subcommand(

@@ -14,7 +14,7 @@ import pytest
 
 from logbook_agent.model.errors import NotFound
 from logbook_agent.report.figures.figure import Figure, PlotPoint, PlotSeries
-from logbook_agent.report.plots.draw import svg
+from logbook_agent.report.plots.svg import svg
 from tests.plots import measured
 from tests.plots.plots_support import Seeded, drawn_data, marks, parsed
 

@@ -22,7 +22,7 @@ from logbook_agent.findings.thread import Summary
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.blocks import baseline_text, header_values
-from logbook_agent.report.figures.named import of_thread
+from logbook_agent.report.figures.catalogue import of_thread
 from logbook_agent.report.page.entry import Around
 from logbook_agent.report.page.pictures import pictures, why_not
 from logbook_agent.text.as_html import is_web

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.errors import CannotDraw, StoreError
+from logbook_agent.report.figures.catalogue import figures, named, named_of_thread, of_thread
 from logbook_agent.report.figures.figure import Figure
-from logbook_agent.report.figures.named import figures, named, named_of_thread, of_thread
-from logbook_agent.report.plots.draw import svg
-from logbook_agent.report.plots.markup import is_ours
+from logbook_agent.report.plots.svg import is_ours, svg
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, remove, write_text
 from logbook_agent.store.reading import read_text
