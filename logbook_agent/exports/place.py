@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.exports import as_json, frames
-from logbook_agent.exports.as_csv import csv_head
-from logbook_agent.exports.columns import FIRST_COLUMNS, is_column
+from logbook_agent.exports import frames
+from logbook_agent.exports import row_data as as_json
+from logbook_agent.exports.columns import FIRST_COLUMNS, csv_head, is_column
 from logbook_agent.model.errors import StoreError, Taken, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import (

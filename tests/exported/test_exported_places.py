@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.exports import write as writing
+from logbook_agent.exports import commands as writing
 from logbook_agent.exports.place import MANIFEST, ExportPlace, building, check_replaceable
 from logbook_agent.model.errors import StoreError, Taken
 from tests.conftest import Cli
