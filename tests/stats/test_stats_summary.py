@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from logbook_agent.model.stats import median
-from logbook_agent.model.stats.noise import noise_floor, pooled_floor
+from logbook_agent.model.stats.noise import noise_floor
 from logbook_agent.model.stats.summary import mean, standard_deviation
 
 
@@ -54,6 +54,3 @@ def test_noise_floor() -> None:
     assert noise_floor(runs) == pytest.approx(0.02)
     assert noise_floor(runs[:1]) is None
     assert noise_floor([[1.0], [0.0]]) is None
-    # (1 * 0.01^2 + 4 * 0.02^2) / 5
-    assert pooled_floor([(0.01, 2), (0.02, 5), (0.5, 1)]) == (pytest.approx(math.sqrt(0.0017 / 5)), 5)
-    assert pooled_floor([(0.5, 1)]) is None
