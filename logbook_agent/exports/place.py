@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.exports import frames
-from logbook_agent.exports import row_data as as_json
 from logbook_agent.exports.columns import FIRST_COLUMNS, csv_head, is_column
+from logbook_agent.exports.row_data import OPENING
 from logbook_agent.model.errors import StoreError, Taken, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import (
@@ -100,7 +100,7 @@ def _is_our_file(place: ExportPlace) -> bool:
             return frames.is_ours(file)
         head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
     if place.form == "json":
-        return head.startswith(as_json.OPENING)
+        return head.startswith(OPENING)
     try:
         names = next(csv.reader(io.StringIO(head, newline="")), [])
     except csv.Error:  # a field of more than 128 KiB

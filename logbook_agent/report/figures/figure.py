@@ -23,7 +23,7 @@ Shape = Literal["line", "points", "steps", "band", "rule"]
 
 
 class FigureKind(StrEnum):
-    """What a figure shows, by which it may be asked for."""
+    """The kinds of figures, as `logbook plot --kind` names them."""
 
     SWEEP = "sweep"
     CONTROLS = "controls"

@@ -99,8 +99,7 @@ def span_of(counts: Iterable[int], noun: str) -> str:
 
 
 def shortest(names: Sequence[str]) -> tuple[str, ...]:
-    """As many of the first words of each name as tell them all apart: what follows goes with these. Whole where they
-    are not apart."""
+    """The first words of each name, as many as make all names differ; whole names where two are equal."""
     words = [name.split(" ") for name in names]
     for count in range(1, max(map(len, words), default=1)):
         found = tuple(" ".join(one[:count]).rstrip(",") for one in words)

@@ -1,4 +1,7 @@
-"""What goes on in a logbook now, as plain data: which run, where, since when, how far, and what it printed last."""
+"""The runs of a logbook that are going on, as plain data: where, since when, how far, and their last lines.
+
+Last lines come from the logs where these are written here, else from the executor.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,7 @@ class LastLines:
         self._pools: dict[str, ThreadPoolExecutor] = {}
 
     def seen(self, book: Book, run: Run) -> LastSeen:
-        """What is known of a run now, at once. Meanwhile its machine is asked again."""
+        """The last known state of a run, at once; its machine is asked again in the background."""
         beat = book.heartbeat(run)
         log = book.log_path(run.entry, run.run)
         here = LastSeen(lines=self._tail(log, book.within(log)), heartbeat=beat)

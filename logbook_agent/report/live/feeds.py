@@ -53,7 +53,7 @@ class Feed(abc.ABC):
 
     @abc.abstractmethod
     def _look(self) -> None:
-        """Look for changes and `_put` them. What the store holds raises nothing."""
+        """Look for changes and `_put` them. Never raises, whatever the store holds."""
 
     @abc.abstractmethod
     def _document(self, live: LiveParts) -> str | None:
@@ -71,7 +71,7 @@ class Feed(abc.ABC):
         return await asyncio.to_thread(made)
 
     async def changes(self, since: int) -> AsyncGenerator[list[Change], None]:
-        """What has changed since a version, then what changes; an empty list is a beat. Ends when its reader does."""
+        """The changes since a version, then each further one; an empty list is a sign of life. Ends with its reader."""
         self.viewers += 1
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._keep_looking())

@@ -88,7 +88,7 @@ def ends_well() -> Iterator[None]:
 
 
 class _Seen:
-    """What was said last, kept while the records stay as they are."""
+    """The data of `logbook watch`; what follows from the records is computed again only when they have changed."""
 
     def __init__(self) -> None:
         self._version: int | None = None

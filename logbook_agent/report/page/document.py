@@ -36,8 +36,8 @@ _NAV = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveParts:
-    """What is live in a page that is served: `scripts` run beside the page's own, `connect` says where they may connect
-    to (the value of `connect-src`), `banner` is HTML above the sections that its caller has escaped."""
+    """The live parts of a page that is served: `scripts` run beside the page's own, `connect` says where they may
+    connect to (the value of `connect-src`), `banner` is HTML above the sections that its caller has escaped."""
 
     scripts: Sequence[str] = ()
     connect: str = "'none'"
@@ -122,13 +122,13 @@ def index_document(
 
 
 def head(found: Sequence[Findings], damaged: Sequence[str]) -> PageSection:
-    """What is said above the cards."""
+    """The section above the cards: how many logbooks and entries there are, and what cannot be read."""
     total = sum(len(findings.summaries) for findings in found)
     return _part("index-head", "index_head", books=len(found), total=f"{total:,}", warnings=damaged)
 
 
 def card(findings: Findings) -> PageSection:
-    """The card of a logbook: what was asked and found."""
+    """The card of a logbook: its question, answers and counts."""
     header, first = findings.header, findings.opening
     return _part(
         f"book-{header.topic}",

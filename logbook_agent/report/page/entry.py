@@ -1,4 +1,4 @@
-"""What the section of an entry says, as values of its template."""
+"""The values of the template of an entry's section, and the facts in which two entries may differ."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def log_nowhere(entry_id: str, run: int) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What every section needs: `ids` are the entries of the page, `drawn` those with plots on it."""
+    """The reading of a logbook, and how its texts become HTML, for every section of a page: `ids` are the entries of
+    the page, `drawn` those with plots on it."""
 
     findings: Findings
     blocks: Blocks
@@ -97,7 +98,7 @@ def _part(around: Around, bullet: Bullet, record: Record) -> dict[str, Any]:
 
 
 def _folded(name: str, text: str, record: Record) -> str:
-    """What stands for a long part until it is unfolded."""
+    """The line shown for a long command or config until it is unfolded."""
     if name == COMMAND:
         words = next((s.run.command[:2] for s in record.runs), ())
         commands = len({(s.run.label, s.run.argv) for s in record.runs})

@@ -1,4 +1,4 @@
-"""The page of a logbook as sections, each one HTML element with a stable ID; and what an entry's needs are kept for.
+"""The page of a logbook as sections, each one HTML element with a stable ID.
 
 The sections stand in this order: `summary`, `criteria`, `best`, `plots`, `open`, `timeline`, `results`, then a section
 for each entry under its ID, then `facts`, which the page's script reads. They are always there; an empty one is hidden.
@@ -140,7 +140,7 @@ def _entry(
 
 
 def _facts(entries: dict[str, tuple[str, Groups]]) -> str:
-    """What the diff of two entries reads, as JSON: equal groups of facts stand in it once."""
+    """The data of the diff of two entries, as JSON: equal groups of facts stand in it once."""
     places: dict[str, int] = {}
     sets: list[dict[str, str]] = []
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What the sections of the whole thread say, as values of their templates."""
+"""The values of the templates of the sections about the whole thread."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _closed(around: Around) -> dict[str, Any] | None:
 
 
 def _scope(around: Around) -> list[tuple[str, list[Markup]]]:
-    """What the thread is about, as labels with texts."""
+    """Metrics, constraints, baseline and matrix of the thread, as labels with texts."""
     header = around.findings.header
     told = header_values(header)
     baseline = [escape(baseline_text(header.baseline, header.metrics))] if header.baseline is not None else []

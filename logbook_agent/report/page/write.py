@@ -117,7 +117,8 @@ def _write_page(
 
 
 def _copies(book: Book, target: Path, within: Path) -> Callable[[str, int], str | None]:
-    """What copies the log of a run beside the page, once, and gives its address there; None where there is no log."""
+    """A function that copies the log of a run beside the page, if it is not there yet, and returns its address; None
+    where there is no log."""
     folder = target / book.topic / _LOGS
 
     def href(entry_id: str, run: int) -> str | None:
@@ -143,7 +144,7 @@ def _is_newer(copy: Path, log: Path) -> bool:
 
 
 def visible_log(log: Path, within: Path) -> Iterator[str]:
-    """The text of a log, in which no mark turns the direction of what follows."""
+    """The text of a log, with marks that would reverse the direction of text made visible."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for piece in pieces_of(log, within=within):
         yield visible(decoder.decode(piece))

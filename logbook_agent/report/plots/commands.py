@@ -168,8 +168,8 @@ def _data(figure: Figure, file: str | None, missing: str | None) -> dict[str, An
 
 
 def draw_due(space: Workspace) -> None:
-    """Draw again the plots of what a command has rendered. The records stand already, so trouble with a picture is a
-    warning."""
+    """Draw again the plots of the views that a command has rendered. The records stand already, so trouble with a
+    picture is a warning."""
     for topic, entry_ids in take_due(space).items():
         try:
             book = space.choose(topic)

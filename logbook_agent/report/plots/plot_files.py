@@ -53,8 +53,8 @@ def _content(book: Book, key: str) -> str | None:
 
 
 def keep_due(book: Book, findings: Findings, entry_ids: Collection[str]) -> list[KeptPlot]:
-    """Draw again what these entries and the header name, and whatever else is kept of them; what there is no figure
-    for any more is removed."""
+    """Draw again the plots that these entries and the header name, and those of theirs that are kept; plots without a
+    figure are removed."""
     names, drawn = set(book.plot_names()), []
     for entry_id in entry_ids:
         wanted = {figure.key: figure for figure in named(findings, findings.entry(entry_id))}

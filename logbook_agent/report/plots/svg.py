@@ -106,7 +106,7 @@ def _head(root: ET.Element, figure: Figure, *, inline: bool) -> str:
 
 
 def _mark(root: ET.Element, figure: Figure) -> None:
-    """Into every mark what it says, and its interval."""
+    """Put the values of each mark, its words and its interval into its element."""
     parents = {child: parent for parent in root.iter() for child in parent}
     found = {element.get("id", ""): element for element in root.iter("g") if _MARK.fullmatch(element.get("id", ""))}
     for name, group in found.items():
@@ -139,7 +139,7 @@ def _mark(root: ET.Element, figure: Figure) -> None:
 
 
 def _rename(root: ET.Element, key: str) -> None:
-    """IDs in order of the document, of what is referred to alone."""
+    """Number the IDs in the order of the document; those that nothing refers to go."""
     used = dict.fromkeys(_references(root))
     names = {old: f"{key}-{number}" for number, old in enumerate(used, start=1)}
     for element in root.iter():

@@ -67,8 +67,8 @@ def colour(at: int) -> str:
 
 
 def style_sheet() -> str:
-    """What a picture that stands alone says of a reader's dark theme. (The light one stands in its attributes, which
-    every program understands.)"""
+    """The style sheet of an SVG file: the colours of the dark theme. (Those of the light one are attributes of the
+    elements, which every program understands.)"""
     rules = [f".f-{role}{{fill:{value}}}.s-{role}{{stroke:{value}}}" for role, value in DARK.items()]
     return f"@media (prefers-color-scheme:dark){{{''.join(rules)}}}"
 
@@ -104,7 +104,8 @@ def strokes(series: tuple[PlotSeries, ...]) -> list[Stroke]:
 
 
 def filled(look: Stroke) -> dict[str, Any]:
-    """A tint; of a band that stands beside what is asked its edges alone, so that both are seen where they overlap."""
+    """How a band is filled: a tint, or the edges alone where it is only there for comparison, so that both are seen
+    where they overlap."""
     if look.beside:
         return {"facecolor": "none", "edgecolor": look.colour, "linewidth": 1.1, "linestyle": (0, (1, 2))}
     return {"facecolor": look.colour, "alpha": 0.16, "linewidth": 0}
