@@ -34,7 +34,7 @@ class NotMet(LogbookError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """What a thread leaves behind: numbers of stop criteria that are not met, entries that are not finished, and those
+    """The loose ends of a thread: numbers of stop criteria that are not met, entries that are not finished, and those
     whose next action nothing took up. `warnings`: all of it as sentences, the criteria first."""
 
     unmet: tuple[int, ...] = ()
@@ -45,7 +45,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloseResult:
-    """`synced`: None where nothing was to be told."""
+    """`synced`: None where the issue was not updated."""
 
     book: Book
     header: Header
@@ -132,7 +132,7 @@ def _changed(header: Header, closing: Closing | None) -> Header:
 
 
 def _left(workspace: Workspace, book: Book) -> Left:
-    """What is left of a thread."""
+    """The loose ends of a thread."""
     found = read(workspace, book)
     unmet = {n: c.text for n, c in enumerate(found.header.stop_criteria, 1) if not c.met}
     # Of a thread that is closed nothing is left to do; it may be closed once more.

@@ -35,7 +35,7 @@ _HEAD = r"(?:# [^\n]*\n\n)?<!-- logbook:[a-z]+ \d+ book={}[ >]"
 
 
 def check_no_link(book: Book) -> None:
-    """A link that `start` was given as that of the experiment issue is meant to be used."""
+    """Raises UsageError where the header links an experiment issue already, which `start` was given."""
     for link in book.header.links:
         if link.label.casefold() == "experiment issue":
             raise UsageError(
