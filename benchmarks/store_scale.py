@@ -129,7 +129,7 @@ def cost(argv: list[str], folder: Path) -> tuple[float, float, float]:
 FIGURES = """
 import os
 from pathlib import Path
-from logbook_agent.report.figures.named import figures
+from logbook_agent.report.figures.catalogue import figures
 from logbook_agent.findings.read import read
 from logbook_agent.store.workspace import Workspace
 space = Workspace(cwd=Path.cwd(), environ=os.environ)

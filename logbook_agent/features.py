@@ -50,17 +50,17 @@ FEATURES = (
             Subcommand("link", "issue.commands", "Link the issue, or a prior or related one; confirm a host."),
             Subcommand(
                 "snapshot",
-                "issue.close_commands",
+                "issue.tag",
                 "Tag the pushed commit and tell the issue how to reproduce it.",
             ),
-            Subcommand("close", "issue.close_commands", "Close a thread: conclusion, limitations, next steps."),
+            Subcommand("close", "issue.closing", "Close a thread: conclusion, limitations, next steps."),
             Subcommand("ci", "issue.gate.commands", "Measure base and head of a pull request in pairs; comment on it."),
         ),
     ),
     Feature(
         name="report",
         plots="report.plots.commands",
-        figures="report.figures.named",
+        figures="report.figures.catalogue",
         commands=(
             Subcommand("report", "report.page.commands", "Write an HTML page for each logbook, and an index."),
             Subcommand(

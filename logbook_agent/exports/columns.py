@@ -6,7 +6,8 @@ Where a row comes from and what it is worth has fixed names; what experiments na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from logbook_agent.findings.facts import executed
 from logbook_agent.findings.tables.frame import devices_text
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import spelt
+from logbook_agent.text.cells import neutral_cell
 
 # `time` is ISO 8601 text that has a zone; `samples` a tuple of floats.
 Type = Literal["text", "int", "float", "bool", "time", "samples"]
@@ -165,3 +167,35 @@ def is_column(name: str) -> bool:
 def facts_of(row: MeasuredRow) -> dict[str, Any]:
     """What the columns with fixed names say of a row, as far as it is known."""
     return {name: value for name, _, read in _FIXED if (value := read(row)) is not None}
+
+
+def csv_lines(columns: Sequence[DataColumn]) -> Iterator[bytes]:
+    """The lines of the table as CSV (RFC 4180), the names first; each ends in CRLF. Numbers are in full precision.
+    Unknown is an empty field, empty text is `""`, samples are a list in JSON. A text that a spreadsheet would take for
+    a formula has a `'` in front (`neutral_cell`)."""
+    yield csv_head(column.name for column in columns).encode("utf-8", "replace")
+    fields = [[_field(value, column.type) for value in column.values] for column in columns]
+    for row in zip(*fields, strict=True):
+        yield (",".join(row) + "\r\n").encode()
+
+
+def csv_head(names: Iterable[str]) -> str:
+    """The line of names, with its end."""
+    return ",".join(map(_quoted, names)) + "\r\n"
+
+
+def _field(value: Any, kind: str) -> str:
+    if value is None:
+        return ""
+    if kind == "samples":
+        return _quoted(json.dumps(list(value)))
+    if kind == "text":
+        # Half a surrogate pair is no text in any encoding; nothing else is changed.
+        return _quoted(neutral_cell(value.encode("utf-8", "replace").decode()))
+    return value if isinstance(value, str) else spelt(value)
+
+
+def _quoted(text: str) -> str:
+    if text and text == text.strip() and not any(character in text for character in ',"\r\n;\t'):
+        return text
+    return '"' + text.replace('"', '""') + '"'

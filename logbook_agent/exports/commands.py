@@ -1,23 +1,33 @@
-"""`logbook export`."""
+"""`logbook export`: the rows in one of the forms, at one place."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Annotated
 
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
-from logbook_agent.exports.as_json import left_out
+from logbook_agent.exports import frames
+from logbook_agent.exports.columns import columns_of, csv_lines
 from logbook_agent.exports.measured_rows import Exported, exported, without_rows
-from logbook_agent.exports.place import place_of
-from logbook_agent.exports.write import FORMS, TEXTS, how_to_open, pieces, write
+from logbook_agent.exports.place import ENDINGS, ExportPlace, building, check_replaceable, place_of
+from logbook_agent.exports.row_data import json_pieces, left_out
+from logbook_agent.exports.tracker_run import tracked
+from logbook_agent.exports.trackers import WRITERS
 from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.header import Header
 from logbook_agent.model.values import parse_pair
 from logbook_agent.store.book import Book
+from logbook_agent.store.files import write_pieces
 from logbook_agent.text.near import choice
+
+FORMS = tuple(ENDINGS)
+# Those that are text, which may go to stdout.
+TEXTS = ("csv", "json")
 
 
 def export_command(
@@ -93,3 +103,33 @@ def _print(found: Exported, book: Book, form: str) -> None:
     sys.stdout.buffer.flush()
     for note in found.notes():
         say(note)
+
+
+def pieces(found: Exported, header: Header, form: str) -> Iterator[bytes]:
+    """The content of a form that is a file. Raises UsageError where a library is missing."""
+    if form == "csv":
+        return csv_lines(columns_of(found.rows))
+    if form == "json":
+        return json_pieces(found, header)
+    return iter([frames.parquet(columns_of(found.rows))])
+
+
+def write(found: Exported, header: Header, place: ExportPlace) -> None:
+    """Write the rows there, whole or not at all. Raises Taken for what may not be replaced, UsageError where a library
+    is missing."""
+    check_replaceable(place)
+    if ENDINGS[place.form]:
+        write_pieces(place.path, pieces(found, header, place.form), within=place.within)
+        return
+    with building(place) as folder:
+        WRITERS[place.form](tracked(found), header.topic, folder, place.path)
+
+
+def how_to_open(place: ExportPlace, topic: str) -> str:
+    """What to type to look at it; empty where any program does."""
+    path = place.path
+    return {
+        "mlflow": f"mlflow ui --backend-store-uri sqlite:///{path}/mlflow.db",
+        "wandb-offline": f"wandb sync {path}/offline-run-*",
+        "trackio": f"TRACKIO_DIR={path} trackio show --project {topic}",
+    }.get(place.form, "")

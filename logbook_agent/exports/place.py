@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.exports import as_json, frames
-from logbook_agent.exports.columns import FIRST_COLUMNS, is_column
+from logbook_agent.exports import frames
+from logbook_agent.exports.columns import FIRST_COLUMNS, csv_head, is_column
+from logbook_agent.exports.row_data import OPENING
 from logbook_agent.model.errors import StoreError, Taken, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import (
@@ -77,8 +78,8 @@ def place_of(workspace: Workspace, book: Book, form: str, out: str | None) -> Ex
 def check_replaceable(place: ExportPlace) -> None:
     """Raise Taken for anything at the place but an earlier export of this form, or an empty folder.
 
-    A folder must be unchanged. A file holds no digest of itself: it must begin like an export, a table with no column
-    but ours."""
+    A folder must be unchanged. A file holds no digest of itself: it must begin like an export, a table with the header
+    line as it is written here, with no column but ours."""
     if not os.path.lexists(place.path):
         return
     ours = _is_our_file(place) if ENDINGS[place.form] else _is_our_folder(place)
@@ -99,12 +100,14 @@ def _is_our_file(place: ExportPlace) -> bool:
             return frames.is_ours(file)
         head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
     if place.form == "json":
-        return head.startswith(as_json.OPENING)
+        return head.startswith(OPENING)
     try:
         names = next(csv.reader(io.StringIO(head, newline="")), [])
     except csv.Error:  # a field of more than 128 KiB
         return False
-    return tuple(names[: len(FIRST_COLUMNS)]) == FIRST_COLUMNS and all(map(is_column, names))
+    is_table = tuple(names[: len(FIRST_COLUMNS)]) == FIRST_COLUMNS and all(map(is_column, names))
+    # Byte for byte: other programs end lines, and quote names, in other ways when they save a table.
+    return is_table and head.startswith(csv_head(names))
 
 
 def _is_our_folder(place: ExportPlace) -> bool:

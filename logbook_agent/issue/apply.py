@@ -38,14 +38,14 @@ _MOST_ROUNDS = 4
 _MOST_MISSED = 3
 
 
-# What a first write teaches: a change of what the logbook's header keeps of its issue.
+# A change of what the header keeps of its issue: trusted accounts, and that the block was written.
 Learnt: TypeAlias = Callable[[ExperimentIssue], ExperimentIssue]
 
 
 @dataclass(kw_only=True)
 class Sync:
-    """One sync of one issue. `done` are the steps that were carried out; `remember` keeps what they taught, if anybody
-    does."""
+    """One sync of one issue. `done` are the steps that were carried out; `remember` keeps in the header what was learnt
+    of the issue."""
 
     calls: Calls
     number: int
@@ -66,7 +66,7 @@ class Sync:
     _unsure: Step | None = None
 
     def plan(self) -> SyncPlan:
-        """What is to be done, of the issue as it is now."""
+        """The plan for the issue as it is now."""
         issue, comments = self._read()
         plan = make_plan(self.wanted, self.documents, issue, comments)
         if plan.steps and not self._asked_login:
@@ -176,7 +176,7 @@ class Sync:
             self.remember(_trusting(frozenset({login})))
 
     def _learn_sender(self, comments: list[Comment]) -> None:
-        """Whoever has posted, to the letter, what this process sent and heard nothing of, is this process."""
+        """Trust the author of a comment that is, to the letter, what this process sent without getting an answer."""
         sent = normalised(self._sent or "")
         for comment in comments:
             if normalised(comment.body) == sent:

@@ -5,8 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from typer import Context, Option
+
+from logbook_agent.cli.options import Common, Text, Texts, prose
+from logbook_agent.cli.output import emit
 from logbook_agent.findings.read import read
+from logbook_agent.issue.commands import DryRunOption, MaxWaitOption, sync_data, sync_text, warned, wire
 from logbook_agent.issue.destination import SendOptions
 from logbook_agent.issue.sync import SyncResult, sync_after
 from logbook_agent.model.errors import LogbookError, UsageError
@@ -28,7 +34,7 @@ class NotMet(LogbookError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """What a thread leaves behind: numbers of stop criteria that are not met, entries that are not finished, and those
+    """The loose ends of a thread: numbers of stop criteria that are not met, entries that are not finished, and those
     whose next action nothing took up. `warnings`: all of it as sentences, the criteria first."""
 
     unmet: tuple[int, ...] = ()
@@ -39,7 +45,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloseResult:
-    """`synced`: None where nothing was to be told."""
+    """`synced`: None where the issue was not updated."""
 
     book: Book
     header: Header
@@ -126,7 +132,7 @@ def _changed(header: Header, closing: Closing | None) -> Header:
 
 
 def _left(workspace: Workspace, book: Book) -> Left:
-    """What is left of a thread."""
+    """The loose ends of a thread."""
     found = read(workspace, book)
     unmet = {n: c.text for n, c in enumerate(found.header.stop_criteria, 1) if not c.met}
     # Of a thread that is closed nothing is left to do; it may be closed once more.
@@ -138,3 +144,72 @@ def _left(workspace: Workspace, book: Book) -> Left:
     warnings += [f"not finished: {listed(unfinished, 5)}"] if unfinished else []
     warnings += [f"next action not taken up: {listed(actions, 5)}"] if actions else []
     return Left(unmet=tuple(unmet), unfinished=unfinished, next_actions=actions, warnings=tuple(warnings))
+
+
+# -- the command --------------------------------------------------------------------------------------
+
+
+def close_command(
+    *,
+    context: Context,
+    conclusion: Annotated[
+        Text, Option("--conclusion", metavar="TEXT", help="What was found. Text, @FILE, or -.")
+    ] = None,
+    limitation: Annotated[
+        Texts, Option("--limitation", metavar="TEXT", help="What it does not show; may be repeated.")
+    ] = None,
+    next_step: Annotated[
+        Texts, Option("--next", metavar="TEXT", help="What should come next; may be repeated.")
+    ] = None,
+    reopen: Annotated[bool, Option("--reopen", help="Reopen the thread, and remove its closing words.")] = False,
+    unmet: Annotated[bool, Option("--unmet", help="Close the thread although a stop criterion is not met.")] = False,
+    local: Annotated[bool, Option("--local", help="Leave the issue to the next sync.")] = False,
+    dry_run: DryRunOption = False,
+    max_wait: MaxWaitOption = "15m",
+    common: Common,
+) -> None:
+    """Close a thread: conclusion, limitations, next steps; a final comment, and the issue is closed.
+
+    Refused while a stop criterion is not met (exit code 1). Warns of open entries and open next actions.
+    Example: logbook close --conclusion @conclusion.md
+    """
+    space = common.space()
+    if reopen and (conclusion or limitation or next_step):
+        raise UsageError(
+            "--reopen takes no conclusion", cause="reopening removes the last one", hint="logbook close --reopen"
+        )
+    with warned(space):
+        result = close(
+            space,
+            wire(context, max_wait),
+            conclusion=prose(conclusion),
+            limitations=[prose(text) or "" for text in limitation or ()],
+            next_steps=[prose(text) or "" for text in next_step or ()],
+            reopen=reopen,
+            local=local,
+            dry_run=dry_run,
+            unmet=unmet,
+        )
+    closing = result.header.closing
+    data = {
+        "logbook": result.book.topic,
+        "closed": closing.at if closing is not None else None,
+        "unmet_criteria": list(result.left.unmet),
+        "not_finished": list(result.left.unfinished),
+        "next_actions": list(result.left.next_actions),
+        "dry_run": dry_run,
+        "sync": sync_data(result.synced, dry_run=False) if result.synced is not None else None,
+    }
+    lines = [_closed(result.header, now=not dry_run)]
+    if dry_run and closing is not None:
+        lines.append(closing.conclusion.strip())
+    if dry_run and result.header.issue is not None and not local:
+        lines.append(f"and {result.header.issue.url} would be updated")
+    if result.synced is not None:
+        lines.append(sync_text(result.synced, dry_run=False))
+    emit("close", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
+
+
+def _closed(header: Header, *, now: bool) -> str:
+    state = "closed" if header.closing is not None else "open again"
+    return f"{header.topic} {'is' if now else 'would be'} {state}"

@@ -12,6 +12,7 @@ from typer import Argument, Context, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
+from logbook_agent.issue.creation import write_offline
 from logbook_agent.issue.destination import (
     ALWAYS,
     VARIABLE,
@@ -22,7 +23,6 @@ from logbook_agent.issue.destination import (
     known_hosts,
 )
 from logbook_agent.issue.linked_issues import link
-from logbook_agent.issue.offline import write_offline
 from logbook_agent.issue.steps import step_diff, step_values
 from logbook_agent.issue.sync import SyncRequest, SyncResult, sync
 from logbook_agent.model.errors import LogbookError, UsageError
@@ -82,8 +82,8 @@ def sync_command(
                 cause="--offline only writes files",
                 hint="leave one of the two out",
             )
-        book, paths = write_offline(space, request, offline)
-        files = [str(path) for path in paths]
+        book, paths = write_offline(space, offline, entries=entry or (), repository=repo, labels=label or ())
+        files = [space.shown(path) for path in paths]
         emit(
             "sync",
             {"logbook": book.topic, "files": files},

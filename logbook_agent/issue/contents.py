@@ -1,4 +1,5 @@
-"""What the logbook has to say to its issue: what is wanted there, for the plan, and the texts."""
+"""The content of an issue, read from the logbook: the entries, digests and settings that a plan is made from, and the
+texts."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ def gather(
     chosen: Sequence[str] = (),
     new_block: bool = False,
 ) -> BookDocuments:
-    """What is wanted in the issue, and its texts, read from the logbook. Entries that cannot be read are warned about
+    """The content of the issue, read from the logbook. Entries that cannot be read are warned about
     and stay in the issue as they are. `issue`: the repository of the issue, as far as it is known."""
     links = links_of(workspace, book, issue)
     found = read(workspace, book)
@@ -54,14 +55,7 @@ def gather(
     wanted = Wanted(
         book=book_key(recorded),
         entries=tuple(
-            _entry(
-                e,
-                later,
-                links,
-                _rests_on(found, e, rests_on),
-                plots.get(e["id"], ()),
-            )
-            for e in found.summaries
+            _entry(e, later, links, _rests_on(found, e, rests_on), plots.get(e["id"], ())) for e in found.summaries
         ),
         chosen=_chosen(found, chosen),
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
@@ -153,7 +147,7 @@ def _chosen(found: Findings, chosen: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(kw_only=True)
 class BookDocuments(IssueDocuments):
-    """What is `wanted` in the issue, and its texts from the records, without secrets."""
+    """The texts of the issue, from the records, without secrets; `wanted` is what a plan is made from."""
 
     wanted: Wanted
     workspace: Workspace

@@ -1,29 +1,41 @@
-"""Open the experiment issue, once: one that an earlier attempt opened is recognised by the block in its body."""
+"""Open the experiment issue, once: one that an earlier attempt opened is recognised by the block in its body. Or write
+what would be opened to files (`logbook sync --offline`)."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
+import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from logbook_agent.issue import marking
 from logbook_agent.issue.contents import BookDocuments, gather
+from logbook_agent.issue.destination import default_repository, issue_of
 from logbook_agent.issue.linked_issues import adopted, planned_link_backs
 from logbook_agent.issue.pace import Calls
 from logbook_agent.issue.plan import first_body, make_plan
-from logbook_agent.issue.steps import Create, Issue, SyncPlan, check_texts
+from logbook_agent.issue.steps import Create, Issue, LinkBack, Post, SyncPlan, check_texts
 from logbook_agent.model.errors import MarkersDamaged, UsageError
 from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
+from logbook_agent.store.files import make_folder, remove, write_text
+from logbook_agent.store.reading import PROSE_BYTES, read_bytes
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import IssueAddress, RepositoryAddress
 
 # GitHub's limit for the name of a label.
 _LABEL_CHARS = 50
+# The files of `--offline`.
+_OURS = re.compile(r"issue\.md|(?:update|snapshot|final|link)-\d{2,}\.md")
+# A title, in `issue.md`, and the marker that names the logbook.
+_HEAD = r"(?:# [^\n]*\n\n)?<!-- logbook:[a-z]+ \d+ book={}[ >]"
 
 
 def check_no_link(book: Book) -> None:
-    """A link that `start` was given as that of the experiment issue is meant to be used."""
+    """Raises UsageError where the header links an experiment issue already, which `start` was given."""
     for link in book.header.links:
         if link.label.casefold() == "experiment issue":
             raise UsageError(
@@ -156,3 +168,57 @@ def _replaced(body: str, book: str, text: str) -> str:
     except MarkersDamaged:
         found = None
     return f"{text}\n\n{body}" if found is None else body[: found.start] + text + body[found.end :]
+
+
+def write_offline(
+    workspace: Workspace, folder: str, *, entries: Sequence[str], repository: str | None, labels: Sequence[str]
+) -> tuple[Book, list[Path]]:
+    """The documents as files, as if the issue were opened now. Nothing is asked of the network.
+
+    Raises UsageError for what is not a folder, and for one with files of these names that are not of this logbook.
+    """
+    book = workspace.book(entries[0] if entries else None)
+    issue = issue_of(book)
+    named = issue.repository if issue is not None else default_repository(workspace, repository)
+    documents = gather(workspace, book, named, chosen=entries)
+    documents.wanted = dataclasses.replace(documents.wanted, managed=False, trusted=frozenset())
+    texts = _texts(first_plan(documents, named, labels))
+    within = Path(os.path.normpath(workspace.cwd / Path(folder).expanduser()))
+    if not folder.strip() or (within.exists() and not within.is_dir()):
+        raise UsageError(
+            f"{folder!r} is not a folder", cause="the documents are written as files in one", hint="name another one"
+        )
+    for path in _earlier(workspace, within, documents.wanted.book):
+        remove(path, within=within)
+    make_folder(within, within=within)
+    for name, text in texts.items():
+        write_text(within / name, text, within=within, durable=False)
+    return book, [within / name for name in texts]
+
+
+def _texts(plan: SyncPlan) -> dict[str, str]:
+    """`issue.md`, `update-01.md`, ..."""
+    texts: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for step in plan.steps:
+        if isinstance(step, Create):
+            texts["issue.md"] = f"# {step.title}\n\n{step.text}\n"
+        elif isinstance(step, Post | LinkBack):
+            kind = step.kind if isinstance(step, Post) else "link"
+            counts[kind] += 1
+            texts[f"{kind}-{counts[kind]:02d}.md"] = f"{step.text}\n"
+    return texts
+
+
+def _earlier(workspace: Workspace, folder: Path, key: str) -> list[Path]:
+    """The files of an earlier call. Raises UsageError for one of these names that is not of this logbook."""
+    found = [path for path in folder.glob("*.md") if _OURS.fullmatch(path.name)]
+    head = re.compile(_HEAD.format(re.escape(key)))
+    for path in found:
+        if not head.match(read_bytes(path, within=folder, limit=PROSE_BYTES).decode("utf-8", "replace")):
+            raise UsageError(
+                f"{workspace.shown(path)} is not a document of this logbook",
+                cause="a file of that name would be replaced or removed",
+                hint="name another folder, or put that file elsewhere",
+            )
+    return found

@@ -104,7 +104,7 @@ def links_of(workspace: Workspace, book: Book, issue: RepositoryAddress | None) 
 
 
 def named_by(workspace: Workspace, repository: RepositoryAddress, option: str | None = None) -> str:
-    """What names the host of a repository that no record names, for a message."""
+    """The option, setting or remote that names the host of a repository, for a message."""
     if option is not None and "://" in option:
         return "--repo"
     settings, file = workspace.config.github, workspace.config.file

@@ -13,7 +13,7 @@ from typing import Any
 
 from logbook_agent.findings.computed_texts import said_of
 from logbook_agent.issue import neutral
-from logbook_agent.issue.excerpts import escape, is_address, share, shown, title_start
+from logbook_agent.issue.excerpts import escape, is_address, share, shown
 from logbook_agent.issue.issue_body import IssueValues
 from logbook_agent.issue.links import Links
 from logbook_agent.issue.update_text import UpdatedEntry, commit_url, entry_values, snapshot_values
@@ -49,9 +49,9 @@ class IssueDocuments:
     def title(self) -> str:
         """On one line, of at most 256 characters; what is longer ends in `…`."""
         scope = shown(self.values.scope(), _TITLE_VALUE_BYTES) | {"title": md.one_line(self.values.header.title)}
-        text = md.one_line(self.templates.render("issue_title.j2", {"logbook": scope}))
-        room = 4 * TITLE_UNITS
-        while _units(title := self._plain(title_start(text, room))) > TITLE_UNITS:
+        text = md.one_line_code(self.templates.render("issue_title.j2", {"logbook": scope}))
+        room = TITLE_UNITS
+        while _units(title := self._plain(md.cut_line(text, room))) > TITLE_UNITS:
             room -= 8
         return title or self.values.header.prefix
 

@@ -18,6 +18,7 @@ from logbook_agent.issue.links import Links
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text import fit
 from logbook_agent.text import markdown as md
+from logbook_agent.text.words import counted
 
 T = TypeVar("T")
 
@@ -46,8 +47,8 @@ def newest(
     told: Callable[[list[Any], int], Any],
     weight: int = 1,
 ) -> Piece:
-    """The last ones that have room, in their order; the very last is always there. `told` is given their values, and
-    how many are left out."""
+    """The last items that have room, in their order; the very last is always there. `told` makes the value of the
+    template from their values and the number of those left out."""
     values: list[Mapping[str, Any]] = []
     ends: list[int] = []
     for item in reversed(found):
@@ -77,7 +78,7 @@ def share(values: Mapping[str, Any], room: int) -> int:
 
 
 def shown(value: Any, room: int) -> Any:
-    """The values with what there is to see of each piece when a share has so many bytes."""
+    """The values, each piece cut to its shares of `room` bytes."""
     if isinstance(value, Piece):
         return value.within(room * value.weight)
     if isinstance(value, Mapping):
@@ -102,8 +103,6 @@ def _parts(value: Any) -> Iterator[Any]:
 
 # Characters behind what could have room, so that the block in which a text is cut is known.
 _AHEAD = 4096
-# Stands for a blank where words shall not be told apart.
-_NO_SPACE = "\ue000"
 _ENTITY = "&#8203;"
 _ADDRESS = re.compile(r"https?://[^\s<>\\`|\x00-\x1f\x7f]+", re.IGNORECASE)
 
@@ -129,7 +128,7 @@ def entry_link(links: Links, entry_id: str) -> str:
 
 
 def left_out(links: Links, number: int, noun: str, plural: str) -> str:
-    """How many there is no room for, and where they stand; the empty text for none."""
+    """`3 earlier ones in the logbook`: how many have no room, and where they are; empty for none."""
     if not number:
         return ""
     where = link("in the logbook", links.view) if links.view else f"in the logbook ({links.why})"
@@ -163,7 +162,7 @@ def one_line(text: str | None) -> Piece | str:
 
 
 def line(text: str | None, room: int) -> str:
-    """The same in so many bytes."""
+    """Markdown by people on one line, in at most `room` bytes."""
     if text is None or not (text := md.one_line(text)):
         return ""
     shown, left_out = _cut_line(text, room)
@@ -181,14 +180,6 @@ def words(text: str, room: int) -> str:
     """Plain text with nothing of Markdown in it, on one line."""
     shown, left_out = _cut_line(md.one_line_code(text), room)
     return shown + ("…" if left_out else "")
-
-
-def title_start(text: str, room: int) -> str:
-    """The start of a title, up to a word; within one, when little would be left otherwise, as of Chinese."""
-    cut = words(text, room)
-    if fit.size(cut) * 2 >= room:
-        return cut
-    return words(text.replace(" ", _NO_SPACE), room).replace(_NO_SPACE, " ")
 
 
 def escape(text: str) -> str:
@@ -220,7 +211,3 @@ def _shortened(text: str, room: int) -> tuple[str, int]:
 def number(name: str, value: float, unit: str | None, spread: float | None = None) -> str:
     """`239.150 TF/s`: a value of a metric with its usual digits, as far as its spread supports them."""
     return format_value(value, decimals=known(name).decimals, spread=spread) + (f" {escape(unit)}" if unit else "")
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

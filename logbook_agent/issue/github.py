@@ -23,8 +23,10 @@ from typing import Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 from github import Auth, Github, GithubException
+from github.GithubObject import GithubObject
 from github.Issue import Issue as GithubIssue
 from github.IssueComment import IssueComment
+from github.PaginatedList import PaginatedList
 from requests.exceptions import ConnectTimeout, ProxyError, SSLError, Timeout
 from requests.utils import get_environ_proxies, select_proxy
 from urllib3.exceptions import NewConnectionError, ReadTimeoutError
@@ -36,6 +38,8 @@ from logbook_agent.issue.steps import LOGIN, Comment, Issue, IssueState
 from logbook_agent.model.errors import Forbidden, IssueMissing, Rejected, RemoteError, Unreachable, UsageError
 
 PER_PAGE = 100
+# GitHub takes 2,500 comments on an issue. A list with more pages than this has no end: they link to one another.
+MOST_PAGES = 300
 # No wait is silent for five seconds.
 SAY_EVERY_S = 4.5
 # Reads are asked three times at most; between the second and the third passes this time, twice.
@@ -44,6 +48,7 @@ READ_BACKOFF_S = 0.5
 _GHOST = "ghost"
 
 T = TypeVar("T")
+L = TypeVar("L", bound=GithubObject)
 
 
 class GitHub:
@@ -121,7 +126,7 @@ class GitHub:
     def comments(self, number: int) -> tuple[Comment, ...]:
         """All comments, ascending by ID."""
         call = self._call("list the comments of", self._named(number))
-        listed = self._ask(call, lambda: [_comment(c) for c in self._repository.get_issue(number).get_comments()])
+        listed = self._ask(call, lambda: [_comment(c) for c in _all(self._repository.get_issue(number).get_comments())])
         return tuple(sorted({c.id: c for c in listed}.values(), key=lambda c: c.id))
 
     def comment(self, comment_id: int) -> Comment:
@@ -136,7 +141,7 @@ class GitHub:
 
         def listed() -> list[Issue]:
             # A pull request is listed as an issue too.
-            return [_issue(i) for i in self._repository.get_issues(**filters) if "/pull/" not in i.html_url]
+            return [_issue(i) for i in _all(self._repository.get_issues(**filters)) if "/pull/" not in i.html_url]
 
         found = self._ask(self._call("list the issues of", self._about), listed)
         return tuple(sorted({i.number: i for i in found}.values(), key=lambda i: i.number))
@@ -263,6 +268,8 @@ class GitHub:
             return refusal(error.status, error.headers or {}, one_line(said), call, self._host)
         except OSError as error:
             return self._broken(call, error)
+        except EndlessList:
+            return no_answer(call, self._host, f"its list does not end: there are more than {MOST_PAGES} pages")
         except Exception as error:  # noqa: BLE001 - PyGithub raises of every kind for an answer that is not GitHub's
             if "server redirected from" in str(error):
                 return no_answer(call, self._host, "it redirects to another host, and a token goes only to its own")
@@ -326,6 +333,19 @@ class GitHub:
         if found is None or (found[1].casefold(), int(found[2])) != (self._slug.casefold(), number):
             raise moved(call, self._host, issue.url)
         return issue
+
+
+class EndlessList(Exception):
+    """A list with more pages than there can be."""
+
+
+def _all(listed: PaginatedList[L]) -> Iterator[L]:
+    """The items of all pages. Raises EndlessList, where PyGithub would follow the pages for ever."""
+    for _ in range(MOST_PAGES):
+        if not listed._couldGrow():
+            return
+        yield from listed._grow()
+    raise EndlessList
 
 
 # What PyGithub holds, as the plan takes it. These raise ValueError or TypeError for data that is not GitHub's.

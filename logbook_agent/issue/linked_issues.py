@@ -44,7 +44,8 @@ def link(
     replace: bool = False,
     trusted: Sequence[str] = (),
 ) -> tuple[Book, IssueAddress]:
-    """Write a link into the header; where it leads. The next sync does the rest. Raises UsageError or Taken.
+    """Write a link into the header; the logbook and the issue that it leads to. The next sync does the rest. Raises
+    UsageError or Taken.
 
     Without a label the issue becomes the experiment issue, in the place of another one if `replace` says so, and the
     markers of `trusted` accounts count from now on. With a label it is linked; `one_way` asks for no comment there.
@@ -85,7 +86,7 @@ def link(
 
 
 def adopted(header: Header, url: str, trusted: Sequence[str], *, managed: bool = False) -> Header:
-    """With an issue as the experiment issue. `managed`: it has the block already."""
+    """The header with an issue as the experiment issue. `managed`: it has the block already."""
     before = header.issue
     kept = before if before is not None and before.url == url else ExperimentIssue(url=url)
     known = before.trusted if before is not None else ()
@@ -146,7 +147,7 @@ def planned_link_backs(documents: BookDocuments) -> tuple[LinkBack, ...]:
 
 
 def carry_out_link_backs(documents: BookDocuments, wire: SendOptions) -> list[LinkBack]:
-    """Post what is lacking, each once; where each comment is goes into the header.
+    """Post the comments that are lacking, each once, and note their addresses in the header.
 
     An issue where nothing can be left does not keep the others from theirs; the first such error is raised then.
     """
@@ -172,7 +173,7 @@ def carry_out_link_backs(documents: BookDocuments, wire: SendOptions) -> list[Li
 
 
 def _without(error: RemoteError, step: LinkBack, again: str) -> RemoteError:
-    """The error, saying also how to do without a comment there."""
+    """The error, with a hint how to do without a comment there."""
     error.reword(f"no link back on {step.url}: {error.message}")
     without = join(("logbook", "link", step.url, "--as", step.label, "--one-way"))
     if isinstance(error, IssueMoved):
@@ -185,7 +186,7 @@ def _without(error: RemoteError, step: LinkBack, again: str) -> RemoteError:
 
 
 def _posted(calls: Calls, step: LinkBack, header: Header) -> Comment:
-    """The comment, whether it was there, had to follow a change, or had to be posted."""
+    """The comment that links back: as it was, edited, or newly posted."""
     number, key = parse_issue(step.url).number, marking.book_key(header)
     issue = calls.reading(lambda: calls.remote.issue(number))
     login = calls.reading(calls.remote.login)

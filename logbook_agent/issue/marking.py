@@ -19,7 +19,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.record import digest
 
 VERSION = 1
-# What a comment of ours can be.
+# The kinds of our comments.
 UPDATE, SNAPSHOT, FINAL, LINK = "update", "snapshot", "final", "link"
 
 _MARKER = re.compile(r"<!-- logbook:([a-z]+) (\d{1,6})((?: [a-z]+=[A-Za-z0-9._:,/+-]*)+) -->")
@@ -37,13 +37,12 @@ class Marked:
 
 
 def book_key(header: Header) -> str:
-    """What names a logbook in its markers: two with one prefix, begun at other times, differ. A topic may be
-    renamed."""
+    """The name of a logbook in its markers, from its prefix and the time it was begun: a topic may be renamed."""
     return f"{header.prefix}.{digest(header.prefix, header.opened)[:8]}"
 
 
 def normalised(text: str) -> str:
-    """Text as it is compared: servers and browsers change line ends and drop blanks at the ends."""
+    """Text in the form in which it is compared: servers and browsers change line ends and drop blanks at the ends."""
     return "\n".join(line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")).strip()
 
 

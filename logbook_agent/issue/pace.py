@@ -7,6 +7,7 @@ silent, and all waits together, apart from the second between two writes, have o
 from __future__ import annotations
 
 import math
+import shlex
 import time
 from collections import deque
 from collections.abc import Callable
@@ -130,7 +131,7 @@ class Pace:
             message += f", of which {_length(self.waited_s)} are used up"
         cause = f"{cause}; what is left to do is kept"
         hint = f"at {self._at(wait_s)} (in {_length(wait_s)}): {self.again}"
-        hint += f"; or wait for it: {self.again} --max-wait {math.ceil(total_s / 60)}m"
+        hint += f"; or wait for it: {with_max_wait(self.again, math.ceil(total_s / 60))}"
         error = refused(message, cause=cause, hint=hint)
         if isinstance(error, RateLimited):
             error.wait_s = wait_s
@@ -140,6 +141,14 @@ class Pace:
         then = self.utc() + timedelta(seconds=math.ceil(wait_s))
         today = then.date() == self.utc().date()
         return then.strftime("%H:%M:%S UTC" if today else "%Y-%m-%d %H:%M UTC")
+
+
+def with_max_wait(command: str, minutes: int) -> str:
+    """The command line with a longer `--max-wait`: behind its own options (the last one counts), and before the `--`
+    that begins a command to be measured."""
+    words = shlex.split(command)
+    end = words.index("--") if "--" in words else len(words)
+    return shlex.join([*words[:end], "--max-wait", f"{minutes}m", *words[end:]])
 
 
 def _length(seconds: float) -> str:

@@ -1,13 +1,10 @@
 """Permalinks: the pushed commit, and which files of the logbook are there as they are here.
 
 Git is read and nothing is fetched: a commit counts as pushed when a remote-tracking branch of the remote holds it.
-Files here are hashed as git would hash them without a filter; one that differs only by a filter (line ends, LFS)
-counts as not pushed.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shlex
@@ -17,15 +14,14 @@ from pathlib import Path, PurePosixPath
 
 from logbook_agent.issue.links import Links
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.running.provenance.git_calls import GitAnswer, read_git
-from logbook_agent.store.reading import RUN_BYTES, read_bytes
+from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.text.address import RepositoryAddress, blob, picture
 from logbook_agent.text.marked import parse
 
 _OID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REMOTE_LINE = re.compile(r"(\S+)\t(.*) \(fetch\)(?: \[.*\])?")
-_REGULAR = (b"100644", b"100755")
+_RECORD = re.compile(r"entries/([^/]+)\.yaml|runs/([^/]+)/[^/]+/run\.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,12 +126,6 @@ def file_at(commit: str, path: Path, environ: Mapping[str, str]) -> bytes | None
     return answer.out if answer.code == 0 else None
 
 
-def blob_sha(data: bytes, *, digits: int = 40) -> str:
-    """The object id of a file with this content; 64 digits where the repository's ids are SHA-256."""
-    algorithm = "sha256" if digits == 64 else "sha1"
-    return hashlib.new(algorithm, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
 def published(
     *,
     view: Path,
@@ -159,51 +149,43 @@ def published(
         if commit is None:
             return Links(why="not pushed")
         below = PurePosixPath(_place(place, view.parent))
-        view_path, folder_path = str(below / view.name), f"{below / folder.name}/"
-        paths = [view_path, folder_path.rstrip("/")]
-        commit = _last_change(place, commit, paths, environ)
-        there = _listed(place, commit, paths, environ)
-        if view_path not in there:
+        view_path, folder_path = str(below / view.name), str(below / folder.name)
+        commit = _last_change(place, commit, [view_path, folder_path], environ)
+        text = file_at(commit, view, environ)
+        if text is None:
             return Links(commit=commit)
-        text = (file_at(commit, view, environ) or b"").decode("utf-8", "replace")
+        changed = _changed(place, commit, folder_path, environ)
     except StoreError as error:
         return Links(why=error.message)
-    lines = block_lines(text)
-    blobs = {p.removeprefix(folder_path): oid for p, oid in there.items() if p.startswith(folder_path)}
-    same = entries_as_pushed(folder, [i for i in entry_ids if i in lines], blobs)
-    plots = {name: picture(repository, commit, folder_path + path) for name, path in plots_as_pushed(folder, blobs)}
+    lines = block_lines(text.decode("utf-8", "replace"))
+    others = {_entry_of(path) for path in changed}
+    plots = [path.name for path in folder.glob("plots/*.svg") if f"plots/{path.name}" not in changed]
     return Links(
         commit=commit,
         view=blob(repository, commit, view_path),
-        entries={i: blob(repository, commit, view_path, lines[i]) for i in same},
-        plots=plots,
+        entries={i: blob(repository, commit, view_path, lines[i]) for i in entry_ids if i in lines and i not in others},
+        plots={n.removesuffix(".svg"): picture(repository, commit, f"{folder_path}/plots/{n}") for n in plots},
     )
 
 
-def entries_as_pushed(folder: Path, entry_ids: Iterable[str], blobs: Mapping[str, str]) -> list[str]:
-    """The entries whose file and run.json are all in `blobs` (path below `folder` -> object id), and no other run."""
-    runs: dict[str, set[str]] = {}
-    for path in blobs:
-        parts = path.split("/")
-        if len(parts) == 4 and parts[0] == "runs" and parts[3] == "run.json":
-            runs.setdefault(parts[1], set()).add(path)
-    found = []
-    for entry_id in entry_ids:
-        files = {f"entries/{entry_id}.yaml", *_runs_here(folder, entry_id)}
-        pushed = {f"entries/{entry_id}.yaml", *runs.get(entry_id, ())}
-        if files == pushed and all(_same(folder, path, blobs.get(path)) for path in files):
-            found.append(entry_id)
+def _changed(place: Repository, commit: str, folder: str, environ: Mapping[str, str]) -> set[str]:
+    """The files of a folder that are not here as they are at a commit, also ignored ones, by their path in it."""
+    spec = f":(top,literal){folder}"
+    found: set[str] = set()
+    # Not `--name-only`: without writing the index, git names also what was only touched.
+    for words in ([*DIFF, "--numstat", "--no-renames", "-z", commit], ["ls-files", "--others", "-z"]):
+        answer = read_git(place.top, [*words, "--", spec], environ)
+        if answer.code != 0:
+            raise StoreError("git cannot tell what was changed", cause=answer.words)
+        names = (os.fsdecode(line.rpartition(b"\t")[2]) for line in answer.out.split(b"\0") if line)
+        found.update(name.removeprefix(f"{folder}/") for name in names)
     return found
 
 
-def plots_as_pushed(folder: Path, blobs: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Name and path (below `folder`) of each plot that stands here as it is in `blobs`."""
-    found = []
-    for path, oid in blobs.items():
-        parts = path.split("/")
-        if len(parts) == 2 and parts[0] == "plots" and path.endswith(".svg") and _same(folder, path, oid):
-            found.append((parts[1].removesuffix(".svg"), path))
-    return found
+def _entry_of(path: str) -> str | None:
+    """The entry whose record a file is part of."""
+    match = _RECORD.fullmatch(path)
+    return None if match is None else match[1] or match[2]
 
 
 def block_lines(view: str) -> dict[str, int]:
@@ -214,38 +196,6 @@ def block_lines(view: str) -> dict[str, int]:
         at = block.start
         lines[name] = line
     return lines
-
-
-def _runs_here(folder: Path, entry_id: str) -> Iterable[str]:
-    place = folder / "runs" / entry_id
-    try:
-        names = os.listdir(place)  # noqa: PTH208 - a thousand times
-    except OSError:
-        return
-    for name in names:
-        path = f"{place}/{name}/run.json"
-        if os.path.lexists(path):
-            yield f"runs/{entry_id}/{name}/run.json"
-
-
-def _same(folder: Path, path: str, oid: str | None) -> bool:
-    if oid is None:
-        return False
-    try:
-        return blob_sha(read_bytes(folder / path, within=folder, limit=RUN_BYTES), digits=len(oid)) == oid
-    except StoreError:
-        return False
-
-
-def _listed(repository: Repository, commit: str, paths: list[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Path from the top -> object id, of the regular files among and below `paths` at a commit."""
-    words = ["ls-tree", "-r", "-z", "--full-tree", commit, "--", *(f":(literal){p}" for p in paths)]
-    found = {}
-    for line in read_git(repository.top, words, environ).out.split(b"\0"):
-        facts, _, name = line.partition(b"\t")
-        if facts.startswith(_REGULAR):
-            found[os.fsdecode(name)] = facts.rsplit(b" ", 1)[1].decode()
-    return found
 
 
 def _last_change(repository: Repository, commit: str, paths: list[str], environ: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from shlex import quote
 
 from logbook_agent.issue.token import variables
@@ -141,10 +142,22 @@ def _is_limit(headers: Mapping[str, str], said: str) -> bool:
 
 
 def wait_asked_s(headers: Mapping[str, str], now: float) -> float | None:
-    """Retry-After, else until the reset of the used-up limit; None when the server does not say. `now`: Unix time."""
+    """Retry-After (seconds, or a date), else until the reset of the used-up limit; None when the server does not say.
+    `now`: Unix time."""
     later, reset = headers.get("retry-after", ""), headers.get("x-ratelimit-reset", "")
     if later.isdecimal():
         return float(later)
+    if (until := _moment(later)) is not None:
+        # By the clock of the server, where it tells the time.
+        return max(0.0, until - (_moment(headers.get("date", "")) or now))
     if headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
         return max(0.0, float(reset) - now)
     return None
+
+
+def _moment(text: str) -> float | None:
+    """The Unix time of an HTTP date; None for text that is none."""
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):
+        return None

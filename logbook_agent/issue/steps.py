@@ -1,4 +1,4 @@
-"""What a plan is made of: what the logbook has to say, the issue as read, and the steps, each one write."""
+"""The values of a plan: the content that is wanted, the issue as read, and the steps, each one write."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ Step: TypeAlias = Create | WriteBlock | Post | EditStep | Delete | Close | LinkB
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncPlan:
-    """What is to be done, in order; `warnings` are what was met and left alone."""
+    """The steps in order; `warnings` name what was found and left alone."""
 
     steps: tuple[Step, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ def check_texts(steps: Sequence[Step]) -> None:
 
 
 def step_diff(step: Step) -> list[str]:
-    """What a step changes, as lines that begin with `+`, `-` or a blank."""
+    """The change of a step, as lines that begin with `+`, `-` or a blank."""
     if isinstance(step, WriteBlock):
         return _diff(step.old or "", step.text)
     if isinstance(step, EditStep):
@@ -175,7 +175,7 @@ class EntryWanted:
 
     @property
     def name(self) -> str:
-        """What it is called in markers."""
+        """The name of the entry in markers."""
         return marked_name(self.id, self.mark)
 
 
@@ -185,12 +185,11 @@ def marked_name(entry_id: str, mark: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """`book` is the logbook's key in markers. `trusted`: whose markers count. `managed`: the block is known to have
-    been written, so it must be there. `chosen`: only these entries go out, whatever their stage.
-    `snapshots`: name and commit of each. `final`: digest of how the thread ended, `final_of` of what it
-    ended with. `unreadable`: entries whose
-    records are damaged; what was told of them stays, and nothing is counted without them.
-    """
+    """The content that the issue should show. `book` is the logbook's key in markers. `trusted`: whose markers count.
+    `managed`: the block is known to have been written, so it must be there. `chosen`: only these entries go out,
+    whatever their stage. `snapshots`: name and commit of each. `final`: digest of how the thread ended, `final_of` of
+    what it ended with. `unreadable`: entries whose records are damaged; what was told of them stays, and nothing is
+    counted without them."""
 
     book: str
     entries: tuple[EntryWanted, ...] = ()

@@ -7,7 +7,13 @@ import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
+from typer import Argument, Context, Option
+
+from logbook_agent.cli.options import Common, Text, Texts
+from logbook_agent.cli.output import emit
+from logbook_agent.issue.commands import DryRunOption, MaxWaitOption, sync_data, sync_text, warned, wire
 from logbook_agent.issue.destination import SendOptions, connect, default_repository, links_of, named_by
 from logbook_agent.issue.pace import Calls
 from logbook_agent.issue.permalinks import GitRemote, dirty_outside, head_commit, pushed_commit, remote_of
@@ -202,3 +208,42 @@ def _is_tagged(calls: Calls, made: Snapshot) -> bool:
     if there is not None and there != made.commit:
         raise _taken(made.name, there, made.commit) from None
     return there is not None
+
+
+# -- the command --------------------------------------------------------------------------------------
+
+
+def snapshot_command(
+    *,
+    context: Context,
+    name: Annotated[str, Argument(metavar="NAME", help="The tag's name.")],
+    entry: Annotated[
+        Texts, Option("--entry", metavar="ID", help="An entry that the tag covers; may be repeated. [all experiments]")
+    ] = None,
+    message: Annotated[Text, Option("--message", metavar="TEXT", help="The tag's message.")] = None,
+    dry_run: DryRunOption = False,
+    max_wait: MaxWaitOption = "15m",
+    common: Common,
+) -> None:
+    """Tag the pushed commit, and tell the issue how to reproduce what stands there.
+
+    Refused while there are changes outside the logbook, or HEAD is not pushed. Example: logbook snapshot moe-20260210
+    """
+    space = common.space()
+    request = SnapshotRequest(name=name, entries=entry or (), message=message, dry_run=dry_run)
+    with warned(space):
+        result = snapshot(space, request, wire(context, max_wait))
+    made = result.snapshot
+    data = {
+        "name": made.name,
+        "commit": made.commit,
+        "url": made.url,
+        "created": result.created,
+        "dry_run": dry_run,
+        "sync": sync_data(result.synced, dry_run=False) if result.synced is not None else None,
+    }
+    done = ("would be created" if dry_run else "created") if result.created else "already exists"
+    lines = [f"tag {made.name} at {made.commit[:9]}: {done}", made.url]
+    if result.synced is not None:
+        lines.append(sync_text(result.synced, dry_run=False))
+    emit("snapshot", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)

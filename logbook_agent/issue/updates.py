@@ -74,7 +74,7 @@ def ours_of(book: str, trusted: Iterable[str], comments: Sequence[Comment]) -> l
 
 
 def by_name(entries: Sequence[EntryWanted]) -> dict[str, EntryWanted]:
-    """Entries by what they are called in markers, and by what they were called before they were renumbered."""
+    """Entries by their names in markers, also by those from before they were renumbered."""
     before = {marked_name(alias, entry.mark): entry for entry in reversed(entries) for alias in entry.aliases}
     return before | {entry.name: entry for entry in entries}
 
@@ -186,7 +186,8 @@ def _corrections(draft: Draft, owner: Mapping[str, Ours]) -> dict[str, int | Non
 
 
 def _plan_existing(draft: Draft, ours: Ours, owner: Mapping[str, Ours], corrections: Sequence[EntryWanted]) -> None:
-    """An update that was posted: drop what an older one mentions, take in corrections, follow changed entries."""
+    """Plan the edit of a comment that was posted: without what an older one mentions, with corrections and changed
+    entries."""
     known = [entry for mention in ours.mentions if (entry := draft.named.get(mention.name)) is not None]
     kept = [entry for entry in dict.fromkeys(known) if owner[entry.id] is ours]
     unknown = _unknown(draft, ours)
@@ -219,8 +220,9 @@ def _with_corrections(kept: Sequence[EntryWanted], corrections: Sequence[EntryWa
 
 
 def _mention(draft: Draft, entry: EntryWanted, ours: Ours | None = None, *, anew: bool = False) -> Mention:
-    """What the marker is to say of an entry. One that was shown with links or plots keeps them, unless its comment is
-    written `anew`: another clone may not know what is pushed. One that has runs again waits until they have ended."""
+    """The mention of an entry in the marker of its comment. One that was shown with links or plots keeps them, unless
+    its comment is written `anew`: another clone may not know what is pushed. One that has runs again waits until they
+    have ended."""
     before = next((t for t in ours.mentions if draft.named.get(t.name) is entry), None) if ours is not None else None
     if before is not None and entry.stage == "open":
         return before._replace(name=entry.name)
@@ -249,14 +251,14 @@ def _why_frozen(draft: Draft, ours: Ours) -> str:
 
 
 def _plan_open_duplicate(draft: Draft, ours: Ours, updates: Sequence[Ours]) -> None:
-    """A comment on an entry that was not settled then stays as it is; a second one goes."""
+    """Plan the deletion of a second comment on an entry that was not settled; the first stays as it is."""
     older = next((o for o in updates if o.mentions == ours.mentions and o.comment.id < ours.comment.id), None)
     if older is not None:
         draft.delete(ours, older.comment.id)
 
 
 def _plan_chosen(draft: Draft, updates: Sequence[Ours], placed_ids: Collection[str]) -> None:
-    """The entries that were asked for, each in a comment of its own, unless it has its place already."""
+    """Plan a comment for each entry that was asked for, unless one has it already."""
     for entry_id in draft.wanted.chosen:
         entry = draft.entries[entry_id]
         mention = _mention(draft, entry)

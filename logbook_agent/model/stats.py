@@ -8,7 +8,6 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 
 def median(samples: Sequence[float]) -> float:
@@ -72,23 +71,6 @@ def noise_floor(runs: Sequence[Sequence[float]]) -> float | None:
     if len(medians) < 2 or not all(math.isfinite(m) and m > 0 for m in medians):
         return None
     return standard_deviation([math.log(m) for m in medians])
-
-
-class Floor(NamedTuple):
-    """A relative spread, and on how many degrees of freedom its estimate rests."""
-
-    part: float
-    freedom: int
-
-
-def pooled_floor(floors: Sequence[tuple[float, int]]) -> Floor | None:
-    """One floor for several configurations, from their (floor, runs): the root of the mean of squares, each with the
-    weight of its degrees of freedom. None when no configuration has two runs."""
-    counted = [(floor, runs - 1) for floor, runs in floors if runs > 1]
-    if not counted:
-        return None
-    freedom = sum(free for _, free in counted)
-    return Floor(math.sqrt(math.fsum(f * f * free for f, free in counted) / freedom), freedom)
 
 
 # -- one step in a series ----------------------------------------------------------------------------------

@@ -158,9 +158,9 @@ def sweep_command(
     return shlex.join([*words, *more])
 
 
-def counted(count: int, noun: str) -> str:
-    """`1 run`, `3 runs`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """`1 run`, `3 runs`; `plural` where it is not the noun with an s."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def has_expansion(text: str) -> bool:

@@ -278,6 +278,7 @@ def test_a_plot_says_its_points(demo: Site) -> None:
     expect(tip).to_contain_text("DEMO-001")
     canvas = page.locator("#plots .canvas").first
     canvas.focus()
+    page.wait_for_timeout(500)
     page.keyboard.press("ArrowRight")
     first = tip.text_content()
     page.keyboard.press("ArrowRight")

@@ -22,9 +22,8 @@ import yaml
 
 from logbook_agent.api import Logbook
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.report.live.book_feed import BookFeed
+from logbook_agent.report.live.feeds import BookFeed, IndexFeed
 from logbook_agent.report.live.follower import Follower
-from logbook_agent.report.live.index_feed import IndexFeed
 from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
 from tests.e2e.secret_matrix_support import FEW, Matrix, sizes

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from logbook_agent.exports import write as writing
+from logbook_agent.exports import commands as writing
 from logbook_agent.exports.place import MANIFEST, ExportPlace, building, check_replaceable
 from logbook_agent.model.errors import StoreError, Taken
 from tests.conftest import Cli
@@ -53,6 +54,28 @@ def test_an_export_replaces_an_earlier_one_and_nothing_else(filled: Cli, folder:
     (folder / "link").symlink_to(f"rows.{form}")
     assert filled("export", "--as", form, "--out", "link").code == 2
     assert names(folder) == ["link", "logbooks", f"rows.{form}", "theirs"]
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        lambda data: data.replace(b"\r\n", b"\n"),
+        lambda data: b"\xef\xbb\xbf" + data,
+        lambda data: data.replace(b"entry,run", b'"entry","run"', 1),
+        lambda data: data.replace(b",", b";"),
+    ],
+    ids=["ends of lines", "mark of UTF-8", "quotes", "semicolons"],
+)
+def test_a_table_that_another_program_saved_is_not_replaced(
+    filled: Cli, folder: Path, saved: Callable[[bytes], bytes]
+) -> None:
+    assert filled("export", "--as", "csv", "--out", "rows.csv").code == 0
+    path = folder / "rows.csv"
+    path.write_bytes(saved(path.read_bytes()))
+    before = path.read_bytes()
+    answer = filled("export", "--as", "csv", "--out", "rows.csv")
+    assert (answer.code, "is not an earlier csv export" in answer.err) == (2, True)
+    assert path.read_bytes() == before
 
 
 def test_without_a_path_it_lies_beside_the_records_where_git_ignores_it(filled: Cli, folder: Path) -> None:

@@ -14,11 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.exports.as_csv import csv_lines
-from logbook_agent.exports.as_json import json_pieces
-from logbook_agent.exports.columns import DataColumn, columns_of
+from logbook_agent.exports.columns import DataColumn, columns_of, csv_lines
 from logbook_agent.exports.frames import parquet, to_pandas, to_polars
 from logbook_agent.exports.measured_rows import exported
+from logbook_agent.exports.row_data import json_pieces
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import NotFound, UsageError

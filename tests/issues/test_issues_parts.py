@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,6 @@ from logbook_agent.issue.creation import _day_before, _opened
 from logbook_agent.issue.destination import confirm_host, is_confirmed
 from logbook_agent.issue.linked_issues import WANTED, adopted
 from logbook_agent.issue.pace import Calls, Pace
-from logbook_agent.issue.permalinks import blob_sha, entries_as_pushed
 from logbook_agent.issue.steps import Comment, Create, Issue, IssueState
 from logbook_agent.model.errors import IssueMissing, RateLimited, Rejected, Unreachable
 from logbook_agent.model.header import Closing, ExperimentIssue, Header, Link
@@ -156,17 +154,6 @@ def test_the_same_words_close_a_thread_once() -> None:
     assert _changed(closed, Closing(at="two", conclusion="c", limitations=("l",))) is closed
     assert _changed(closed, Closing(at="two", conclusion="c")).closing == Closing(at="two", conclusion="c")
     assert _changed(closed, None).closing is None
-
-
-@pytest.mark.parametrize("here", [(), ("01",), ("01", "02"), ("01", "02", "03")])
-def test_an_entry_is_pushed_with_all_its_runs_and_no_other(tmp_path: Path, here: Sequence[str]) -> None:
-    data = b"x"
-    pushed = ["entries/MOE-000.yaml", "runs/MOE-000/01/run.json", "runs/MOE-000/02/run.json"]
-    for name in ("entries/MOE-000.yaml", *(f"runs/MOE-000/{number}/run.json" for number in here)):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(data)
-    found = entries_as_pushed(tmp_path, ["MOE-000"], dict.fromkeys(pushed, blob_sha(data)))
-    assert found == (["MOE-000"] if here == ("01", "02") else [])
 
 
 def test_a_host_is_confirmed_with_its_port(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tests.conftest import Cli
 from tests.live.live_support import serving
 
 pytestmark = pytest.mark.slow
+TOKEN = "ghp_" + "q7Zt" * 9
 
 
 @pytest.mark.wide
@@ -78,6 +79,9 @@ def test_what_cannot_be_read(started: Cli, folder: Path) -> None:
         with served.following("/moe.html") as page:
             page.until("now", "cannot be read now")
         assert "logbook.toml" in served.ask("/")[1]
+        # Also where it holds what looks like a token, and no settings can say what is secret.
+        settings.write_text(f'"{TOKEN}" = broken')
+        assert TOKEN not in served.ask("/")[1]
         assert (served.status("/moe.html"), served.status("/other.html")) == (200, 200)
         settings.unlink()
         assert served.status("/other.html") == 200
@@ -118,6 +122,16 @@ def test_ports_that_cannot_be(started: Cli) -> None:
         held.bind(("127.0.0.1", 0))
         held.listen()
         assert started("report", "--serve", "--json", "--port", str(held.getsockname()[1])).code == 2
+
+
+def test_a_port_without_a_server(started: Cli) -> None:
+    answer = started("report", "--port", "8000")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == (
+        "error: --port needs --serve\n"
+        "  cause: pages that are written as files need no server\n"
+        "  next:  logbook report --serve --port 8000\n"
+    )
 
 
 def test_without_the_extra(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.report.live.last_lines import LastLines
+from logbook_agent.report.live.activity import LastLines
 from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
 from tests.executors.conftest import wait_for
 from tests.executors.test_executors_command import SECRET, TYPED, iris, quick, run_of, sh  # noqa: F401
+from tests.live.live_support import whole
 
 
 @pytest.mark.slow
@@ -24,12 +25,13 @@ def test_lines_of_a_job(
     quick: None,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("logbook_agent.report.live.last_lines._PACE_S", 0.05)
+    monkeypatch.setattr("logbook_agent.report.live.activity._PACE_S", 0.05)
     go = tmp_path / "go"
     script = "echo one; echo I have $WANDB_API_KEY; until [ -e $GO ]; do sleep 0.02; done; echo three"
     words = (*TYPED, "-e", "WANDB_API_KEY", SECRET, "-e", "GO", str(go), "--", *sh(script))
     assert iris("run", "--", *words).code == 0
 
+    before = whole(folder / "logbooks")
     space = Workspace(cwd=folder, environ=dict(os.environ))
     book, run = space.book(), run_of(folder)
     lookers = LastLines(space, space.redactor.text)
@@ -43,4 +45,5 @@ def test_lines_of_a_job(
         assert SECRET not in "".join(shown)
         go.touch()
         wait_for(lines("three"))
+        assert whole(folder / "logbooks") == before
     assert iris("wait", "MOE-000").code == 0

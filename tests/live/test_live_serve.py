@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import signal
-import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
-from starlette.types import Receive, Scope, Send
-from uvicorn.server import ServerState
 
-from logbook_agent.report.live import server
 from tests.conftest import Cli
 from tests.live.live_support import GO, Served, serving, whole
 
@@ -61,52 +54,6 @@ def test_what_is_refused(served: Served, folder: Path) -> None:
     assert "<script>alert(1)" in log
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert whole(folder) == before, "nothing is written, not even an index"
-
-
-def test_a_connection_without_a_request_is_closed_and_one_with_an_answer_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "_REQUEST_S", 0.02)
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await asyncio.sleep(0.1)
-        await send({"type": "http.response.body", "body": b"late"})
-
-    async def ask(port: int, text: bytes) -> bytes:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(text)
-        found = await asyncio.wait_for(reader.read(), 10)
-        writer.close()
-        return found
-
-    async def answers() -> list[bytes]:
-        config = uvicorn.Config(app, log_config=None, lifespan="off", ws="none", http=server._Connection)
-        config.load()
-        loop = asyncio.get_running_loop()
-        made = await loop.create_server(lambda: server._Connection(config, ServerState(), {}), "127.0.0.1", 0)
-        port = made.sockets[0].getsockname()[1]
-        found = await asyncio.gather(
-            *(ask(port, text) for text in (b"", b"GET / HTTP/1.1\r\nHo", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
-        )
-        made.close()
-        return found
-
-    nothing, half, whole_request = asyncio.run(answers())
-    assert (nothing, half) == (b"", b"")
-    assert b"late" in whole_request
-
-
-@pytest.mark.slow
-def test_connections_without_a_request_keep_nobody_out(served: Served) -> None:
-    """Neither a page that is asked for beside 400 of them, nor one that was opened before."""
-    with served.following("/moe.html") as page, contextlib.ExitStack() as stack:
-        page.until("MOE-000", "onerror")
-        for _ in range(400):
-            half = stack.enter_context(socket.create_connection(("127.0.0.1", served.port), timeout=5))
-            half.sendall(b"GET / HTTP/1.1\r\nHo")
-        began = time.monotonic()
-        assert served.status("/moe.html") == 200
-        assert time.monotonic() - began < 5
-        page.until("now", "nothing is running")
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from logbook_agent.findings.progress import RunProgress
-from logbook_agent.report.live.marks import Marks
+from logbook_agent.report.live.follower import Marks
 from logbook_agent.report.live.watch_lines import lines_of
 from tests.conftest import Cli, book_of
 from tests.e2e.e2e_support import LOGBOOK

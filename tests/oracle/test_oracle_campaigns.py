@@ -12,7 +12,7 @@ import pytest
 
 from logbook_agent.report.page import pictures
 from logbook_agent.report.plots import commands as cli_plot
-from logbook_agent.report.plots import kept
+from logbook_agent.report.plots import plot_files as kept
 from tests.breadth import wide
 from tests.conftest import Cli, FixedClock
 from tests.oracle import enumerator, redraw

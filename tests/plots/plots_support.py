@@ -12,8 +12,8 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from logbook_agent.findings.read import read
+from logbook_agent.report.figures.catalogue import figures
 from logbook_agent.report.figures.figure import Figure
-from logbook_agent.report.figures.named import figures
 from logbook_agent.store.workspace import Workspace
 from tests.conftest import Answer, Cli
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.report.plots.draw import svg
+from logbook_agent.report.plots.svg import svg
 from tests.plots.plots_support import Seeded
 
 pytestmark = pytest.mark.slow

@@ -15,7 +15,7 @@ import pytest
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
-from logbook_agent.report.plots.draw import svg
+from logbook_agent.report.plots.svg import svg
 from logbook_agent.report.plots.theme import DARK, LIGHT
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -14,7 +14,7 @@ import pytest
 
 from logbook_agent.model.errors import NotFound
 from logbook_agent.report.figures.figure import Figure, PlotPoint, PlotSeries
-from logbook_agent.report.plots.draw import svg
+from logbook_agent.report.plots.svg import svg
 from tests.plots import measured
 from tests.plots.plots_support import Seeded, drawn_data, marks, parsed
 
@@ -31,7 +31,6 @@ KEYS = [
     "ep-004-sweep-tflops",
     "ep-006-roofline-tflops",
     "thread-best-tflops",
-    "thread-noise-tflops",
 ]
 
 
@@ -134,9 +133,8 @@ def test_pairs_and_ratios_in_order_of_time(seeded: Seeded) -> None:
     assert figure.title == f"EP-001: tflops pair by pair, none → int8: {100 * f['change']:+.3g}%, better"
 
 
-def test_noise_of_an_entry_and_of_the_thread(seeded: Seeded) -> None:
-    found = seeded.figures()
-    figure = found["ep-002-noise-tflops"]
+def test_noise_of_an_entry(seeded: Seeded) -> None:
+    figure = seeded.figures()["ep-002-noise-tflops"]
     values = [measured.one("", run)[0][1] for run in range(1, 11)]
     assert told(series(figure, "runs").points) == [(run, v, None, None, 1) for run, v in enumerate(values, 1)]
     level = series(figure, "level before and after")
@@ -146,11 +144,6 @@ def test_noise_of_an_entry_and_of_the_thread(seeded: Seeded) -> None:
         (10.0, median(values[5:])),
     ]
     assert "the level changed after run 5 (192 → 173)" in figure.note
-    floors = found["thread-noise-tflops"]
-    points = series(floors, "one configuration").points
-    assert [str(p.x) for p in points][:4] == [f"EP-000 parallel_mode=ep topk={k}" for k in (1, 2, 4, 8)]
-    assert {p.entry: p.n for p in points} == {"EP-000": 12, "EP-001": 8, "EP-002": 10, "EP-004": 3}
-    assert floors.note.startswith("15 cases with 3 to 12 runs each")
 
 
 def test_the_best_so_far_without_what_was_taken_back(seeded: Seeded) -> None:

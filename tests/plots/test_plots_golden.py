@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.report.plots.draw import svg
+from logbook_agent.report.plots.svg import svg
 from tests.golden.golden_support import UPDATE
 from tests.plots.plots_support import SVG, Seeded, parsed
 

@@ -10,7 +10,6 @@ import pytest
 
 from logbook_agent.issue.links import Links
 from logbook_agent.issue.permalinks import (
-    blob_sha,
     block_lines,
     dirty_outside,
     file_at,
@@ -260,15 +259,6 @@ def test_files_at_a_commit(root: Path, folder: Path, git: Git) -> None:
     assert file_at(head, folder / "bench.py", os.environ) == (folder / "bench.py").read_bytes()
 
 
-@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
-def test_hashes_as_git_makes_them(tmp_path: Path, algorithm: str, git: Git) -> None:
-    git("init", "-q", f"--object-format={algorithm}", str(tmp_path / "r"))
-    for text in ("", "a\n", "é\0\r\n" * 1000):
-        (tmp_path / "r/f").write_text(text, newline="")
-        oid = git("hash-object", "--no-filters", "f", cwd=tmp_path / "r")
-        assert blob_sha((tmp_path / "r/f").read_bytes(), digits=len(oid)) == oid
-
-
 # -- links -------------------------------------------------------------------------------------------
 
 
@@ -334,6 +324,31 @@ def test_what_was_committed_and_not_pushed_has_no_link(root: Path, git: Git) -> 
     assert list(links(root, ["MOE-001", "MOE-002", "MOE-003"]).entries) == ["MOE-001", "MOE-002", "MOE-003"]
 
 
+def test_ignored_records_have_no_link(root: Path, folder: Path, git: Git) -> None:
+    (folder / ".gitignore").write_text("runs/MOE-001/\n")
+    git("rm", "-rq", "--cached", str(root / "moe/runs/MOE-001"))
+    git("add", ".gitignore")
+    git("commit", "-qm", "no runs")
+    git("push", "-q", "origin", "main")
+    assert list(links(root).entries) == ["MOE-002"]
+
+
+@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
+def test_line_ends_that_git_changes_are_no_change(tmp_path: Path, algorithm: str, git: Git) -> None:
+    there = tmp_path / "r"
+    git("init", "-q", "-b", "main", f"--object-format={algorithm}", str(there))
+    for number in (1, 2):
+        write_entry(there / "logbooks", f"MOE-00{number}")
+    write_view(there / "logbooks", ["MOE-001", "MOE-002"])
+    (there / ".gitattributes").write_text("*.yaml text eol=crlf\n")
+    git("add", ".", cwd=there)
+    git("commit", "-qm", "all", cwd=there)
+    git("update-ref", "refs/remotes/origin/main", "HEAD", cwd=there)
+    (there / "logbooks/moe/entries/MOE-001.yaml").write_text("id: MOE-001\n", newline="\r\n")
+    (there / "logbooks/moe/entries/MOE-002.yaml").write_text("id: MOE-2\n", newline="\r\n")
+    assert list(links(there / "logbooks").entries) == ["MOE-001"]
+
+
 def test_an_entry_that_the_pushed_view_does_not_show_has_no_link(root: Path, git: Git) -> None:
     write_view(root, ["MOE-002"])
     git("commit", "-q", "-am", "view")
@@ -396,7 +411,7 @@ def test_lines_of_blocks() -> None:
 
 
 @pytest.mark.slow
-def test_a_thousand_entries_take_five_calls_of_git(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thousand_entries_take_six_calls_of_git(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"MOE-{n:03d}" for n in range(1, 1001)]
     for name in names:
         write_entry(root, name, runs=2)
@@ -411,4 +426,4 @@ def test_a_thousand_entries_take_five_calls_of_git(root: Path, git: Git, monkeyp
     monkeypatch.setattr(git_calls, "_call", lambda *a, **k: calls.append(a) or real(*a, **k))
     found = links(root, names)
     assert len(found.entries) == 1000
-    assert len(calls) == 5
+    assert len(calls) == 6

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.model.stats import mean, median, noise_floor, pooled_floor, standard_deviation
+from logbook_agent.model.stats import mean, median, noise_floor, standard_deviation
 
 
 def test_worked_by_hand() -> None:
@@ -52,6 +52,3 @@ def test_noise_floor() -> None:
     assert noise_floor(runs) == pytest.approx(0.02)
     assert noise_floor(runs[:1]) is None
     assert noise_floor([[1.0], [0.0]]) is None
-    # (1 * 0.01^2 + 4 * 0.02^2) / 5
-    assert pooled_floor([(0.01, 2), (0.02, 5), (0.5, 1)]) == (pytest.approx(math.sqrt(0.0017 / 5)), 5)
-    assert pooled_floor([(0.5, 1)]) is None

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from logbook_agent.issue import github as adapter
 from logbook_agent.issue.github import GitHub
 from logbook_agent.model.errors import AnswerLost, RemoteError, Unreachable
-from tests.emulator.faults import JSON, Fault, Reply
+from tests.emulator.faults import JSON, Fault, Reply, Request
 from tests.emulator.fixtures import Hub
 from tests.sync.adapter_support import Connect, everything
 
@@ -124,3 +125,22 @@ def test_an_answer_as_long_as_github_gives_is_read(github: Hub, connect: Connect
     page = [GOOD | {"id": n + 1, "body": "\u00e9" * 65_536} for n in range(100)]
     github.rules.add("GET", "", always(json.dumps(page).encode()))
     assert len(connect("ada/any", timeout_s=20).comments(1)) == 100
+
+
+@pytest.mark.parametrize("pages", [None, 1, 3])
+def test_a_list_without_an_end(
+    github: Hub, connect: Connect, monkeypatch: pytest.MonkeyPatch, pages: int | None
+) -> None:
+    """Each page names another one: for ever, or round in a circle."""
+    monkeypatch.setattr(adapter, "MOST_PAGES", 20)
+
+    def answers(request: Request, _: Reply | None) -> Reply:
+        page = int(request.query.rpartition("page=")[2]) + 1 if request.path == "/x" else 2
+        link = f'<{github.api}/x?per_page=100&page={page % pages if pages else page}>; rel="next"'
+        return Reply(status=200, headers={"content-type": JSON, "link": link}, content=b"[" + changed() + b"]")
+
+    github.rules.add("GET", "", Fault(name="endless", answers=answers))
+    with pytest.raises(Unreachable, match="could not list") as caught:
+        connect("ada/any").comments(1)
+    assert caught.value.cause == "its list does not end: there are more than 20 pages"
+    assert len(github.requests) == 20

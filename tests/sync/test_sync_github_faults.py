@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
-from logbook_agent.issue.github import GitHub
+from logbook_agent.issue import github as adapter
+from logbook_agent.issue.github import READ_BACKOFF_S, GitHub
 from logbook_agent.issue.refusals import wait_asked_s
 from logbook_agent.model.errors import (
     AnswerLost,
@@ -87,12 +90,35 @@ def test_a_read_is_asked_three_times_at_most(github: Hub, connect: Connect, faul
     assert len(github.requests) - before == (3 if is_asked_again else 1)
 
 
+def test_a_read_is_asked_again_within_two_seconds(
+    github: Hub, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the server asks: longer waits are the pace's, which says what it waits for."""
+    repo = github.new_repo()
+    github.open_issue_as("ada", repo)
+    busy = faults.refusal(503, "Busy", {"retry-after": "3600"})
+    github.rules.add("GET", "", Fault(name="busy", answers=lambda _request, _true: busy))
+    waits: list[float] = []
+    monkeypatch.setattr(adapter, "READ_BACKOFF_S", READ_BACKOFF_S)
+    remote = connect(repo)
+    monkeypatch.setattr("urllib3.util.retry.time.sleep", waits.append)
+    with pytest.raises(Unreachable):
+        remote.issue(1)
+    assert len(github.requests) == 3
+    assert 0 < sum(waits) <= 2
+
+
 def test_where_nothing_listens_a_write_was_not_sent(connect: Connect) -> None:
     with pytest.raises(Unreachable, match="cannot be reached"):
         connect("ada/any", api="http://127.0.0.1:9/api/v3").post_comment(1, "text")
 
 
 USED_UP = {"x-ratelimit-limit": "5000", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1"}
+
+
+def dated(seconds: float) -> faults.Reply:
+    until = datetime.now(UTC) + timedelta(seconds=seconds)
+    return faults.refusal(429, "Too many requests", {"retry-after": format_datetime(until, usegmt=True)})
 
 
 @pytest.mark.parametrize(
@@ -102,6 +128,7 @@ USED_UP = {"x-ratelimit-limit": "5000", "x-ratelimit-remaining": "0", "x-ratelim
         (faults.secondary_limit(7), 7.0),
         (faults.too_many(), None),
         (faults.too_many(90), 90.0),
+        (Fault(name="dated", answers=lambda _request, _true: dated(40)), pytest.approx(40, abs=3)),
         (faults.primary_limit(120), pytest.approx(120, abs=3)),
         (faults.primary_limit(-120), 0.0),
         (Fault(name="unsaid", answers=lambda _request, _true: faults.refusal(403, "No", USED_UP)), 0.0),
@@ -116,6 +143,19 @@ def test_how_long_to_wait(github: Hub, connect: Connect, fault: Fault, wait_s: f
     assert caught.value.wait_s == wait_s
     assert time.monotonic() - began < 5
     assert len(github.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait_s"),
+    [
+        ({"date": "Tue, 10 Feb 2026 10:00:00 GMT"}, 90),  # by the clock of the server
+        ({}, 30),
+        ({"date": "Tue, 10 Feb 2026 11:00:00 GMT"}, 0),
+    ],
+)
+def test_a_date_to_retry_after(headers: dict[str, str], wait_s: float) -> None:
+    now = datetime(2026, 2, 10, 10, 1, tzinfo=UTC).timestamp()
+    assert wait_asked_s(headers | {"retry-after": "Tue, 10 Feb 2026 10:01:30 GMT"}, now) == wait_s
 
 
 def test_a_wait_that_is_not_said() -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from logbook_agent.issue.pace import Pace
+from logbook_agent.issue.pace import Pace, with_max_wait
 from logbook_agent.model.errors import RateLimited, Unreachable
 
 START = datetime(2026, 2, 10, 10, 43, tzinfo=UTC)
@@ -212,3 +212,16 @@ def test_with_the_real_clock(time: Time) -> None:
     with pytest.raises(RateLimited) as caught:
         pace.back_off(refused(10**6))
     assert re.match(r"at \d{4}-\d\d-\d\d \d\d:\d\d UTC \(in 277 h 46 min\): logbook sync", caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("logbook sync", "logbook sync --max-wait 16m"),
+        ("logbook close --conclusion 'a -- b' --json", "logbook close --conclusion 'a -- b' --json --max-wait 16m"),
+        ("logbook sync --max-wait 1m", "logbook sync --max-wait 1m --max-wait 16m"),
+        ("logbook ci --base main -- python bench.py", "logbook ci --base main --max-wait 16m -- python bench.py"),
+    ],
+)
+def test_a_longer_wait_stands_where_it_is_an_option(typed: str, hint: str) -> None:
+    assert with_max_wait(typed, 16) == hint

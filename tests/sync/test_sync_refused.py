@@ -147,7 +147,9 @@ def test_files_of_somebody_else_stay(bench: Bench, name: str) -> None:
     path.write_text("# Mine\n\nand only mine\n")
     before = {p.name: p.read_bytes() for p in path.parent.iterdir()}
     bench.note("Another")
-    assert name in refused(bench, 2, "sync", "--offline", "out")["message"]
+    for typed in ("out", "nowhere/../out", str(path.parent)):
+        message = refused(bench, 2, "sync", "--offline", typed)["message"]
+        assert message == f"out/{name} is not a document of this logbook"
     assert {p.name: p.read_bytes() for p in path.parent.iterdir()} == before
     # And those of another logbook.
     bench.ok("start", "two", "--prefix", "TWO")

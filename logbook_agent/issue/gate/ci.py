@@ -107,8 +107,8 @@ class _Gate:
 
 
 def ci(space: Workspace, request: CiRequest, display: Display, wire: SendOptions) -> CiResult:
-    """Measure base and head in turns, and tell what came out. Raises UsageError or StoreError; nothing is posted
-    then."""
+    """Measure base and head in turns, and comment on the pull request. Raises UsageError or StoreError; nothing is
+    posted then."""
     actions = actions_of(space.environ)
     checkout = checkout_of(space.cwd, space.environ)
     check_words(request.job)
@@ -197,7 +197,7 @@ def _book(gate: _Gate) -> Book:
 
 
 def _commented(gate: _Gate, result: CiResult, wire: SendOptions) -> CiResult:
-    """With what became of the comment: no trouble of the host's changes what was measured."""
+    """The result with what became of the comment; trouble with the host is a warning."""
     if gate.request.dry_run:
         return dataclasses.replace(result, why="--dry-run")
     if result.number is None:

@@ -1,4 +1,4 @@
-"""What is run on both sides: the cases of a recipe, or one command."""
+"""The job of `logbook ci`, which is run on both sides: the cases of a recipe, or one command."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def check_words(request: JobRequest) -> None:
 
 
 def job_of(workspace: Workspace, request: JobRequest) -> GateJob:
-    """What the words ask for. Raises UsageError."""
+    """The job that the words of the command line name. Raises UsageError."""
     job = _of_command(request) if request.is_command else _of_recipe(_recipe(workspace, request), request)
     for case in job.cases:
         if CODE_AXIS in case.config:

@@ -1,4 +1,4 @@
-"""What GitHub Actions says of the job: variables of the runner, and the file of the event, whose texts others wrote.
+"""The job in GitHub Actions: variables of the runner, and the file of the event, whose texts others wrote.
 
 Of the event only numbers, SHAs and whether it comes from a fork are read, each by a pattern; titles, texts and the
 names of branches are not.
@@ -58,7 +58,7 @@ class Actions:
 
 
 def actions_of(environ: Mapping[str, str]) -> Actions | None:
-    """What the variables of the runner say; None outside of GitHub Actions. Raises UsageError or StoreError."""
+    """The job, from the variables of the runner; None outside of GitHub Actions. Raises UsageError or StoreError."""
     if environ.get("GITHUB_ACTIONS") != "true":
         return None
     slug = environ.get("GITHUB_REPOSITORY", "")

@@ -1,4 +1,4 @@
-"""What a measurement of base and head says of a pull request: one word, an exit code, and plain data."""
+"""The verdict on a pull request from measurements of base and head: one word, an exit code, and plain data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SEEN_EFFECT = 0.03
 
 
 class GateOutcome(StrEnum):
-    """What is said of a pull request, the most important first."""
+    """The verdicts on a pull request, the most important first."""
 
     WORSE = "worse"
     HEAD_FAILED = "head-failed"

@@ -1,4 +1,4 @@
-"""What a comparison measured in order of time: both runs of every pair, and the change in it."""
+"""The pairs of a comparison in order of time: both runs of each, and the change between them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def side_name(answer: Answer, side: str) -> str:
 
 
 def finding_name(answer: Answer, finding: Finding) -> str:
-    """What tells a finding from the others of its metric; empty for a single one."""
+    """The side and case by which a finding differs from the others of its metric; empty for a single one."""
     several = len(answer.question.sides) > 1
     return " ".join(filter(None, [side_name(answer, finding.side) if several else "", name_of(finding.case)]))
 
@@ -47,7 +47,7 @@ def findings_text(answer: Answer, found: Sequence[Finding]) -> str:
 
 
 def said(answer: Answer, finding: Finding) -> str:
-    """What a mark says of a finding."""
+    """A finding in a sentence, for the title of a mark."""
     return cut_line(f"{answer.entry} {words.sentence(answer, finding)}", SAID_CHARS)
 
 

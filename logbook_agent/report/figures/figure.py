@@ -23,7 +23,7 @@ Shape = Literal["line", "points", "steps", "band", "rule"]
 
 
 class FigureKind(StrEnum):
-    """What a figure shows, by which it may be asked for."""
+    """The kinds of figures, as `logbook plot --kind` names them."""
 
     SWEEP = "sweep"
     CONTROLS = "controls"
@@ -109,14 +109,14 @@ def key(*parts: str) -> str:
 # -- figures that cannot be drawn --------------------------------------------------------------------------
 
 
-def undrawn(kind: FigureKind, why: str, *, entry: str | None, metric: str | None, title: str = "") -> Figure:
+def undrawn(kind: FigureKind, why: str, *, entry: str | None, metric: str | None) -> Figure:
     """A figure without marks; `missing` says why."""
     owner = entry or "thread"
     named = " ".join(filter(None, [f"{entry}:" if entry else "", metric, kind.value]))
     return Figure(
         key=key(owner, kind.value, metric or ""),
         kind=kind,
-        title=title or named,
+        title=named,
         x=PlotAxis(name=""),
         y=PlotAxis(name=metric or ""),
         series=(),

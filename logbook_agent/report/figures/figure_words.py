@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from logbook_agent.model.header import Metric, metric_named
@@ -9,6 +10,45 @@ from logbook_agent.model.units import format_value, known
 from logbook_agent.report.figures.figure import PlotAxis
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.words import assignments, counted
+
+# What XML cannot hold, and what shows nothing or turns the order of other text around.
+_UNSHOWN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_BLANKS = re.compile(r"\s+")
+_SUFFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"))
+
+
+def plain(text: str) -> str:
+    """Text on one line in which every character is seen and stands where it is read."""
+    return _BLANKS.sub(" ", _UNSHOWN.sub("\ufffd", text.replace("\n", " ").replace("\t", " "))).strip()
+
+
+def cut(text: str, characters: int) -> str:
+    """As much of a text as there is room for; the end says more than the middle, which is left out."""
+    text = plain(text)
+    if len(text) <= characters:
+        return text
+    end = characters // 3
+    return f"{text[: characters - end - 1]}…{text[-end:]}"
+
+
+def tick(value: float) -> str:
+    """A number on an axis: `12.5`, `40,000`, `1.2G`."""
+    if value == 0:
+        return "0"
+    size = abs(value)
+    for least, suffix in _SUFFIXES:
+        if size >= least:
+            return f"{value / least:,.4g}{suffix}" if size < 1e18 else f"{value:.3g}"
+    return f"{value:,.6g}" if size >= 1e-4 else f"{value:.3g}"
+
+
+def exact(value: float | str) -> str:
+    """A value as an attribute holds it: reading it gives the same number."""
+    return plain(value) if isinstance(value, str) else repr(float(value))
+
 
 # A name that is longer says no more to a reader of a legend.
 NAME_CHARS = 60
@@ -30,8 +70,8 @@ def metric_axis(name: str, declared: Iterable[Metric], unit: str | None, values:
     )
 
 
-def number_axis(name: str, values: Sequence[float], unit: str = "") -> PlotAxis:
-    return PlotAxis(name=cut_line(name, NAME_CHARS), unit=unit, log=is_wide(values, _LOG_X))
+def number_axis(name: str, values: Sequence[float]) -> PlotAxis:
+    return PlotAxis(name=cut_line(name, NAME_CHARS), log=is_wide(values, _LOG_X))
 
 
 def is_wide(values: Sequence[float], ratio: float) -> bool:
@@ -59,8 +99,7 @@ def span_of(counts: Iterable[int], noun: str) -> str:
 
 
 def shortest(names: Sequence[str]) -> tuple[str, ...]:
-    """As many of the first words of each name as tell them all apart: what follows goes with these. Whole where they
-    are not apart."""
+    """The first words of each name, as many as make all names differ; whole names where two are equal."""
     words = [name.split(" ") for name in names]
     for count in range(1, max(map(len, words), default=1)):
         found = tuple(" ".join(one[:count]).rstrip(",") for one in words)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import codecs
 import functools
 import html
 import itertools
@@ -12,9 +11,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import AsyncIterator, Callable
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -23,14 +20,12 @@ from starlette.routing import Route
 
 from logbook_agent.model.entry import TOPIC, parse_id
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.report.live.banner import ASSETS
-from logbook_agent.report.live.book_feed import BookFeed
-from logbook_agent.report.live.feed import Change, Feed
+from logbook_agent.report.live.feeds import ASSETS, BookFeed, Change, Feed, IndexFeed
 from logbook_agent.report.live.follower import Follower
 from logbook_agent.report.live.guard import POLICY, Access, Guard
-from logbook_agent.report.live.index_feed import IndexFeed
+from logbook_agent.report.page.document import LiveParts
+from logbook_agent.report.page.write import visible_log
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import pieces_of
 from logbook_agent.store.reading import read_text
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
@@ -120,14 +115,13 @@ class LiveSite:
             return PlainTextResponse(f"{topic} cannot be read: logbook doctor\n", status_code=503)
         return _html(text)
 
-    def _live(self, events: str, banner: str, version: int) -> dict[str, Any]:
-        """What is live in a page."""
+    def _live(self, events: str, banner: str, version: int) -> LiveParts:
         around = (
             f'<div id="live" class="group" data-events="{events}" data-since="{self._started}.{version}">'
             '<p><strong id="live-state" role="status">live</strong> <span id="live-heard" class="muted"></span></p>'
         )
         script = read_text(ASSETS / "live.js", within=ASSETS)
-        return {"scripts": [script], "connect": "'self'", "banner": f"{around}{banner}</div>"}
+        return LiveParts(scripts=[script], connect="'self'", banner=f"{around}{banner}</div>")
 
     async def _events(self, request: Request) -> Response:
         feed = await self._feed(request.path_params.get("topic"))
@@ -174,7 +168,7 @@ class LiveSite:
             return _nothing()
         book = self._book(topic)
         path = book.log_path(entry, run)
-        pieces = _readable(path, book.root)
+        pieces = visible_log(path, book.root)
         try:
             # Whatever may not be read is met here, before the answer begins.
             first = await asyncio.to_thread(next, pieces, "")
@@ -191,14 +185,6 @@ async def _another_server() -> AsyncIterator[str]:
 async def _unreadable(request: Request, error: Exception) -> Response:
     text = error.message if isinstance(error, LogbookError) else type(error).__name__
     return PlainTextResponse(f"This cannot be read now: {visible(text)}\n", status_code=503)
-
-
-def _readable(path: Path, within: Path) -> Iterator[str]:
-    """The text of a log, in which no mark turns the direction of what follows."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    for piece in pieces_of(path, within=within):
-        yield visible(decoder.decode(piece))
-    yield visible(decoder.decode(b"", final=True))
 
 
 def _html(text: str) -> Response:

@@ -1,21 +1,29 @@
-"""One logbook, followed as it changes under whoever looks at it."""
+"""One logbook, followed as it changes: read again when its files show that it has changed.
+
+What a command changes shows in the folders of a logbook at once; a file that an editor writes in place, or that git
+replaces, may show in the file alone. Folders are looked at each time, files as often as one two-hundredth of the time
+allows. For that, nothing is opened or locked.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.report.live.going import GoingNow
-from logbook_agent.report.live.marks import Marks
-from logbook_agent.report.live.remembered import RememberedBook
+from logbook_agent.report.live.activity import Activity
+from logbook_agent.report.live.cached_book import CachedBook
 from logbook_agent.running.launch.output import readable
+from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.redaction.redactor import by_shape
 
 # How often is looked for a change (s); a reading that takes long is made again no sooner than so many times that.
 LOOK_S = 0.25
@@ -23,6 +31,77 @@ _REST = 2.0
 # What could not be read is tried again after so long, although nothing has changed.
 _AGAIN_S = 1.0
 _NOTHING: dict[str, Any] = {"runs": [], "series": []}
+# The part of a processor that each level may take, and the shortest pause between two looks (s).
+_PART = 0.005
+_ENTRIES_S, _RUNS_S = 0.5, 1.0
+
+
+@dataclass(slots=True)
+class _Level:
+    look: Callable[[], Hashable]
+    least_s: float
+    found: Hashable = None
+    due: float = float("-inf")
+
+    def has_changed(self) -> bool:
+        began = time.monotonic()
+        if began < self.due:
+            return False
+        found = self.look()
+        now = time.monotonic()
+        self.due = now + max(self.least_s, (now - began) / _PART)
+        has, self.found = found != self.found, found
+        return has
+
+
+class Marks:
+    """What was last seen of a logbook's files. A store that is not there is one that looks so."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._levels = (
+            _Level(look=self._folders, least_s=0.0),
+            _Level(look=self._entries, least_s=_ENTRIES_S),
+            _Level(look=self._runs, least_s=_RUNS_S),
+        )
+
+    def have_changed(self) -> bool:
+        """Whether anything is not as it was at the last look; True at the first one."""
+        # Each of them, whatever the others say: what is seen now is not told again.
+        changed = [level.has_changed() for level in self._levels]
+        return any(changed)
+
+    def _folders(self) -> Hashable:
+        book = self._book
+        places = (book.header_path, book.entries_folder, book.runs_folder, book.open_folder, book.state_folder)
+        return tuple(_mark(os.fspath(place)) for place in places if place is not None)
+
+    def _entries(self) -> Hashable:
+        found = []
+        with contextlib.suppress(OSError), os.scandir(self._book.entries_folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    state = entry.stat(follow_symlinks=False)
+                    found.append((entry.name, state.st_ctime_ns, state.st_size))
+        return hash(tuple(sorted(found)))
+
+    def _runs(self) -> Hashable:
+        found = []
+        with contextlib.suppress(OSError), os.scandir(self._book.runs_folder) as entries:
+            for entry in entries:
+                # A record that is written in place shows in its file alone, a log that was pruned in the folder.
+                with contextlib.suppress(OSError), os.scandir(entry.path) as runs:
+                    found += [(run.path, _mark(run.path), _mark(f"{run.path}/run.json")) for run in runs]
+        return hash(tuple(sorted(found)))
+
+
+def _mark(path: str) -> tuple[int, int, int] | None:
+    """The inode of a file or folder, its last change and its size; None where there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_ctime_ns, found.st_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +123,7 @@ class Follower:
         self.workspace = space()
         self.book = self._made()
         self._marks = Marks(self.book)
-        self._going = GoingNow(self.workspace, self._redact)
+        self._going = Activity(self.workspace, self._redact)
         self._due, self._is_stale = 0.0, True
         self.last = LiveBook()
         self._lock = threading.Lock()
@@ -92,19 +171,28 @@ class Follower:
         except Exception as error:  # noqa: BLE001 - as above
             return self.last.going, self.told(error)
 
-    def _made(self) -> RememberedBook:
+    def _made(self) -> CachedBook:
         """What is read by the settings of this workspace."""
         space = self.workspace
-        return RememberedBook(space.root, self._topic, redactor=lambda: space.redactor, places=space.places)
+        return CachedBook(space.root, self._topic, redactor=lambda: space.redactor, places=space.places)
 
     def _redact(self, text: str) -> str:
         return self.workspace.redactor.text(text)
 
     def told(self, error: Exception) -> str:
         """What is said of an error, in a line without secrets."""
-        text = error.message if isinstance(error, LogbookError) else f"{type(error).__name__}: {error}"
-        return readable(text.replace("\n", " ").encode(errors="replace"), self._redact)
+        return line_of(error, self.workspace)
 
 
 def _states(going: dict[str, Any]) -> list[tuple[Any, ...]]:
     return [(one["id"], one["run"], one["state"], one["ended"]) for one in going["runs"]]
+
+
+def line_of(error: Exception, workspace: Workspace) -> str:
+    """An error as one line without secrets, for a page or a terminal."""
+    text = error.message if isinstance(error, LogbookError) else f"{type(error).__name__}: {error}"
+    try:
+        redact = workspace.redactor.text
+    except LogbookError:  # the settings, with rules of their own, cannot be read
+        redact = by_shape().text
+    return readable(text.replace("\n", " ").encode(errors="replace"), redact)

@@ -1,4 +1,4 @@
-"""Who may ask the live view for what: this machine, by its own name, to read, with the token.
+"""Access to the live view: requests from this machine, by its own name, to read, with the token.
 
 A page of any site may have its browser ask an address of this machine, also by a name that leads here (DNS
 rebinding). So a request must name the host that is served and come from no other page; it must have the token or the
@@ -36,7 +36,7 @@ _FORWARD = '<!doctype html><html lang="en"><meta http-equiv="refresh" content="0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """What lets somebody in: the token, in the address that is printed, and the cookie that is given for it. `port` is
+    """The token, in the address that is printed, and the cookie that is given for it. `port` is
     the one that is served: its cookie is another one than that of a second server."""
 
     port: int
@@ -56,7 +56,7 @@ class Access:
         return f"logbook_{self.port}"
 
     def address(self, path: str) -> str:
-        """What the user opens."""
+        """The address that the user opens."""
         return f"http://127.0.0.1:{self.port}{path}?token={self.token}"
 
 
@@ -79,7 +79,7 @@ class Guard:
         await (self._app if answer is None else answer)(scope, receive, sealed)
 
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
-        """What is answered to a request that is not ours to answer, whoever sends it."""
+        """The refusal of a request for another host, from another page, or to change something; None for others."""
         if [name.lower() for name in headers.getlist("host")] not in [[host] for host in self._access.hosts]:
             return _said(403, "This server answers only requests for 127.0.0.1.")
         if any(origin not in self._access.origins for origin in headers.getlist("origin")):

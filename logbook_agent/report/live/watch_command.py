@@ -17,14 +17,31 @@ from typing import TYPE_CHECKING, Any
 
 from logbook_agent.cli.options import Common, workspace
 from logbook_agent.cli.output import clean, draws, emit, emit_line
+from logbook_agent.findings.status import OnMachine, status
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.report.live.follower import LOOK_S, Follower
-from logbook_agent.report.live.standing import standing
+from logbook_agent.report.live.follower import LOOK_S, Follower, LiveBook
 from logbook_agent.report.live.watch_lines import Line, lines_of
 from logbook_agent.store.workspace import Workspace
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+
+# Of what `status` says.
+_PARTS = (
+    *("logbook", "asked", "settled", "not_settled", "open_questions"),
+    *("closed", "entries", "best", "criteria", "last", "next_actions"),
+)
+
+
+def standing(followed: LiveBook) -> dict[str, Any]:
+    """Where the thread stands, as `status` has it. Raises LogbookError where a record vanishes meanwhile."""
+    found = followed.found
+    if found is None:
+        return {}
+    answer = status(found, OnMachine(view=""))
+    return {name: answer[name] for name in _PARTS}
+
 
 _REDRAW_S = 1.0
 _TERMINATED = 128 + signal.SIGTERM
@@ -71,7 +88,7 @@ def ends_well() -> Iterator[None]:
 
 
 class _Seen:
-    """What was said last, kept while the records stay as they are."""
+    """The data of `logbook watch`; what follows from the records is computed again only when they have changed."""
 
     def __init__(self) -> None:
         self._version: int | None = None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
 from logbook_agent.cli.options import Common, Text
-from logbook_agent.cli.output import emit
-from logbook_agent.report.live.serving import serve_pages
+from logbook_agent.cli.output import emit, say
+from logbook_agent.model.errors import NotFound, UsageError
+from logbook_agent.report.live.watch_command import ends_well, looking
 from logbook_agent.report.page.write import write_report
 
 
@@ -23,11 +25,9 @@ def report_command(
         bool, Option("--serve", help="Write nothing: show the pages in a browser until Ctrl-C, updated during runs.")
     ] = False,
     port: Annotated[
-        int,
-        Option(
-            "--port", metavar="N", min=0, max=65535, help="--serve: the port on 127.0.0.1. [any]", show_default=False
-        ),
-    ] = 0,
+        int | None,
+        Option("--port", metavar="N", min=0, max=65535, help="With --serve: the port on 127.0.0.1. [any]"),
+    ] = None,
     common: Common,
 ) -> int:
     """Write an HTML page for each logbook, and an index.
@@ -37,8 +37,14 @@ def report_command(
     Example: logbook report --out public
     """
     if serve:
-        serve_pages(common, port)
+        serve_pages(common, port or 0)
         return 0
+    if port is not None:
+        raise UsageError(
+            "--port needs --serve",
+            cause="pages that are written as files need no server",
+            hint=f"logbook report --serve --port {port}",
+        )
     space = common.space()
     books = [space.book()] if common.logbook else None
     folder = (space.cwd / Path(out).expanduser()).absolute() if out is not None else None
@@ -47,3 +53,35 @@ def report_command(
     text = "\n".join(space.shown(path) for path in (done.index, *done.pages))
     emit("report", data, text, as_json=common.as_json, warnings=space.warnings)
     return 1 if done.left_out else 0
+
+
+def serve_pages(common: Common, port: int) -> None:
+    """Print an address with a token, which works on this machine only, and serve the pages there until Ctrl-C. It is
+    read-only: it does not collect runs that have ended."""
+    try:
+        from logbook_agent.report.live.guard import Access
+        from logbook_agent.report.live.server import bound, serve
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"{(error.name or 'starlette').partition('.')[0]} is not installed",
+            cause="the live view needs the extra `serve`",
+            hint="pip install 'logbook-agent[serve]'",
+        ) from error
+    with ends_well():
+        space = looking(common)
+        books = space.books()
+        if not books:
+            raise NotFound(
+                f"no logbook in {space.root}",
+                cause="there is nothing to serve: no logbook was started here",
+                hint="logbook start TOPIC",
+            )
+        path = f"/{space.book().topic}.html" if common.logbook or len(books) == 1 else "/"
+        with bound(port) as listening:
+            access = Access(port=listening.getsockname()[1])
+            address = access.address(path)
+            data = {"schema": "logbook/serve/1", "data": {"url": address, "port": access.port}, "warnings": []}
+            # `emit` would redact the token, and this is the only place that shows it.
+            print(json.dumps(data) if common.as_json else address, flush=True)
+            say("serving to this machine only; press Ctrl-C to stop")
+            serve(lambda: looking(common, space.root), listening, access)

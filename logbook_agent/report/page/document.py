@@ -1,4 +1,4 @@
-"""A whole document: what surrounds the sections of a page, with its styles and scripts inside, and the policy that lets
+"""The pages as HTML files: that of a logbook, and the index over all. Styles and scripts are inside, and a policy lets
 nothing else run, load or be asked for."""
 
 from __future__ import annotations
@@ -7,14 +7,20 @@ import base64
 import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from logbook_agent.pages.templating.html import html_pieces
-from logbook_agent.report.page.page import ASSETS, Page, body
+from logbook_agent.findings.read import Findings
+from logbook_agent.report.page.page import ASSETS, Page, PageSection, body, html_pieces, page_file, render_html
+from logbook_agent.report.page.thread import counts, foot
 from logbook_agent.store.reading import read_text
-from logbook_agent.text.as_html import visible
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.as_html import as_html, visible
+from logbook_agent.text.markdown import one_line
 
+# Answers on the card of a logbook.
+_SHOWN_LINES = 2
 _SCRIPTS = ("report.js", "tables.js", "hover.js", "compare.js")
 _NAV = (
     ("summary", "Summary"),
@@ -28,44 +34,42 @@ _NAV = (
 )
 
 
-def document(
-    page: Page, *, above: str | None = None, scripts: Sequence[str] = (), connect: str = "'none'", banner: str = ""
-) -> Iterator[str]:
-    """The page as one HTML file, piece by piece. `above` is the address of the index, if there is one.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveParts:
+    """The live parts of a page that is served: `scripts` run beside the page's own, `connect` says where they may
+    connect to (the value of `connect-src`), `banner` is HTML above the sections that its caller has escaped."""
 
-    `scripts` are run beside the page's own, and `connect` says where they may connect to (the value of `connect-src`).
-    `banner` is HTML that its caller has escaped; it stands above the sections.
-    """
+    scripts: Sequence[str] = ()
+    connect: str = "'none'"
+    banner: str = ""
+
+
+_NOTHING_LIVE = LiveParts()
+
+
+def document(page: Page, *, above: str | None = None, live: LiveParts = _NOTHING_LIVE) -> Iterator[str]:
+    """The page as one HTML file, piece by piece. `above` is the address of the index, if there is one."""
     there = {section.id: section.html for section in page.sections}
     nav = [(id, label, id != "entries" and _is_hidden(there.get(id, ""))) for id, label in _NAV]
-    values = {"name": page.title, "nav": nav, "above": above, "foot": page.foot}
-    title = f"{page.title} · logbook"
-    return around(body(page), title=title, scripts=scripts, connect=connect, banner=banner, **values)
+    return _around(
+        body(page), live, title=f"{page.title} · logbook", name=page.title, nav=nav, above=above, foot=page.foot
+    )
 
 
-def around(
-    body: Iterable[str],
-    *,
-    title: str,
-    scripts: Sequence[str] = (),
-    connect: str = "'none'",
-    banner: str = "",
-    **values: object,
-) -> Iterator[str]:
+def _around(body: Iterable[str], live: LiveParts, **values: object) -> Iterator[str]:
     """HTML of a body as a document, both in pieces."""
     style, own = _assets()
-    all_scripts = [own, *scripts]
-    assert not any("</script" in text.lower() for text in all_scripts)  # noqa: S101 - they are the package's own
+    scripts = [own, *live.scripts]
+    assert not any("</script" in text.lower() for text in scripts)  # noqa: S101 - they are the package's own
     return html_pieces(
         ASSETS,
         "page.html.j2",
         {
-            "policy": policy(style, all_scripts, connect),
-            "title": visible(title),
+            "policy": policy(style, scripts, live.connect),
             "style": _safe(style),
-            "scripts": list(map(_safe, all_scripts)),
+            "scripts": list(map(_safe, scripts)),
             "body": map(_safe, body),
-            "banner": _safe(banner),
+            "banner": _safe(live.banner),
             **{k: visible(v) if isinstance(v, str) else v for k, v in values.items()},
         },
     )
@@ -103,3 +107,42 @@ def _safe(text: str) -> Markup:
 
 def _is_hidden(html: str) -> bool:
     return " hidden>" in html.partition("\n")[0]
+
+
+def index_document(
+    workspace: Workspace, found: Sequence[Findings], damaged: Sequence[str] = (), *, live: LiveParts = _NOTHING_LIVE
+) -> str:
+    """The index as one HTML file: a card for each logbook, which links `TOPIC.html`. `damaged` says what cannot be
+    read."""
+    parts = [head(found, damaged).html, *(card(findings).html for findings in found)]
+    first, *cards = (Markup(html) for html in parts)  # noqa: S704 - escaped where they are made
+    body = render_html(ASSETS, "index.html.j2", {"head": first, "cards": cards})
+    last = foot(found[0].header, workspace.now()) if len(found) == 1 else ""
+    return "".join(_around([body], live, title="Logbooks", name="Logbooks", nav=(), above=None, foot=last))
+
+
+def head(found: Sequence[Findings], damaged: Sequence[str]) -> PageSection:
+    """The section above the cards: how many logbooks and entries there are, and what cannot be read."""
+    total = sum(len(findings.summaries) for findings in found)
+    return _part("index-head", "index_head", books=len(found), total=f"{total:,}", warnings=damaged)
+
+
+def card(findings: Findings) -> PageSection:
+    """The card of a logbook: its question, answers and counts."""
+    header, first = findings.header, findings.opening
+    return _part(
+        f"book-{header.topic}",
+        "index_card",
+        topic=header.topic,
+        address=page_file(header.topic),
+        title=one_line(header.title),
+        goal=Markup(as_html(header.goal)) if header.goal else None,  # noqa: S704 - escaped there
+        lines=[*first.settled, *first.open][:_SHOWN_LINES],
+        not_settled=first.not_settled,
+        counts=counts(header, findings.summaries, len(findings.unreadable)),
+        closed=header.closing is not None,
+    )
+
+
+def _part(id: str, name: str, **values: object) -> PageSection:
+    return PageSection(id=id, html=visible(render_html(ASSETS, f"{name}.html.j2", values)))

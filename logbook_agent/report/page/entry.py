@@ -1,25 +1,30 @@
-"""What the section of an entry says, as values of its template."""
+"""The values of the template of an entry's section, and the facts in which two entries may differ."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
+from logbook_agent.findings.cases import short
+from logbook_agent.findings.facts import devices_text, executed, software_of
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Summary
 from logbook_agent.findings.trust import Compared
 from logbook_agent.model.entry import COMMAND, CONFIG
 from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.run import Run
+from logbook_agent.model.values import spelt
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.sections import Section as Bullet
-from logbook_agent.report.figures.named import of_entry
+from logbook_agent.report.figures.catalogue import of_entry
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.text.as_html import as_html, as_inline_html
 from logbook_agent.text.markdown import cut_line, one_line
 from logbook_agent.text.times import duration, minute
+from logbook_agent.text.words import listed
 
 # A command or config of so many characters is folded.
 _LONG = 220
@@ -34,7 +39,8 @@ def log_nowhere(entry_id: str, run: int) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What every section needs: `ids` are the entries of the page, `drawn` those with plots on it."""
+    """The reading of a logbook, and how its texts become HTML, for every section of a page: `ids` are the entries of
+    the page, `drawn` those with plots on it."""
 
     findings: Findings
     blocks: Blocks
@@ -92,7 +98,7 @@ def _part(around: Around, bullet: Bullet, record: Record) -> dict[str, Any]:
 
 
 def _folded(name: str, text: str, record: Record) -> str:
-    """What stands for a long part until it is unfolded."""
+    """The line shown for a long command or config until it is unfolded."""
     if name == COMMAND:
         words = next((s.run.command[:2] for s in record.runs), ())
         commands = len({(s.run.label, s.run.argv) for s in record.runs})
@@ -115,3 +121,67 @@ def _run(around: Around, status: RunStatus, zone: str) -> dict[str, Any]:
         "log": around.log_href(run.entry, run.run),
         "printed": f"{output.lines:,} lines" if output is not None else "",
     }
+
+
+_SHOWN_VALUES = 6
+_SHOWN_COMMANDS = 3
+
+# A group (`config`, `code`, `environment`) to its facts, name to value; only what is known has a place.
+Groups = dict[str, dict[str, str]]
+
+
+def groups_of(record: Record) -> Groups:
+    """The facts of an entry's runs. A fact in which they differ has all its values, in order of appearance."""
+    runs = [status.run for status in record.runs if status.counts] or [status.run for status in record.runs]
+    return {
+        "config": _merged(_config(run) for run in runs),
+        "code": _merged(_code(run) for run in runs),
+        "environment": _merged(_environment(run) for run in runs),
+    }
+
+
+def _config(run: Run) -> list[tuple[str, str]]:
+    rows = [*(row.config for row in run.rows), *(row.config for row in run.predictions)]
+    return [
+        (name, spelt(value)) for config in rows or [run.config] for name, value in config.items() if value is not None
+    ]
+
+
+def _code(run: Run) -> list[tuple[str, str]]:
+    found = [("command", executed(run)), *((("folder", run.cwd),) if run.cwd else ())]
+    if (code := run.code) is None:
+        return found
+    dirty = None if code.dirty is None else "yes" if code.dirty else "no"
+    named = {
+        "commit": code.commit,
+        "branch": code.branch,
+        "uncommitted changes": short(code.diff_sha256) if code.dirty and code.diff_sha256 else dirty,
+        "identity of tree, diff and untracked files": code.identity and short(code.identity),
+    }
+    found += [(name, value) for name, value in named.items() if value]
+    return found + [(f"untracked {file.path}", short(file.sha256)) for file in code.untracked]
+
+
+def _environment(run: Run) -> list[tuple[str, str]]:
+    named = {
+        "devices": devices_text(run) if run.rows or run.own_devices else None,
+        "host": run.own_host.name,
+        "launcher": run.through or None,
+        "executor": run.executor,
+    }
+    found = [(name, value) for name, value in named.items() if value]
+    found += [(f"env {name}", value) for name, value in run.env.variables.items()]
+    return found + [(f"package {name}", version) for name, version in sorted(software_of(run).items())]
+
+
+def _merged(of_runs: Iterable[Iterable[tuple[str, str]]]) -> dict[str, str]:
+    values: dict[str, dict[str, None]] = {}
+    for pairs in of_runs:
+        for name, value in pairs:
+            values.setdefault(name, {})[value] = None
+    return {name: _said(name, found) for name, found in values.items()}
+
+
+def _said(name: str, values: Mapping[str, None]) -> str:
+    joint, most = ("\n", _SHOWN_COMMANDS) if name == "command" else (", ", _SHOWN_VALUES)
+    return listed(list(values), most, joint)

@@ -1,4 +1,4 @@
-"""The page of a logbook as sections, each one HTML element with a stable ID; and what an entry's needs are kept for.
+"""The page of a logbook as sections, each one HTML element with a stable ID.
 
 The sections stand in this order: `summary`, `criteria`, `best`, `plots`, `open`, `timeline`, `results`, then a section
 for each entry under its ID, then `facts`, which the page's script reads. They are always there; an empty one is hidden.
@@ -6,11 +6,12 @@ for each entry under its ID, then `facts`, which the page's script reads. They a
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -20,14 +21,16 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Record, digest
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.templating.html import render_html
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report.page import thread
-from logbook_agent.report.page.entry import Around, entry_values, log_nowhere
-from logbook_agent.report.page.entry_facts import Groups, groups_of
+from logbook_agent.report.page.entry import Around, Groups, entry_values, groups_of, log_nowhere
 from logbook_agent.report.page.pictures import drawn
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 
 ASSETS = Path(__file__).parent / "assets"
 # What an entry's section was made of, by its ID: the key, the HTML, and the facts for a diff.
@@ -137,7 +140,7 @@ def _entry(
 
 
 def _facts(entries: dict[str, tuple[str, Groups]]) -> str:
-    """What the diff of two entries reads, as JSON: equal groups of facts stand in it once."""
+    """The data of the diff of two entries, as JSON: equal groups of facts stand in it once."""
     places: dict[str, int] = {}
     sets: list[dict[str, str]] = []
     found: dict[str, Any] = {}
@@ -168,3 +171,27 @@ def body(found: Page) -> list[str]:
     entries = [s.html for s in found.sections if s.id in own]
     facts = [s.html for s in found.sections if s.id == "facts"]
     return [*before, '<div id="entries"><h2 id="entries-title">Entries</h2>', *entries, "</div>", *facts]
+
+
+def render_html(folder: Path, name: str, values: Mapping[str, Any]) -> str:
+    """The text of the package's own template `name` in `folder`."""
+    return _environment(folder).get_template(name).render(values)
+
+
+def html_pieces(folder: Path, name: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """The same, piece by piece."""
+    return _environment(folder).get_template(name).generate(values)
+
+
+@functools.cache
+def _environment(folder: Path) -> Environment:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: "" if value is None else value,
+    )

@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from logbook_agent.model.errors import CannotDraw
 from logbook_agent.report.figures.figure import Figure
-from logbook_agent.report.plots.draw import svg
-from logbook_agent.report.plots.texts import exact
+from logbook_agent.report.figures.figure_words import exact
+from logbook_agent.report.plots.svg import svg
 
 # Pages stay below 5 MB: of more entries than this there are no plots; otherwise the newest entries have them, each at
 # most so many.

@@ -1,4 +1,4 @@
-"""What the sections of the whole thread say, as values of their templates."""
+"""The values of the templates of the sections about the whole thread."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from logbook_agent.findings.thread import Summary
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.blocks import baseline_text, header_values
-from logbook_agent.report.figures.named import of_thread
+from logbook_agent.report.figures.catalogue import of_thread
 from logbook_agent.report.page.entry import Around
 from logbook_agent.report.page.pictures import pictures, why_not
 from logbook_agent.text.as_html import is_web
@@ -150,7 +150,7 @@ def _closed(around: Around) -> dict[str, Any] | None:
 
 
 def _scope(around: Around) -> list[tuple[str, list[Markup]]]:
-    """What the thread is about, as labels with texts."""
+    """Metrics, constraints, baseline and matrix of the thread, as labels with texts."""
     header = around.findings.header
     told = header_values(header)
     baseline = [escape(baseline_text(header.baseline, header.metrics))] if header.baseline is not None else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,8 +10,8 @@ from pathlib import Path
 
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import NotFound, StoreError, Taken, UsageError
-from logbook_agent.report.page.document import document
-from logbook_agent.report.page.index import index_document
+from logbook_agent.report.page.document import document, index_document
+from logbook_agent.report.page.entry import log_nowhere
 from logbook_agent.report.page.page import INDEX, page, page_file
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, pieces_of, write_pieces, write_text
@@ -109,18 +110,15 @@ def _write_page(
 ) -> tuple[Path, int]:
     """Where the page is, and how many entries it leaves out."""
     path = target / page_file(book.topic)
-    made = page(workspace, findings, log_href=_copies(book, target, within) if logs else _none)
+    made = page(workspace, findings, log_href=_copies(book, target, within) if logs else log_nowhere)
     pieces = (piece.encode("utf-8", "replace") for piece in document(made, above=INDEX))
     write_pieces(path, pieces, within=within, derived=True)
     return path, len(made.damaged)
 
 
-def _none(entry_id: str, run: int) -> str | None:
-    return None
-
-
 def _copies(book: Book, target: Path, within: Path) -> Callable[[str, int], str | None]:
-    """What copies the log of a run beside the page, once, and gives its address there; None where there is no log."""
+    """A function that copies the log of a run beside the page, if it is not there yet, and returns its address; None
+    where there is no log."""
     folder = target / book.topic / _LOGS
 
     def href(entry_id: str, run: int) -> str | None:
@@ -131,7 +129,7 @@ def _copies(book: Book, target: Path, within: Path) -> Callable[[str, int], str 
         copy = folder / name
         if not _is_newer(copy, log):
             make_folder(folder, within=within)
-            pieces = (piece.encode("utf-8", "replace") for piece in _readable(log, book.root))
+            pieces = (piece.encode("utf-8", "replace") for piece in visible_log(log, book.root))
             write_pieces(copy, pieces, within=within, durable=False, derived=True)
         return f"{book.topic}/{_LOGS}/{name}"
 
@@ -145,10 +143,8 @@ def _is_newer(copy: Path, log: Path) -> bool:
         return False
 
 
-def _readable(log: Path, within: Path) -> Iterator[str]:
-    """The text of a log, in which no mark turns the direction of what follows."""
-    import codecs
-
+def visible_log(log: Path, within: Path) -> Iterator[str]:
+    """The text of a log, with marks that would reverse the direction of text made visible."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for piece in pieces_of(log, within=within):
         yield visible(decoder.decode(piece))

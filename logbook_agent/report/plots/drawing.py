@@ -14,11 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.report.figures.figure import Figure, PlotPoint, PlotSeries
-from logbook_agent.report.plots.layout import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH, Placement
-from logbook_agent.report.plots.scales import around, formatter, log_ticks, whole
-from logbook_agent.report.plots.strokes import Stroke, filled, strokes
-from logbook_agent.report.plots.texts import plain
-from logbook_agent.report.plots.theme import LIGHT
+from logbook_agent.report.figures.figure_words import plain
+from logbook_agent.report.plots.layout import (
+    SMALL_PT,
+    TEXT_PT,
+    TITLE_PT,
+    WIDTH,
+    Placement,
+    around,
+    formatter,
+    log_ticks,
+    whole,
+)
+from logbook_agent.report.plots.theme import LIGHT, Stroke, filled, strokes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +59,7 @@ def rendered(figure: Figure, layout: Placement) -> str:
         axes = canvas.add_axes((left / WIDTH, bottom / layout.height, width / WIDTH, height / layout.height))
         _Drawing(figure, layout, axes).draw()
         _texts(canvas, layout)
-        _legend(canvas, axes, figure, layout)
+        _legend(canvas, figure, layout)
         text = io.StringIO()
         FigureCanvasSVG(canvas).print_svg(text, metadata={"Date": None})  # type: ignore[no-untyped-call]
         return text.getvalue()
@@ -292,7 +300,7 @@ def _texts(canvas: Canvas, layout: Placement) -> None:
         canvas.text(0.2 / WIDTH, y, line, fontsize=SMALL_PT, color=LIGHT["muted"])
 
 
-def _legend(canvas: Canvas, axes: Axes, figure: Figure, layout: Placement) -> None:
+def _legend(canvas: Canvas, figure: Figure, layout: Placement) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

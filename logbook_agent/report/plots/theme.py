@@ -7,6 +7,12 @@ of its theme (WCAG 2.2, 1.4.11); text has 4.5 to 1. Colour is never alone: marke
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from logbook_agent.report.figures.figure import PlotSeries
+
 SERIES = 8
 
 # Every colour of a theme once: a drawing is made with those of the light one, by which their roles are known then.
@@ -61,7 +67,45 @@ def colour(at: int) -> str:
 
 
 def style_sheet() -> str:
-    """What a picture that stands alone says of a reader's dark theme. (The light one stands in its attributes, which
-    every program understands.)"""
+    """The style sheet of an SVG file: the colours of the dark theme. (Those of the light one are attributes of the
+    elements, which every program understands.)"""
     rules = [f".f-{role}{{fill:{value}}}.s-{role}{{stroke:{value}}}" for role, value in DARK.items()]
     return f"@media (prefers-color-scheme:dark){{{''.join(rules)}}}"
+
+
+# Dashes of what stands beside what is asked.
+_BESIDE = (4.0, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """How a series is drawn."""
+
+    colour: str
+    marker: str
+    dashes: tuple[float, ...]
+    beside: bool
+
+
+def strokes(series: tuple[PlotSeries, ...]) -> list[Stroke]:
+    """Curves and points have a colour each; bands and levels share one that follows, or are grey where they stand
+    beside what is asked. A curve that is there to be held against is dashed, and the first of the others is solid."""
+    numbers, lines, found = count(), count(), []
+    curves = sum(s.shape not in ("band", "rule") for s in series)
+    for one in series:
+        if one.shape in ("band", "rule"):
+            tint = LIGHT["muted"] if one.beside else colour(curves)
+            found.append(Stroke(tint, "", _BESIDE if one.shape == "rule" and one.beside else (), one.beside))
+        else:
+            at = next(numbers)
+            pattern = () if one.shape == "points" else _BESIDE if one.beside else dashes(next(lines))
+            found.append(Stroke(colour(at), marker(at), pattern, one.beside))
+    return found
+
+
+def filled(look: Stroke) -> dict[str, Any]:
+    """How a band is filled: a tint, or the edges alone where it is only there for comparison, so that both are seen
+    where they overlap."""
+    if look.beside:
+        return {"facecolor": "none", "edgecolor": look.colour, "linewidth": 1.1, "linestyle": (0, (1, 2))}
+    return {"facecolor": look.colour, "alpha": 0.16, "linewidth": 0}

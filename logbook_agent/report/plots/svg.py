@@ -1,4 +1,5 @@
-"""Matplotlib's SVG as it is kept: small, with a light and a dark theme, and with what each mark says in the mark."""
+"""A figure as SVG: what matplotlib draws, made small, with a light and a dark theme, and with what each mark says in
+the mark."""
 
 from __future__ import annotations
 
@@ -6,8 +7,11 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
-from logbook_agent.report.figures.figure import Figure
-from logbook_agent.report.plots.texts import exact, plain
+from logbook_agent.model.errors import CannotDraw, LogbookError
+from logbook_agent.report.figures.figure import Figure, failure
+from logbook_agent.report.figures.figure_words import exact, plain
+from logbook_agent.report.plots.drawing import rendered
+from logbook_agent.report.plots.layout import lay_out
 from logbook_agent.report.plots.theme import FONTS, LIGHT, style_sheet
 
 _SVG = "http://www.w3.org/2000/svg"
@@ -23,10 +27,35 @@ _GEOMETRY = ("d", "x", "y", "width", "height", "transform", "points", "stroke-wi
 _PIXELS = 96 / 72
 
 
-def marked(svg: str, figure: Figure, *, inline: bool) -> str:
-    """The picture for a page (`inline`: colours are the page's, and IDs are apart from those of other figures on it)
-    or for itself. What matplotlib writes from equal figures is equal, and so is this."""
-    root = ET.fromstring(svg)  # noqa: S314  our own, made a moment ago
+def svg(figure: Figure, *, inline: bool = False) -> str:
+    """The figure as SVG; equal figures give equal text.
+
+    As a file, it has a light and a dark theme and its own background. With `inline`, for an HTML page, it uses the
+    colours `--ink`, `--paper`, `--grid` and `--series-1` to `--series-8` that the page sets. Every mark is
+    an element of class `mark` with `data-entry`, `data-series`, `data-x`, `data-y`, `data-low`, `data-high` and
+    `data-n`, and its title says it in words.
+
+    Raises UsageError if matplotlib is not installed, and CannotDraw if the figure cannot be drawn.
+    """
+    if figure.missing:
+        raise _cannot(figure, figure.missing)
+    try:
+        return _marked(rendered(figure, lay_out(figure)), figure, inline=inline)
+    except LogbookError:
+        raise
+    except Exception as error:
+        raise _cannot(figure, failure(error)) from error
+
+
+def _cannot(figure: Figure, why: str) -> CannotDraw:
+    hint = f"logbook table {figure.entry}" if figure.entry is not None else "logbook table"
+    return CannotDraw(f"{figure.title}: not drawn: {why}", why=why, cause="this plot cannot show its data", hint=hint)
+
+
+def _marked(drawn: str, figure: Figure, *, inline: bool) -> str:
+    """What matplotlib drew, for a page (`inline`: IDs are apart from those of other figures on it) or as a file. What
+    it draws from equal figures is equal, and so is this."""
+    root = ET.fromstring(drawn)  # noqa: S314  our own, made a moment ago
     for element in root.iter():
         element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
         element.text = (element.text or "").strip() if element.tag != "text" else element.text
@@ -44,9 +73,9 @@ def marked(svg: str, figure: Figure, *, inline: bool) -> str:
     return _head(root, figure, inline=inline)
 
 
-def is_ours(svg: str) -> bool:
+def is_ours(text: str) -> bool:
     """Whether a picture is one that was drawn here."""
-    return _OURS.match(svg) is not None
+    return _OURS.match(text) is not None
 
 
 def _head(root: ET.Element, figure: Figure, *, inline: bool) -> str:
@@ -77,7 +106,7 @@ def _head(root: ET.Element, figure: Figure, *, inline: bool) -> str:
 
 
 def _mark(root: ET.Element, figure: Figure) -> None:
-    """Into every mark what it says, and its interval."""
+    """Put the values of each mark, its words and its interval into its element."""
     parents = {child: parent for parent in root.iter() for child in parent}
     found = {element.get("id", ""): element for element in root.iter("g") if _MARK.fullmatch(element.get("id", ""))}
     for name, group in found.items():
@@ -110,7 +139,7 @@ def _mark(root: ET.Element, figure: Figure) -> None:
 
 
 def _rename(root: ET.Element, key: str) -> None:
-    """IDs in order of the document, of what is referred to alone."""
+    """Number the IDs in the order of the document; those that nothing refers to go."""
     used = dict.fromkeys(_references(root))
     names = {old: f"{key}-{number}" for number, old in enumerate(used, start=1)}
     for element in root.iter():

@@ -3,12 +3,19 @@ what is kept beside each run of a tracker, whose own fields cannot hold all of i
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 from logbook_agent.exports.columns import packages_of
-from logbook_agent.exports.measured_rows import MeasuredRow
+from logbook_agent.exports.measured_rows import Exported, MeasuredRow
 from logbook_agent.findings.facts import executed
 from logbook_agent.model.codec import encode
+from logbook_agent.model.header import Header
+
+SCHEMA = "logbook-rows/1"
+# What such a document begins with.
+OPENING = f'{{"schema": "{SCHEMA}"'
 
 
 def row_data(row: MeasuredRow) -> dict[str, Any]:
@@ -62,3 +69,28 @@ def _provenance(row: MeasuredRow) -> dict[str, Any]:
         "output_sha256": run.output.sha256 if run.output is not None else None,
         "problems": list(run.problems),
     }
+
+
+def json_pieces(found: Exported, header: Header) -> Iterator[bytes]:
+    """The rows as one JSON document, a row on each line."""
+    yield f"{OPENING},\n".encode()
+    logbook = {"topic": header.topic, "prefix": header.prefix, "title": header.title, "goal": header.goal}
+    yield f'"logbook": {_text({**logbook, "metrics": [encode(m) for m in header.metrics]})},\n'.encode()
+    yield f'"left_out": {_text(left_out(found))},\n"rows": [\n'.encode()
+    for place, row in enumerate(found.rows):
+        yield (",\n" * bool(place) + _text(row_data(row))).encode()
+    yield b"\n]}\n"
+
+
+def left_out(found: Exported) -> dict[str, Any]:
+    """What is no row of the export."""
+    return {
+        "runs_without_rows": found.runs_without_rows,
+        "predicted_rows": found.predicted_rows,
+        "not_asked_for": found.not_asked_for,
+        "damaged_entries": list(found.damaged),
+    }
+
+
+def _text(data: Any) -> str:
+    return json.dumps(encode(data), ensure_ascii=False, allow_nan=False)

@@ -17,7 +17,7 @@ _EntryStamp = tuple[int, int]
 _RecordStamp = tuple[_EntryStamp, tuple[tuple[int, tuple[int, int]], ...]]
 
 
-class RememberedBook(Book):
+class CachedBook(Book):
     """As `Book`, for a process that goes on and writes nothing. A file that changed less than a second ago is read
     again: a second change could not be told from the first."""
 
@@ -27,7 +27,7 @@ class RememberedBook(Book):
         super().__init__(*args, **options)
         self._entries: dict[str, tuple[_EntryStamp, Entry]] = {}
         self._records: dict[str, tuple[_RecordStamp, Record]] = {}
-        self._index: _RememberedIndex | None = None
+        self._index: _CachedIndex | None = None
 
     def entry(self, entry_id: str) -> Entry:
         """As `Book.entry`."""
@@ -58,7 +58,7 @@ class RememberedBook(Book):
     def index(self, version: str, secrets: Sequence[bytes]) -> Index:
         """As `Book.index`, read from its file once."""
         if self._index is None or self._index.version != version:
-            self._index = _RememberedIndex(self.index_path, version)
+            self._index = _CachedIndex(self.index_path, version)
             self._index.load(secrets)
         return self._index
 
@@ -70,7 +70,7 @@ class RememberedBook(Book):
         return found.st_ctime_ns, found.st_size
 
 
-class _RememberedIndex(Index):
+class _CachedIndex(Index):
     """An index that also knows what it has saved."""
 
     def save(self, fresh: Mapping[str, tuple[Stamp, dict[str, Any]]], ids: Iterable[str]) -> None:

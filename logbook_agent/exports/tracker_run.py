@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from logbook_agent.exports.columns import facts_of, moment, packages_of
 from logbook_agent.exports.measured_rows import Exported, MeasuredRow
-from logbook_agent.exports.values import row_data
+from logbook_agent.exports.row_data import row_data
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, spelt

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.errors import CannotDraw, StoreError
+from logbook_agent.report.figures.catalogue import figures, named, named_of_thread, of_thread
 from logbook_agent.report.figures.figure import Figure
-from logbook_agent.report.figures.named import figures, named, named_of_thread, of_thread
-from logbook_agent.report.plots.draw import svg
-from logbook_agent.report.plots.markup import is_ours
+from logbook_agent.report.plots.svg import is_ours, svg
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, remove, write_text
 from logbook_agent.store.reading import read_text
@@ -54,8 +53,8 @@ def _content(book: Book, key: str) -> str | None:
 
 
 def keep_due(book: Book, findings: Findings, entry_ids: Collection[str]) -> list[KeptPlot]:
-    """Draw again what these entries and the header name, and whatever else is kept of them; what there is no figure
-    for any more is removed."""
+    """Draw again the plots that these entries and the header name, and those of theirs that are kept; plots without a
+    figure are removed."""
     names, drawn = set(book.plot_names()), []
     for entry_id in entry_ids:
         wanted = {figure.key: figure for figure in named(findings, findings.entry(entry_id))}

@@ -1,0 +1,215 @@
+"""The pages as they change: what each viewer has not seen yet. `BookFeed` is the page of one logbook, `IndexFeed` the
+index over all."""
+
+from __future__ import annotations
+
+import abc
+import asyncio
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.findings.read import Findings
+from logbook_agent.report.live.follower import LOOK_S, Follower, LiveBook, line_of
+from logbook_agent.report.page.document import LiveParts, card, document, head, index_document
+from logbook_agent.report.page.page import Kept, Page, PageSection, page, page_file, render_html
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.as_html import visible
+
+ASSETS = Path(__file__).parent / "assets"
+# How often is looked for logbooks that were started or are gone (s).
+_LIST_S = 1.0
+# A viewer hears from the server at least so often.
+BEAT_S = 5.0
+# The name of the banner among what has changed.
+NOW = "now"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A part of the page that is another one since `version`: its HTML, or None where it is gone."""
+
+    version: int
+    id: str
+    html: str | None
+
+
+class Feed(abc.ABC):
+    """One page for any number of viewers. While there is none, nothing is read.
+
+    `version` counts all changes; a part that changed twice is sent once, as it is now.
+    """
+
+    def __init__(self) -> None:
+        self._parts: dict[str, Change] = {}
+        self.version = 0
+        self._lock = threading.Lock()
+        self._changed = asyncio.Event()
+        self._looking: asyncio.Task[None] | None = None
+        self.viewers = 0
+
+    @abc.abstractmethod
+    def _look(self) -> None:
+        """Look for changes and `_put` them. Never raises, whatever the store holds."""
+
+    @abc.abstractmethod
+    def _document(self, live: LiveParts) -> str | None:
+        """The whole document; None where there could never be one."""
+
+    async def opened(self, live_of: Callable[[str, int], LiveParts]) -> str | None:
+        """The document as it is now; None where it could never be read. `live_of` gives what is live in it, for the
+        banner and the version."""
+
+        def made() -> str | None:
+            with self._lock:
+                self._look()
+                return self._document(live_of(self._html(NOW), self.version))
+
+        return await asyncio.to_thread(made)
+
+    async def changes(self, since: int) -> AsyncGenerator[list[Change], None]:
+        """The changes since a version, then each further one; an empty list is a sign of life. Ends with its reader."""
+        self.viewers += 1
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._keep_looking())
+        try:
+            while True:
+                changed = self._changed
+                with self._lock:
+                    new = sorted((c for c in self._parts.values() if c.version > since), key=lambda c: c.version)
+                    since = self.version
+                yield new
+                if not new or self._changed is changed:
+                    with_timeout = asyncio.wait_for(changed.wait(), BEAT_S)
+                    try:
+                        await with_timeout
+                    except TimeoutError:
+                        continue
+        finally:
+            self.viewers -= 1
+
+    def close(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+
+    async def _keep_looking(self) -> None:
+        while self.viewers:
+            if await asyncio.to_thread(self._look_again):
+                changed, self._changed = self._changed, asyncio.Event()
+                changed.set()
+            await asyncio.sleep(LOOK_S)
+
+    def _look_again(self) -> bool:
+        """Look for changes; whether there are some."""
+        with self._lock:
+            before = self.version
+            self._look()
+            return self.version != before
+
+    def _html(self, id: str) -> str:
+        part = self._parts.get(id)
+        return (part.html if part is not None else None) or ""
+
+    def _put_all(self, sections: Iterable[PageSection]) -> None:
+        """All parts but the banner: others are gone."""
+        there = {NOW}
+        for section in sections:
+            there.add(section.id)
+            self._put(section.id, section.html)
+        for gone in self._parts.keys() - there:
+            self._put(gone, None)
+
+    def _put(self, id: str, html: str | None) -> None:
+        before = self._parts.get(id)
+        if before is None or before.html != html:
+            self.version += 1
+            self._parts[id] = Change(version=self.version, id=id, html=html)
+
+
+def banner_of(going: dict[str, Any], trouble: str | None) -> str:
+    """The element `live-now`: what runs now, as HTML above the sections of a page."""
+    return visible(render_html(ASSETS, "banner.html.j2", {**going, "trouble": trouble}))
+
+
+class BookFeed(Feed):
+    """A logbook for any number of viewers."""
+
+    def __init__(self, follower: Follower, log_href: Callable[[str, int], str | None]) -> None:
+        super().__init__()
+        self._follower, self._log_href = follower, log_href
+        self._kept: Kept = {}
+        self._page: Page | None = None
+        self._read = 0
+        self._trouble: str | None = None
+
+    def _look(self) -> None:
+        live = self._follower.look()
+        if live.found is not None and live.version != self._read:
+            try:
+                made = page(self._follower.workspace, live.found, log_href=self._log_href, kept=self._kept)
+            except Exception as error:  # noqa: BLE001 - whatever a store holds that changes meanwhile, the next look may read it
+                self._trouble = self._follower.told(error)
+            else:
+                self._page, self._read, self._trouble = made, live.version, None
+                self._put_all(made.sections)
+        self._put(NOW, banner_of(live.going, live.trouble or self._trouble))
+
+    def _document(self, live: LiveParts) -> str | None:
+        return None if self._page is None else "".join(document(self._page, above="/", live=live))
+
+
+class IndexFeed(Feed):
+    """All logbooks of a root. `follower_of` gives the one who follows a logbook, the same one each time."""
+
+    def __init__(self, space: Callable[[], Workspace], follower_of: Callable[[str], Follower]) -> None:
+        super().__init__()
+        self._space, self._follower_of = space, follower_of
+        self._workspace = space()
+        self._topics: list[str] = []
+        self._trouble: str | None = None
+        self._due = float("-inf")
+        # By topic: which reading its card is of, the card, and what else the page says of it.
+        self._cards: dict[str, tuple[int, PageSection, Findings]] = {}
+        self._damaged: list[str] = []
+
+    def _look(self) -> None:
+        if time.monotonic() >= self._due:
+            self._list()
+        self._damaged = []
+        going: dict[str, Any] = {"runs": [], "series": []}
+        for topic in self._topics:
+            try:
+                live = self._follower_of(topic).look()
+                self._take(topic, live)
+            except Exception as error:  # noqa: BLE001 - whatever a store holds that changes meanwhile, the next look may read it
+                self._damaged.append(f"{topic}: {line_of(error, self._workspace)}")
+                continue
+            if live.trouble:
+                self._damaged.append(f"{topic}: {live.trouble}")
+            going["runs"] += [{**run, "page": page_file(topic)} for run in live.going["runs"]]
+            going["series"] += live.going["series"]
+        self._cards = {topic: self._cards[topic] for topic in self._topics if topic in self._cards}
+        found = [findings for _, _, findings in self._cards.values()]
+        self._put_all([head(found, self._damaged), *(shown for _, shown, _ in self._cards.values())])
+        self._put(NOW, banner_of(going, self._trouble))
+
+    def _list(self) -> None:
+        try:
+            self._workspace = space = self._space()
+            self._topics, self._trouble = [book.topic for book in space.books()], None
+        except Exception as error:  # noqa: BLE001 - as above
+            self._trouble = line_of(error, self._workspace)
+        self._due = time.monotonic() + _LIST_S
+
+    def _take(self, topic: str, live: LiveBook) -> None:
+        """Make the card of a logbook that was read again."""
+        known = self._cards.get(topic)
+        if live.found is not None and (known is None or known[0] != live.version):
+            self._cards[topic] = live.version, card(live.found), live.found
+
+    def _document(self, live: LiveParts) -> str:
+        found = [findings for _, _, findings in self._cards.values()]
+        return index_document(self._workspace, found, self._damaged, live=live)
