@@ -254,7 +254,7 @@ class Rounds:
         which = f"{self._axis.name}={self._part.side}"
         code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
         tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
-        more = [f"once that is mended, to go on: {self._again()}"] if self._is_own else []
+        more = [f"fix that, then continue: {self._again()}"] if self._is_own else []
         return "\n".join([f"run {run.run}, {which}: {state}{code}", *(f"  {line}" for line in tail), *more])
 
     def _leave_out(self, why: str) -> None:
@@ -299,14 +299,14 @@ class Rounds:
 
         if left and is_hopeless(*_family(answer, open_ones), bound=bound, budget=answer.pairs + left):
             why = f"{left} more pairs would settle this in fewer than 5 of 100 cases"
-            return Stop.FUTILE, f"{why}; to go on anyway: {self._again(f'--repeat {self._budget}')}"
+            return Stop.FUTILE, f"{why}; to continue anyway: {self._again(f'--repeat {self._budget}')}"
         return None
 
     def _spent(self, answer: Answer) -> tuple[Stop, str] | None:
         """Whether the budget is: a pair that would probably not end in time is not begun."""
         if self._pairs >= self._budget:
             made = self._pairs - self._before
-            more = "" if answer.is_settled else f"; to go on: {self._again(f'--max-pairs {BUDGET_PAIRS}')}"
+            more = "" if answer.is_settled else f"; to continue: {self._again(f'--max-pairs {BUDGET_PAIRS}')}"
             return Stop.PAIRS, f"{made} pair{'s' * (made != 1)} made{more}"
         limit_s = self._request.max_time_s
         if limit_s is None or not self._durations_s:
@@ -314,7 +314,7 @@ class Rounds:
         is_over = time.monotonic() - self._began + median(self._durations_s) > limit_s
         if not is_over:
             return None
-        more = "" if answer.is_settled or not self._is_own else f"; to go on: {self._again()}"
+        more = "" if answer.is_settled or not self._is_own else f"; to continue: {self._again()}"
         return Stop.TIME, f"another pair would not end within {limit_s:g} s{more}"
 
     @property

@@ -202,10 +202,10 @@ def check_count(option: str, count: int | None, *, least: int = 1) -> None:
 def check_apart(earlier: Entry, *, predicts: bool) -> None:
     """Raises UsageError where a prediction and a measurement would stand in one entry."""
     if earlier.is_prediction != predicts:
-        what, other = ("a prediction", "measurements") if earlier.is_prediction else ("no prediction", "predictions")
+        has, other = ("predictions", "measurement") if earlier.is_prediction else ("measurements", "prediction")
         raise UsageError(
-            f"{earlier.id} is {what}, so its runs can hold no {other}",
-            cause="what is predicted and what was measured stand in entries of their own",
+            f"cannot add a {other} to {earlier.id}, which holds {has}",
+            cause="predictions and measurements are kept in separate entries",
             hint=f"start another entry: leave --id out, and add --continues {earlier.id}",
         )
 
@@ -214,8 +214,8 @@ def check_no_prose(entry_id: str, prose: Prose) -> None:
     """Raises UsageError for a text beside the runs that are added to an entry."""
     if prose != Prose():
         raise UsageError(
-            f"--id {entry_id} adds runs; use edit to change the text of an entry",
-            cause="--title, --hypothesis and the like were given with --id",
+            "--title, --hypothesis and the like cannot be used with --id",
+            cause=f"--id adds runs to {entry_id}, whose text is there already",
             hint=f"logbook edit {entry_id} --hypothesis '...'",
         )
 

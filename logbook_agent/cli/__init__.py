@@ -24,7 +24,7 @@ import typer
 from typer.main import get_command
 
 from logbook_agent.cli.output import report_error, wants_json
-from logbook_agent.features import Subcommand, present
+from logbook_agent.features import Subcommand, one, present
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.text.near import nearest
 
@@ -185,14 +185,12 @@ def _main(args: list[str]) -> int:
 
 def _draw_plots() -> None:
     """Draw the plots of what a command has rendered: once, at its end, and nothing is loaded where none is named."""
-    drawing = [feature.plots for feature in present() if feature.plots]
     plotted = sys.modules.get("logbook_agent.pages.plotted")
     options = sys.modules.get("logbook_agent.cli.options")
     spaces = options.take_spaces() if options is not None else []
     for space in spaces:
-        if plotted is not None and plotted.is_due(space):
-            for name in drawing:
-                importlib.import_module(f"logbook_agent.{name}").draw_due(space)
+        if plotted is not None and plotted.is_due(space) and (drawing := one("plots")) is not None:
+            drawing.draw_due(space)
 
 
 def _never_unwritable() -> None:

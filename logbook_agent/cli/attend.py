@@ -42,10 +42,16 @@ def wait_command(
     book = space.book(ids[0] if ids else None)
     limit_s = parse_duration(timeout) if timeout is not None else None
     if follow:
-        if common.as_json or ids is None or len(ids) != 1:
+        if common.as_json:
             raise UsageError(
-                "--follow prints the output of one entry",
-                cause="it takes one ID, and a JSON document cannot grow",
+                "--follow and --json cannot be used together",
+                cause="--follow prints output while it is written; a JSON answer is printed once, at the end",
+                hint="leave one of them out",
+            )
+        if ids is None or len(ids) != 1:
+            raise UsageError(
+                "--follow needs the ID of one entry",
+                cause=f"{len(ids or ())} IDs were given, and the output of several entries would be mixed",
                 hint=f"logbook wait {ids[0] if ids else 'ID'} --follow",
             )
         follow_log(space, book, book.resolve(ids[0]), limit_s)
@@ -68,7 +74,7 @@ def wait_command(
 
 def _ended_text(one: WaitedFor) -> str:
     rows = sum(len(run.rows) for run in one.runs if not run.discarded)
-    cut = "; its series of runs was cut off, and `logbook doctor` says how to make the rest" if one.is_cut_off else ""
+    cut = "; its series of runs was cut off, and `logbook doctor` says how to run the rest" if one.is_cut_off else ""
     return f"{one.id}: {one.state}, {rows} row{'' if rows == 1 else 's'}{cut}"
 
 

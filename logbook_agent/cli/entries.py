@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, ResultOption, Text, Texts, Words, prose
 from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.entries import WITHDRAWN, EditRequest, edit, note, plan
-from logbook_agent.model.entry import VOID, Entry
+from logbook_agent.entries.entries import EditRequest, edit, note, plan
+from logbook_agent.model.entry import Entry
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -90,10 +89,9 @@ def edit_command(
     An empty text removes a field or a relation. Example: logbook edit MOE-I8-002 --interpretation "no difference seen"
     """
     space = common.space()
-    given, why = words.read(result=result), prose(reason)
-    if state == VOID and confidence is None and why is not None:
-        given, why = replace(given, fields=(*given.fields, f"{WITHDRAWN}={why}")), None
-    request = EditRequest(prose=given, confidence=confidence, reason=why, state=state, append=append)
+    request = EditRequest(
+        prose=words.read(result=result), confidence=confidence, reason=prose(reason), state=state, append=append
+    )
     book, entry = edit(space, entry_id, request)
     _written("edit", space, book, entry, f"changed {entry.id} {entry.title}", common.as_json)
 

@@ -68,7 +68,8 @@ def list_command(
     lines = search(found, text) if text else [*found.summaries]
     lines = listed(lines, state=state, kind=kind, last=last)
     drawn = _sparklines(found) if draws() and not common.as_json else {}
-    emit("list", lines, _lines(lines, book.header.zone, drawn), as_json=common.as_json, warnings=space.warnings)
+    shown = _lines(lines, book.header.zone, drawn) or _none_text(text or (), is_filtered=bool(state or kind))
+    emit("list", lines, shown, as_json=common.as_json, warnings=space.warnings)
 
 
 def _sparklines(found: Findings) -> dict[str, str]:
@@ -78,9 +79,7 @@ def _sparklines(found: Findings) -> dict[str, str]:
 
 
 def _lines(lines: list[dict[str, Any]], zone: str, drawn: Mapping[str, str]) -> str:
-    if not lines:
-        return "no entries"
-    if "found" in lines[0]:
+    if lines and "found" in lines[0]:
         return "\n".join(text for e in lines for text in _hits(e))
     rows = [
         [
@@ -94,6 +93,15 @@ def _lines(lines: list[dict[str, Any]], zone: str, drawn: Mapping[str, str]) -> 
         for e in lines
     ]
     return columns(rows)
+
+
+def _none_text(words: Sequence[str], *, is_filtered: bool) -> str:
+    """`no entry contains int8 and ring; to list all entries: logbook list`."""
+    if not words and not is_filtered:
+        return "no entries"
+    what = f"no entry contains {' and '.join(map(one_line, words))}" if words else "no entry has this state or kind"
+    filtered = " in this state or of this kind" if words and is_filtered else ""
+    return f"{what}{filtered}; to list all entries: logbook list"
 
 
 def _hits(entry: Mapping[str, Any]) -> list[str]:

@@ -48,10 +48,16 @@ def show_command(
             cause="the text output shows only medians",
             hint=f"logbook show {entry_id} --full --json",
         )
-    if tail is not None and (not log or tail < 0):
+    if tail is not None and not log:
         raise UsageError(
-            f"--tail {tail} needs --log, and a number of at least 0",
-            cause="it says how many of the last lines to print",
+            "--tail needs --log",
+            cause="--tail prints the last lines of the output, which --log prints",
+            hint=f"logbook show {entry_id} --log --tail {tail}",
+        )
+    if tail is not None and tail < 0:
+        raise UsageError(
+            f"--tail {tail}: expected 0 or more",
+            cause="it is the number of lines to print",
             hint=f"logbook show {entry_id} --log --tail 10",
         )
     space = common.space()
@@ -154,7 +160,7 @@ def _opening_lines(data: dict[str, Any]) -> Iterator[str]:
         notes = filter(None, (f"{line['id']} {line['title']}", "" if settle in line["found"] else f"needs {settle}"))
         yield f"- {line['found']} [{'; '.join(notes)}]"
         if "command" in line:
-            yield f"  to go on: {line['command']}"
+            yield f"  to continue: {line['command']}"
     yield from (f"next, from {one['id']}: {one['next']}" for one in data["next_actions"])
     if data["summary"]:
         yield f"summary: {data['summary']}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -17,7 +16,7 @@ from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
 from logbook_agent.cli.sweep_plan import plan_data, plan_text
-from logbook_agent.features import present
+from logbook_agent.features import one
 from logbook_agent.findings.comparison.words import text_lines
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace
@@ -128,16 +127,14 @@ def _selected(
 
 def _select(space: Workspace, request: SweepRequest, display: LineDisplay, target: str, *, dry_run: bool) -> Selection:
     """What the feature that predicts leaves of a sweep. Raises UsageError where it is not there."""
-    module = next((feature.selects for feature in present() if feature.selects is not None), None)
-    if module is None:
+    chooser = one("selects")
+    if chooser is None:
         raise UsageError(
             "--predict is not available",
             cause="the feature `predict` is not part of this installation",
             hint="leave --predict out",
         )
-    found: Selection = importlib.import_module(f"logbook_agent.{module}").select(
-        space, request, display, target, dry_run=dry_run
-    )
+    found: Selection = chooser.select(space, request, display, target, dry_run=dry_run)
     return found
 
 

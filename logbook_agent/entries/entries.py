@@ -26,6 +26,7 @@ from logbook_agent.model.entry import (
     PREDICTION,
     RELATIONS,
     SETTABLE_STATES,
+    VOID,
     Confidence,
     Entry,
     PlannedCommand,
@@ -152,8 +153,8 @@ def _title(prose: Prose, what: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditRequest:
-    """What `edit` changes; None leaves a part as it is, an empty text removes a field or a relation. `reason` is that
-    of the confidence."""
+    """What `edit` changes; None leaves a part as it is, an empty text removes a field or a relation. `reason` says
+    why the entry is void, where that is the state and no confidence is given; else why the confidence is another."""
 
     prose: Prose
     confidence: str | None = None
@@ -161,9 +162,18 @@ class EditRequest:
     state: str | None = None
     append: bool = False
 
+    @property
+    def with_reason_as_field(self) -> EditRequest:
+        """The request with the reason why an entry is void as a field of it."""
+        if self.state != VOID or self.confidence is not None or self.reason is None:
+            return self
+        prose = dataclasses.replace(self.prose, fields=(*self.prose.fields, f"{WITHDRAWN}={self.reason}"))
+        return dataclasses.replace(self, prose=prose, reason=None)
+
 
 def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Book, Entry]:
     """Change prose, confidence or state of an entry. Facts of runs cannot be edited."""
+    request = request.with_reason_as_field
     book = workspace.book(entry_id)
     prose = with_relations(book, request.prose, entry_id)
     with changing(workspace, book), book.lock():
@@ -274,9 +284,9 @@ def _check_raised(record: Record, found: Findings, word: Confidence) -> None:
     trust = trust_of(record.entry, len(record.runs), found.compared(record.entry))
     computed: Confidence = trust.computed if trust is not None else "exploratory"
     if CONFIDENCES.index(word) > CONFIDENCES.index(computed):
-        why = "; ".join(trust.reasons[:1]) if trust is not None else "nothing was run"
+        reasons = trust.reasons[:1] if trust is not None else ("nothing was run",)
         raise UsageError(
             f"{word} is more than the runs of {record.id} show, and needs a reason",
-            cause=f"computed: {computed} ({why})",
+            cause=": ".join((f"the runs show {computed}", *reasons)),
             hint=f"logbook edit {record.id} --confidence {word} --reason '...'",
         )

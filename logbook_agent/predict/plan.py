@@ -188,8 +188,10 @@ def _selection(
 def _outcome(chosen: Chosen, found: Sequence[Choice], left: Sequence[Choice]) -> list[str]:
     """How many cases are run, and on what that hangs."""
     repeats = chosen.recipe.repeats
+    runs = len(left) * repeats
     lines = [
-        f"{len(left)} of {len(found)} cases are left: {len(left) * repeats} runs instead of {len(found) * repeats}"
+        f"to run: {len(left)} of {len(found)} case{'s' * (len(found) != 1)}"
+        f" ({runs} run{'s' * (runs != 1)} instead of {len(found) * repeats})"
     ]
     unchecked = any(c.prediction is not None and c.prediction.vmem == "not checked" for c in left)
     if unchecked and any(choice.word == "cannot win" for choice in found):

@@ -98,7 +98,6 @@ def test_the_scales_for_four_devices_have_the_same_cases(name: str) -> None:
             alone.config(case) | {"parallel_mode": "ep", "ep_impl": "psum", "devices": 4} for case in alone.cases
         ]
         assert (len(alone), alone.recipe.compare) == (len(spread), spread.recipe.compare)
-        assert "four devices" in spread.recipe.prerequisites[0]
 
 
 @pytest.mark.sample(20)

@@ -21,7 +21,7 @@ from logbook_agent.model.units import DIRECTIONS, known
 from logbook_agent.model.values import as_written, canonical
 
 _WORDS = """
-name question method criteria prerequisites constraints after cost setup command shell teardown fixed axes cases
+name question method criteria constraints after cost setup command shell teardown fixed axes cases
 controls compare implied repeats order seed timeout_s env metrics confirm plots scale
 """
 TOP_KEYS = _WORDS.split()
@@ -41,7 +41,6 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
         question=top.get("question").text(),
         method=top.get("method").given(Placed.text),
         criteria=tuple(map(_criterion, top.get("criteria").list())),
-        prerequisites=top.get("prerequisites").texts(),
         constraints=top.get("constraints").texts(),
         metrics=tuple(map(_metric, top.get("metrics").list())),
         after=top.get("after").texts(),

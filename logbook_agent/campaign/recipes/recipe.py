@@ -77,7 +77,6 @@ class Recipe:
     name           as the file is called
     question       what it is to find out; `method`: how
     criteria       when the question is answered: prose, optionally a predicate
-    prerequisites  what has to be there, in words
     constraints    what must hold wherever its results are compared, in words
     metrics        what is looked at, the first one decides which case is best
     scales         the names of the scales that change something
@@ -101,7 +100,6 @@ class Recipe:
     question: str
     method: str | None = None
     criteria: tuple[Criterion, ...] = ()
-    prerequisites: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
     metrics: tuple[Metric, ...] = ()
     scales: tuple[str, ...] = ()

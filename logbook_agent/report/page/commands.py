@@ -25,7 +25,12 @@ def report_command(
     port: Annotated[
         int,
         Option(
-            "--port", metavar="N", min=0, max=65535, help="--serve: the port on 127.0.0.1. [any]", show_default=False
+            "--port",
+            metavar="N",
+            min=0,
+            max=65535,
+            help="Serve on this port of 127.0.0.1; implies --serve. [any]",
+            show_default=False,
         ),
     ] = 0,
     common: Common,
@@ -36,7 +41,7 @@ def report_command(
     Exit code: 1 when an entry or a logbook cannot be read and is left out.
     Example: logbook report --out public
     """
-    if serve:
+    if serve or port:
         serve_pages(common, port)
         return 0
     space = common.space()

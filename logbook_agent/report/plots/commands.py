@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,15 +11,16 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.plots import name_plots
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import PLOT_KINDS, id_number, typed_id
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.pages.plotted import take_due
+from logbook_agent.pages.views import changing
 from logbook_agent.report.figures.figure import Figure
 from logbook_agent.report.figures.named import figures
 from logbook_agent.report.plots.draw import svg
 from logbook_agent.report.plots.kept import keep, keep_all, keep_due
+from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_text
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.near import choice
@@ -56,7 +59,7 @@ def plot_command(
     found = read(space, book)
     chosen = _chosen(found, entry, asked, kind or ())
     if save:
-        name_plots(space, book, _names(chosen, asked))
+        _name_plots(space, book, _names(chosen, asked))
         found = read(space, book)
     if out is not None:
         _check_one(chosen)
@@ -174,3 +177,20 @@ def draw_due(space: Workspace) -> None:
         except LogbookError as error:
             say(f"warning: plots of {topic} were not drawn: {error.message}; fix that, then type: logbook plot")
             say(f"next: {error.hint}")
+
+
+def _name_plots(workspace: Workspace, book: Book, wanted: Mapping[str | None, Sequence[str]]) -> None:
+    """Add plots, as `parse_plot` reads them, to what entries name; None stands for the header. What is named already
+    stays in its place. The view follows."""
+    with changing(workspace, book), book.lock():
+        for entry_id, names in wanted.items():
+            if entry_id is None:
+                header = book.reread_header()
+                plots = tuple(dict.fromkeys((*header.plots, *names)))
+                if plots != header.plots:
+                    book.write_header(dataclasses.replace(header, plots=plots))
+                continue
+            entry = book.entry(entry_id)
+            plots = tuple(dict.fromkeys((*entry.plots, *names)))
+            if plots != entry.plots:
+                book.write_entry(dataclasses.replace(entry, plots=plots))
