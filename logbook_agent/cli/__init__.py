@@ -88,12 +88,13 @@ def build(wanted: str | None) -> typer.Typer:
     app = typer.Typer(
         name="logbook",
         help="A research logbook for experiments that agents and people run from the shell.",
-        epilog="Run `logbook COMMAND --help` for the options of a command. Data goes to stdout, messages to stderr.",
+        epilog="Run `logbook COMMAND --help` for the options of a command. -L, --root and --json may stand before or"
+        " after the name of any command. Data goes to stdout, messages to stderr.",
         rich_markup_mode=None,
         add_completion=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
-    app.callback()(_version_option)
+    app.callback()(_shared_options)
     for command in SUBCOMMANDS:
         function: Callable[..., object]
         if command.name == wanted:
@@ -101,7 +102,8 @@ def build(wanted: str | None) -> typer.Typer:
             function = getattr(module, f"{command.name}_command")
         else:
             function = _not_loaded
-        app.command(command.name, help=_help(command, function), short_help=command.help)(grouped(function))
+        flat = grouped(function)
+        app.command(command.name, help=_help(command, function), short_help=command.help, epilog=_shared(flat))(flat)
     return app
 
 
@@ -128,10 +130,26 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _version_option(
+def _shared_options(
     version: bool = typer.Option(False, "--version", is_eager=True, callback=_print_version, help="Print the version."),
+    logbook: str | None = typer.Option(
+        None, "-L", "--logbook", metavar="TOPIC", help="Which logbook: its topic or prefix. [$LOGBOOK]"
+    ),
+    root: str | None = typer.Option(
+        None, "--root", metavar="DIR", help="The folder of logbooks. [$LOGBOOK_ROOT, else logbooks/]"
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Answer as JSON with a schema name."),
 ) -> None:
-    """Only carries the option: its callback comes before a command is asked for."""
+    """The options of every command: `main` passes them on to the command, which reads them."""
+
+
+_SHARED = {"logbook": "-L TOPIC", "root": "--root DIR", "as_json": "--json"}
+
+
+def _shared(function: Callable[..., object]) -> str:
+    """Which of the options of every command this one takes."""
+    names = [_SHARED[name] for name in inspect.signature(function).parameters if name in _SHARED]
+    return f"Also: {', '.join(names)}; see `logbook --help`."
 
 
 def entry() -> None:
