@@ -25,7 +25,7 @@ from logbook_agent.model.draw import drawn, order_of_round
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.running.prepare import PROGRAM, Command, own_benchmark
+from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -60,8 +60,7 @@ class AbRequest:
 
 
 def checked(request: AbRequest) -> AbRequest:
-    """With the benchmark found. Raises UsageError where options cannot be used together."""
-    request = dataclasses.replace(request, run=with_bench(request.run))
+    """The request. Raises UsageError where options cannot be used together."""
     check_count("--repeat", request.repeat)
     check_count("--max-pairs", request.max_pairs)
     check_count("--discard", request.run.discard, least=0)
@@ -79,20 +78,6 @@ def checked(request: AbRequest) -> AbRequest:
                 hint=f"--metric {found[1]}, with {name} under metrics in logbook.yaml",
             )
     return request
-
-
-def with_bench(run: RunRequest, name: str = "ab") -> RunRequest:
-    """`bench-core` and `logbook bench --` mean this Python's benchmark, as in `logbook bench`."""
-    words = list(run.argv)
-    if words[:2] == ["logbook", "bench"]:
-        words = [PROGRAM, *(words[3:] if words[2:3] == ["--"] else words[2:])]
-        if words[1:2] and words[1].startswith("-"):
-            raise UsageError(
-                f"{words[1]} is an option of logbook bench",
-                cause=f"logbook {name} creates the entry itself",
-                hint=f"pass it to logbook {name}, and only the benchmark after --",
-            )
-    return dataclasses.replace(run, argv=words, search_first=own_benchmark(words, run.on))
 
 
 def command(workspace: Workspace, run: RunRequest, axis: AbAxis, value: str) -> Command:

@@ -1,4 +1,4 @@
-"""`logbook noise`: one command again and again, and what its scatter says of experiments to come."""
+"""`logbook run --noise`: one command again and again, and what its scatter says of experiments to come."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.campaign.ab_prepare import with_bench
 from logbook_agent.campaign.repeats import RunRequest, RunResult, check_count, run
 from logbook_agent.findings.scatter import FEWEST_PAIRS, Noise, noise_of
 from logbook_agent.model.codec import encode
@@ -15,6 +14,8 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.running.order import Display
 from logbook_agent.store.workspace import Workspace
 
+# How often the command is run, unless a number is given.
+NOISE_RUNS = 12
 _FORECASTS = 3
 
 
@@ -39,9 +40,9 @@ def noise(workspace: Workspace, request: RunRequest, display: Display) -> NoiseR
         raise UsageError(
             f"--repeat {request.repeat} is too few to tell how far pairs scatter",
             cause=f"two runs are a pair, and {FEWEST_PAIRS} pairs are the fewest that say something",
-            hint="--repeat 12",
+            hint=f"--repeat {NOISE_RUNS}",
         )
-    request = dataclasses.replace(with_bench(request, "noise"), noise=True)
+    request = dataclasses.replace(request, noise=True)
     made = run(workspace, request, display, tell=display.progress)
     return NoiseResult(
         made=made, found=tuple(noise_of(book.record(made.entry.id), book.header.metrics, forecasts=_FORECASTS))

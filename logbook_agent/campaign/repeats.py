@@ -6,7 +6,6 @@ import dataclasses
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from logbook_agent.campaign.driver import Driver, driving
@@ -20,7 +19,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, RunStatus, is_made, run_state
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.running.order import Display, RunPlan
-from logbook_agent.running.prepare import Command, prepare
+from logbook_agent.running.prepare import Command, bench_folder, own_benchmark, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.title import title_of
@@ -31,9 +30,9 @@ from logbook_agent.text.times import day
 class RunRequest:
     """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed.
 
-    Before the `repeat` runs of each command, `discard` more are made that warm up and never count. Programs are looked
-    for in the folder `search_first`, then on PATH. `noise`: a new entry is a measurement of noise, or with `predicts`
-    a prediction. `detach`: a single run is submitted, and continues without this process.
+    Before the `repeat` runs of each command, `discard` more are made that warm up and never count. `noise`: a new entry
+    is a measurement of noise, or with `predicts` a prediction. `detach`: a single run is submitted, and continues
+    without this process.
     """
 
     argv: Sequence[str] = ()
@@ -48,7 +47,6 @@ class RunRequest:
     on: str | None = None
     entry_id: str | None = None
     shell: bool = False
-    search_first: Path | None = None
     noise: bool = False
     predicts: bool = False
     detach: bool = False
@@ -223,15 +221,17 @@ def check_no_prose(entry_id: str, prose: Prose) -> None:
 def prepared(
     workspace: Workspace, request: RunRequest, argv: Sequence[str], label: str | None, *, shell: bool | None = None
 ) -> Command:
-    """A command as the request wants it run."""
+    """A command as the request wants it run; the benchmark is this Python's own."""
+    is_shell = request.shell if shell is None else shell
+    own = bench_folder() if request.predicts else None if is_shell else own_benchmark(argv, request.on)
     return prepare(
         workspace,
         argv,
         env=request.env,
         cwd=request.cwd,
         on=request.on,
-        shell=request.shell if shell is None else shell,
+        shell=is_shell,
         label=label,
-        search_first=request.search_first,
+        search_first=own,
         timeout_s=request.timeout_s,
     )

@@ -31,17 +31,14 @@ from logbook_agent.text.near import nearest
 CORE = (
     Subcommand("start", "cli.header", "Start a logbook: scope, metrics, baseline, stop criteria, an ID prefix."),
     Subcommand("run", "cli.run", "Run a command as an experiment: next ID, live output, full record."),
-    Subcommand("bench", "cli.run", "Run the MoE benchmark of bench_core as an experiment."),
     Subcommand("wait", "cli.attend", "Wait for detached runs; return the exit code of `run`."),
     Subcommand("cancel", "cli.attend", "Stop the runs of an entry."),
-    Subcommand("plan", "cli.entries", "Write down an experiment to be run later with `run --id`."),
-    Subcommand("note", "cli.entries", "Add an entry without a command: note, decision or incident."),
+    Subcommand("note", "cli.entries", "Add an entry without running anything: note, decision, incident or plan."),
     Subcommand("edit", "cli.entries", "Change the prose, confidence or state of an entry."),
     Subcommand("list", "cli.listing", "List the entries, those with some words, or what was tried without a gain."),
     Subcommand("show", "cli.reading", "Show one entry with its runs."),
     Subcommand("status", "cli.reading", "Show where the thread stands, in at most 8,000 bytes."),
     Subcommand("table", "cli.table", "Show rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
-    Subcommand("noise", "cli.noise", "Measure how much runs of a command vary, and what an A/B would settle."),
     Subcommand("ab", "cli.ab", "Run two values of an axis, or of the code, in pairs until it is settled."),
     Subcommand("sweep", "cli.sweep", "Run a recipe: cases, controls, pairs of the best; without one, list them."),
     Subcommand("compare", "cli.table", "Show the answer of a comparison; of other rows their numbers, side by side."),
@@ -61,6 +58,9 @@ OLD_NAMES = {
     "tried": ("list", "--tried"),
     "summary": ("status", "--summary"),
     "serve": ("report", "--serve"),
+    "plan": ("note", "--plan"),
+    "noise": ("run", "--noise"),
+    "bench": ("run",),
 }
 
 SUBCOMMANDS = (*CORE, *(command for feature in present() for command in feature.commands))
@@ -175,7 +175,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _main(args: list[str]) -> int:
     words = _shared_options_last(args)
-    words = [*OLD_NAMES.get(words[0], words[:1]), *words[1:]]
+    words = _with_present_name(words)
     first = words[0]  # the parser takes words out of the list
     wanted = first if first in _NAMES else None
     as_json = wants_json(words)
@@ -199,6 +199,14 @@ def _main(args: list[str]) -> int:
     except OSError as error:
         return report_error(_system_error(error), as_json=as_json)
     return result if isinstance(result, int) else 0
+
+
+def _with_present_name(words: list[str]) -> list[str]:
+    """The words with what the former name of a command means now; `bench` named the program, too."""
+    name, rest = words[0], words[1:]
+    if name == "bench" and "--" in rest:
+        rest.insert(rest.index("--") + 1, "bench-core")
+    return [*OLD_NAMES.get(name, (name,)), *rest]
 
 
 def _draw_plots() -> None:
@@ -270,19 +278,13 @@ def _usage(error: typer.TyperException, first: str, wanted: str | None, args: Se
 
 def _no_option(message: str, wanted: str, args: Sequence[str]) -> UsageError:
     """An option that the command does not have: it is misspelt, or of a command that should stand behind --."""
-    if (wanted, message) == ("bench", f"{_NO_OPTION}--on"):
-        return UsageError(
-            message,
-            cause="logbook bench runs the benchmark that is installed on this machine",
-            hint="install it there, and type: logbook run --on NAME -- bench-core hillclimb ...",
-        )
     options = [o for p in _command(wanted).commands[wanted].params for o in p.opts if o.startswith("--")]
     near = nearest(message.removeprefix(_NO_OPTION), options)
     if near is not None:
         return UsageError(
             message, cause=f"logbook {wanted} has an option of nearly that name", hint=f"did you mean {near}?"
         )
-    if wanted in ("run", "bench", "noise", "ab", "ci", "predict") and "--" not in args:
+    if wanted in ("run", "ab", "ci", "predict") and "--" not in args:
         return UsageError(
             message, cause="options of the command itself go after --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
         )

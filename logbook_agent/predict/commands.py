@@ -19,7 +19,6 @@ from logbook_agent.findings.predictions import (
     predictions_of,
 )
 from logbook_agent.predict.request import predict_argv
-from logbook_agent.running.prepare import bench_folder
 
 
 def predict_command(
@@ -40,7 +39,7 @@ def predict_command(
     """
     space = common.space()
     request = how.request(predict_argv(command or ()), words.read(), entry_id)
-    request = dataclasses.replace(request, predicts=True, search_first=bench_folder())
+    request = dataclasses.replace(request, predicts=True)
     made = run(space, request, LiveDisplay(all_to_stderr=common.as_json), tell=None if common.as_json else say)
     record = made.book.record(made.entry.id)
     numbers = {one.run for one in made.runs}

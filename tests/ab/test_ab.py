@@ -251,7 +251,6 @@ def test_rows_are_matched_by_their_config_or_left_out(ready: Cli) -> None:
             "--config quant_mode and --axis quant_mode cannot be used together",
         ),
         ((*AB,), "no command to run"),
-        ((*AB, "--", "logbook", "bench", "--label", "x", "--", "hillclimb", "{axis}"), "is an option of logbook bench"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_nothing_run(

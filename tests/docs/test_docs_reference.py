@@ -94,7 +94,20 @@ def test_every_command_answers_in_json_and_is_shown() -> None:
     assert [name for name, c in COMMANDS["logbook"].items() if not any("--json" in p.opts for p in c.params)] == []
     shown = [command for command, _ in generator.SESSION if command]
     assert sorted([*shown, *generator.ELSEWHERE]) == sorted(
-        [*filter(None, COMMANDS["logbook"]), "absorb", "migrate", "prune", "rows", "error", "log", "tried", "serve"]
+        [
+            *filter(None, COMMANDS["logbook"]),
+            "absorb",
+            "migrate",
+            "prune",
+            "rows",
+            "error",
+            "log",
+            "tried",
+            "serve",
+            "plan",
+            "noise",
+            "run",
+        ]
     )
 
 

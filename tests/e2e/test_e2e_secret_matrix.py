@@ -58,8 +58,9 @@ def test_texts_of_an_entry_and_a_header(cli: Cli, folder: Path, matrix: Matrix) 
     more = [f"--command=L{n}: echo {shlex.quote(text)}" for n, text in enumerate(matrix.plant("plan --command"))]
     more += [f"--command=P{n}: x -e {k} {v}" for n, (k, v) in enumerate(matrix.values("plan -e").items())]
     assert matrix.hear("plan", cli("plan", "--title", "t", *more)).code == 0
-    more = [f"--command=L{n}: echo {shlex.quote(text)} | cat" for n, text in enumerate(matrix.plant("plan --shell"))]
-    assert matrix.hear("plan --shell", cli("plan", "--shell", "--title", "t", *more)).code == 0
+    scripts = [f"echo {shlex.quote(text)} | cat" for text in matrix.plant("plan sh -c")]
+    more = [f"--command=L{n}: sh -c {shlex.quote(script)}" for n, script in enumerate(scripts)]
+    assert matrix.hear("plan sh -c", cli("plan", "--title", "t", *more)).code == 0
     assert matrix.hear("criteria", cli("criteria", "--add", matrix.one("criteria --add"))).code == 0
     for word in matrix.plant("list", matrix.words[:5]):
         matrix.hear("list", cli("list", word))
