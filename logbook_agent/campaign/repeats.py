@@ -212,8 +212,8 @@ def check_no_prose(entry_id: str, prose: Prose) -> None:
     """Raises UsageError for a text beside the runs that are added to an entry."""
     if prose != Prose():
         raise UsageError(
-            "--title, --hypothesis and the like cannot be used with --id",
-            cause=f"--id adds runs to {entry_id}, whose text is there already",
+            f"--title, --hypothesis and the like cannot be used with --id {entry_id}",
+            cause="--id adds runs to an entry, whose text is there already",
             hint=f"logbook edit {entry_id} --hypothesis '...'",
         )
 

@@ -26,16 +26,18 @@ def wait_command(
         Text, Option("--timeout", metavar="TIME", help="Stop waiting after 90s, 30m, 2h; the runs continue.")
     ] = None,
     follow: Annotated[
-        bool, Option("-f", "--follow", help="Of one entry: print its output as it comes, from the last lines on.")
+        bool, Option("-f", "--follow", help="Print the output of one entry while it runs, from its last 10 lines on.")
     ] = False,
     common: Common,
 ) -> int:
-    """Wait for runs that were started with --detach, or in another terminal.
+    """Wait for runs.
 
-    When nothing is running, the answer is what ended last.
+    The runs were started with --detach, or in another terminal. When nothing is running, say how the last run ended.
 
-    Exit code: what `logbook run` would have returned, for the first entry that failed; 124 after --timeout.
-    Example: logbook wait MOE-I8-004
+    Exit code: that of the first entry that failed, as `logbook run` would have returned it; 0 when none failed; 124
+    when --timeout came first.
+
+    Example: logbook wait MOE-I8-004 --follow
     """
     space = common.space()
     space.arrive = None  # what ended since the last command is part of the answer

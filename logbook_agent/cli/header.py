@@ -137,15 +137,25 @@ def criteria_command(
     unmet: Annotated[int | None, Option("--unmet", metavar="N", help="Judge criterion N as not met.")] = None,
     evidence: Annotated[Text, Option("--evidence", metavar="ID|URL", help="The evidence: an entry, or a URL.")] = None,
     by: Annotated[Text, Option("--by", metavar="NAME", help="Who judges. [the user's name]")] = None,
-    add: Annotated[Text, Option("--add", metavar="TEXT", help="Add a criterion, in words.")] = None,
+    add: Annotated[Text, Option("--add", metavar="TEXT", help="Add a criterion in words.")] = None,
     predicates: Annotated[
-        Texts, Option("--predicate", metavar="N=YAML", help="How to check criterion N; N= removes the predicate.")
+        Texts,
+        Option(
+            "--predicate",
+            metavar="N=YAML",
+            help="Let this rule check criterion N (with --add, N= may be left out); N= without a rule removes it.",
+        ),
     ] = None,
     common: Common,
 ) -> int:
-    """Which stop criteria are met, by their predicates or by a signed judgement with evidence.
+    """Show which stop criteria are met.
 
-    Exit code: 1 while a criterion is not met; 0 after recording a judgement.
+    A criterion is met by the rule that checks it, or when someone judges so and names the evidence.
+
+    Exit code without options: 1 while a criterion is not met. With options that change criteria: 0.
+
+    Example: logbook criteria --met 2 --evidence MOE-I8-004
+
     Example: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'
     """
     from logbook_agent.entries.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
@@ -251,7 +261,9 @@ def baseline_command(
     ] = None,
     common: Common,
 ) -> None:
-    """The case that the thread started from. A move needs a reason.
+    """Show the baseline, or move it.
+
+    The baseline is the case that results are compared with. Without options, show it and each move of it.
 
     Example: logbook baseline --entry MOE-I8-004 --config quant_mode=none --reason "the kernel was fixed"
     """

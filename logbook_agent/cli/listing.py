@@ -29,10 +29,15 @@ _LINE_CHARACTERS = 160
 
 def list_command(
     *,
-    text: Annotated[Texts, Argument(metavar="[TEXT...]", help="Only entries that contain all these words.")] = None,
+    text: Annotated[
+        Texts, Argument(metavar="[TEXT...]", help="Only entries that contain all these words; shows where.")
+    ] = None,
     tried: Annotated[
         bool,
-        Option("--tried", help="What did not work out instead: failures, comparisons without a gain, marked entries."),
+        Option(
+            "--tried",
+            help="Instead, what did not work: failures, comparisons without a gain, negative results, abandoned.",
+        ),
     ] = False,
     state: Annotated[
         Text,
@@ -44,9 +49,12 @@ def list_command(
     last: Annotated[int | None, Option("--last", metavar="N", help="Only the last N.")] = None,
     common: Common,
 ) -> None:
-    """One line per entry. With words, also where they stand: in titles, fields, commands, config, results or output.
+    """List entries.
 
-    With --tried, a word KEY=VALUE is a config or a flag. Example: logbook list int8 --state failed
+    Words are looked for in titles, fields, commands, config, results and output.
+    With --tried, a word KEY=VALUE selects what was tried with this config or flag.
+
+    Example: logbook list int8 --state failed
     """
     if last is not None and last < 1:
         raise UsageError(f"--last {last} is not a number of entries", cause="it is below 1", hint="--last 10")

@@ -114,14 +114,17 @@ def status_command(
         Option(
             "--summary",
             metavar="TEXT",
-            help="First say where the thread stands, in your own words: text, @FILE, or -; an empty text removes them.",
+            help="Set the summary, which status shows from now on: text, @FILE or -; '' removes it.",
         ),
     ] = None,
     common: Common,
 ) -> None:
-    """Where the thread stands.
+    """Show where the thread stands.
 
-    The first command to type when you have lost all context. Example: logbook status --json
+    That is: what was asked, what is settled, what is open, what to type next. Type it first when you have lost all
+    context.
+
+    Example: logbook status --json
     """
     space = common.space()
     book = space.book()

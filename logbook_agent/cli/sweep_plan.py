@@ -57,7 +57,7 @@ def plan_text(prepared: Prepared) -> str:
     counts = f"{len(plan.cases)} cases" + (f", {controls} of them controls" if controls else "")
     counts += f", {recipe.repeats} runs each" if recipe.repeats > 1 else ""
     if recipe.confirm and not plan.is_comparison:
-        counts += f"; then up to {recipe.confirm} pairs of the best case and its base"
+        counts += f"; then up to {recipe.confirm} pairs of the case that gains most and its base"
     lines = [
         f"{recipe.name}: {recipe.question}",
         f"  {counts}; order {recipe.order}" + (f", by seed {plan.seed}" if plan.is_drawn else ""),

@@ -24,18 +24,22 @@ from logbook_agent.predict.request import predict_argv
 def predict_command(
     *,
     command: Annotated[
-        Texts, Argument(metavar="-- OPTIONS [-- OPTIONS OF B]", help="After --: the options of bench-core hillclimb.")
+        Texts,
+        Argument(metavar="-- OPTIONS [-- OPTIONS]", help="After --: --aot TPU and options of bench-core hillclimb."),
     ] = None,
     words: Words,
     how: How,
     entry_id: IdOption = None,
     common: Common,
 ) -> int:
-    """Predict a step time on a TPU that you do not have.
+    """Predict a step time.
 
-    The time is computed from the program that the compiler makes for the TPU; the entry is kept apart from experiments.
-    To predict two sides: logbook predict -- --aot v5p-8 --topk 2 --ep-impl psum -- --ep-impl ring
+    The time follows from the program that the compiler makes for that TPU. It is recorded as a prediction, which never
+    counts as a measurement. A second -- starts the options in which another side differs from the first.
+
     Example: logbook predict -- --aot v5p-8 --tokens 32768 --hidden 2048
+
+    Example: logbook predict -- --aot v5p-8 --topk 2 --ep-impl psum -- --ep-impl ring
     """
     space = common.space()
     request = how.request(predict_argv(command or ()), words.read(), entry_id)

@@ -92,7 +92,7 @@ class Recipe:
     repeats        runs of each case, in `order`
     timeout_s      after which a run is ended; None: never
     env            variables of every run, which may hold placeholders
-    confirm        how many pairs of the best case and its base may follow a plan that explores; 0: none
+    confirm        how many pairs of the case that gains most and its base may follow a plan that explores; 0: none
     plots          what its entry shows, as `parse_plot` reads them
     """
 

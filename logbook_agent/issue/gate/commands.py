@@ -77,8 +77,10 @@ def ci_command(
 ) -> int:
     """Measure base and head of a pull request in pairs, and comment on it.
 
-    Exit codes: 1 if the head is worse; 5 if the head fails where the base does not; 6 if nothing could be measured;
-    otherwise 0. Example: logbook ci --base origin/main -- python bench.py
+    Exit code: 1 when the head is worse; 5 when the head fails and the base does not; 6 when nothing could be measured;
+    0 otherwise, also when the question stays open; 2 to 4 as for every command.
+
+    Example: logbook ci --base origin/main -- python bench.py
     """
     space = workspace(None, root)
     check_count("--max-pairs", max_pairs)
