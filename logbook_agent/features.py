@@ -86,7 +86,7 @@ FEATURES = (
     ),
     Feature(
         name="predict",
-        selects="predict.plan",
+        selects="predict.case_selection",
         commands=(
             Subcommand(
                 "predict", "predict.commands", "Predict a step time on a TPU that you do not have; nothing is measured."

@@ -14,6 +14,8 @@ from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.computed_texts import brief_run
 from logbook_agent.findings.facts import commands_of
 from logbook_agent.findings.measurements import unmeasured
+from logbook_agent.findings.scatter import FEWEST_PAIRS, Noise, noise_of
+from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import PREDICTION, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, RunStatus, is_made, run_state
@@ -235,3 +237,48 @@ def prepared(
         search_first=own,
         timeout_s=request.timeout_s,
     )
+
+
+# How often the command is run, unless a number is given.
+NOISE_RUNS = 12
+_FORECASTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseResult:
+    """The runs just made, and what all runs of the entry say."""
+
+    made: RunResult
+    found: tuple[Noise, ...]
+
+    def data(self) -> dict[str, Any]:
+        return {**self.made.data(), "noise": [encode(f) for f in self.found]}
+
+
+def noise(workspace: Workspace, request: RunRequest, display: Display) -> NoiseResult:
+    """Run a command several times. Nothing is written when the request does not fit."""
+    book = workspace.book(request.entry_id)
+    check_count("--repeat", request.repeat)
+    if request.entry_id is not None:
+        _check_kind(book.entry(request.entry_id))
+    elif request.repeat < 2 * FEWEST_PAIRS:
+        raise UsageError(
+            f"--repeat {request.repeat} is too few to tell how far pairs scatter",
+            cause=f"two runs are a pair, and {FEWEST_PAIRS} pairs are the fewest that say something",
+            hint=f"--repeat {NOISE_RUNS}",
+        )
+    request = dataclasses.replace(request, noise=True)
+    made = run(workspace, request, display, tell=display.progress)
+    return NoiseResult(
+        made=made, found=tuple(noise_of(book.record(made.entry.id), book.header.metrics, forecasts=_FORECASTS))
+    )
+
+
+def _check_kind(entry: Entry) -> None:
+    """Raises UsageError for an entry whose runs are there for something else."""
+    if not entry.noise:
+        raise UsageError(
+            f"{entry.id} is not a measurement of noise",
+            cause="its runs are not repeats of one command, and runs that are added would change what it says",
+            hint="to start a new entry, leave --id out",
+        )

@@ -9,8 +9,13 @@ from logbook_agent.campaign.ab import AbCase, Rounds, Stop
 from logbook_agent.campaign.ab_axis import CaseAxis
 from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.campaign.driver import Driver, driving
-from logbook_agent.campaign.entry import new_entry, sides_of, state_comparison
-from logbook_agent.campaign.prepare import (
+from logbook_agent.campaign.recipe_files import Chosen
+from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
+from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.campaign.result import SweepResult, row_problems, write_csv, write_log
+from logbook_agent.campaign.state import Progress, with_failed_row
+from logbook_agent.campaign.sweep_entry import new_entry, sides_of, state_comparison
+from logbook_agent.campaign.sweep_request import (
     SweepRequest,
     check_commands,
     onward,
@@ -18,11 +23,6 @@ from logbook_agent.campaign.prepare import (
     prepared_run,
     progress_of,
 )
-from logbook_agent.campaign.recipe_files import Chosen
-from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
-from logbook_agent.campaign.repeats import RunRequest
-from logbook_agent.campaign.result import SweepResult, row_problems, write_csv, write_log
-from logbook_agent.campaign.state import Progress, with_failed_row
 from logbook_agent.campaign.tally import Tally
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.progress import remaining_s

@@ -29,23 +29,27 @@ from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.text.near import nearest
 
 CORE = (
-    Subcommand("start", "cli.header", "Start a logbook: scope, metrics, baseline, stop criteria, an ID prefix."),
-    Subcommand("run", "cli.run", "Run a command as an experiment: next ID, live output, full record."),
-    Subcommand("wait", "cli.attend", "Wait for detached runs, and exit as `run` would have."),
-    Subcommand("cancel", "cli.attend", "Stop the runs of an entry."),
-    Subcommand("note", "cli.entries", "Add an entry without running anything: note, decision, incident or plan."),
-    Subcommand("edit", "cli.entries", "Change the prose, confidence or state of an entry."),
+    Subcommand("start", "cli.header_commands", "Start a logbook: goal, metrics, baseline, stop criteria, ID prefix."),
+    Subcommand("run", "cli.run_command", "Run a command as an experiment: next ID, live output, full record."),
+    Subcommand("wait", "cli.wait_commands", "Wait for detached runs, and exit as `run` would have."),
+    Subcommand("cancel", "cli.wait_commands", "Stop the runs of an entry."),
+    Subcommand(
+        "note", "cli.entry_commands", "Add an entry without running anything: a note, decision, incident or plan."
+    ),
+    Subcommand("edit", "cli.entry_commands", "Change the prose, confidence or state of an entry."),
     Subcommand("list", "cli.listing", "List entries: all, those with some words, or what did not work out."),
-    Subcommand("show", "cli.reading", "Show one entry with its runs."),
-    Subcommand("status", "cli.reading", "Show where the thread stands, in at most 8,000 bytes."),
-    Subcommand("table", "cli.table", "Show rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
-    Subcommand("ab", "cli.ab", "Compare two values of an axis, or two versions of the code, in pairs of runs."),
-    Subcommand("sweep", "cli.sweep", "Run the cases of a recipe, then compare the best; without a recipe, list them."),
-    Subcommand("compare", "cli.table", "Show the answer of a comparison, or the numbers of other rows side by side."),
-    Subcommand("baseline", "cli.header", "Show the baseline and how it moved; move it, with a reason."),
-    Subcommand("criteria", "cli.header", "Show which stop criteria are met; record a judgement on one."),
+    Subcommand("show", "cli.status_commands", "Show one entry with its runs."),
+    Subcommand("status", "cli.status_commands", "Show where the thread stands, in at most 8,000 bytes."),
+    Subcommand("table", "cli.table_commands", "Show rows of entries as a table, in Markdown or CSV."),
+    Subcommand("ab", "cli.ab_command", "Compare two values of an axis, or two versions of the code, in pairs of runs."),
+    Subcommand(
+        "sweep", "cli.sweep_command", "Run the cases of a recipe and compare the best. Without RECIPE, list them."
+    ),
+    Subcommand("compare", "cli.table_commands", "Show the answer of a comparison, or numbers side by side."),
+    Subcommand("baseline", "cli.header_commands", "Show the baseline and how it moved; move it, with a reason."),
+    Subcommand("criteria", "cli.header_commands", "Show which stop criteria are met; record a judgement on one."),
     Subcommand("executors", "cli.executors", "List the executors for `--on`, and check each."),
-    Subcommand("render", "cli.view", "Render the whole view again, or copy its hand edits into the entries."),
+    Subcommand("render", "cli.render_command", "Render the whole view again, or copy its hand edits into the entries."),
     Subcommand("doctor", "cli.doctor", "Find and fix problems in the store; upgrade its format; delete old logs."),
 )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from logbook_agent.campaign.prepare import Prepared
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, describe_run
 from logbook_agent.campaign.sweep import length
+from logbook_agent.campaign.sweep_request import Prepared
 
 _SHOWN_RUNS = 5
 

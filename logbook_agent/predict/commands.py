@@ -10,7 +10,7 @@ from typer import Argument
 from logbook_agent.campaign.repeats import RunResult, run
 from logbook_agent.cli.options import Common, Texts, Words
 from logbook_agent.cli.output import LiveDisplay, emit, say
-from logbook_agent.cli.run import How, IdOption
+from logbook_agent.cli.run_command import How, IdOption
 from logbook_agent.findings.predictions import (
     Predicted,
     PredictedPair,

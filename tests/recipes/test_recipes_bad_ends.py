@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from logbook_agent.campaign.recipes.expand import expand
-from logbook_agent.campaign.recipes.parse import parse_recipe
+from logbook_agent.campaign.recipes.recipe_data import parse_recipe
 from logbook_agent.campaign.state import EarlierSweep, made_runs
 from logbook_agent.campaign.tally import Tally
 from logbook_agent.findings.measurements import row_counts

@@ -22,7 +22,7 @@ from bench_core.studies.paths import PathName
 from bench_core.studies.study import Study
 from logbook_agent.campaign.recipe_files import choose_recipe, list_recipes
 from logbook_agent.campaign.recipes.expand import SweepPlan
-from logbook_agent.campaign.recipes.rules import CAN_ANSWER, violations
+from logbook_agent.campaign.recipes.habits import CAN_ANSWER, violations
 from logbook_agent.store.workspace import Workspace
 from tests.conftest import REPOSITORY
 

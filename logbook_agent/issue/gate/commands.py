@@ -9,7 +9,7 @@ from typer import Argument, Context, Option
 from logbook_agent.campaign.repeats import check_count
 from logbook_agent.cli.options import JsonOption, Text, Texts, read_part, workspace
 from logbook_agent.cli.output import LineDisplay, emit
-from logbook_agent.cli.run import EnvOption, TimeoutOption
+from logbook_agent.cli.run_command import EnvOption, TimeoutOption
 from logbook_agent.entries.stated import parse_metric
 from logbook_agent.issue.commands import MaxWaitOption, wire
 from logbook_agent.issue.gate.ci import CiRequest, CiResult, ci

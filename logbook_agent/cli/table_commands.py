@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.comparison import answered, keep
+from logbook_agent.entries.kept_numbers import answered, keep
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparisons import designed

@@ -12,7 +12,7 @@ from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words, read_part
 from logbook_agent.cli.output import LineDisplay, emit
-from logbook_agent.cli.run import How, OnOption
+from logbook_agent.cli.run_command import How, OnOption
 from logbook_agent.findings.comparison import words
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.errors import UsageError

@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from logbook_agent.campaign.driver import Driver, driving
-from logbook_agent.campaign.prepare import LEFT_OUT, Prepared, SweepRequest, deciding, prepare_sweep
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import describe
-from logbook_agent.campaign.selection import Selection
 from logbook_agent.campaign.state import earlier_sweeps
+from logbook_agent.campaign.sweep_request import LEFT_OUT, Prepared, Selection, SweepRequest, deciding, prepare_sweep
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.entries.entries import EditRequest, edit
 from logbook_agent.findings.predictions import short_text

@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from logbook_agent.campaign.recipe_files import Chosen, choose_recipe, habits
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate, reduced
-from logbook_agent.campaign.recipes.rules import CAN_ANSWER, Violation, violations
+from logbook_agent.campaign.recipes.habits import CAN_ANSWER, Violation, violations
 from logbook_agent.campaign.state import EarlierSweep, Progress, durations_s, earlier_sweeps
 from logbook_agent.findings.measurements import baseline_cases
 from logbook_agent.findings.read import read
@@ -22,6 +23,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.text.markdown import escape
 from logbook_agent.text.words import sweep_command
 
 # The field of an entry that says which cases were left out before the first run, and why.
@@ -280,3 +282,31 @@ def prepared_run(
         search_first=own,
         timeout_s=chosen.recipe.timeout_s,
     )
+
+
+_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """How many `runs` are left to be made, and the keys of the cases `without` which; `left_out` says each, with why.
+
+    `entry` is the ID of the entry that it rests on, None where nothing was recorded, and `exit_status` how that went.
+    `lines` are for people, `data` for machines.
+    """
+
+    runs: int
+    without: tuple[str, ...]
+    left_out: tuple[str, ...]
+    entry: str | None
+    exit_status: int
+    lines: tuple[str, ...]
+    data: dict[str, Any]
+
+    @property
+    def why(self) -> str:
+        """The cases that are left out, as a list in Markdown; empty where none is."""
+        more = len(self.left_out) - _SHOWN
+        lines = [*map(escape, self.left_out[:_SHOWN]), *([f"and {more} more"] if more > 0 else [])]
+        named = f" ({self.entry})" if self.entry is not None else ""
+        return "\n".join(f"- {line}{named}" for line in lines)

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.campaign.noise import NOISE_RUNS, NoiseResult
-from logbook_agent.campaign.noise import noise as noise_of_runs
-from logbook_agent.campaign.repeats import RunRequest, RunResult, run
+from logbook_agent.campaign.repeats import NOISE_RUNS, NoiseResult, RunRequest, RunResult, run
+from logbook_agent.campaign.repeats import noise as noise_of_runs
 from logbook_agent.cli.detach import carried_out, started
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words
 from logbook_agent.cli.output import LineDisplay, LiveDisplay, emit, say

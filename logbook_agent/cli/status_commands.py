@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.cli.log import FollowedLog, last_run, write_bytes
 from logbook_agent.cli.options import Common, Text, prose
 from logbook_agent.cli.output import clean, draws, emit
+from logbook_agent.cli.wait_commands import FollowedLog, last_run, write_bytes
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
 from logbook_agent.findings.history import of_thread

@@ -7,11 +7,10 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.campaign.prepare import SweepRequest, prepare_sweep
 from logbook_agent.campaign.recipe_files import Chosen, list_recipes
 from logbook_agent.campaign.result import SweepResult
-from logbook_agent.campaign.selection import Selection
 from logbook_agent.campaign.sweep import sweep
+from logbook_agent.campaign.sweep_request import Selection, SweepRequest, prepare_sweep
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say

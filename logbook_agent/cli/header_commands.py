@@ -119,7 +119,7 @@ def _stated(space: Workspace, from_file: str | None, recipe: str | None, scale: 
     file = read_header_file(Path(from_file)) if from_file else {}
     if recipe is not None:
         # Only this needs to know recipes.
-        from logbook_agent.campaign.header_recipe import header_of_recipe
+        from logbook_agent.campaign.recipe_files import header_of_recipe
 
         return header_of_recipe(space, recipe, scale, file)
     if scale is not None:
