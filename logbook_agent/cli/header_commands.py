@@ -44,14 +44,8 @@ def start_command(
     baseline: Annotated[
         Texts, Option("--baseline", metavar="K=V", help="Config or number of the baseline case; repeatable.")
     ] = None,
-    baseline_ref: Annotated[
-        Texts, Option("--baseline-ref", metavar="REF", help="Code of the baseline; repeatable.")
-    ] = None,
     baseline_source: Annotated[
         Text, Option("--baseline-source", metavar="TEXT", help="Where the baseline's numbers come from.")
-    ] = None,
-    baseline_confidence: Annotated[
-        Text, Option("--baseline-confidence", metavar="WORD", help="How far these numbers can be trusted.")
     ] = None,
     matrix: Annotated[
         Texts,
@@ -61,12 +55,9 @@ def start_command(
             help="An axis of the experiment matrix; quote a value that has a comma; repeatable.",
         ),
     ] = None,
-    command_template: Annotated[
-        Texts, Option("--command-template", metavar="'LABEL: CMD'", help="A command to start from; repeatable.")
-    ] = None,
     zone: Annotated[Text, Option("--zone", metavar="ZONE", help="Time zone of the document. [UTC]")] = None,
     from_file: Annotated[
-        Text, Option("--from", metavar="FILE.yaml", help="Read all of this from a file; options add to it.")
+        Text, Option("--from", metavar="FILE.yaml", help="Read the whole header from a file; options add to it.")
     ] = None,
     recipe: Annotated[
         Text, Option("--recipe", metavar="NAME", help="Take goal, metrics, criteria and matrix from a recipe.")
@@ -90,11 +81,8 @@ def start_command(
         stops=[prose(s) or "" for s in stop or ()],
         links=link or (),
         baseline=baseline or (),
-        baseline_refs=baseline_ref or (),
         baseline_source=baseline_source,
-        baseline_confidence=baseline_confidence,
         matrix=matrix or (),
-        command_templates=command_template or (),
         zone=zone,
         stated=_stated(space, from_file, recipe, scale),
     )
@@ -249,13 +237,7 @@ def baseline_command(
     number: Annotated[
         Texts, Option("--number", metavar="METRIC=V", help="A number measured elsewhere; repeatable.")
     ] = None,
-    ref: Annotated[
-        Texts, Option("--ref", metavar="REF", help="Its code: a file, commit or branch; repeatable.")
-    ] = None,
     source: Annotated[Text, Option("--source", metavar="TEXT", help="Where the numbers come from.")] = None,
-    confidence: Annotated[
-        Text, Option("--confidence", metavar="TEXT", help="exploratory, replicated or stable, and why.")
-    ] = None,
     reason: Annotated[
         Text, Option("--reason", metavar="TEXT", help="Why the baseline moves; required for a move. Text, @FILE, or -.")
     ] = None,
@@ -275,9 +257,7 @@ def baseline_command(
         entry_id=entry,
         config=config or (),
         numbers=number or (),
-        refs=ref or (),
         source=source,
-        confidence=confidence,
         reason=prose(reason),
     )
     header = move(space, book, request) if request.asks else book.outgoing().header

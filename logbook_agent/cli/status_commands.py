@@ -35,7 +35,7 @@ def show_command(
     entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
     full: Annotated[bool, Option("--full", help="With --json: every sample and all provenance.")] = False,
     log: Annotated[bool, Option("--log", help="Print the output of its last run instead, also while it runs.")] = False,
-    tail: Annotated[int | None, Option("--tail", metavar="N", help="With --log: only the last N lines.")] = None,
+    tail: Annotated[int | None, Option("--tail", metavar="N", help="The same, only the last N lines.")] = None,
     common: Common,
 ) -> None:
     """One entry with its runs.
@@ -48,23 +48,17 @@ def show_command(
             cause="the text output shows only medians",
             hint=f"logbook show {entry_id} --full --json",
         )
-    if tail is not None and not log:
-        raise UsageError(
-            "--tail needs --log",
-            cause="--tail prints the last lines of the output, which --log prints",
-            hint=f"logbook show {entry_id} --log --tail {tail}",
-        )
     if tail is not None and tail < 0:
         raise UsageError(
             f"--tail {tail}: expected 0 or more",
             cause="it is the number of lines to print",
-            hint=f"logbook show {entry_id} --log --tail 10",
+            hint=f"logbook show {entry_id} --tail 10",
         )
     space = common.space()
     book = space.book(entry_id).outgoing()
     entry_id = book.resolve(entry_id)
     record = book.record(entry_id)
-    if log:
+    if log or tail is not None:
         _show_log(space, book, entry_id, tail, as_json=common.as_json)
         return
     found, data, text = read(space, book), None, ""

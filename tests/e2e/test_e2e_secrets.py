@@ -88,10 +88,12 @@ def secretive(cli: Cli, git: Callable[..., str], folder: Path, monkeypatch: pyte
     (folder / "leaky.py").write_text(SCRIPT + f"# {SECRETS['environment']}\n")
     (folder / "bench.py").write_text(f"KEY = '{SECRETS['environment']}'\n# {planted()}\n")
     text = " ".join([SECRETS["environment"], SECRETS["github"]])
+    stated = folder.parent / "header.yaml"
+    stated.write_text(f"command_templates: ['T: WANDB_API_KEY={SECRETS['environment']} run']\n")
     begun = cli(
         "start", "moe", "--prefix", "MOE", "--metric", "tflops", "--goal", text, "--title", text, "--stop", text,
         "--link", f"{text}=https://me:{SECRETS['url']}@example.org", "--baseline", f"k={text}",
-        "--command-template", f"T: WANDB_API_KEY={SECRETS['environment']} run",
+        "--from", str(stated),
     )  # fmt: skip
     assert begun.code == 0
     return cli
