@@ -38,7 +38,7 @@ LOAD_ADVICE = "the load affects both sides of a pair, but the pairs will scatter
 
 
 class Stop(StrEnum):
-    """Why no further pair was run."""
+    """Why the A/B ended."""
 
     SETTLED = "settled"
     FUTILE = "futile"
@@ -250,7 +250,7 @@ class Rounds:
         return pair - 1
 
     def _failed(self, run: Run, state: str) -> str:
-        """Which run failed and how, with its last lines of stderr, and how to go on."""
+        """Which run failed and how, its last lines of stderr, and the command that continues."""
         which = f"{self._axis.name}={self._part.side}"
         code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
         tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
@@ -266,8 +266,8 @@ class Rounds:
     # -- looks -----------------------------------------------------------------------------------------
 
     def _look(self, *, is_new: bool = False) -> tuple[Stop, str] | None:
-        """Judge what there is; why this is the end, or None to go on. Before a pair is whole there is nothing.
-        `is_new`: a pair was made, whose line is shown."""
+        """Judge the pairs so far: why the A/B ends here, or None to continue. `is_new`: show the line of the pair that was
+        just made."""
         if not self._pairs:
             return None
         self._answer = self._thread.answer_with(self._book.record(self._entry.id))
@@ -279,8 +279,8 @@ class Rounds:
         return stopped or self._spent(self._answer)
 
     def _settled(self, answer: Answer) -> tuple[Stop, str] | None:
-        """Why further pairs would say no more: all goals are settled, or cannot be; those that were settled before, by
-        this sitting too."""
+        """Why to stop before the budget is spent: all goals are settled, or further pairs would hardly settle them. An
+        A/B that was settled before and is continued makes a replication first."""
         made = self._pairs - self._before
         # More pairs settle nothing of a metric that no run reports, or that has no direction.
         open_ones = [f for f in answer.goals if f.lacks_pairs]
@@ -303,7 +303,7 @@ class Rounds:
         return None
 
     def _spent(self, answer: Answer) -> tuple[Stop, str] | None:
-        """Whether the budget is: a pair that would probably not end in time is not begun."""
+        """Why to stop: the budget of pairs is spent, or another pair would probably not end within --max-time."""
         if self._pairs >= self._budget:
             made = self._pairs - self._before
             more = "" if answer.is_settled else f"; to continue: {self._again(f'--max-pairs {BUDGET_PAIRS}')}"
@@ -323,7 +323,7 @@ class Rounds:
         return self._request.sweep is not None or bool(self._request.run.argv)
 
     def _again(self, more: str = "") -> str:
-        """What to type to go on; `more`: with an option that allows further pairs."""
+        """The command that continues; `more`: an option that allows further pairs."""
         if self._request.sweep is not None:
             return self._request.sweep + (f" --set confirm={self._budget + BUDGET_PAIRS}" if more else "")
         text = ab_again(self._book, self._entry.id, self._stated(self._entry).question, more)
@@ -368,5 +368,5 @@ class Rounds:
 
 
 def _family(answer: Answer, first: Sequence[Finding]) -> tuple[list[PairSeries], int]:
-    """The pairs of the goals, which are judged together, these first; and how many these are."""
+    """The pairs of all goals, which are judged together, those of `first` in front; and how many these are."""
     return [f.series for f in (*first, *(f for f in answer.goals if f not in first))], len(first)

@@ -39,7 +39,7 @@ class AbRequest:
     `run` says how each run is made; its `argv` holds the placeholders. `repeat` pairs are made whatever the result;
     else pairs are added until the question is settled, at most `max_pairs`. `seed` draws the order of each pair (None:
     one that nobody has chosen). `minimum_effect` and `metrics` None are those of the entry that is continued, else 1%
-    and the primary ones. `sweep`: what to type to go on with the sweep whose best case is compared.
+    and the primary ones. `sweep`: the command that resumes the sweep whose best case is compared.
     """
 
     axis: str
@@ -119,7 +119,7 @@ def comparison_of(
 
 
 def found_or_new(workspace: Workspace, book: Book, request: AbRequest, axis: AbAxis) -> Entry:
-    """The entry to go on with, which must be an A/B of these values; else a new one that states the comparison."""
+    """The entry that --id names, which must be an A/B of these values; else a new one that states the comparison."""
     run = request.run
     if run.entry_id is not None:
         entry = book.entry(run.entry_id)

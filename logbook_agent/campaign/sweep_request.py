@@ -18,6 +18,7 @@ from logbook_agent.model.entry import Entry, is_withdrawn
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Run
+from logbook_agent.running.executors.making import check_parallel
 from logbook_agent.running.prepare import Command, executor_at_once, executor_named_by, own_benchmark, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
@@ -32,10 +33,11 @@ LEFT_OUT = "Left out"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepRequest:
-    """Which recipe, at which scale, with which values; `resume` is an entry to go on with, `new` forbids to.
+    """What `logbook sweep` is asked for: a recipe at a scale with values set, or with `resume` the sweep of an entry.
 
-    `retry_failed` makes failed runs again; at most `parallel` runs are made at once. `without` are the keys of cases
-    that are left out, `why` says why in Markdown, and `continues` is the entry that this follows from.
+    `new`: start another sweep although one of this plan is unfinished. `retry_failed`: run failed cases again. At most
+    `parallel` runs are made at once. `without`: the keys of cases to leave out, `why`: the reasons in Markdown, and
+    `continues`: the entry that these reasons come from.
     """
 
     recipe: str | None = None
@@ -53,8 +55,9 @@ class SweepRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A plan that may be run: it breaks no rule and no limit. `entry`: the sweep to go on with, whether it
-    `is_complete`, how many of its runs have `failed`, and whether it `retries` these. `left`: runs still to be made."""
+    """A checked plan, ready to run. `entry`: the unfinished sweep that it resumes, whether that `is_complete`, how
+    many of its runs have `failed`, and whether it `retries` them. `left`: how many runs are still to be made. `found`: habits
+    that the plan breaks."""
 
     request: SweepRequest
     chosen: Chosen
@@ -122,7 +125,7 @@ def _drawn(plan: SweepPlan, begun: EarlierSweep | None, earlier: Sequence[Earlie
 def progress_of(
     workspace: Workspace, chosen: Chosen, book: Book | None, entry: Entry | None, runs: tuple[Run, ...]
 ) -> Progress:
-    """How far these runs of an entry are with the plan."""
+    """Which runs of the plan these runs of an entry have made."""
     baseline = baseline_cases(book.header) if book is not None else ()
     return Progress(
         workspace=workspace,
@@ -143,7 +146,7 @@ def _is_settled(workspace: Workspace, book: Book | None, entry: Entry | None) ->
 
 
 def onward(workspace: Workspace, request: SweepRequest, book: Book | None, *more: str) -> str:
-    """What to type to go on with what was asked for."""
+    """The command that runs this request again, with `more` options."""
     named = naming(workspace, book)
     recipe, scale, sets = request.recipe or "", request.scale, request.sets
     return sweep_command(recipe, *more, scale=scale, sets=sets, on=request.on, named=named)
@@ -156,8 +159,8 @@ def _begun(
     earlier: Sequence[EarlierSweep],
     book: Book | None,
 ) -> EarlierSweep | None:
-    """The sweep of the same plan to go on with: the newest unfinished one, and where failed runs are to be made
-    again, one that has some."""
+    """The sweep of the same plan to resume: the newest unfinished one, or with `retry_failed` the newest with failed
+    runs. None: start a new one."""
     if request.new:
         return None
     digest = chosen.plan.digest if earlier else ""
@@ -194,7 +197,7 @@ def _resumed(book: Book, entry_id: str) -> EarlierSweep:
 
 
 def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep) -> SweepRequest:
-    """The request with what an entry says of its sweep, as far as it says nothing itself."""
+    """The request, completed with recipe, scale, values and executor of the sweep that it resumes."""
     use = resumed.use
     name = request.recipe or (str(_recorded(workspace, resumed.entry.id, use.file)) if use.file else use.name)
     scale, on = request.scale or use.scale, request.on or use.on
@@ -204,7 +207,7 @@ def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep
 
 
 def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep, chosen: Chosen) -> None:
-    """Raises UsageError for a sweep that would go on elsewhere, or with another plan."""
+    """Raises UsageError when a resumed sweep would run on another machine, or with another plan."""
     use, entry_id = resumed.use, resumed.entry.id
     again = f"start a new sweep: {onward(workspace, request, workspace.book(entry_id), '--new')}"
     if request.on != use.on:
@@ -222,8 +225,8 @@ def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: Earli
 
 
 def _recorded(workspace: Workspace, entry_id: str, file: str) -> Path:
-    """The recipe that an entry says it carries out. The entry may be somebody else's: it names files of its repository
-    alone."""
+    """The path of the recipe file that an entry names. Raises UsageError for one outside of the repository: entries
+    come with a branch that anybody may have written."""
     place = repository_of(workspace.root)
     bounds = place.top if place is not None else workspace.root.parent
     path = workspace.root.parent / file
@@ -246,7 +249,7 @@ def deciding(chosen: Chosen, book: Book | None) -> Metric | None:
 
 
 def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) -> None:
-    """Programs that are not there are met before an ID is taken."""
+    """Raises CommandNotFound for a program that does not exist, before an ID is taken."""
     first: dict[str, PlannedRun] = {}
     for planned in chosen.plan:
         first.setdefault("/bin/sh" if chosen.recipe.command.shell else planned.argv[0], planned)
@@ -261,8 +264,6 @@ def check_parallel_sweep(workspace: Workspace, request: SweepRequest) -> None:
     """Raises UsageError where the runs of this sweep cannot be made at once."""
     if request.parallel == 1:
         return
-    from logbook_agent.running.executors.making import check_parallel
-
     check_parallel(workspace, executor_at_once(workspace, request.on), request.parallel)
 
 

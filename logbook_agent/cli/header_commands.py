@@ -12,6 +12,8 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, JsonOption, RootOption, Text, Texts, prose, workspace
 from logbook_agent.cli.output import emit, say
+from logbook_agent.entries.baseline import MoveRequest, move
+from logbook_agent.entries.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.entries.stated import read_header_file
 from logbook_agent.findings.read import read
@@ -146,9 +148,6 @@ def criteria_command(
 
     Example: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'
     """
-    from logbook_agent.entries.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
-    from logbook_agent.findings.read import read
-
     space = common.space()
     if met is not None and unmet is not None:
         raise UsageError(
@@ -249,8 +248,6 @@ def baseline_command(
 
     Example: logbook baseline --entry MOE-I8-004 --config quant_mode=none --reason "the kernel was fixed"
     """
-    from logbook_agent.entries.baseline import MoveRequest, move
-
     space = common.space()
     book = space.book()
     request = MoveRequest(
