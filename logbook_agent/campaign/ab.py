@@ -266,8 +266,8 @@ class Rounds:
     # -- looks -----------------------------------------------------------------------------------------
 
     def _look(self, *, is_new: bool = False) -> tuple[Stop, str] | None:
-        """Judge the pairs so far: why the A/B ends here, or None to continue. `is_new`: show the line of the pair that was
-        just made."""
+        """Judge the pairs so far: why the A/B ends here, or None to continue. `is_new`: show the line of the pair that
+        was just made."""
         if not self._pairs:
             return None
         self._answer = self._thread.answer_with(self._book.record(self._entry.id))

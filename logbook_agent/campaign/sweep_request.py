@@ -55,9 +55,11 @@ class SweepRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A checked plan, ready to run. `entry`: the unfinished sweep that it resumes, whether that `is_complete`, how
-    many of its runs have `failed`, and whether it `retries` them. `left`: how many runs are still to be made. `found`: habits
-    that the plan breaks."""
+    """A checked plan, ready to run.
+
+    `entry`: the unfinished sweep that it resumes, whether that `is_complete`, how many of its runs have `failed`, and
+    whether it `retries` them. `left`: how many runs are still to be made. `found`: habits that the plan breaks.
+    """
 
     request: SweepRequest
     chosen: Chosen

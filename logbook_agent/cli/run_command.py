@@ -43,7 +43,7 @@ IdOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class How:
-    """How a command is run, in the options that `run`, `ab` and `predict` share."""
+    """How a command is run, in the options that `run` and `ab` share."""
 
     config: ConfigOption = None
     env: EnvOption = None

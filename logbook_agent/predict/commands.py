@@ -7,10 +7,10 @@ from typing import Annotated
 
 from typer import Argument
 
-from logbook_agent.campaign.repeats import RunResult, run
+from logbook_agent.campaign.repeats import RunRequest, RunResult, run
 from logbook_agent.cli.options import Common, Texts, Words
 from logbook_agent.cli.output import LiveDisplay, emit, say
-from logbook_agent.cli.run_command import How, IdOption
+from logbook_agent.cli.run_command import EnvOption, IdOption, TimeoutOption
 from logbook_agent.findings.predictions import (
     Predicted,
     PredictedPair,
@@ -19,6 +19,7 @@ from logbook_agent.findings.predictions import (
     predictions_of,
 )
 from logbook_agent.predict.request import predict_argv
+from logbook_agent.running.prepare import parse_duration, parse_env
 
 
 def predict_command(
@@ -28,7 +29,8 @@ def predict_command(
         Argument(metavar="-- OPTIONS [-- OPTIONS]", help="After --: --aot TPU and options of bench-core hillclimb."),
     ] = None,
     words: Words,
-    how: How,
+    env: EnvOption = None,
+    timeout: TimeoutOption = None,
     entry_id: IdOption = None,
     common: Common,
 ) -> int:
@@ -42,8 +44,14 @@ def predict_command(
     Example: logbook predict -- --aot v5p-8 --topk 2 --ep-impl psum -- --ep-impl ring
     """
     space = common.space()
-    request = how.request(predict_argv(command or ()), words.read(), entry_id)
-    request = dataclasses.replace(request, predicts=True)
+    request = RunRequest(
+        argv=predict_argv(command or ()),
+        prose=words.read(),
+        env=parse_env(env or ()),
+        timeout_s=parse_duration(timeout) if timeout is not None else None,
+        entry_id=entry_id,
+        predicts=True,
+    )
     made = run(space, request, LiveDisplay(all_to_stderr=common.as_json), tell=None if common.as_json else say)
     record = made.book.record(made.entry.id)
     numbers = {one.run for one in made.runs}
