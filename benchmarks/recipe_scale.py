@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.campaign.recipes.expand import expand
-from logbook_agent.campaign.recipes.parse import parse_recipe
+from logbook_agent.campaign.recipes.recipe_data import parse_recipe
 
 CASES = 100_000
 TARGET_S, TARGET_BYTES = 2.0, 500 * 10**6

@@ -30,11 +30,12 @@ class Feature:
 
     name: str
     commands: tuple[Subcommand, ...] = ()
-    # A module with `draw_due(workspace)`, which draws the plots of the views that a command has rendered.
+    # Hooks, each a module of at most one feature. `plots` has `draw_due(workspace)`, which draws the plots of the views
+    # that a command has rendered; `figures` has `named(findings, entry)` and `named_of_thread(findings)`, the figures
+    # that a view names; `selects` has `select(workspace, request, display, target, dry_run=...)`, a `Selection` of the
+    # cases of a sweep.
     plots: str | None = None
-    # A module with `named(findings, entry)` and `named_of_thread(findings)`: the figures that a view names.
     figures: str | None = None
-    # A module with `select(workspace, request, display, target, dry_run=...)`, a `Selection` of the cases of a sweep.
     selects: str | None = None
     # Kinds of executors, each with what makes one of its settings: `module:function`, below `logbook_agent`.
     executors: Mapping[str, str] = field(default_factory=dict)
@@ -85,7 +86,7 @@ FEATURES = (
     ),
     Feature(
         name="predict",
-        selects="predict.plan",
+        selects="predict.case_selection",
         commands=(
             Subcommand(
                 "predict", "predict.commands", "Predict a step time on a TPU that you do not have; nothing is measured."
@@ -110,6 +111,12 @@ FEATURES = (
 def present() -> list[Feature]:
     """The features whose folders are there, in their order."""
     return [feature for feature in FEATURES if (_PACKAGE / feature.name / "__init__.py").is_file()]
+
+
+def one(hook: str) -> Any:
+    """The module for a hook, `plots`, `figures` or `selects`; None where no feature that is there names one."""
+    place = next((found for feature in present() if (found := getattr(feature, hook)) is not None), None)
+    return importlib.import_module(f"logbook_agent.{place}") if place is not None else None
 
 
 def provided(place: str) -> Any:

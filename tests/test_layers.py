@@ -236,7 +236,7 @@ ASKS = {
     "cli/detach.py",
     "cli/executors.py",
     "campaign/repeats.py",
-    "cli/run.py",
+    "cli/run_command.py",
     "model/run.py",
     "running/endings.py",
     "running/execution.py",

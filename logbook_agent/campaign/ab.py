@@ -37,7 +37,7 @@ LOAD_ADVICE = "the load affects both sides of a pair, but the pairs will scatter
 
 
 class Stop(StrEnum):
-    """Why no further pair was run."""
+    """Why the A/B ended."""
 
     SETTLED = "settled"
     FUTILE = "futile"
@@ -249,11 +249,11 @@ class Rounds:
         return pair - 1
 
     def _failed(self, run: Run, state: str) -> str:
-        """Which run failed and how, with its last lines of stderr, and how to go on."""
+        """Which run failed and how, its last lines of stderr, and the command that continues."""
         which = f"{self._axis.name}={self._part.side}"
         code = f", exit code {run.exit.code}" if run.exit is not None and run.exit.code else ""
         tail = (run.output.error_tail or run.output.tail)[-_STDERR_LINES:] if run.output is not None else ()
-        more = [f"once that is mended, to go on: {self._again()}"] if self._is_own else []
+        more = [f"fix that, then continue: {self._again()}"] if self._is_own else []
         return "\n".join([f"run {run.run}, {which}: {state}{code}", *(f"  {line}" for line in tail), *more])
 
     def _leave_out(self, why: str) -> None:
@@ -265,8 +265,8 @@ class Rounds:
     # -- looks -----------------------------------------------------------------------------------------
 
     def _look(self, *, is_new: bool = False) -> tuple[Stop, str] | None:
-        """Judge what there is; why this is the end, or None to go on. Before a pair is whole there is nothing.
-        `is_new`: a pair was made, whose line is shown."""
+        """Judge the pairs so far: why the A/B ends here, or None to continue. `is_new`: show the line of the pair that
+        was just made."""
         if not self._pairs:
             return None
         self._answer = self._thread.answer_with(self._book.record(self._entry.id))
@@ -278,8 +278,8 @@ class Rounds:
         return stopped or self._spent(self._answer)
 
     def _settled(self, answer: Answer) -> tuple[Stop, str] | None:
-        """Why further pairs would say no more: all goals are settled, or cannot be; those that were settled before, by
-        this sitting too."""
+        """Why to stop before the budget is spent: all goals are settled, or further pairs would hardly settle them. An
+        A/B that was settled before and is continued makes a replication first."""
         made = self._pairs - self._before
         # More pairs settle nothing of a metric that no run reports, or that has no direction.
         open_ones = [f for f in answer.goals if f.lacks_pairs]
@@ -298,14 +298,14 @@ class Rounds:
 
         if left and is_hopeless(*_family(answer, open_ones), bound=bound, budget=answer.pairs + left):
             why = f"{left} more pairs would settle this in fewer than 5 of 100 cases"
-            return Stop.FUTILE, f"{why}; to go on anyway: {self._again(f'--repeat {self._budget}')}"
+            return Stop.FUTILE, f"{why}; to continue anyway: {self._again(f'--repeat {self._budget}')}"
         return None
 
     def _spent(self, answer: Answer) -> tuple[Stop, str] | None:
-        """Whether the budget is: a pair that would probably not end in time is not begun."""
+        """Why to stop: the budget of pairs is spent, or another pair would probably not end within --max-time."""
         if self._pairs >= self._budget:
             made = self._pairs - self._before
-            more = "" if answer.is_settled else f"; to go on: {self._again(f'--max-pairs {BUDGET_PAIRS}')}"
+            more = "" if answer.is_settled else f"; to continue: {self._again(f'--max-pairs {BUDGET_PAIRS}')}"
             return Stop.PAIRS, f"{made} pair{'s' * (made != 1)} made{more}"
         limit_s = self._request.max_time_s
         if limit_s is None or not self._durations_s:
@@ -313,7 +313,7 @@ class Rounds:
         is_over = time.monotonic() - self._began + median(self._durations_s) > limit_s
         if not is_over:
             return None
-        more = "" if answer.is_settled or not self._is_own else f"; to go on: {self._again()}"
+        more = "" if answer.is_settled or not self._is_own else f"; to continue: {self._again()}"
         return Stop.TIME, f"another pair would not end within {limit_s:g} s{more}"
 
     @property
@@ -322,7 +322,7 @@ class Rounds:
         return self._request.sweep is not None or bool(self._request.run.argv)
 
     def _again(self, more: str = "") -> str:
-        """What to type to go on; `more`: with an option that allows further pairs."""
+        """The command that continues; `more`: an option that allows further pairs."""
         if self._request.sweep is not None:
             return self._request.sweep + (f" --set confirm={self._budget + BUDGET_PAIRS}" if more else "")
         text = ab_again(self._book, self._entry.id, self._stated(self._entry).question, more)
@@ -367,5 +367,5 @@ class Rounds:
 
 
 def _family(answer: Answer, first: Sequence[Finding]) -> tuple[list[PairSeries], int]:
-    """The pairs of the goals, which are judged together, these first; and how many these are."""
+    """The pairs of all goals, which are judged together, those of `first` in front; and how many these are."""
     return [f.series for f in (*first, *(f for f in answer.goals if f not in first))], len(first)

@@ -26,7 +26,7 @@ from logbook_agent.model.comparison import (
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.running.prepare import PROGRAM, Command, own_benchmark
+from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -40,7 +40,7 @@ class AbRequest:
     `run` says how each run is made; its `argv` holds the placeholders. `repeat` pairs are made whatever the result;
     else pairs are added until the question is settled, at most `max_pairs`. `seed` draws the order of each pair (None:
     one that nobody has chosen). `minimum_effect` and `metrics` None are those of the entry that is continued, else 1%
-    and the primary ones. `sweep`: what to type to go on with the sweep whose best case is compared.
+    and the primary ones. `sweep`: the command that resumes the sweep whose best case is compared.
     """
 
     axis: str
@@ -61,8 +61,7 @@ class AbRequest:
 
 
 def checked(request: AbRequest) -> AbRequest:
-    """With the benchmark found. Raises UsageError where options cannot be used together."""
-    request = dataclasses.replace(request, run=with_bench(request.run))
+    """The request. Raises UsageError where options cannot be used together."""
     check_count("--repeat", request.repeat)
     check_count("--max-pairs", request.max_pairs)
     check_count("--discard", request.run.discard, least=0)
@@ -80,20 +79,6 @@ def checked(request: AbRequest) -> AbRequest:
                 hint=f"--metric {found[1]}, with {name} under metrics in logbook.yaml",
             )
     return request
-
-
-def with_bench(run: RunRequest, name: str = "ab") -> RunRequest:
-    """`bench-core` and `logbook bench --` mean this Python's benchmark, as in `logbook bench`."""
-    words = list(run.argv)
-    if words[:2] == ["logbook", "bench"]:
-        words = [PROGRAM, *(words[3:] if words[2:3] == ["--"] else words[2:])]
-        if words[1:2] and words[1].startswith("-"):
-            raise UsageError(
-                f"{words[1]} is an option of logbook bench",
-                cause=f"logbook {name} creates the entry itself",
-                hint=f"pass it to logbook {name}, and only the benchmark after --",
-            )
-    return dataclasses.replace(run, argv=words, search_first=own_benchmark(words, run.on))
 
 
 def command(workspace: Workspace, run: RunRequest, axis: AbAxis, value: str) -> Command:
@@ -135,7 +120,7 @@ def comparison_of(
 
 
 def found_or_new(workspace: Workspace, book: Book, request: AbRequest, axis: AbAxis) -> Entry:
-    """The entry to go on with, which must be an A/B of these values; else a new one that states the comparison."""
+    """The entry that --id names, which must be an A/B of these values; else a new one that states the comparison."""
     run = request.run
     if run.entry_id is not None:
         entry = book.entry(run.entry_id)

@@ -212,10 +212,10 @@ class Driver:
     def rest(self, made: int, total: object, again: str, *, what: str = "runs") -> str:
         """What is said of a series that did not come to its end; `again` is what to type."""
         if self.is_interrupted:
-            return f"interrupted after {made} of {total} {what}; to make the rest: {again}"
+            return f"interrupted after {made} of {total} {what}; to run the rest: {again}"
         cut_off = next((one for one in reversed(self.runs) if not is_made(one) and one.problems), None)
         why = f" (run {cut_off.run} {cut_off.problems[-1]})" if cut_off is not None else ""
-        return f"stopped after {made} of {total} {what}{why}; to make the rest: {again}"
+        return f"stopped after {made} of {total} {what}{why}; to run the rest: {again}"
 
 
 def _lock(book: Book, entry: Entry, another: str, stack: contextlib.ExitStack) -> None:

@@ -6,7 +6,6 @@ import dataclasses
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from logbook_agent.campaign.driver import Driver, driving
@@ -15,12 +14,14 @@ from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.computed_texts import brief_run
 from logbook_agent.findings.facts import commands_of
 from logbook_agent.findings.measurements import unmeasured
+from logbook_agent.findings.scatter import FEWEST_PAIRS, Noise, noise_of
+from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import PREDICTION, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, RunStatus, is_made, run_state
 from logbook_agent.model.run import Run, Scalar
 from logbook_agent.running.order import Display, RunPlan
-from logbook_agent.running.prepare import Command, prepare
+from logbook_agent.running.prepare import Command, bench_folder, own_benchmark, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.title import title_of
@@ -31,9 +32,9 @@ from logbook_agent.text.times import day
 class RunRequest:
     """What to run and how to record it. Without `argv`, `entry_id`'s planned commands are executed.
 
-    Before the `repeat` runs of each command, `discard` more are made that warm up and never count. Programs are looked
-    for in the folder `search_first`, then on PATH. `noise`: a new entry is a measurement of noise, or with `predicts`
-    a prediction. `detach`: a single run is submitted, and continues without this process.
+    Before the `repeat` runs of each command, `discard` more are made that warm up and never count. `noise`: a new entry
+    is a measurement of noise, or with `predicts` a prediction. `detach`: a single run is submitted, and continues
+    without this process.
     """
 
     argv: Sequence[str] = ()
@@ -48,7 +49,6 @@ class RunRequest:
     on: str | None = None
     entry_id: str | None = None
     shell: bool = False
-    search_first: Path | None = None
     noise: bool = False
     predicts: bool = False
     detach: bool = False
@@ -202,10 +202,10 @@ def check_count(option: str, count: int | None, *, least: int = 1) -> None:
 def check_apart(earlier: Entry, *, predicts: bool) -> None:
     """Raises UsageError where a prediction and a measurement would stand in one entry."""
     if earlier.is_prediction != predicts:
-        what, other = ("a prediction", "measurements") if earlier.is_prediction else ("no prediction", "predictions")
+        has, other = ("predictions", "measurement") if earlier.is_prediction else ("measurements", "prediction")
         raise UsageError(
-            f"{earlier.id} is {what}, so its runs can hold no {other}",
-            cause="what is predicted and what was measured stand in entries of their own",
+            f"cannot add a {other} to {earlier.id}, which holds {has}",
+            cause="predictions and measurements are kept in separate entries",
             hint=f"start another entry: leave --id out, and add --continues {earlier.id}",
         )
 
@@ -214,8 +214,8 @@ def check_no_prose(entry_id: str, prose: Prose) -> None:
     """Raises UsageError for a text beside the runs that are added to an entry."""
     if prose != Prose():
         raise UsageError(
-            f"--id {entry_id} adds runs; use edit to change the text of an entry",
-            cause="--title, --hypothesis and the like were given with --id",
+            f"--title, --hypothesis and the like cannot be used with --id {entry_id}",
+            cause="--id adds runs to an entry, whose text is there already",
             hint=f"logbook edit {entry_id} --hypothesis '...'",
         )
 
@@ -223,15 +223,62 @@ def check_no_prose(entry_id: str, prose: Prose) -> None:
 def prepared(
     workspace: Workspace, request: RunRequest, argv: Sequence[str], label: str | None, *, shell: bool | None = None
 ) -> Command:
-    """A command as the request wants it run."""
+    """A command as the request wants it run; the benchmark is this Python's own."""
+    is_shell = request.shell if shell is None else shell
+    own = bench_folder() if request.predicts else None if is_shell else own_benchmark(argv, request.on)
     return prepare(
         workspace,
         argv,
         env=request.env,
         cwd=request.cwd,
         on=request.on,
-        shell=request.shell if shell is None else shell,
+        shell=is_shell,
         label=label,
-        search_first=request.search_first,
+        search_first=own,
         timeout_s=request.timeout_s,
     )
+
+
+# How often the command is run, unless a number is given.
+NOISE_RUNS = 12
+_FORECASTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseResult:
+    """The runs just made, and what all runs of the entry say."""
+
+    made: RunResult
+    found: tuple[Noise, ...]
+
+    def data(self) -> dict[str, Any]:
+        return {**self.made.data(), "noise": [encode(f) for f in self.found]}
+
+
+def noise(workspace: Workspace, request: RunRequest, display: Display) -> NoiseResult:
+    """Run a command several times. Nothing is written when the request does not fit."""
+    book = workspace.book(request.entry_id)
+    check_count("--repeat", request.repeat)
+    if request.entry_id is not None:
+        _check_kind(book.entry(request.entry_id))
+    elif request.repeat < 2 * FEWEST_PAIRS:
+        raise UsageError(
+            f"--repeat {request.repeat} is too few to tell how far pairs scatter",
+            cause=f"two runs are a pair, and {FEWEST_PAIRS} pairs are the fewest that say something",
+            hint=f"--repeat {NOISE_RUNS}",
+        )
+    request = dataclasses.replace(request, noise=True)
+    made = run(workspace, request, display, tell=display.progress)
+    return NoiseResult(
+        made=made, found=tuple(noise_of(book.record(made.entry.id), book.header.metrics, forecasts=_FORECASTS))
+    )
+
+
+def _check_kind(entry: Entry) -> None:
+    """Raises UsageError for an entry whose runs are there for something else."""
+    if not entry.noise:
+        raise UsageError(
+            f"{entry.id} is not a measurement of noise",
+            cause="its runs are not repeats of one command, and runs that are added would change what it says",
+            hint="to start a new entry, leave --id out",
+        )

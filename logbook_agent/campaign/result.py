@@ -15,6 +15,7 @@ from logbook_agent.campaign.tally import Best
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.words import data as answer_data
+from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import SETUP, TEARDOWN, is_made, is_own
 from logbook_agent.model.run import Row, Run
@@ -94,8 +95,6 @@ def _other_config(plan: SweepPlan, config: Mapping[str, Any], row: Row) -> Itera
 
 def write_csv(book: Book, entry_id: str, made: Iterable[Run]) -> Path:
     """Every row of the plan's runs beside their records, in the order they were run."""
-    from logbook_agent.findings.tables.export import to_csv
-
     numbers = {run.run for run in made}
     rows = [case for case in cases(book.record(entry_id)) if case.run in numbers]
     path = book.sweep_csv(entry_id)

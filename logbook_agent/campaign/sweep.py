@@ -1,4 +1,4 @@
-"""`logbook sweep`: a plan carried out in one entry, run by run, and taken up again where it was stopped."""
+"""`logbook sweep`: run the cases of a plan in one entry, then compare the best; resume where it was stopped."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from logbook_agent.campaign.ab import AbCase, Rounds, Stop
 from logbook_agent.campaign.ab_axis import CaseAxis
 from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.campaign.driver import Driver, driving
-from logbook_agent.campaign.entry import new_entry, sides_of, state_comparison
-from logbook_agent.campaign.prepare import (
+from logbook_agent.campaign.recipe_files import Chosen
+from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
+from logbook_agent.campaign.repeats import RunRequest
+from logbook_agent.campaign.result import SweepResult, row_problems, write_csv, write_log
+from logbook_agent.campaign.state import Progress, with_failed_row
+from logbook_agent.campaign.sweep_entry import new_entry, sides_of, state_comparison
+from logbook_agent.campaign.sweep_request import (
     SweepRequest,
     check_commands,
     onward,
@@ -18,11 +23,6 @@ from logbook_agent.campaign.prepare import (
     prepared_run,
     progress_of,
 )
-from logbook_agent.campaign.recipe_files import Chosen
-from logbook_agent.campaign.recipes.expand import PlannedRun, describe_run
-from logbook_agent.campaign.repeats import RunRequest
-from logbook_agent.campaign.result import SweepResult, row_problems, write_csv, write_log
-from logbook_agent.campaign.state import Progress, with_failed_row
 from logbook_agent.campaign.tally import Tally
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.progress import remaining_s
@@ -50,9 +50,8 @@ _SAID_CHARS = 160
 def sweep(
     workspace: Workspace, request: SweepRequest, display: Display, *, tell: Callable[[str], None] | None = None
 ) -> SweepResult:
-    """Carry out the plan, or what is left of it.
-
-    What is to be said of the plan is told by `tell` before anything runs; without it, by warnings.
+    """Run the plan, or what is left of it. Habits that the plan breaks are passed to `tell` before anything runs, or
+    become warnings.
     """
     known = workspace.book(request.resume).entry_names()
     prepared = prepare_sweep(workspace, request, needs_logbook=True)
@@ -84,7 +83,7 @@ def _found_or_new(
 
 
 class _Sweep:
-    """Which runs of a plan come next, and what came out so far."""
+    """The runs of a plan in one entry: setup, cases, the comparison of the best case, teardown."""
 
     def __init__(self, made: Driver, chosen: Chosen, request: SweepRequest) -> None:
         self._driver, self._workspace, self._book, self._entry = made, made.workspace, made.book, made.entry
@@ -95,8 +94,7 @@ class _Sweep:
         self._failed: list[str] = []
 
     def carry_out(self) -> SweepResult:
-        """Setup, every run that is missing, the comparison of the best case, teardown; then rows are held against the
-        plan."""
+        """Make every run that is missing, and check the rows against the plan."""
         # The tool may have died between a run and the row of its failure.
         for runs in self._progress().made.values():
             for run in runs:
@@ -243,7 +241,7 @@ class _Sweep:
 
 
 def _said(tally: Tally, run: Run) -> str:
-    """What came out of a run, in a few words."""
+    """The result of a run, in a few words."""
     failed = next((row.failed for row in run.rows if row.failed is not None), None)
     if failed is not None:
         why = failed.message.strip().splitlines()[-1:]

@@ -50,7 +50,7 @@ class Tally:
         self.metric = metric
 
     def add(self, key: str, run: Run) -> None:
-        """Take a run of a case."""
+        """Count the values of a run of a case."""
         for value, unit in self.measured(run):
             self._of_unit.setdefault(unit, {}).setdefault(key, {}).setdefault(run.run, []).append(value)
 
@@ -67,7 +67,7 @@ class Tally:
         return wanted if wanted in self._of_unit or len(self._of_unit) != 1 else next(iter(self._of_unit))
 
     def problems(self) -> list[str]:
-        """What is not ranked."""
+        """Values that cannot be ranked, in words."""
         if len(self._of_unit) < 2 or self.metric is None:
             return []
         units = " and ".join(unit or "no unit" for unit in self._of_unit)

@@ -24,31 +24,32 @@ import typer
 from typer.main import get_command
 
 from logbook_agent.cli.output import report_error, wants_json
-from logbook_agent.features import Subcommand, present
+from logbook_agent.features import Subcommand, one, present
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.text.near import nearest
 
 CORE = (
-    Subcommand("start", "cli.header", "Start a logbook: scope, metrics, baseline, stop criteria, an ID prefix."),
-    Subcommand("run", "cli.run", "Run a command as an experiment: next ID, live output, full record."),
-    Subcommand("bench", "cli.run", "Run the MoE benchmark of bench_core as an experiment."),
-    Subcommand("wait", "cli.attend", "Wait for detached runs; return the exit code of `run`."),
-    Subcommand("cancel", "cli.attend", "Stop the runs of an entry."),
-    Subcommand("plan", "cli.entries", "Write down an experiment to be run later with `run --id`."),
-    Subcommand("note", "cli.entries", "Add an entry without a command: note, decision or incident."),
-    Subcommand("edit", "cli.entries", "Change the prose, confidence or state of an entry."),
-    Subcommand("list", "cli.listing", "List the entries, those with some words, or what was tried without a gain."),
-    Subcommand("show", "cli.reading", "Show one entry with its runs."),
-    Subcommand("status", "cli.reading", "Show where the thread stands, in at most 8,000 bytes."),
-    Subcommand("table", "cli.table", "Show rows of entries as a table: Markdown or CSV, pivots, deltas, means."),
-    Subcommand("noise", "cli.noise", "Measure how much runs of a command vary, and what an A/B would settle."),
-    Subcommand("ab", "cli.ab", "Run two values of an axis, or of the code, in pairs until it is settled."),
-    Subcommand("sweep", "cli.sweep", "Run a recipe: cases, controls, pairs of the best; without one, list them."),
-    Subcommand("compare", "cli.table", "Show the answer of a comparison; of other rows their numbers, side by side."),
-    Subcommand("baseline", "cli.header", "Show the baseline and how it moved; move it, with a reason."),
-    Subcommand("criteria", "cli.header", "Show which stop criteria are met; record a judgement on one."),
+    Subcommand("start", "cli.header_commands", "Start a logbook: goal, metrics, baseline, stop criteria, ID prefix."),
+    Subcommand("run", "cli.run_command", "Run a command as an experiment: next ID, live output, full record."),
+    Subcommand("wait", "cli.wait_commands", "Wait for detached runs, and exit as `run` would have."),
+    Subcommand("cancel", "cli.wait_commands", "Stop the runs of an entry."),
+    Subcommand(
+        "note", "cli.entry_commands", "Add an entry without running anything: a note, decision, incident or plan."
+    ),
+    Subcommand("edit", "cli.entry_commands", "Change the prose, confidence or state of an entry."),
+    Subcommand("list", "cli.listing", "List entries: all, those with some words, or what did not work out."),
+    Subcommand("show", "cli.status_commands", "Show one entry with its runs."),
+    Subcommand("status", "cli.status_commands", "Show where the thread stands, in at most 8,000 bytes."),
+    Subcommand("table", "cli.table_commands", "Show rows of entries as a table, in Markdown or CSV."),
+    Subcommand("ab", "cli.ab_command", "Compare two values of an axis, or two versions of the code, in pairs of runs."),
+    Subcommand(
+        "sweep", "cli.sweep_command", "Run the cases of a recipe and compare the best. Without RECIPE, list them."
+    ),
+    Subcommand("compare", "cli.table_commands", "Show the answer of a comparison, or numbers side by side."),
+    Subcommand("baseline", "cli.header_commands", "Show the baseline and how it moved; move it, with a reason."),
+    Subcommand("criteria", "cli.header_commands", "Show which stop criteria are met; record a judgement on one."),
     Subcommand("executors", "cli.executors", "List the executors for `--on`, and check each."),
-    Subcommand("render", "cli.view", "Render the whole view again, or copy its hand edits into the entries."),
+    Subcommand("render", "cli.render_command", "Render the whole view again, or copy its hand edits into the entries."),
     Subcommand("doctor", "cli.doctor", "Find and fix problems in the store; delete old logs."),
 )
 
@@ -60,6 +61,9 @@ OLD_NAMES = {
     "tried": ("list", "--tried"),
     "summary": ("status", "--summary"),
     "serve": ("report", "--serve"),
+    "plan": ("note", "--plan"),
+    "noise": ("run", "--noise"),
+    "bench": ("run",),
 }
 
 SUBCOMMANDS = (*CORE, *(command for feature in present() for command in feature.commands))
@@ -87,12 +91,13 @@ def build(wanted: str | None) -> typer.Typer:
     app = typer.Typer(
         name="logbook",
         help="A research logbook for experiments that agents and people run from the shell.",
-        epilog="Run `logbook COMMAND --help` for the options of a command. Data goes to stdout, messages to stderr.",
+        epilog="Run `logbook COMMAND --help` for the options of a command. -L, --root and --json may stand before or"
+        " after the name of any command. Data goes to stdout, messages to stderr.",
         rich_markup_mode=None,
         add_completion=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
-    app.callback()(_version_option)
+    app.callback()(_shared_options)
     for command in SUBCOMMANDS:
         function: Callable[..., object]
         if command.name == wanted:
@@ -100,7 +105,8 @@ def build(wanted: str | None) -> typer.Typer:
             function = getattr(module, f"{command.name}_command")
         else:
             function = _not_loaded
-        app.command(command.name, help=_help(command, function), short_help=command.help)(grouped(function))
+        flat = grouped(function)
+        app.command(command.name, help=_help(command, function), short_help=command.help, epilog=_shared(flat))(flat)
     return app
 
 
@@ -127,10 +133,26 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _version_option(
+def _shared_options(
     version: bool = typer.Option(False, "--version", is_eager=True, callback=_print_version, help="Print the version."),
+    logbook: str | None = typer.Option(
+        None, "-L", "--logbook", metavar="TOPIC", help="Which logbook: its topic or prefix. [$LOGBOOK]"
+    ),
+    root: str | None = typer.Option(
+        None, "--root", metavar="DIR", help="The folder of logbooks. [$LOGBOOK_ROOT, else logbooks/]"
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Answer as JSON with a schema name."),
 ) -> None:
-    """Only carries the option: its callback comes before a command is asked for."""
+    """The options of every command: `main` passes them on to the command, which reads them."""
+
+
+_SHARED = {"logbook": "-L TOPIC", "root": "--root DIR", "as_json": "--json"}
+
+
+def _shared(function: Callable[..., object]) -> str:
+    """Which of the options of every command this one takes."""
+    names = [_SHARED[name] for name in inspect.signature(function).parameters if name in _SHARED]
+    return f"Also: {', '.join(names)}; see `logbook --help`."
 
 
 def entry() -> None:
@@ -156,7 +178,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _main(args: list[str]) -> int:
     words = _shared_options_last(args)
-    words = [*OLD_NAMES.get(words[0], words[:1]), *words[1:]]
+    words = _with_present_name(words)
     first = words[0]  # the parser takes words out of the list
     wanted = first if first in _NAMES else None
     as_json = wants_json(words)
@@ -182,16 +204,22 @@ def _main(args: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
+def _with_present_name(words: list[str]) -> list[str]:
+    """The words with what the former name of a command means now; `bench` named the program, too."""
+    name, rest = words[0], words[1:]
+    if name == "bench" and "--" in rest:
+        rest.insert(rest.index("--") + 1, "bench-core")
+    return [*OLD_NAMES.get(name, (name,)), *rest]
+
+
 def _draw_plots() -> None:
     """Draw the plots of what a command has rendered: once, at its end, and nothing is loaded where none is named."""
-    drawing = [feature.plots for feature in present() if feature.plots]
     plotted = sys.modules.get("logbook_agent.pages.plotted")
     options = sys.modules.get("logbook_agent.cli.options")
     spaces = options.take_spaces() if options is not None else []
     for space in spaces:
-        if plotted is not None and plotted.is_due(space):
-            for name in drawing:
-                importlib.import_module(f"logbook_agent.{name}").draw_due(space)
+        if plotted is not None and plotted.is_due(space) and (drawing := one("plots")) is not None:
+            drawing.draw_due(space)
 
 
 def _never_unwritable() -> None:
@@ -253,19 +281,13 @@ def _usage(error: typer.TyperException, first: str, wanted: str | None, args: Se
 
 def _no_option(message: str, wanted: str, args: Sequence[str]) -> UsageError:
     """An option that the command does not have: it is misspelt, or of a command that should stand behind --."""
-    if (wanted, message) == ("bench", f"{_NO_OPTION}--on"):
-        return UsageError(
-            message,
-            cause="logbook bench runs the benchmark that is installed on this machine",
-            hint="install it there, and type: logbook run --on NAME -- bench-core hillclimb ...",
-        )
     options = [o for p in _command(wanted).commands[wanted].params for o in p.opts if o.startswith("--")]
     near = nearest(message.removeprefix(_NO_OPTION), options)
     if near is not None:
         return UsageError(
             message, cause=f"logbook {wanted} has an option of nearly that name", hint=f"did you mean {near}?"
         )
-    if wanted in ("run", "bench", "noise", "ab", "ci", "predict") and "--" not in args:
+    if wanted in ("run", "ab", "ci", "predict") and "--" not in args:
         return UsageError(
             message, cause="options of the command itself go after --", hint=f"logbook {wanted} [OPTIONS] -- CMD"
         )

@@ -32,7 +32,7 @@ Body = Callable[[LineDisplay], int]
 
 
 class DetachedDisplay(LineDisplay):
-    """Says which entry the series is in, once, and writes to its log from then on."""
+    """Tells the parent process the ID of the entry, and writes to the log of the series from then on."""
 
     def __init__(self, space: Workspace, tell: int) -> None:
         self._space, self._tell = space, tell
@@ -85,7 +85,8 @@ def _taken(book: Book, entry_id: str) -> Spool:
 
 
 def carried_out(space: Workspace, name: str, body: Body, *, detach: bool, as_json: bool) -> int:
-    """Carry out a series of runs of the command `name`, here or in a process of its own; what this one exits with."""
+    """Run `body`, the series of runs of the command `name`, here or with `detach` in a process of its own; returns the
+    exit code of this process."""
     if not detach:
         return body(LineDisplay())
     space.executor = DETACHED

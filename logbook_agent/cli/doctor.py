@@ -9,7 +9,11 @@ from typer import Option
 
 from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import emit
+from logbook_agent.doctor.examine import examine, summary
 from logbook_agent.doctor.finding import Trouble
+from logbook_agent.doctor.leftovers import prune as prune_logs
+from logbook_agent.doctor.secret_search import find_secrets
+from logbook_agent.doctor.unfinished import stop as stop_orphan
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace
 
@@ -53,15 +57,8 @@ def doctor_command(
     if stop_id is not None:
         _stop(space, stop_id, as_json=common.as_json)
         return 0
-    from logbook_agent.doctor.examine import examine, summary
-
     book = space.book()
-    if secrets:
-        from logbook_agent.doctor.secret_search import find_secrets
-
-        found = find_secrets(space, book)
-    else:
-        found = examine(space, book, fix=fix)
+    found = find_secrets(space, book) if secrets else examine(space, book, fix=fix)
     data = summary(book, found)
     emit("doctor", data, _text(space, data, found), as_json=common.as_json, warnings=space.warnings)
     return 0 if data["ok"] else 1
@@ -90,9 +87,7 @@ def _refuse_mixed(asked: list[str], *, keep: bool, dry_run: bool) -> None:
 
 
 def _stop(space: Workspace, entry_id: str, *, as_json: bool) -> None:
-    from logbook_agent.doctor.unfinished import stop
-
-    found = stop(space, space.book(entry_id), entry_id)
+    found = stop_orphan(space, space.book(entry_id), entry_id)
     data = {"stopped": [{"id": s.run.entry, "run": s.run.run, "signal": s.signal} for s in found]}
     lines = [
         f"{s.run.entry} run {s.run.run}: ended{f' by {s.signal}' if s.signal else ''}, {len(s.run.rows)} rows kept"
@@ -133,14 +128,12 @@ def _last_line(data: dict[str, Any]) -> str:
 
 
 def _prune(space: Workspace, *, keep_days: int | None, max_bytes: str | None, dry_run: bool, as_json: bool) -> None:
-    from logbook_agent.doctor.leftovers import prune
-
     if keep_days is not None and keep_days < 0:
         raise UsageError(
             f"--keep-days {keep_days} is not a number of days", cause="it is negative", hint="--keep-days 30"
         )
     limit = _bytes(max_bytes) if max_bytes is not None else None
-    done = prune(space, space.book(), keep_days=keep_days, max_bytes=limit, dry_run=dry_run)
+    done = prune_logs(space, space.book(), keep_days=keep_days, max_bytes=limit, dry_run=dry_run)
     data = done.data(dry_run=dry_run)
     verb = "would delete" if dry_run else "deleted"
     lines = [f"{verb} {space.shown(log.path)}" for log in done.deleted]

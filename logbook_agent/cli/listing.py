@@ -29,10 +29,15 @@ _LINE_CHARACTERS = 160
 
 def list_command(
     *,
-    text: Annotated[Texts, Argument(metavar="[TEXT...]", help="Only entries that contain all these words.")] = None,
+    text: Annotated[
+        Texts, Argument(metavar="[TEXT...]", help="Only entries that contain all these words; shows where.")
+    ] = None,
     tried: Annotated[
         bool,
-        Option("--tried", help="What did not work out instead: failures, comparisons without a gain, marked entries."),
+        Option(
+            "--tried",
+            help="Instead, what did not work: failures, comparisons without a gain, negative results, abandoned.",
+        ),
     ] = False,
     state: Annotated[
         Text,
@@ -44,9 +49,12 @@ def list_command(
     last: Annotated[int | None, Option("--last", metavar="N", help="Only the last N.")] = None,
     common: Common,
 ) -> None:
-    """One line per entry. With words, also where they stand: in titles, fields, commands, config, results or output.
+    """List entries.
 
-    With --tried, a word KEY=VALUE is a config or a flag. Example: logbook list int8 --state failed
+    Words are looked for in titles, fields, commands, config, results and output.
+    With --tried, a word KEY=VALUE selects what was tried with this config or flag.
+
+    Example: logbook list int8 --state failed
     """
     if last is not None and last < 1:
         raise UsageError(f"--last {last} is not a number of entries", cause="it is below 1", hint="--last 10")
@@ -68,7 +76,8 @@ def list_command(
     lines = search(found, text) if text else [*found.summaries]
     lines = listed(lines, state=state, kind=kind, last=last)
     drawn = _sparklines(found) if draws() and not common.as_json else {}
-    emit("list", lines, _lines(lines, book.header.zone, drawn), as_json=common.as_json, warnings=space.warnings)
+    shown = _lines(lines, book.header.zone, drawn) or _none_text(text or (), is_filtered=bool(state or kind))
+    emit("list", lines, shown, as_json=common.as_json, warnings=space.warnings)
 
 
 def _sparklines(found: Findings) -> dict[str, str]:
@@ -78,9 +87,7 @@ def _sparklines(found: Findings) -> dict[str, str]:
 
 
 def _lines(lines: list[dict[str, Any]], zone: str, drawn: Mapping[str, str]) -> str:
-    if not lines:
-        return "no entries"
-    if "found" in lines[0]:
+    if lines and "found" in lines[0]:
         return "\n".join(text for e in lines for text in _hits(e))
     rows = [
         [
@@ -94,6 +101,15 @@ def _lines(lines: list[dict[str, Any]], zone: str, drawn: Mapping[str, str]) -> 
         for e in lines
     ]
     return columns(rows)
+
+
+def _none_text(words: Sequence[str], *, is_filtered: bool) -> str:
+    """`no entry contains int8 and ring; to list all entries: logbook list`."""
+    if not words and not is_filtered:
+        return "no entries"
+    what = f"no entry contains {' and '.join(map(one_line, words))}" if words else "no entry has this state or kind"
+    filtered = " in this state or of this kind" if words and is_filtered else ""
+    return f"{what}{filtered}; to list all entries: logbook list"
 
 
 def _hits(entry: Mapping[str, Any]) -> list[str]:

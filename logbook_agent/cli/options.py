@@ -27,13 +27,11 @@ timing: dict[str, Callable[..., Any]] = {}
 Text: TypeAlias = str | None
 Texts: TypeAlias = list[str] | None
 
-LogbookOption = Annotated[
-    Text, Option("-L", "--logbook", metavar="TOPIC", help="Which logbook: its topic or prefix. [$LOGBOOK]")
-]
-RootOption = Annotated[
-    Text, Option("--root", metavar="DIR", help="The folder of logbooks. [$LOGBOOK_ROOT, else logbooks/]")
-]
-JsonOption = Annotated[bool, Option("--json", help="Answer as JSON with a schema name.")]
+# Options of every command, which `logbook --help` explains once.
+_LOGBOOK, _ROOT, _JSON = ("-L", "--logbook"), ("--root",), ("--json",)
+LogbookOption = Annotated[Text, Option(*_LOGBOOK, metavar="TOPIC", hidden=True)]
+RootOption = Annotated[Text, Option(*_ROOT, metavar="DIR", hidden=True)]
+JsonOption = Annotated[bool, Option(*_JSON, hidden=True)]
 
 DetachOption = Annotated[
     bool, Option("--detach", help="Run in the background: print the ID and return. See `logbook wait`.")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from logbook_agent.campaign.prepare import Prepared
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, describe_run
 from logbook_agent.campaign.sweep import length
+from logbook_agent.campaign.sweep_request import Prepared
 
 _SHOWN_RUNS = 5
 
@@ -57,7 +57,7 @@ def plan_text(prepared: Prepared) -> str:
     counts = f"{len(plan.cases)} cases" + (f", {controls} of them controls" if controls else "")
     counts += f", {recipe.repeats} runs each" if recipe.repeats > 1 else ""
     if recipe.confirm and not plan.is_comparison:
-        counts += f"; then up to {recipe.confirm} pairs of the best case and its base"
+        counts += f"; then up to {recipe.confirm} pairs of the case that gains most and its base"
     lines = [
         f"{recipe.name}: {recipe.question}",
         f"  {counts}; order {recipe.order}" + (f", by seed {plan.seed}" if plan.is_drawn else ""),

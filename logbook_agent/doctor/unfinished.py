@@ -115,7 +115,7 @@ def check_detached(examination: Examination) -> Iterator[Trouble]:
             again = _again(book, entry_id)
             message = f"the detached series of runs of {entry_id} was cut off"
             fix = functools.partial(_remove_series, series)
-            mend = f"to make the rest: {again}; {DOCTOR_FIX} removes this folder, which holds its messages"
+            mend = f"to run the rest: {again}; {DOCTOR_FIX} removes this folder, which holds its messages"
             yield Trouble("warning", "series", series.folder, message, mend, fix)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.entries.open_runs import is_open, open_runs, open_series
+from logbook_agent.entries.overview import is_open, open_runs, open_series
 from logbook_agent.findings.computed_texts import brief_run
 from logbook_agent.findings.progress import GOING, UnfinishedRun
 from logbook_agent.model.entry import State

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from logbook_agent.entries.stated import stated_baseline
 from logbook_agent.findings.case import repeats
 from logbook_agent.findings.cases import Repeats, cases
 from logbook_agent.findings.measurements import is_case, unit_of
@@ -35,9 +34,7 @@ class MoveRequest:
     entry_id: str | None = None
     config: Sequence[str] = ()
     numbers: Sequence[str] = ()
-    refs: Sequence[str] = ()
     source: str | None = None
-    confidence: str | None = None
     reason: str | None = None
 
     @property
@@ -100,17 +97,15 @@ def _baseline(workspace: Workspace, book: Book, request: MoveRequest) -> Baselin
         record = book.record(entry_of(request.entry_id))
         entry_id = record.id
         config, numbers, runs = _measured(_only(record, request.entry_id), book.header, config)
-    found = Baseline(
+    return Baseline(
         date=day(workspace.stamp(), book.header.zone),
-        code_refs=tuple(map(clean, request.refs)) or _refs(book.header, entry_id),
+        code_refs=_refs(book.header, entry_id),
         config=config,
         numbers=numbers,
         entry=entry_id,
         runs=runs,
         source=clean(request.source or "") or None,
-        confidence=clean(request.confidence or "") or None,
     )
-    return stated_baseline(found, "--confidence")
 
 
 def _refs(header: Header, entry_id: str | None) -> tuple[str, ...]:

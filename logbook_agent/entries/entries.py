@@ -1,4 +1,4 @@
-"""Writing entries: `plan`, `note` and `edit`; and what a person may say of the confidence in one."""
+"""Writing entries: `note` and `edit`; and what a person may say of the confidence in one."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from logbook_agent.model.entry import (
     PREDICTION,
     RELATIONS,
     SETTABLE_STATES,
+    VOID,
     Confidence,
     Entry,
     PlannedCommand,
@@ -48,36 +49,9 @@ NOTE, WITHDRAWN = "Note", "Void because"
 _TITLE_CHARS = 80
 
 
-def plan(
-    workspace: Workspace,
-    prose: Prose,
-    commands: Sequence[str],
-    *,
-    shell: bool = False,
-    tell: Callable[[str], None] | None = None,
-) -> tuple[Book, Entry]:
-    """An entry whose commands are to be executed later with `run --id`.
-
-    What came out when they were tried before is told by `tell`; without it, by a warning.
-    """
-    title = _title(prose, "plan")
-    book = workspace.book()
-    check_required(workspace, prose, None)
-    prose = with_relations(book, prose)
-    planned = [parse_planned(c, shell=shell, place=n) for n, c in enumerate(commands, 1)]
-    for command in planned:
-        workspace.learn_secrets({}, command.argv)
-    draft = draft_entry(workspace, prose, title=title, state="planned", commands=planned)
-    for line in tried_before(workspace, book, [planned_words(c)[1] for c in planned], {}, measured=True):
-        (tell or workspace.warnings.append)(line)
-    with changing(workspace, book):
-        return book, create_entry(workspace, book, draft)
-
-
-def parse_planned(text: str, *, shell: bool, place: int) -> PlannedCommand:
-    """`LABEL: CMD` or `CMD`. A label ends at the first `: `. With `shell` the command is shell text as it
-    stands; without, it is words, and one that would mean more to a shell is refused. Errors name its place and do not
-    repeat it: only a command that was taken apart is redacted as one."""
+def parse_planned(text: str, *, place: int) -> PlannedCommand:
+    """`LABEL: CMD` or `CMD`. A label ends at the first `: `. A command that would mean more to a shell than words is
+    refused. Errors name its place and do not repeat it: only a command that was taken apart is redacted as one."""
     label, separator, rest = text.partition(": ")
     if not separator or "=" in label or len(label) > 60 or not rest.strip():
         label, rest = "", text
@@ -87,10 +61,10 @@ def parse_planned(text: str, *, shell: bool, place: int) -> PlannedCommand:
             cause="it contains control characters, or bytes that are not UTF-8",
             hint="put it into a script and plan that, or run it now: logbook run -- CMD",
         )
-    argv = (rest.strip(),) if shell else _words(rest, place)
+    argv = _words(rest, place)
     if not any(argv):
         raise UsageError("--command is empty", cause="there is nothing to run", hint="--command 'LABEL: CMD ...'")
-    return PlannedCommand(label=label.strip() or None, argv=argv, shell=shell)
+    return PlannedCommand(label=label.strip() or None, argv=argv)
 
 
 def _words(command: str, place: int) -> tuple[str, ...]:
@@ -107,26 +81,54 @@ def _words(command: str, place: int) -> tuple[str, ...]:
         raise UsageError(
             f"--command {place} needs a shell: {syntax}",
             cause="a planned command runs without a shell, where that would be plain text",
-            hint="add --shell to run it with /bin/sh, quote it, or name the shell: bash -lc '...'",
+            hint="quote it, or name the shell: --command \"LABEL: bash -lc 'a; b'\"",
         )
     return words
 
 
-def note(workspace: Workspace, prose: Prose, *, kind: str, text: str | None = None) -> tuple[Book, Entry]:
-    """An entry without a command: a kickoff, an observation, a decision, an incident. A `text` is its title, or a field
-    where it has several lines, is long, or there is a title."""
+def note(
+    workspace: Workspace,
+    prose: Prose,
+    *,
+    kind: str | None = None,
+    text: str | None = None,
+    commands: Sequence[str] | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> tuple[Book, Entry]:
+    """Add an entry without running anything: a note, a decision, an incident; with `commands` a plan, whose commands
+    `run --id` executes later. A `text` is its title, or a field where it has several lines, is long, or there is a
+    title.
+
+    What came out when planned commands were tried before is told by `tell`; without it, by a warning.
+    """
     # Without its secrets: one that a title cuts off would no longer be known.
     prose = _with_text(prose, workspace.redactor.text(text or ""))
-    title = _title(prose, "note")
+    if not (title := prose.title):
+        raise UsageError("an entry needs a title", cause="no text and no --title was given", hint="--title '...'")
     if kind == PREDICTION:
         raise UsageError(
             "a note cannot be a prediction",
             cause="an entry of that kind holds what a compiled program predicts of a step time",
             hint="logbook predict -- OPTIONS, or write down what you expect as a hypothesis: --hypothesis '...'",
         )
+    is_plan = commands is not None
     book = workspace.book()
+    if is_plan:
+        check_required(workspace, prose, None)
     prose = with_relations(book, prose)
-    draft = draft_entry(workspace, prose, title=title, kind=kind)
+    planned = [parse_planned(c, place=n) for n, c in enumerate(commands or (), 1)]
+    for command in planned:
+        workspace.learn_secrets({}, command.argv)
+    draft = draft_entry(
+        workspace,
+        prose,
+        title=title,
+        kind=kind or ("experiment" if is_plan else "note"),
+        state="planned" if is_plan else None,
+        commands=planned,
+    )
+    for line in tried_before(workspace, book, [planned_words(c)[1] for c in planned], {}, measured=True):
+        (tell or workspace.warnings.append)(line)
     with changing(workspace, book):
         made = create_entry(workspace, book, draft)
     if made.supersedes is not None:
@@ -144,16 +146,10 @@ def _with_text(prose: Prose, text: str) -> Prose:
     return dataclasses.replace(prose, title=title)
 
 
-def _title(prose: Prose, what: str) -> str:
-    if not prose.title:
-        raise UsageError(f"a {what} needs a title", cause="--title is missing", hint=f"logbook {what} --title '...'")
-    return prose.title
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditRequest:
-    """What `edit` changes; None leaves a part as it is, an empty text removes a field or a relation. `reason` is that
-    of the confidence."""
+    """What `edit` changes; None leaves a part as it is, an empty text removes a field or a relation. `reason` says
+    why the entry is void, where that is the state and no confidence is given; else why the confidence is another."""
 
     prose: Prose
     confidence: str | None = None
@@ -161,9 +157,18 @@ class EditRequest:
     state: str | None = None
     append: bool = False
 
+    @property
+    def with_reason_as_field(self) -> EditRequest:
+        """The request with the reason why an entry is void as a field of it."""
+        if self.state != VOID or self.confidence is not None or self.reason is None:
+            return self
+        prose = dataclasses.replace(self.prose, fields=(*self.prose.fields, f"{WITHDRAWN}={self.reason}"))
+        return dataclasses.replace(self, prose=prose, reason=None)
+
 
 def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Book, Entry]:
     """Change prose, confidence or state of an entry. Facts of runs cannot be edited."""
+    request = request.with_reason_as_field
     book = workspace.book(entry_id)
     prose = with_relations(book, request.prose, entry_id)
     with changing(workspace, book), book.lock():
@@ -223,7 +228,7 @@ def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> S
         raise UsageError(
             "an entry with runs is no longer planned",
             cause="its state follows from its runs",
-            hint="plan the rest as a separate entry: logbook plan --title '...' --continues ID",
+            hint="plan the rest as a separate entry: logbook note --plan --title '...' --continues ID",
         )
     return given
 
@@ -274,9 +279,9 @@ def _check_raised(record: Record, found: Findings, word: Confidence) -> None:
     trust = trust_of(record.entry, len(record.runs), found.compared(record.entry))
     computed: Confidence = trust.computed if trust is not None else "exploratory"
     if CONFIDENCES.index(word) > CONFIDENCES.index(computed):
-        why = "; ".join(trust.reasons[:1]) if trust is not None else "nothing was run"
+        reasons = trust.reasons[:1] if trust is not None else ("nothing was run",)
         raise UsageError(
             f"{word} is more than the runs of {record.id} show, and needs a reason",
-            cause=f"computed: {computed} ({why})",
+            cause=": ".join((f"the runs show {computed}", *reasons)),
             hint=f"logbook edit {record.id} --confidence {word} --reason '...'",
         )

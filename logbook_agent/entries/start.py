@@ -16,8 +16,6 @@ from logbook_agent.entries.stated import (
     parse_axis,
     parse_link,
     parse_metric,
-    parse_template,
-    stated_baseline,
 )
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, BaselineNumbers, Criterion, Header, Metric
@@ -44,11 +42,8 @@ class StartRequest:
     stops: Sequence[str] = ()
     links: Sequence[str] = ()
     baseline: Sequence[str] = ()
-    baseline_refs: Sequence[str] = ()
     baseline_source: str | None = None
-    baseline_confidence: str | None = None
     matrix: Sequence[str] = ()
-    command_templates: Sequence[str] = ()
     zone: str | None = None
     stated: Mapping[str, Any] = field(default_factory=dict)
 
@@ -103,7 +98,7 @@ def header_of(workspace: Workspace, request: StartRequest) -> Header:
         ),
         matrix=(*data.get("matrix", ()), *map(parse_axis, request.matrix)),
         device_hours=data.get("device_hours"),
-        command_templates=(*data.get("command_templates", ()), *map(parse_template, request.command_templates)),
+        command_templates=data.get("command_templates", ()),
     )
 
 
@@ -127,7 +122,7 @@ def _baseline(
     workspace: Workspace, request: StartRequest, given: Baseline | None, metrics: Sequence[Metric]
 ) -> Baseline | None:
     """The file's baseline with the options on top: `K=V` is a number where K is a declared metric."""
-    if not (request.baseline or request.baseline_refs or request.baseline_source or given):
+    if not (request.baseline or request.baseline_source or given):
         return None
     base = given or Baseline()
     names = {m.name for m in metrics}
@@ -138,14 +133,13 @@ def _baseline(
             numbers[key] = float(value)
         else:
             config[key] = value
-    found = Baseline(
+    return Baseline(
         date=base.date or workspace.stamp()[:10],
-        code_refs=(*base.code_refs, *map(clean, request.baseline_refs)),
+        code_refs=base.code_refs,
         config=config,
         numbers=(*base.numbers, *((BaselineNumbers(metrics=numbers),) if numbers else ())),
         entry=base.entry,
         source=clean(request.baseline_source or base.source or "") or None,
-        confidence=clean(request.baseline_confidence or base.confidence or "") or None,
+        confidence=clean(base.confidence or "") or None,
         text=base.text,
     )
-    return stated_baseline(found, "--baseline-confidence")

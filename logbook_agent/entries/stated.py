@@ -139,7 +139,7 @@ def parse_axis(text: str) -> MatrixAxis:
 
 
 def parse_template(text: str) -> CommandTemplate:
-    label, command = _labelled(text, "--command-template", ": ", "'Baseline: python bench.py --quant none'")
+    label, command = _labelled(text, "command_templates:", ": ", "'Baseline: python bench.py --quant none'")
     return CommandTemplate(label=label, command=command)
 
 
@@ -229,16 +229,6 @@ _ITEMS: dict[str, tuple[Callable[[str], Any], type | None]] = {
     "matrix": (parse_axis, MatrixAxis),
     "command_templates": (parse_template, CommandTemplate),
 }
-
-
-def stated_baseline(baseline: Baseline, option: str) -> Baseline:
-    """As `checked_baseline`, of one that options state; `option` is the one of its confidence. Raises UsageError."""
-    try:
-        return checked_baseline(baseline)
-    except CodecError as error:
-        raise UsageError(
-            str(error), cause="an option or the file sets this", hint=f"{option} 'replicated (three runs)'"
-        ) from error
 
 
 def checked_baseline(baseline: Baseline) -> Baseline:

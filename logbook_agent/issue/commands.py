@@ -44,16 +44,21 @@ def sync_command(
     *,
     context: Context,
     create: Annotated[bool, Option("--create", help="Open the experiment issue when there is none.")] = False,
-    repo: Annotated[Text, Option("--repo", metavar="OWNER/REPO", help="Where to open it. [the git remote's]")] = None,
-    label: Annotated[Texts, Option("--label", metavar="NAME", help="A label of the new issue.")] = None,
+    repo: Annotated[
+        Text, Option("--repo", metavar="OWNER/REPO", help="With --create: where to open it. [the git remote's]")
+    ] = None,
+    label: Annotated[
+        Texts, Option("--label", metavar="NAME", help="With --create: a label of the issue; repeatable.")
+    ] = None,
     entry: Annotated[
-        Texts, Option("--entry", metavar="ID", help="Post only this entry's update, finished or not.")
+        Texts, Option("--entry", metavar="ID", help="Post only the update of this entry, finished or not; repeatable.")
     ] = None,
     dry_run: DryRunOption = False,
     offline: Annotated[
-        Text, Option("--offline", metavar="DIR", help="Write the documents to files, and send nothing.")
+        Text,
+        Option("--offline", metavar="DIR", help="Write what would be sent to files in this folder, and send nothing."),
     ] = None,
-    commit: Annotated[bool, Option("--commit", help="Also commit the logbook root, and nothing else.")] = False,
+    commit: Annotated[bool, Option("--commit", help="Also commit the folder of logbooks, and nothing else.")] = False,
     max_wait: MaxWaitOption = "15m",
     new_block: Annotated[
         bool, Option("--new-block", help="Add the block to the issue's body again if it was removed.")
@@ -62,8 +67,10 @@ def sync_command(
 ) -> None:
     """Bring the issue up to date.
 
-    It updates the block in the issue's body, and posts one comment on the entries that are new or finished since the
-    last sync. A second sync writes nothing. Example: logbook sync --dry-run
+    Updates logbook's block in the body of the issue, and posts one comment with the entries that were added or have
+    finished since the last sync. What people wrote stays. A second sync writes nothing.
+
+    Example: logbook sync --dry-run
     """
     space = common.space()
     request = SyncRequest(

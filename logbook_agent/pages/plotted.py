@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from logbook_agent.features import present
+from logbook_agent.features import one
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import StoreError
@@ -69,10 +68,8 @@ def named_plots(book: Book, found: Findings, entry: Entry | None) -> list[NamedP
 def _figures_of(found: Findings, entry: Entry | None) -> tuple[NamedFigure, ...]:
     """The figures that an entry names, or without one the header; none where the feature that has figures is not
     there. Statistics and tables are loaded for those that name some."""
-    module = next((feature.figures for feature in present() if feature.figures is not None), None)
-    if module is None or not (entry if entry is not None else found.records.header).plots:
+    if not (entry if entry is not None else found.records.header).plots or (made := one("figures")) is None:
         return ()
-    made: Any = importlib.import_module(f"logbook_agent.{module}")
     figures: tuple[NamedFigure, ...] = made.named(found, entry) if entry is not None else made.named_of_thread(found)
     return figures
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from typer import Argument
 
-from logbook_agent.campaign.repeats import RunResult, run
+from logbook_agent.campaign.repeats import RunRequest, RunResult, run
 from logbook_agent.cli.options import Common, Texts, Words
 from logbook_agent.cli.output import LiveDisplay, emit, say
-from logbook_agent.cli.run import How, IdOption
+from logbook_agent.cli.run_command import EnvOption, IdOption, TimeoutOption
 from logbook_agent.findings.predictions import (
     Predicted,
     PredictedPair,
@@ -19,28 +19,39 @@ from logbook_agent.findings.predictions import (
     predictions_of,
 )
 from logbook_agent.predict.request import predict_argv
-from logbook_agent.running.prepare import bench_folder
+from logbook_agent.running.prepare import parse_duration, parse_env
 
 
 def predict_command(
     *,
     command: Annotated[
-        Texts, Argument(metavar="-- OPTIONS [-- OPTIONS OF B]", help="After --: the options of bench-core hillclimb.")
+        Texts,
+        Argument(metavar="-- OPTIONS [-- OPTIONS]", help="After --: --aot TPU and options of bench-core hillclimb."),
     ] = None,
     words: Words,
-    how: How,
+    env: EnvOption = None,
+    timeout: TimeoutOption = None,
     entry_id: IdOption = None,
     common: Common,
 ) -> int:
-    """Predict a step time on a TPU that you do not have.
+    """Predict a step time.
 
-    The time is computed from the program that the compiler makes for the TPU; the entry is kept apart from experiments.
-    To predict two sides: logbook predict -- --aot v5p-8 --topk 2 --ep-impl psum -- --ep-impl ring
+    The time follows from the program that the compiler makes for that TPU. It is recorded as a prediction, which never
+    counts as a measurement. A second -- starts the options in which another side differs from the first.
+
     Example: logbook predict -- --aot v5p-8 --tokens 32768 --hidden 2048
+
+    Example: logbook predict -- --aot v5p-8 --topk 2 --ep-impl psum -- --ep-impl ring
     """
     space = common.space()
-    request = how.request(predict_argv(command or ()), words.read(), entry_id)
-    request = dataclasses.replace(request, predicts=True, search_first=bench_folder())
+    request = RunRequest(
+        argv=predict_argv(command or ()),
+        prose=words.read(),
+        env=parse_env(env or ()),
+        timeout_s=parse_duration(timeout) if timeout is not None else None,
+        entry_id=entry_id,
+        predicts=True,
+    )
     made = run(space, request, LiveDisplay(all_to_stderr=common.as_json), tell=None if common.as_json else say)
     record = made.book.record(made.entry.id)
     numbers = {one.run for one in made.runs}

@@ -35,7 +35,7 @@ _SECONDS = {None: 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0
 _SHELL_WORDS = frozenset(
     {"cd", "source", ".", "export", "alias", "for", "while", "if", "eval", "exec", "set", "ulimit", "unset"}
 )
-# The in-house benchmark, which `logbook bench` runs with this Python.
+# The in-house benchmark, which is run with this Python.
 PROGRAM = "bench-core"
 # What it takes as its first word: another one would take an ID for nothing.
 BENCHMARKS = ("hillclimb", "overlap", "compare", "check", "roofline", "tune")
@@ -362,31 +362,6 @@ def _close_names(name: str, env: Mapping[str, str]) -> list[str]:
 # -- the in-house benchmark ------------------------------------------------------------------------
 
 
-def bench_argv(words: Sequence[str], *, adds_run: bool) -> list[str]:
-    """The command that runs `words` with bench_core; none when a planned entry names its own.
-
-    The record says `bench-core ...`, which anybody can copy, not where this machine keeps it.
-
-    Raises UsageError for a benchmark that does not exist, and when the packages of one are not installed.
-    """
-    if not words:
-        if adds_run:
-            return []
-        raise UsageError(
-            "no benchmark named",
-            cause="nothing follows --",
-            hint="logbook bench -- hillclimb --tokens 128 --hidden 64 --mlp-dim 32 --experts 4 --topk 2",
-        )
-    if not words[0].startswith("-") and words[0] not in BENCHMARKS:
-        raise UsageError(
-            f"no benchmark {words[0]!r}",
-            cause=f"the benchmarks are {', '.join(BENCHMARKS)}",
-            hint=f"logbook bench -- {nearest(words[0], BENCHMARKS) or BENCHMARKS[0]} ...",
-        )
-    check_installed("jax", "bench")
-    return [PROGRAM, *words]
-
-
 def check_installed(package: str, extra: str) -> None:
     """Raises UsageError where this Python lacks a package that the benchmark needs; `extra` brings it."""
     if importlib.util.find_spec(package) is None:
@@ -399,10 +374,22 @@ def check_installed(package: str, extra: str) -> None:
 
 def own_benchmark(argv: Sequence[str], on: str | None) -> Path | None:
     """The folder to look in first for a command that means this Python's benchmark; None for any other command, and on
-    another machine. Raises UsageError as `bench_argv`."""
+    another machine. Raises UsageError for a benchmark that does not exist, and when its packages are not installed."""
     if list(argv[:1]) != [PROGRAM] or on is not None:
         return None
-    bench_argv(argv[1:], adds_run=False)
+    if len(argv) == 1:
+        raise UsageError(
+            "no benchmark named",
+            cause=f"nothing follows {PROGRAM}",
+            hint=f"{PROGRAM} hillclimb --tokens 128 --hidden 64 --mlp-dim 32 --experts 4 --topk 2",
+        )
+    if not argv[1].startswith("-") and argv[1] not in BENCHMARKS:
+        raise UsageError(
+            f"no benchmark {argv[1]!r}",
+            cause=f"the benchmarks are {', '.join(BENCHMARKS)}",
+            hint=f"{PROGRAM} {nearest(argv[1], BENCHMARKS) or BENCHMARKS[0]} ...",
+        )
+    check_installed("jax", "bench")
     return bench_folder()
 
 

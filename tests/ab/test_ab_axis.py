@@ -5,17 +5,14 @@ from __future__ import annotations
 import pytest
 
 from logbook_agent.campaign.ab_axis import parse_axis, placed
-from logbook_agent.campaign.ab_prepare import with_bench
-from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.model.errors import UsageError
+from logbook_agent.running.prepare import bench_folder, own_benchmark
 
 
 def test_the_benchmark_is_this_pythons_own() -> None:
-    for words in (["bench-core"], ["logbook", "bench", "--"], ["logbook", "bench"]):
-        found = with_bench(RunRequest(argv=[*words, "hillclimb", "--quant-mode", "{axis}"]))
-        assert list(found.argv) == ["bench-core", "hillclimb", "--quant-mode", "{axis}"]
-        assert found.search_first is not None
-    assert with_bench(RunRequest(argv=["sh", "x"])).search_first is None
+    assert own_benchmark(["bench-core", "hillclimb", "--quant-mode", "{axis}"], None) == bench_folder()
+    assert own_benchmark(["bench-core", "hillclimb"], "box") is None
+    assert own_benchmark(["sh", "x"], None) is None
 
 
 def test_values_with_commas_and_a_command_without_the_flag() -> None:

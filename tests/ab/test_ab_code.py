@@ -334,7 +334,7 @@ def test_two_at_once_and_in_the_background(ready: Cli, git: Git, folder: Path) -
 def test_the_command_that_goes_on_names_commits_for_good(ready: Cli, git: Git, folder: Path) -> None:
     made = ready("ab", "--code", "main", "HEAD", "--max-pairs", "1", "--json", *COMMAND)
     commits = git("rev-parse", "main")[:9], git("rev-parse", "HEAD")[:9]
-    again = made.data["stopped"]["why"].partition("to go on: ")[2]
+    again = made.data["stopped"]["why"].partition("to continue: ")[2]
     assert again == f"logbook ab --id SPEED-000 --max-pairs 20 --code {commits[0]} {commits[1]} -- python3 bench.py"
     (folder / "speed.txt").write_text("80")
     git("commit", "-q", "-a", "-m", "HEAD moves on")

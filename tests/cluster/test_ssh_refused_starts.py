@@ -120,7 +120,7 @@ def test_a_host_that_stays_away(
     assert 2 <= len(made) < CASES
     cause = f"run {refused.run} never started: box does not answer ({REFUSED})"
     assert f"stopped after {len(made)} of {CASES} runs ({cause}" in answer.out
-    assert "to make the rest: logbook sweep --resume MOE-000" in answer.out
+    assert "to run the rest: logbook sweep --resume MOE-000" in answer.out
     assert "best" not in answer.out
     assert "none failed" not in answer.out
     assert answer.err.count("cannot start yet") == 1

@@ -16,11 +16,10 @@ PRINTS = ["bash", "-c", "echo RESULT tflops=2 topk=1; echo RESULT tflops=3 topk=
 CALLS: dict[str, list[str]] = {
     "start": ["start", "other", "--prefix", "OTHER", "--json"],
     "run": ["run", "--json", "--config", "a=b", "--", *PRINTS],
-    "bench": ["bench", "--json", "--id", "MOE-001"],
     "wait": ["wait", "MOE-000", "--json"],
     "executors": ["executors", "--json"],
     "lease": ["lease", "list", "--json"],
-    "plan": ["plan", "--title", "x", "--command", "true", "--json"],
+    "plan": ["note", "--plan", "--title", "x", "--command", "true", "--json"],
     "note": ["note", "--title", "x", "--json"],
     "edit": ["edit", "MOE-000", "--next", "x", "--json"],
     "list": ["list", "--json"],
@@ -30,7 +29,7 @@ CALLS: dict[str, list[str]] = {
     "table": ["table", "MOE-000", "--json"],
     "export": ["export", "--as", "csv", "--json"],
     "plot": ["plot", "--json"],
-    "noise": ["noise", "--repeat", "6", "--json", "--", "echo", "METRIC tflops=1"],
+    "noise": ["run", "--noise", "--repeat", "6", "--json", "--", "echo", "METRIC tflops=1"],
     "ab": ["ab", "--axis", "a=1,2", "--repeat", "1", "--json", "--", "echo", "METRIC tflops={axis}"],
     "sweep": ["sweep", "null-routing", "--scale", "tiny", "--dry-run", "--json"],
     "compare": ["compare", "MOE-000", "--axis", "topk", "--json"],
@@ -67,7 +66,7 @@ def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
     "name",
     [
         *(c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict", "cancel", "ci", "watch")),
-        *("absorb", "prune"),
+        *("absorb", "prune", "plan", "noise"),
     ],
 )
 @pytest.mark.sample(13)

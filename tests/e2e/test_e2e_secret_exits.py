@@ -79,8 +79,8 @@ _NEEDED = (
 def pulled(request: pytest.FixtureRequest, cli: Cli, folder: Path) -> Matrix:
     matrix = Matrix(kinds=request.param)
     assert cli("start", "moe", "--prefix", "MOE", "--goal", "a goal", "--stop", "a stop", "--metric", "tflops:max",
-               "--constraint", "c", "--baseline", "topk=2", "--baseline-source", "s", "--link", "L=https://a.example/1",
-               "--command-template", "T: run it").code == 0  # fmt: skip
+               "--constraint", "c", "--baseline", "topk=2", "--baseline-source", "s",
+               "--link", "L=https://a.example/1").code == 0  # fmt: skip
     for topk in (2, 4):
         assert cli("run", "--hypothesis", "h", "--interpretation", "i", "--label", "l", "--config", "c=1", "--",
                    "echo", f"RESULT topk={topk} tflops={topk} word=w").code == 0  # fmt: skip

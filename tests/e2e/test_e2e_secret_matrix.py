@@ -31,18 +31,22 @@ def test_there_are_more_than_sixty_kinds() -> None:
 @long
 @pytest.mark.slow
 def test_texts_of_an_entry_and_a_header(cli: Cli, folder: Path, matrix: Matrix) -> None:
+    header = {
+        "baseline": {"confidence": "exploratory", "code_refs": [matrix.one("baseline code_refs").replace("\n", " ")]},
+        "command_templates": [f"T{n}: run {shlex.quote(text)}" for n, text in enumerate(matrix.plant("templates"))],
+    }
+    stated = folder.parent / "header.yaml"
+    stated.write_text(json.dumps(header), encoding="utf-8")
     started = cli(
-        "start", "moe", "--prefix", "MOE", "--metric", "tflops", "--goal", matrix.one("--goal"),
+        "start", "moe", "--prefix", "MOE", "--from", str(stated), "--metric", "tflops", "--goal", matrix.one("--goal"),
         "--title", matrix.one("start --title").replace("\n", " "), "--constraint", matrix.one("--constraint"),
         "--stop", matrix.one("--stop"), "--baseline-source", matrix.one("--baseline-source"),
-        "--baseline-confidence", "exploratory", "--baseline-ref", matrix.one("--baseline-ref").replace("\n", " "),
         *(f"--baseline={name}={value}" for name, value in matrix.values("--baseline").items()),
         *(f"--baseline=k{n}={text}" for n, text in enumerate(matrix.plant("--baseline k"))),
         *(f"--matrix={name}={value},2" for name, value in matrix.values("--matrix").items()),
         *(f"--matrix=a{n}={text}" for n, text in enumerate(matrix.plant("--matrix a", matrix.words))),
         *(f"--link=L{n}={text}" for n, text in enumerate(matrix.plant("--link", matrix.words))),
         *(f"--link={text}=https://a.example/{n}" for n, text in enumerate(matrix.plant("--link label", matrix.words))),
-        *(f"--command-template=T{n}: run {shlex.quote(text)}" for n, text in enumerate(matrix.plant("--template"))),
     )  # fmt: skip
     assert matrix.hear("start", started).code == 0, started
     for words in (("plan",), ("note",), ("note", "--kind", "decision")):
@@ -58,8 +62,9 @@ def test_texts_of_an_entry_and_a_header(cli: Cli, folder: Path, matrix: Matrix) 
     more = [f"--command=L{n}: echo {shlex.quote(text)}" for n, text in enumerate(matrix.plant("plan --command"))]
     more += [f"--command=P{n}: x -e {k} {v}" for n, (k, v) in enumerate(matrix.values("plan -e").items())]
     assert matrix.hear("plan", cli("plan", "--title", "t", *more)).code == 0
-    more = [f"--command=L{n}: echo {shlex.quote(text)} | cat" for n, text in enumerate(matrix.plant("plan --shell"))]
-    assert matrix.hear("plan --shell", cli("plan", "--shell", "--title", "t", *more)).code == 0
+    scripts = [f"echo {shlex.quote(text)} | cat" for text in matrix.plant("plan sh -c")]
+    more = [f"--command=L{n}: sh -c {shlex.quote(script)}" for n, script in enumerate(scripts)]
+    assert matrix.hear("plan sh -c", cli("plan", "--title", "t", *more)).code == 0
     assert matrix.hear("criteria", cli("criteria", "--add", matrix.one("criteria --add"))).code == 0
     for word in matrix.plant("list", matrix.words[:5]):
         matrix.hear("list", cli("list", word))

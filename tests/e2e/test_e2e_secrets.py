@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -87,10 +88,12 @@ def secretive(cli: Cli, git: Callable[..., str], folder: Path, monkeypatch: pyte
     (folder / "leaky.py").write_text(SCRIPT + f"# {SECRETS['environment']}\n")
     (folder / "bench.py").write_text(f"KEY = '{SECRETS['environment']}'\n# {planted()}\n")
     text = " ".join([SECRETS["environment"], SECRETS["github"]])
+    stated = folder.parent / "header.yaml"
+    stated.write_text(f"command_templates: ['T: WANDB_API_KEY={SECRETS['environment']} run']\n")
     begun = cli(
         "start", "moe", "--prefix", "MOE", "--metric", "tflops", "--goal", text, "--title", text, "--stop", text,
         "--link", f"{text}=https://me:{SECRETS['url']}@example.org", "--baseline", f"k={text}",
-        "--command-template", f"T: WANDB_API_KEY={SECRETS['environment']} run",
+        "--from", str(stated),
     )  # fmt: skip
     assert begun.code == 0
     return cli
@@ -111,12 +114,8 @@ def test_no_secret_reaches_the_root_or_an_answer(secretive: Cli, folder: Path) -
         "--api-key", SECRETS["argv flag"],
     )  # fmt: skip
     assert untitled.code == 0
-    assert (
-        secretive(
-            "plan", "--shell", "--title", text, "--command", f"L: echo --token {SECRETS['argv flag']} {text}"
-        ).code
-        == 0
-    )
+    script = shlex.quote(f"echo --token {SECRETS['argv flag']} {text}")
+    assert secretive("plan", "--title", text, "--command", f"L: sh -c {script}").code == 0
     assert secretive("edit", "MOE-000", "--interpretation", text, "--next", planted()).code == 0
     found = {str(p.relative_to(folder)): leaks(p.read_bytes()) for p in (folder / "logbooks").rglob("*") if p.is_file()}
     assert {path: names for path, names in found.items() if names} == {}

@@ -132,7 +132,7 @@ def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
     assert lines[2] == "No comparison is settled yet."
     assert lines[3].startswith("- MODE=6 against (empty) is open in tflops, +")
     assert lines[3].endswith("; needs at least 4 more pairs) [MOE-001 Six]")
-    assert lines[4] == f"  to go on: logbook ab --id MOE-001 --max-pairs 4 --axis env:MODE=,6 -- sh -c '{SIX}'"
+    assert lines[4] == f"  to continue: logbook ab --id MOE-001 --max-pairs 4 --axis env:MODE=,6 -- sh -c '{SIX}'"
     assert cli(*AB, "--repeat", "8", "--", "sh", "-c", SIX).code == 0
     lines = cli("status").out.splitlines()[:4]
     assert lines[2].startswith("- MODE=6 has ")

@@ -221,7 +221,7 @@ def test_wait_says_that_a_series_was_cut_off(started: Cli, folder: Path) -> None
     os.kill(series_pid(folder), signal.SIGKILL)
     (folder / "go").touch()
     waited = started("wait", "MOE-000")
-    cut = "its series of runs was cut off, and `logbook doctor` says how to make the rest"
+    cut = "its series of runs was cut off, and `logbook doctor` says how to run the rest"
     assert (waited.code, waited.out) == (125, f"MOE-000: finished, 0 rows; {cut}\n")
 
 
@@ -259,7 +259,7 @@ def test_a_sweep_whose_coordinator_is_killed(started: Cli, folder: Path) -> None
     assert [one["run"] for one in running(started)] == [3], "its run goes on without it"
     told = started("doctor")
     assert "the detached series of runs of MOE-000 was cut off" in told.out
-    assert "to make the rest: logbook sweep --resume MOE-000 --detach" in told.out
+    assert "to run the rest: logbook sweep --resume MOE-000 --detach" in told.out
     typed("sweep", "--resume", "MOE-000", "--detach", cwd=folder)
     (folder / "go").touch()
     assert started("wait", "MOE-000").code == 0

@@ -144,5 +144,5 @@ def test_a_misspelt_benchmark_takes_no_id(started: Cli) -> None:
     answer = started("bench", "--", "hilclimb", "--tokens", "4")
     known = "hillclimb, overlap, compare, check, roofline, tune"
     said = f"error: no benchmark 'hilclimb'\n  cause: the benchmarks are {known}\n"
-    assert (answer.code, answer.err) == (2, f"{said}  next:  logbook bench -- hillclimb ...\n")
+    assert (answer.code, answer.err) == (2, f"{said}  next:  bench-core hillclimb ...\n")
     assert started("list", "--json").data == []

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from logbook_agent.campaign.recipe_files import RecipeFile, read_recipe
 from logbook_agent.campaign.recipes.expand import expand
-from logbook_agent.campaign.recipes.parse import parse_recipe
+from logbook_agent.campaign.recipes.recipe_data import parse_recipe
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.issue import github, marking
 from logbook_agent.issue.github import GitHub, GithubIssue, IssueComment

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.campaign.recipes.parse import parse_recipe
-from logbook_agent.campaign.recipes.problem import RecipeProblem
+from logbook_agent.campaign.recipes.placed import RecipeProblem
+from logbook_agent.campaign.recipes.recipe_data import parse_recipe
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import RecordError, StoreError

@@ -24,12 +24,14 @@ def test_ep_against_dp_story(story: Story, cli: Cli) -> None:
     (story.folder / ".gitignore").write_text("logbooks/*/.lock\n")
     story.repository("launch.py", "impl_compare.py")
     confirm(cli)
+    stated = story.folder.parent / "header.yaml"
+    stated.write_text("baseline: {code_refs: [impl_compare.py]}\n")
     story(
         "start", "ep_or_dp", "--prefix", "EPDP", "--title", "EP or DP on One Slice",
         "--goal", "say for which batches expert parallelism beats data parallelism.",
         "--metric", "tokens_per_s:max:tokens/s", "--constraint", "one slice, through the launcher alone.",
         "--link", "Related issue=https://github.com/example/moe/issues/71",
-        "--baseline", "batch=64", "--baseline", "impl=dp", "--baseline-ref", "impl_compare.py",
+        "--baseline", "batch=64", "--baseline", "impl=dp", "--from", str(stated),
         "--matrix", "impl=dp,dp_ep", "--matrix", "topk=2,8", "--zone", "Europe/Berlin",
     )  # fmt: skip
     _out_of_memory(story)

@@ -24,6 +24,8 @@ def test_int8_story(story: Story) -> None:
 
 
 def _start(story: Story) -> None:
+    stated = story.folder.parent / "header.yaml"
+    stated.write_text("baseline: {code_refs: [moe_bench.py], confidence: replicated}\n")
     story(
         "start", "int8_experts", "--prefix", "W8", "--title", "Int8 Expert Weights",
         "--goal", "find out whether int8 expert matmuls pay for their quantisation in a training step.",
@@ -34,8 +36,7 @@ def _start(story: Story) -> None:
         "--link", "Harness=https://github.com/example/moe/blob/main/moe_bench.py",
         "--baseline", "tokens=8192", "--baseline", "hidden=1024", "--baseline", "topk=4",
         "--baseline", "quant_mode=none", "--baseline", "tflops=18.204",
-        "--baseline-ref", "moe_bench.py", "--baseline-source", "the harness thread, three runs",
-        "--baseline-confidence", "replicated",
+        "--baseline-source", "the harness thread, three runs", "--from", str(stated),
         "--stop", "Int8 against none is measured at one fixed shape, each side three times.",
         "--stop", "The sign of the difference is known for `topk` 1, 2 and 4.",
     )  # fmt: skip

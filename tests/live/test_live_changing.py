@@ -121,17 +121,7 @@ def test_ports_that_cannot_be(started: Cli) -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         held.listen()
-        assert started("report", "--serve", "--json", "--port", str(held.getsockname()[1])).code == 2
-
-
-def test_a_port_without_a_server(started: Cli) -> None:
-    answer = started("report", "--port", "8000")
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err == (
-        "error: --port needs --serve\n"
-        "  cause: pages that are written as files need no server\n"
-        "  next:  logbook report --serve --port 8000\n"
-    )
+        assert started("report", "--json", "--port", str(held.getsockname()[1])).code == 2  # (a port implies --serve)
 
 
 def test_without_the_extra(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""`logbook noise`: what runs say of experiments that are still to come."""
+"""`logbook run --noise`: what runs say of experiments that are still to come."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import Cli
 
 # Who asks for the folder of this Python's benchmark.
-PLACES = ("cli.run", "predict.commands", "predict.plan", "running.prepare")
+PLACES = ("campaign.repeats", "predict.case_selection", "running.prepare")
 DOUBLE = Path(__file__).with_name("bench_core_double.py")
 
 

@@ -63,12 +63,12 @@ def test_measurements_and_predictions_have_entries_of_their_own(moe: Cli) -> Non
     error = moe("run", "--id", "MOE-000", "--json", "--", "echo", "RESULT tflops=1").error
     assert error == {
         "code": "usage",
-        "message": "MOE-000 is a prediction, so its runs can hold no measurements",
-        "cause": "what is predicted and what was measured stand in entries of their own",
+        "message": "cannot add a measurement to MOE-000, which holds predictions",
+        "cause": "predictions and measurements are kept in separate entries",
         "hint": "start another entry: leave --id out, and add --continues MOE-000",
     }
     error = moe("predict", "--id", "MOE-001", "--json", "--", "--aot", "v5p-8", *A).error
-    assert error["message"] == "MOE-001 is no prediction, so its runs can hold no predictions"
+    assert error["message"] == "cannot add a prediction to MOE-001, which holds measurements"
 
 
 def test_a_command_of_another_kind_that_prints_a_prediction(moe: Cli, folder: Path, clock: FixedClock) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from bench_core.accounting.prediction import Prediction
 from logbook_agent.campaign.recipes.expand import SweepPlan, expand, reduced
-from logbook_agent.campaign.recipes.parse import parse_recipe
+from logbook_agent.campaign.recipes.recipe_data import parse_recipe
 from logbook_agent.model.header import Metric
 from logbook_agent.predict.choice import choices
 

@@ -43,7 +43,7 @@ and from 1.2 on a direction is claimed
   topk=8 ep_impl=ring: can win; predicted 30 ms (24 to 39)
   topk=8 ep_impl=all_to_all: cannot win; predicted 48 ms (38.4 to 62.4); 1.60 times as long as topk=8 ep_impl=ring, \
 and from 1.2 on a direction is claimed
-4 of 6 cases are left: 8 runs instead of 12
+to run: 4 of 6 cases (8 runs instead of 12)
 VMEM is not checked: where a case fails for it, those that were left out because of it may be the best: logbook sweep \
 forms --new runs all
 """
@@ -133,7 +133,7 @@ def test_a_case_without_a_prediction_is_run(forms: Cli) -> None:
     assert (
         "topk=2 ep_impl=ragged: no prediction; predicted nothing: unsupported: ragged is not compiled here" in done.out
     )
-    assert "4 of 4 cases are left" in done.out
+    assert "to run: 4 of 4 cases" in done.out
 
 
 def test_what_is_refused(forms: Cli, folder: Path) -> None:

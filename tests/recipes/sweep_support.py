@@ -23,7 +23,7 @@ confirm: 0
 # The same, where pairs of the best case and its base follow.
 COMPARED = RECIPE.replace("confirm: 0\n", "")
 # What a sweep of this recipe says that was cut off in its fourth run.
-REST = "interrupted after 3 of 8 runs; to make the rest: logbook sweep --resume MOE-000"
+REST = "interrupted after 3 of 8 runs; to run the rest: logbook sweep --resume MOE-000"
 BENCH = 'echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
 
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from logbook_agent.campaign.recipes.expand import expand
-from logbook_agent.campaign.recipes.parse import parse_recipe
+from logbook_agent.campaign.recipes.recipe_data import parse_recipe
 from logbook_agent.campaign.state import EarlierSweep, made_runs
 from logbook_agent.campaign.tally import Tally
 from logbook_agent.findings.measurements import row_counts
@@ -84,7 +84,7 @@ def test_a_comparison_of_which_a_run_failed_goes_on(started: Cli, folder: Path) 
     assert (first.code, first.data["failed"]) == (1, 0)
     [problem] = first.data["problems"]
     assert problem.startswith("the comparison stopped: run 5, mode=")
-    assert problem.endswith("once that is mended, to go on: logbook sweep --resume MOE-000")
+    assert problem.endswith("fix that, then continue: logbook sweep --resume MOE-000")
     again = started("sweep", "--resume", "MOE-000", "--json")
     assert (again.code, again.data["answer"]["findings"][0]["outcome"]) == (0, "better")
 

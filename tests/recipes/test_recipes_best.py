@@ -125,7 +125,7 @@ def test_a_sweep_that_gave_up_goes_on_by_what_it_says(started: Cli, folder: Path
     write_recipe(folder, MODES, bench=noisy, name="modes")
     answer = started("sweep", "modes")
     assert answer.code == 0, answer.err
-    stopped = re.search(r"^stopped: .*; to go on anyway: logbook (sweep .*)$", answer.out, re.MULTILINE)
+    stopped = re.search(r"^stopped: .*; to continue anyway: logbook (sweep .*)$", answer.out, re.MULTILINE)
     assert stopped is not None, answer.out
     again = started(*stopped[1].split())
     assert again.code == 0, again.err

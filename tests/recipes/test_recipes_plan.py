@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from logbook_agent.campaign.recipes.expand import SweepPlan, describe, estimate, expand
-from logbook_agent.campaign.recipes.parse import parse_recipe
-from logbook_agent.campaign.recipes.problem import RecipeProblem
-from logbook_agent.campaign.recipes.rules import violations
+from logbook_agent.campaign.recipes.habits import violations
+from logbook_agent.campaign.recipes.placed import RecipeProblem
+from logbook_agent.campaign.recipes.recipe_data import parse_recipe
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.errors import UsageError
 

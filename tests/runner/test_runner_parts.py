@@ -108,7 +108,7 @@ def test_resolve_on_path_and_by_path(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_searched_first_comes_before_path(tmp_path: Path) -> None:
-    """`logbook bench` runs the benchmark that it was installed with."""
+    """The benchmark that is run is the one that logbook was installed with."""
     for name in ("own", "other"):
         tool = tmp_path / name / "bench-core"
         tool.parent.mkdir()

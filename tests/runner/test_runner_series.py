@@ -42,8 +42,8 @@ def test_the_view_follows_a_long_series(started: Cli, folder: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("run", "interrupted after 1 of 3 runs; to make the rest: the same command with --id MOE-000 --repeat 2"),
-        ("sweep", "interrupted after 1 of 8 runs; to make the rest: logbook sweep --resume MOE-000"),
+        ("run", "interrupted after 1 of 3 runs; to run the rest: the same command with --id MOE-000 --repeat 2"),
+        ("sweep", "interrupted after 1 of 8 runs; to run the rest: logbook sweep --resume MOE-000"),
     ],
 )
 def test_an_interruption_has_its_exit_code_whatever_came_before(
@@ -63,5 +63,5 @@ def test_without_an_interruption_the_first_code_counts(started: Cli) -> None:
 def test_a_teardown_that_fails_is_told_after_an_interruption(started: Cli, folder: Path) -> None:
     write_recipe(folder, RECIPE + "teardown: [[sh, -c, exit 5]]\n", bench=STOPS)
     answer = started("sweep", "demo", "--json")
-    rest = "interrupted after 1 of 8 runs; to make the rest: logbook sweep --resume MOE-000"
+    rest = "interrupted after 1 of 8 runs; to run the rest: logbook sweep --resume MOE-000"
     assert (answer.code, answer.data["problems"]) == (130, ["teardown failed: logbook show MOE-000", rest])

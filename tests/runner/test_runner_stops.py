@@ -63,7 +63,7 @@ def test_a_sweep_is_torn_down_and_says_how_to_go_on(started: Cli, folder: Path, 
     write_recipe(folder, RECIPE + "setup: [[echo, allocate]]\nteardown: [[touch, released]]\n")
     code, out, err = between(number, "sweep", "demo", "--set", "repeats=20", cwd=folder)
     assert code == 130, err
-    assert "problem: interrupted after 1 of 160 runs; to make the rest: logbook sweep --resume MOE-000" in out
+    assert "problem: interrupted after 1 of 160 runs; to run the rest: logbook sweep --resume MOE-000" in out
     assert (folder / "released").exists()
     assert is_whole(folder, runs=4), "setup, a run, the one that was cut off, teardown"
     assert started("list", "--json").data[0]["state"] == "interrupted"
@@ -76,7 +76,7 @@ def test_an_ab_says_how_to_go_on(started: Cli, folder: Path) -> None:
     code, out, err = between(signal.SIGINT, *AB, cwd=folder)
     assert code == 130, err
     again = "logbook ab --id MOE-000 --repeat 39 --axis mode=old,new -- bash bench.sh 1 '{axis}'"
-    assert f"interrupted after 1 of 40 pairs; to make the rest: {again}" in out
+    assert f"interrupted after 1 of 40 pairs; to run the rest: {again}" in out
     assert is_whole(folder, runs=3)
 
 
@@ -85,7 +85,7 @@ def test_repeats_say_how_to_go_on(started: Cli, folder: Path) -> None:
     code, _, err = between(signal.SIGINT, "run", "--repeat", "60", "--", "echo", "x", cwd=folder)
     assert code == 130, err
     again = "the same command with --id MOE-000 --repeat 58"
-    assert f"warning: interrupted after 2 of 60 runs; to make the rest: {again}" in err
+    assert f"warning: interrupted after 2 of 60 runs; to run the rest: {again}" in err
     assert is_whole(folder, runs=3)
 
 

@@ -20,11 +20,6 @@ from typing import Any
 import jinja2  # noqa: F401
 import yaml  # noqa: F401
 
-import logbook_agent.cli.doctor
-import logbook_agent.cli.entries
-import logbook_agent.cli.reading
-import logbook_agent.cli.run
-import logbook_agent.cli.view  # noqa: F401
 from logbook_agent.cli import main
 from logbook_agent.model.entry import id_number
 from logbook_agent.store.book import Book

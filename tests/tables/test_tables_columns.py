@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from logbook_agent.cli.table import parse_axes, parse_metrics
+from logbook_agent.cli.table_commands import parse_axes, parse_metrics
 from logbook_agent.findings.cases import Case
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Column, Table, TableSpec

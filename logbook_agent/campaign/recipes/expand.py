@@ -15,9 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from logbook_agent.campaign.recipes.problem import RecipeProblem
-from logbook_agent.campaign.recipes.recipe import MOST_CASES, Control, Order, Recipe
-from logbook_agent.campaign.recipes.template import written
+from logbook_agent.campaign.recipes.placed import RecipeProblem
+from logbook_agent.campaign.recipes.recipe import MOST_CASES, Control, Order, Recipe, written
 from logbook_agent.model.comparison import FIRST_LOOK, Part, drawn
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, canonical

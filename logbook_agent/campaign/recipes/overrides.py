@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from logbook_agent.campaign.recipes.placed import Placed
-from logbook_agent.campaign.recipes.problem import MOST, RecipeProblem, check_known, suggestion, unknown
+from logbook_agent.campaign.recipes.placed import MOST, Placed, RecipeProblem, check_known, suggestion, unknown
 from logbook_agent.model.values import Scalar, parse_pair, parse_scalar
 from logbook_agent.text.lists import parse_list
 

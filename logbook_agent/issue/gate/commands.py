@@ -9,7 +9,7 @@ from typer import Argument, Context, Option
 from logbook_agent.campaign.repeats import check_count
 from logbook_agent.cli.options import JsonOption, Text, Texts, read_part, workspace
 from logbook_agent.cli.output import LineDisplay, emit
-from logbook_agent.cli.run import EnvOption, TimeoutOption
+from logbook_agent.cli.run_command import EnvOption, TimeoutOption
 from logbook_agent.entries.stated import parse_metric
 from logbook_agent.issue.commands import MaxWaitOption, wire
 from logbook_agent.issue.gate.ci import CiRequest, CiResult, ci
@@ -77,8 +77,10 @@ def ci_command(
 ) -> int:
     """Measure base and head of a pull request in pairs, and comment on it.
 
-    Exit codes: 1 if the head is worse; 5 if the head fails where the base does not; 6 if nothing could be measured;
-    otherwise 0. Example: logbook ci --base origin/main -- python bench.py
+    Exit code: 1 when the head is worse; 5 when the head fails and the base does not; 6 when nothing could be measured;
+    0 otherwise, also when the question stays open; 2 to 4 as for every command.
+
+    Example: logbook ci --base origin/main -- python bench.py
     """
     space = workspace(None, root)
     check_count("--max-pairs", max_pairs)

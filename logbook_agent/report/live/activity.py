@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.entries.open_runs import open_runs, open_series
+from logbook_agent.entries.overview import open_runs, open_series
 from logbook_agent.findings.progress import RunProgress, UnfinishedRun, progress_of
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Run

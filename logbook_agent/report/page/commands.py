@@ -25,9 +25,16 @@ def report_command(
         bool, Option("--serve", help="Write nothing: show the pages in a browser until Ctrl-C, updated during runs.")
     ] = False,
     port: Annotated[
-        int | None,
-        Option("--port", metavar="N", min=0, max=65535, help="With --serve: the port on 127.0.0.1. [any]"),
-    ] = None,
+        int,
+        Option(
+            "--port",
+            metavar="N",
+            min=0,
+            max=65535,
+            help="Serve on this port of 127.0.0.1; implies --serve. [any]",
+            show_default=False,
+        ),
+    ] = 0,
     common: Common,
 ) -> int:
     """Write an HTML page for each logbook, and an index.
@@ -36,15 +43,9 @@ def report_command(
     Exit code: 1 when an entry or a logbook cannot be read and is left out.
     Example: logbook report --out public
     """
-    if serve:
-        serve_pages(common, port or 0)
+    if serve or port:
+        serve_pages(common, port)
         return 0
-    if port is not None:
-        raise UsageError(
-            "--port needs --serve",
-            cause="pages that are written as files need no server",
-            hint=f"logbook report --serve --port {port}",
-        )
     space = common.space()
     books = [space.book()] if common.logbook else None
     folder = (space.cwd / Path(out).expanduser()).absolute() if out is not None else None

@@ -59,7 +59,7 @@ def plot_command(
     found = read(space, book)
     chosen = _chosen(found, entry, asked, kind or ())
     if save:
-        name_plots(space, book, _names(chosen, asked))
+        _name_plots(space, book, _names(chosen, asked))
         found = read(space, book)
     if out is not None:
         _check_one(chosen)
@@ -179,7 +179,7 @@ def draw_due(space: Workspace) -> None:
             say(f"next: {error.hint}")
 
 
-def name_plots(workspace: Workspace, book: Book, wanted: Mapping[str | None, Sequence[str]]) -> None:
+def _name_plots(workspace: Workspace, book: Book, wanted: Mapping[str | None, Sequence[str]]) -> None:
     """Add plots, as `parse_plot` reads them, to what entries name; None stands for the header. What is named already
     stays in its place. The view follows."""
     with changing(workspace, book), book.lock():

@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from logbook_agent.campaign.recipe_files import Chosen, choose_recipe, habits
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate, reduced
-from logbook_agent.campaign.recipes.rules import CAN_ANSWER, Violation, violations
+from logbook_agent.campaign.recipes.habits import CAN_ANSWER, Violation, violations
 from logbook_agent.campaign.state import EarlierSweep, Progress, durations_s, earlier_sweeps
 from logbook_agent.findings.measurements import baseline_cases
 from logbook_agent.findings.read import read
@@ -17,11 +18,13 @@ from logbook_agent.model.entry import Entry, is_withdrawn
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Run
+from logbook_agent.running.executors.making import check_parallel
 from logbook_agent.running.prepare import Command, executor_at_once, executor_named_by, own_benchmark, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.text.markdown import escape
 from logbook_agent.text.words import sweep_command
 
 # The field of an entry that says which cases were left out before the first run, and why.
@@ -30,10 +33,11 @@ LEFT_OUT = "Left out"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepRequest:
-    """Which recipe, at which scale, with which values; `resume` is an entry to go on with, `new` forbids to.
+    """What `logbook sweep` is asked for: a recipe at a scale with values set, or with `resume` the sweep of an entry.
 
-    `retry_failed` makes failed runs again; at most `parallel` runs are made at once. `without` are the keys of cases
-    that are left out, `why` says why in Markdown, and `continues` is the entry that this follows from.
+    `new`: start another sweep although one of this plan is unfinished. `retry_failed`: run failed cases again. At most
+    `parallel` runs are made at once. `without`: the keys of cases to leave out, `why`: the reasons in Markdown, and
+    `continues`: the entry that these reasons come from.
     """
 
     recipe: str | None = None
@@ -51,8 +55,11 @@ class SweepRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A plan that may be run: it breaks no rule and no limit. `entry`: the sweep to go on with, whether it
-    `is_complete`, how many of its runs have `failed`, and whether it `retries` these. `left`: runs still to be made."""
+    """A checked plan, ready to run.
+
+    `entry`: the unfinished sweep that it resumes, whether that `is_complete`, how many of its runs have `failed`, and
+    whether it `retries` them. `left`: how many runs are still to be made. `found`: habits that the plan breaks.
+    """
 
     request: SweepRequest
     chosen: Chosen
@@ -120,7 +127,7 @@ def _drawn(plan: SweepPlan, begun: EarlierSweep | None, earlier: Sequence[Earlie
 def progress_of(
     workspace: Workspace, chosen: Chosen, book: Book | None, entry: Entry | None, runs: tuple[Run, ...]
 ) -> Progress:
-    """How far these runs of an entry are with the plan."""
+    """Which runs of the plan these runs of an entry have made."""
     baseline = baseline_cases(book.header) if book is not None else ()
     return Progress(
         workspace=workspace,
@@ -141,7 +148,7 @@ def _is_settled(workspace: Workspace, book: Book | None, entry: Entry | None) ->
 
 
 def onward(workspace: Workspace, request: SweepRequest, book: Book | None, *more: str) -> str:
-    """What to type to go on with what was asked for."""
+    """The command that runs this request again, with `more` options."""
     named = naming(workspace, book)
     recipe, scale, sets = request.recipe or "", request.scale, request.sets
     return sweep_command(recipe, *more, scale=scale, sets=sets, on=request.on, named=named)
@@ -154,8 +161,8 @@ def _begun(
     earlier: Sequence[EarlierSweep],
     book: Book | None,
 ) -> EarlierSweep | None:
-    """The sweep of the same plan to go on with: the newest unfinished one, and where failed runs are to be made
-    again, one that has some."""
+    """The sweep of the same plan to resume: the newest unfinished one, or with `retry_failed` the newest with failed
+    runs. None: start a new one."""
     if request.new:
         return None
     digest = chosen.plan.digest if earlier else ""
@@ -192,7 +199,7 @@ def _resumed(book: Book, entry_id: str) -> EarlierSweep:
 
 
 def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep) -> SweepRequest:
-    """The request with what an entry says of its sweep, as far as it says nothing itself."""
+    """The request, completed with recipe, scale, values and executor of the sweep that it resumes."""
     use = resumed.use
     name = request.recipe or (str(_recorded(workspace, resumed.entry.id, use.file)) if use.file else use.name)
     scale, on = request.scale or use.scale, request.on or use.on
@@ -202,7 +209,7 @@ def _as_begun(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep
 
 
 def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: EarlierSweep, chosen: Chosen) -> None:
-    """Raises UsageError for a sweep that would go on elsewhere, or with another plan."""
+    """Raises UsageError when a resumed sweep would run on another machine, or with another plan."""
     use, entry_id = resumed.use, resumed.entry.id
     again = f"start a new sweep: {onward(workspace, request, workspace.book(entry_id), '--new')}"
     if request.on != use.on:
@@ -220,8 +227,8 @@ def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: Earli
 
 
 def _recorded(workspace: Workspace, entry_id: str, file: str) -> Path:
-    """The recipe that an entry says it carries out. The entry may be somebody else's: it names files of its repository
-    alone."""
+    """The path of the recipe file that an entry names. Raises UsageError for one outside of the repository: entries
+    come with a branch that anybody may have written."""
     place = repository_of(workspace.root)
     bounds = place.top if place is not None else workspace.root.parent
     path = workspace.root.parent / file
@@ -244,7 +251,7 @@ def deciding(chosen: Chosen, book: Book | None) -> Metric | None:
 
 
 def check_commands(workspace: Workspace, request: SweepRequest, chosen: Chosen) -> None:
-    """Programs that are not there are met before an ID is taken."""
+    """Raises CommandNotFound for a program that does not exist, before an ID is taken."""
     first: dict[str, PlannedRun] = {}
     for planned in chosen.plan:
         first.setdefault("/bin/sh" if chosen.recipe.command.shell else planned.argv[0], planned)
@@ -259,8 +266,6 @@ def check_parallel_sweep(workspace: Workspace, request: SweepRequest) -> None:
     """Raises UsageError where the runs of this sweep cannot be made at once."""
     if request.parallel == 1:
         return
-    from logbook_agent.running.executors.making import check_parallel
-
     check_parallel(workspace, executor_at_once(workspace, request.on), request.parallel)
 
 
@@ -280,3 +285,31 @@ def prepared_run(
         search_first=own,
         timeout_s=chosen.recipe.timeout_s,
     )
+
+
+_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """How many `runs` are left to be made, and the keys of the cases `without` which; `left_out` says each, with why.
+
+    `entry` is the ID of the entry that it rests on, None where nothing was recorded, and `exit_status` how that went.
+    `lines` are for people, `data` for machines.
+    """
+
+    runs: int
+    without: tuple[str, ...]
+    left_out: tuple[str, ...]
+    entry: str | None
+    exit_status: int
+    lines: tuple[str, ...]
+    data: dict[str, Any]
+
+    @property
+    def why(self) -> str:
+        """The cases that are left out, as a list in Markdown; empty where none is."""
+        more = len(self.left_out) - _SHOWN
+        lines = [*map(escape, self.left_out[:_SHOWN]), *([f"and {more} more"] if more > 0 else [])]
+        named = f" ({self.entry})" if self.entry is not None else ""
+        return "\n".join(f"- {line}{named}" for line in lines)

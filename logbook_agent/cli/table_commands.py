@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.comparison import answered, keep
+from logbook_agent.entries.kept_numbers import answered, keep
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparisons import designed
@@ -71,6 +71,8 @@ def table_command(
     common: Common,
 ) -> None:
     """Rows of entries as a table.
+
+    Without options: a row for each measured case, a column for each key that differs, and the declared metrics.
 
     Example: logbook table MOE-I8-002 --pivot quant_mode --delta
     """
@@ -171,7 +173,7 @@ def compare_command(
         list[str],
         Argument(metavar="REF...", help="An entry with a comparison; or rows: ID, ID/RUN or ID:LABEL, the base first."),
     ],
-    baseline: Annotated[bool, Option("--baseline", help="The logbook's baseline is the base.")] = False,
+    baseline: Annotated[bool, Option("--baseline", help="Compare with the logbook's baseline.")] = False,
     axis: Annotated[
         Text, Option("--axis", metavar="NAME", help="What differs: a config key, commit, env:NAME, ...")
     ] = None,
@@ -185,13 +187,18 @@ def compare_command(
         Texts, Option("--where", metavar="K=V", help="Only rows with this value on an axis, — for none; repeatable.")
     ] = None,
     save: Annotated[
-        Text, Option("--save", metavar="ID", help="Keep the numbers with this entry, which then shows them.")
+        Text, Option("--save", metavar="ID", help="Show these rows side by side in this entry, too, as they are then.")
     ] = None,
     common: Common,
 ) -> None:
-    """The answer of the comparison that holds both sides; otherwise their numbers.
+    """Show the answer of a comparison, or numbers.
+
+    Where a comparison holds both sides, show its answer; otherwise their numbers, which settle nothing by themselves:
+    use `logbook ab` for that.
 
     Example: logbook compare MOE-I8-002 --axis quant_mode
+
+    Example: logbook compare MOE-I8-002 MOE-I8-005
     """
     space = common.space()
     book = space.book(entry_of(references[0])).outgoing()

@@ -12,7 +12,7 @@ from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words, read_part
 from logbook_agent.cli.output import LineDisplay, emit
-from logbook_agent.cli.run import How, OnOption
+from logbook_agent.cli.run_command import How, OnOption
 from logbook_agent.findings.comparison import words
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.errors import UsageError
@@ -40,10 +40,14 @@ def ab_command(
         int | None, Option("--repeat", metavar="N", help="Run exactly N pairs, whatever the result.")
     ] = None,
     min_effect: Annotated[
-        Text, Option("--min-effect", metavar="PART", help=f"The smallest effect that matters. [{MINIMUM_EFFECT:.0%}]")
+        Text,
+        Option(
+            "--min-effect", metavar="PART", help=f"The smallest change that matters, such as 2%. [{MINIMUM_EFFECT:.0%}]"
+        ),
     ] = None,
     max_pairs: Annotated[
-        int | None, Option("--max-pairs", metavar="N", help=f"At most N pairs; with --id, N more. [{BUDGET_PAIRS}]")
+        int | None,
+        Option("--max-pairs", metavar="N", help=f"The budget: at most N pairs; with --id, N more. [{BUDGET_PAIRS}]"),
     ] = None,
     seed: Annotated[
         int | None,
@@ -53,10 +57,13 @@ def ab_command(
         Text, Option("--max-time", metavar="TIME", help="Start no pair that would end later than 30m, 2h.")
     ] = None,
     metric: Annotated[
-        Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]")
+        Texts,
+        Option(
+            "--metric", metavar="NAME", help="Decide by this metric or observation; repeatable. [the primary metrics]"
+        ),
     ] = None,
     discard: Annotated[
-        int, Option("--discard", metavar="N", help="First run N pairs to warm up; they are kept, but never counted.")
+        int, Option("--discard", metavar="N", help="First run N pairs to warm up; these never count.")
     ] = 0,
     prose: Words,
     how: How,
@@ -65,11 +72,17 @@ def ab_command(
     detach: DetachOption = False,
     common: Common,
 ) -> int:
-    """Each run is a separate process, the order within each pair drawn by chance; the entry shows the result.
+    """Compare two sides in pairs of runs.
+
+    Each pair runs both sides, in an order that is drawn by chance. Pairs are added until the question is settled,
+    further pairs would hardly settle it, or the budget is spent. The entry shows the answer.
+
+    Each value of the axis replaces the value of the flag of that name in the command, or {axis}. Quote a value that has
+    a comma; the value null leaves the flag out.
 
     Example: logbook ab --axis quant_mode=none,int8 -- python bench.py --quant-mode none
-    Or of the code: logbook ab --code main WORK -- python bench.py
-    The value replaces that of the flag of this name, or {axis}. Quote a value that has a comma; null omits the flag.
+
+    Example: logbook ab --code main WORK -- python bench.py
     """
     run = dataclasses.replace(how.request(command or (), prose.read(), entry_id), on=on, discard=discard)
     if (axis is None) == (code is None):

@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from logbook_agent.campaign.driver import Driver, driving
-from logbook_agent.campaign.prepare import LEFT_OUT, Prepared, SweepRequest, deciding, prepare_sweep
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import describe
-from logbook_agent.campaign.selection import Selection
 from logbook_agent.campaign.state import earlier_sweeps
+from logbook_agent.campaign.sweep_request import LEFT_OUT, Prepared, Selection, SweepRequest, deciding, prepare_sweep
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.entries.entries import EditRequest, edit
 from logbook_agent.findings.predictions import short_text
@@ -188,8 +187,10 @@ def _selection(
 def _outcome(chosen: Chosen, found: Sequence[Choice], left: Sequence[Choice]) -> list[str]:
     """How many cases are run, and on what that hangs."""
     repeats = chosen.recipe.repeats
+    runs = len(left) * repeats
     lines = [
-        f"{len(left)} of {len(found)} cases are left: {len(left) * repeats} runs instead of {len(found) * repeats}"
+        f"to run: {len(left)} of {len(found)} case{'s' * (len(found) != 1)}"
+        f" ({runs} run{'s' * (runs != 1)} instead of {len(found) * repeats})"
     ]
     unchecked = any(c.prediction is not None and c.prediction.vmem == "not checked" for c in left)
     if unchecked and any(choice.word == "cannot win" for choice in found):

@@ -6,9 +6,9 @@ import dataclasses
 from dataclasses import dataclass
 
 from logbook_agent.campaign.ab_prepare import comparison_of
-from logbook_agent.campaign.prepare import LEFT_OUT, SweepRequest, deciding
 from logbook_agent.campaign.recipe_files import Chosen
 from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, case_key, describe
+from logbook_agent.campaign.sweep_request import LEFT_OUT, SweepRequest, deciding
 from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.model.comparison import CASE_AXIS, Comparison
 from logbook_agent.model.entry import Entry, Field, RecipeUse

@@ -1,42 +1,17 @@
-"""`logbook plan`, `note` and `edit`."""
+"""`logbook note` and `edit`."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, ResultOption, Text, Texts, Words, prose
 from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.entries import WITHDRAWN, EditRequest, edit, note, plan
-from logbook_agent.model.entry import VOID, Entry
+from logbook_agent.entries.entries import EditRequest, edit, note
+from logbook_agent.model.entry import Entry
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-
-
-def plan_command(
-    *,
-    words: Words,
-    command: Annotated[
-        Texts,
-        Option(
-            "--command",
-            metavar="'LABEL: CMD'",
-            help="A command to execute later, with or without a label; may be repeated.",
-        ),
-    ] = None,
-    shell: Annotated[bool, Option("--shell", help="The commands are shell text, run by /bin/sh.")] = False,
-    common: Common,
-) -> None:
-    """Write down an experiment to be run later.
-
-    Example: logbook plan --title "First A/B" --command "Baseline: python bench.py --quant-mode none"
-    """
-    space = common.space()
-    book, entry = plan(space, words.read(), command or (), shell=shell, tell=None if common.as_json else say)
-    then = f"run it with: logbook run --id {entry.id}"
-    _written("plan", space, book, entry, f"planned {entry.id} {entry.title}\n{then}", common.as_json)
 
 
 def note_command(
@@ -45,17 +20,38 @@ def note_command(
         Text, Argument(metavar="[TEXT]", help="What to note, or @FILE or -. Its first line is the title.")
     ] = None,
     words: Words,
-    kind: Annotated[str, Option("--kind", metavar="KIND", help="experiment, note, decision or incident.")] = "note",
+    kind: Annotated[
+        Text,
+        Option("--kind", metavar="KIND", help="experiment, note, decision or incident. [note; of a plan: experiment]"),
+    ] = None,
     result: ResultOption = None,
+    plan: Annotated[bool, Option("--plan", help="Plan an experiment; `logbook run --id ID` runs it later.")] = False,
+    command: Annotated[
+        Texts,
+        Option("--command", metavar="'LABEL: CMD'", help="A command of a plan; the label is optional; repeatable."),
+    ] = None,
     common: Common,
 ) -> None:
-    """Add an entry without a command.
+    """Add an entry without running anything.
 
     Example: logbook note "Host unreachable" --kind incident --field "Impact=no A/B today"
+
+    Example: logbook note --plan "First A/B" --command "Baseline: python bench.py --quant-mode none"
     """
     space = common.space()
-    book, entry = note(space, words.read(result=result), kind=kind, text=prose(text))
-    _written("note", space, book, entry, f"noted {entry.id} {entry.title}", common.as_json)
+    is_plan = plan or command is not None
+    book, entry = note(
+        space,
+        words.read(result=result),
+        kind=kind,
+        text=prose(text),
+        commands=command or () if is_plan else None,
+        tell=None if common.as_json else say,
+    )
+    said = f"noted {entry.id} {entry.title}"
+    if is_plan:
+        said = f"planned {entry.id} {entry.title}\nrun it with: logbook run --id {entry.id}"
+    _written("plan" if is_plan else "note", space, book, entry, said, common.as_json)
 
 
 def edit_command(
@@ -90,10 +86,9 @@ def edit_command(
     An empty text removes a field or a relation. Example: logbook edit MOE-I8-002 --interpretation "no difference seen"
     """
     space = common.space()
-    given, why = words.read(result=result), prose(reason)
-    if state == VOID and confidence is None and why is not None:
-        given, why = replace(given, fields=(*given.fields, f"{WITHDRAWN}={why}")), None
-    request = EditRequest(prose=given, confidence=confidence, reason=why, state=state, append=append)
+    request = EditRequest(
+        prose=words.read(result=result), confidence=confidence, reason=prose(reason), state=state, append=append
+    )
     book, entry = edit(space, entry_id, request)
     _written("edit", space, book, entry, f"changed {entry.id} {entry.title}", common.as_json)
 

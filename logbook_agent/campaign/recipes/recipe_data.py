@@ -6,12 +6,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from logbook_agent.campaign.recipes.axes import CASES, parse_axis
 from logbook_agent.campaign.recipes.overrides import at_scale, with_values
-from logbook_agent.campaign.recipes.placed import Placed
-from logbook_agent.campaign.recipes.problem import RecipeProblem, check_known, misplaced, suggestion, unknown
-from logbook_agent.campaign.recipes.recipe import Compare, Control, Cost, Order, Recipe
-from logbook_agent.campaign.recipes.template import Flags, Template, Text, key_places, parse_text
+from logbook_agent.campaign.recipes.placed import Placed, RecipeProblem, check_known, misplaced, suggestion, unknown
+from logbook_agent.campaign.recipes.recipe import (
+    Compare,
+    Control,
+    Cost,
+    Flags,
+    Order,
+    Recipe,
+    Template,
+    Text,
+    key_places,
+    parse_text,
+)
+from logbook_agent.campaign.recipes.recipe_axes import CASES, parse_axis
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.comparison import BUDGET_PAIRS
 from logbook_agent.model.entry import PLOT_KINDS, PlannedCommand, parse_plot
@@ -21,7 +30,7 @@ from logbook_agent.model.units import DIRECTIONS, known
 from logbook_agent.model.values import as_written, canonical
 
 _WORDS = """
-name question method criteria prerequisites constraints after cost setup command shell teardown fixed axes cases
+name question method criteria constraints after cost setup command shell teardown fixed axes cases
 controls compare implied repeats order seed timeout_s env metrics confirm plots scale
 """
 TOP_KEYS = _WORDS.split()
@@ -41,7 +50,6 @@ def parse_recipe(data: Any, *, scale: str | None = None, sets: Sequence[str] = (
         question=top.get("question").text(),
         method=top.get("method").given(Placed.text),
         criteria=tuple(map(_criterion, top.get("criteria").list())),
-        prerequisites=top.get("prerequisites").texts(),
         constraints=top.get("constraints").texts(),
         metrics=tuple(map(_metric, top.get("metrics").list())),
         after=top.get("after").texts(),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from logbook_agent.campaign.recipes.placed import Placed, key_name
-from logbook_agent.campaign.recipes.problem import MOST, RecipeProblem, check_known
+from logbook_agent.campaign.recipes.placed import MOST, Placed, RecipeProblem, check_known, key_name
 from logbook_agent.campaign.recipes.recipe import Axis, Point
 from logbook_agent.model.values import Scalar
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.campaign.prepare import SweepRequest, prepare_sweep
 from logbook_agent.campaign.recipe_files import Chosen, list_recipes
 from logbook_agent.campaign.result import SweepResult
-from logbook_agent.campaign.selection import Selection
 from logbook_agent.campaign.sweep import sweep
+from logbook_agent.campaign.sweep_request import Selection, SweepRequest, prepare_sweep
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
 from logbook_agent.cli.sweep_plan import plan_data, plan_text
-from logbook_agent.features import present
+from logbook_agent.features import one
 from logbook_agent.findings.comparison.words import text_lines
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace
@@ -33,17 +31,19 @@ def sweep_command(
         Option(
             "--set",
             metavar="K=V",
-            help="Change a key, the values of an axis (V,V), or repeats, order, confirm, timeout_s; repeatable.",
+            help="Set a config key, an axis (V,V), repeats, order, confirm (pairs) or timeout_s; repeatable.",
         ),
     ] = None,
     scale: Annotated[
         Text, Option("--scale", metavar="NAME", help="Use the recipe's values for this scale, such as tiny.")
     ] = None,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show plan and cost; run and write nothing.")] = False,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Show the plan and about how long it takes; run and write nothing.")
+    ] = False,
     resume: Annotated[Text, Option("--resume", metavar="ID", help="Resume the sweep of this entry.")] = None,
-    new: Annotated[bool, Option("--new", help="Start a new sweep even if one of this plan is unfinished.")] = False,
+    new: Annotated[bool, Option("--new", help="Start another sweep, even if one of this plan is unfinished.")] = False,
     retry_failed: Annotated[
-        bool, Option("--retry-failed", help="Retry failed runs; the new runs count instead of them.")
+        bool, Option("--retry-failed", help="Run failed cases again; only the new runs count.")
     ] = False,
     on: Annotated[
         Text,
@@ -53,14 +53,22 @@ def sweep_command(
     detach: DetachOption = False,
     predict: Annotated[
         Text,
-        Option("--predict", metavar="TPU", help="Predict for this slice, such as v5p-8, and run only what may win."),
+        Option(
+            "--predict",
+            metavar="TPU",
+            help="Predict each case for this TPU slice, such as v5p-8, and run only those that may win.",
+        ),
     ] = None,
     common: Common,
 ) -> int:
-    """Run a recipe: every case of its axes, its controls, then fresh pairs of the best case and its base.
+    """Run the cases of a recipe, then compare the best.
 
-    The same command resumes a sweep that was stopped.
-    Exit code: 1 when a case failed, or the rows do not match the plan.
+    First the cases run with their controls. Then the case that gains most over its base is compared with that base in
+    fresh pairs of runs, unless the recipe compares all its cases itself.
+
+    The same command resumes a sweep that was stopped. Exit code: 1 when a case failed, or the rows do not match the
+    plan.
+
     Example: logbook sweep int8-topk --scale tiny --dry-run
     """
     space = common.space()
@@ -128,16 +136,14 @@ def _selected(
 
 def _select(space: Workspace, request: SweepRequest, display: LineDisplay, target: str, *, dry_run: bool) -> Selection:
     """What the feature that predicts leaves of a sweep. Raises UsageError where it is not there."""
-    module = next((feature.selects for feature in present() if feature.selects is not None), None)
-    if module is None:
+    chooser = one("selects")
+    if chooser is None:
         raise UsageError(
             "--predict is not available",
             cause="the feature `predict` is not part of this installation",
             hint="leave --predict out",
         )
-    found: Selection = importlib.import_module(f"logbook_agent.{module}").select(
-        space, request, display, target, dry_run=dry_run
-    )
+    found: Selection = chooser.select(space, request, display, target, dry_run=dry_run)
     return found
 
 

@@ -1,4 +1,4 @@
-"""`logbook run` and `logbook bench`."""
+"""`logbook run`, and with --noise what the scatter of its runs says."""
 
 from __future__ import annotations
 
@@ -9,30 +9,26 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.campaign.repeats import RunRequest, RunResult, run
+from logbook_agent.campaign.repeats import NOISE_RUNS, NoiseResult, RunRequest, RunResult, run
+from logbook_agent.campaign.repeats import noise as noise_of_runs
+from logbook_agent.cli.detach import carried_out, started
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words
 from logbook_agent.cli.output import LineDisplay, LiveDisplay, emit, say
 from logbook_agent.entries.drafts import Prose
+from logbook_agent.findings.scatter import noise_lines
 from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import parse_value
-from logbook_agent.running.prepare import bench_argv, bench_folder, parse_duration, parse_env
+from logbook_agent.running.order import Display
+from logbook_agent.running.prepare import parse_duration, parse_env
 from logbook_agent.store.workspace import Workspace
 
 _SHOWN_ROWS = 12
 
-LabelOption = Annotated[
-    Text, Option("--label", metavar="LABEL", help="What this run is: Baseline, Int8, Negative control.")
-]
 ConfigOption = Annotated[
     Texts, Option("--config", metavar="K=V", help="Config that the command does not report itself; repeatable.")
 ]
 EnvOption = Annotated[Texts, Option("--env", metavar="K=V", help="Set a variable for the command; repeatable.")]
-RepeatOption = Annotated[int, Option("--repeat", metavar="N", help="Run it N times; each is a run.")]
-DiscardOption = Annotated[
-    int,
-    Option("--discard", metavar="N", help="First run it N times to warm up; these runs are kept, but never counted."),
-]
 TimeoutOption = Annotated[
     Text, Option("--timeout", metavar="TIME", help="End it after 90s, 30m, 2h (INT, TERM, KILL).")
 ]
@@ -43,14 +39,12 @@ OnOption = Annotated[
 IdOption = Annotated[
     Text, Option("--id", metavar="ID", help="Add a run to this entry; without a command, execute its planned commands.")
 ]
-ShellOption = Annotated[bool, Option("--shell", help="Pass the command to /bin/sh as one string.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class How:
-    """How a command is run, in the options that `run`, `bench` and `ab` share."""
+    """How a command is run, in the options that `run` and `ab` share."""
 
-    label: LabelOption = None
     config: ConfigOption = None
     env: EnvOption = None
     timeout: TimeoutOption = None
@@ -61,7 +55,6 @@ class How:
         return RunRequest(
             argv=argv,
             prose=prose,
-            label=self.label,
             config=dict(parse_value(c, "--config") for c in self.config or ()),
             env=parse_env(self.env or ()),
             timeout_s=parse_duration(self.timeout) if self.timeout is not None else None,
@@ -74,75 +67,92 @@ def run_command(
     *,
     command: Annotated[Texts, Argument(metavar="-- [K=V...] CMD...", help="The command, after --.")] = None,
     words: Words,
+    label: Annotated[
+        Text, Option("--label", metavar="LABEL", help="What this run is: Baseline, Int8, Negative control.")
+    ] = None,
     how: How,
-    repeat: RepeatOption = 1,
-    discard: DiscardOption = 0,
+    repeat: Annotated[
+        int | None, Option("--repeat", metavar="N", help="Run it N times. [1; with --noise 12, at least 6]")
+    ] = None,
+    discard: Annotated[
+        int, Option("--discard", metavar="N", help="First run it N times to warm up; these runs never count. [0]")
+    ] = 0,
+    noise: Annotated[
+        bool, Option("--noise", help="Say how much the runs vary, and which effects an A/B of this command would show.")
+    ] = False,
     on: OnOption = None,
     entry_id: IdOption = None,
-    shell: ShellOption = False,
+    shell: Annotated[bool, Option("--shell", help="Pass the command to /bin/sh as one string.")] = False,
     detach: DetachOption = False,
     common: Common,
 ) -> int:
     """Run a command as an experiment.
 
     Output is passed through live, and the exit code is that of the command. Lines that start with RESULT, METRIC or
-    RESULT_JSON become rows. Example: logbook run --label Baseline -- python bench.py --quant-mode none
+    RESULT_JSON become rows; bench-core, the benchmark that comes with logbook, prints such lines.
+
+    Example: logbook run --label Baseline -- python bench.py --quant-mode none
     """
-    request = how.request(command or (), words.read(), entry_id)
-    request = dataclasses.replace(request, repeat=repeat, discard=discard, on=on, shell=shell, detach=detach)
-    return _run("run", request, common)
-
-
-def bench_command(
-    *,
-    command: Annotated[Texts, Argument(metavar="-- BENCHMARK [ITS OPTIONS]", help="After --: hillclimb ...")] = None,
-    words: Words,
-    how: How,
-    repeat: RepeatOption = 1,
-    discard: DiscardOption = 0,
-    entry_id: IdOption = None,
-    detach: DetachOption = False,
-    common: Common,
-) -> int:
-    """Run the MoE benchmark of bench_core as an experiment.
-
-    The same as `logbook run`, with the bench_core that is installed beside logbook.
-    Example: logbook bench --label Int8 -- hillclimb --tokens 128 --quant-mode int8
-    """
-    argv = bench_argv(command or (), adds_run=entry_id is not None)
-    request = how.request(argv, words.read(), entry_id)
-    request = dataclasses.replace(request, repeat=repeat, discard=discard, detach=detach, search_first=bench_folder())
-    return _run("bench", request, common)
-
-
-def _run(name: str, request: RunRequest, common: Common) -> int:
+    request = dataclasses.replace(
+        how.request(command or (), words.read(), entry_id),
+        label=label,
+        repeat=repeat if repeat is not None else NOISE_RUNS if noise else 1,
+        discard=discard,
+        on=on,
+        shell=shell,
+        detach=detach,
+        noise=noise,
+    )
     space = common.space()
-    if request.detach:
-        return _detached(space, name, request, common)
+    if noise:
+        return _noise(space, request, common)
+    if detach:
+        return _detached(space, request, common)
     result = run(space, request, LiveDisplay(all_to_stderr=common.as_json), tell=None if common.as_json else say)
-    data = result.data()
     if common.as_json:
-        emit(name, data, "", as_json=True, warnings=space.warnings)
-    else:
-        # The command's own output has stdout; what we say of it goes to stderr.
-        return _finish(space, result)
-    return result.exit_status
+        emit("run", result.data(), "", as_json=True, warnings=space.warnings)
+        return result.exit_status
+    # The command's own output has stdout; what we say of it goes to stderr.
+    return _finish(space, result)
 
 
-def _detached(space: Workspace, name: str, request: RunRequest, common: Common) -> int:
+def _noise(space: Workspace, request: RunRequest, common: Common) -> int:
+    """Run the command several times and print what the scatter says. What the command prints goes to stderr."""
+
+    def body(display: Display) -> int:
+        result = noise_of_runs(space, dataclasses.replace(request, detach=False), display)
+        text = "" if common.as_json else _noise_text(result)
+        emit("noise", result.data(), text, as_json=common.as_json, warnings=space.warnings)
+        return result.made.exit_status
+
+    if request.detach:
+        return carried_out(space, "noise", body, detach=True, as_json=common.as_json)
+    return body(LiveDisplay(all_to_stderr=True))
+
+
+def _noise_text(result: NoiseResult) -> str:
+    entry, count = result.made.entry, len(result.made.runs)
+    nothing = f"nothing was measured: no finished run has a row with a metric; see logbook show {entry.id}"
+    lines = noise_lines(result.found) or [nothing]
+    return "\n".join([f"{entry.id}: {count} run{'' if count == 1 else 's'}", *lines])
+
+
+def _detached(space: Workspace, request: RunRequest, common: Common) -> int:
     """A single run is submitted; several are a series of their own."""
-    from logbook_agent.cli.detach import carried_out, started
-
     if not request.is_single:
         alone = dataclasses.replace(request, detach=False)
         return carried_out(
-            space, name, lambda display: _finish(space, run(space, alone, display)), detach=True, as_json=common.as_json
+            space,
+            "run",
+            lambda display: _finish(space, run(space, alone, display)),
+            detach=True,
+            as_json=common.as_json,
         )
     result = run(space, request, LineDisplay(), tell=None if common.as_json else say)
     status, sent = result.exit_status, result.runs[0]
     if sent.exit is not None:  # it could not be started
         space.warnings.append(f"{sent.entry} run {sent.run}: {sent.problems[-1] if sent.problems else 'never started'}")
-    started(space, name, sent.entry, sent, as_json=common.as_json, is_going=sent.exit is None)
+    started(space, "run", sent.entry, sent, as_json=common.as_json, is_going=sent.exit is None)
     return status
 
 

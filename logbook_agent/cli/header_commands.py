@@ -12,6 +12,8 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, JsonOption, RootOption, Text, Texts, prose, workspace
 from logbook_agent.cli.output import emit, say
+from logbook_agent.entries.baseline import MoveRequest, move
+from logbook_agent.entries.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.entries.stated import read_header_file
 from logbook_agent.findings.read import read
@@ -44,14 +46,8 @@ def start_command(
     baseline: Annotated[
         Texts, Option("--baseline", metavar="K=V", help="Config or number of the baseline case; repeatable.")
     ] = None,
-    baseline_ref: Annotated[
-        Texts, Option("--baseline-ref", metavar="REF", help="Code of the baseline; repeatable.")
-    ] = None,
     baseline_source: Annotated[
         Text, Option("--baseline-source", metavar="TEXT", help="Where the baseline's numbers come from.")
-    ] = None,
-    baseline_confidence: Annotated[
-        Text, Option("--baseline-confidence", metavar="WORD", help="How far these numbers can be trusted.")
     ] = None,
     matrix: Annotated[
         Texts,
@@ -61,12 +57,9 @@ def start_command(
             help="An axis of the experiment matrix; quote a value that has a comma; repeatable.",
         ),
     ] = None,
-    command_template: Annotated[
-        Texts, Option("--command-template", metavar="'LABEL: CMD'", help="A command to start from; repeatable.")
-    ] = None,
     zone: Annotated[Text, Option("--zone", metavar="ZONE", help="Time zone of the document. [UTC]")] = None,
     from_file: Annotated[
-        Text, Option("--from", metavar="FILE.yaml", help="Read all of this from a file; options add to it.")
+        Text, Option("--from", metavar="FILE.yaml", help="Read the whole header from a file; options add to it.")
     ] = None,
     recipe: Annotated[
         Text, Option("--recipe", metavar="NAME", help="Take goal, metrics, criteria and matrix from a recipe.")
@@ -90,11 +83,8 @@ def start_command(
         stops=[prose(s) or "" for s in stop or ()],
         links=link or (),
         baseline=baseline or (),
-        baseline_refs=baseline_ref or (),
         baseline_source=baseline_source,
-        baseline_confidence=baseline_confidence,
         matrix=matrix or (),
-        command_templates=command_template or (),
         zone=zone,
         stated=_stated(space, from_file, recipe, scale),
     )
@@ -119,7 +109,7 @@ def _stated(space: Workspace, from_file: str | None, recipe: str | None, scale: 
     file = read_header_file(Path(from_file)) if from_file else {}
     if recipe is not None:
         # Only this needs to know recipes.
-        from logbook_agent.campaign.header_recipe import header_of_recipe
+        from logbook_agent.campaign.recipe_files import header_of_recipe
 
         return header_of_recipe(space, recipe, scale, file)
     if scale is not None:
@@ -137,20 +127,27 @@ def criteria_command(
     unmet: Annotated[int | None, Option("--unmet", metavar="N", help="Judge criterion N as not met.")] = None,
     evidence: Annotated[Text, Option("--evidence", metavar="ID|URL", help="The evidence: an entry, or a URL.")] = None,
     by: Annotated[Text, Option("--by", metavar="NAME", help="Who judges. [the user's name]")] = None,
-    add: Annotated[Text, Option("--add", metavar="TEXT", help="Add a criterion, in words.")] = None,
+    add: Annotated[Text, Option("--add", metavar="TEXT", help="Add a criterion in words.")] = None,
     predicates: Annotated[
-        Texts, Option("--predicate", metavar="N=YAML", help="How to check criterion N; N= removes the predicate.")
+        Texts,
+        Option(
+            "--predicate",
+            metavar="N=YAML",
+            help="Let this rule check criterion N (with --add, N= may be left out); N= without a rule removes it.",
+        ),
     ] = None,
     common: Common,
 ) -> int:
-    """Which stop criteria are met, by their predicates or by a signed judgement with evidence.
+    """Show which stop criteria are met.
 
-    Exit code: 1 while a criterion is not met; 0 after recording a judgement.
+    A criterion is met by the rule that checks it, or when someone judges so and names the evidence.
+
+    Exit code without options: 1 while a criterion is not met. With options that change criteria: 0.
+
+    Example: logbook criteria --met 2 --evidence MOE-I8-004
+
     Example: logbook criteria --predicate '1=compared: {axis: quant_mode, values: [none, int8]}'
     """
-    from logbook_agent.entries.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
-    from logbook_agent.findings.read import read
-
     space = common.space()
     if met is not None and unmet is not None:
         raise UsageError(
@@ -239,33 +236,25 @@ def baseline_command(
     number: Annotated[
         Texts, Option("--number", metavar="METRIC=V", help="A number measured elsewhere; repeatable.")
     ] = None,
-    ref: Annotated[
-        Texts, Option("--ref", metavar="REF", help="Its code: a file, commit or branch; repeatable.")
-    ] = None,
     source: Annotated[Text, Option("--source", metavar="TEXT", help="Where the numbers come from.")] = None,
-    confidence: Annotated[
-        Text, Option("--confidence", metavar="TEXT", help="exploratory, replicated or stable, and why.")
-    ] = None,
     reason: Annotated[
         Text, Option("--reason", metavar="TEXT", help="Why the baseline moves; required for a move. Text, @FILE, or -.")
     ] = None,
     common: Common,
 ) -> None:
-    """The case that the thread started from. A move needs a reason.
+    """Show the baseline, or move it.
+
+    The baseline is the case that results are compared with. Without options, show it and each move of it.
 
     Example: logbook baseline --entry MOE-I8-004 --config quant_mode=none --reason "the kernel was fixed"
     """
-    from logbook_agent.entries.baseline import MoveRequest, move
-
     space = common.space()
     book = space.book()
     request = MoveRequest(
         entry_id=entry,
         config=config or (),
         numbers=number or (),
-        refs=ref or (),
         source=source,
-        confidence=confidence,
         reason=prose(reason),
     )
     header = move(space, book, request) if request.asks else book.outgoing().header

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from logbook_agent.cli.log import FollowedLog, last_run, write_bytes
 from logbook_agent.cli.options import Common, Text, prose
 from logbook_agent.cli.output import clean, draws, emit
+from logbook_agent.cli.wait_commands import FollowedLog, last_run, write_bytes
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
 from logbook_agent.findings.history import of_thread
@@ -35,7 +35,7 @@ def show_command(
     entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
     full: Annotated[bool, Option("--full", help="With --json: every sample and all provenance.")] = False,
     log: Annotated[bool, Option("--log", help="Print the output of its last run instead, also while it runs.")] = False,
-    tail: Annotated[int | None, Option("--tail", metavar="N", help="With --log: only the last N lines.")] = None,
+    tail: Annotated[int | None, Option("--tail", metavar="N", help="The same, only the last N lines.")] = None,
     common: Common,
 ) -> None:
     """One entry with its runs.
@@ -48,17 +48,17 @@ def show_command(
             cause="the text output shows only medians",
             hint=f"logbook show {entry_id} --full --json",
         )
-    if tail is not None and (not log or tail < 0):
+    if tail is not None and tail < 0:
         raise UsageError(
-            f"--tail {tail} needs --log, and a number of at least 0",
-            cause="it says how many of the last lines to print",
-            hint=f"logbook show {entry_id} --log --tail 10",
+            f"--tail {tail}: expected 0 or more",
+            cause="it is the number of lines to print",
+            hint=f"logbook show {entry_id} --tail 10",
         )
     space = common.space()
     book = space.book(entry_id).outgoing()
     entry_id = book.resolve(entry_id)
     record = book.record(entry_id)
-    if log:
+    if log or tail is not None:
         _show_log(space, book, entry_id, tail, as_json=common.as_json)
         return
     found, data, text = read(space, book), None, ""
@@ -108,14 +108,17 @@ def status_command(
         Option(
             "--summary",
             metavar="TEXT",
-            help="First say where the thread stands, in your own words: text, @FILE, or -; an empty text removes them.",
+            help="Set the summary, which status shows from now on: text, @FILE or -; '' removes it.",
         ),
     ] = None,
     common: Common,
 ) -> None:
-    """Where the thread stands.
+    """Show where the thread stands.
 
-    The first command to type when you have lost all context. Example: logbook status --json
+    That is: what was asked, what is settled, what is open, what to type next. Type it first when you have lost all
+    context.
+
+    Example: logbook status --json
     """
     space = common.space()
     book = space.book()
@@ -154,7 +157,7 @@ def _opening_lines(data: dict[str, Any]) -> Iterator[str]:
         notes = filter(None, (f"{line['id']} {line['title']}", "" if settle in line["found"] else f"needs {settle}"))
         yield f"- {line['found']} [{'; '.join(notes)}]"
         if "command" in line:
-            yield f"  to go on: {line['command']}"
+            yield f"  to continue: {line['command']}"
     yield from (f"next, from {one['id']}: {one['next']}" for one in data["next_actions"])
     if data["summary"]:
         yield f"summary: {data['summary']}"
