@@ -14,7 +14,7 @@ from logbook_agent.cli.options import Common, Text, prose
 from logbook_agent.cli.output import clean, draws, emit
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
-from logbook_agent.findings.history import of_thread
+from logbook_agent.findings.measurements import of_thread
 from logbook_agent.findings.queries import shown
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import UsageError

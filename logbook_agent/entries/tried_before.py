@@ -19,8 +19,8 @@ from logbook_agent.findings.attempts import (
     planned_commands,
 )
 from logbook_agent.findings.comparisons import without_gain
-from logbook_agent.findings.entry_line import headline
 from logbook_agent.findings.read import Findings, read
+from logbook_agent.findings.summaries import headline
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus

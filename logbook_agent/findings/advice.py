@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from logbook_agent.findings.cases import cases
-from logbook_agent.findings.comparison.sentences import code_name
-from logbook_agent.findings.comparison.words import missing_pairs
+from logbook_agent.findings.comparison.words import code_name, missing_pairs
 from logbook_agent.findings.tables.frame import ABSENT, Item, frame_of
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Question, code_hash
 from logbook_agent.model.record import COMPARISON

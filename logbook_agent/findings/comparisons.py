@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
-from logbook_agent.findings.advice import go_on
+from logbook_agent.findings.advice import command_in, go_on
 from logbook_agent.findings.attempts import VERDICT, Item
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
-from logbook_agent.findings.comparison.answers import answers
+from logbook_agent.findings.comparison.answers import answers, following, placed
 from logbook_agent.findings.comparison.pairs import Tried, tried
-from logbook_agent.findings.comparison.scope import following, placed
+from logbook_agent.findings.contrasts.contrast import kept, settle_varied
 from logbook_agent.findings.opening import Line, Opening
 from logbook_agent.findings.protocol import Records
-from logbook_agent.findings.thread import Summary
+from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.findings.trust import Compared, trust_of
 from logbook_agent.model.comparison import CODE_AXIS
-from logbook_agent.model.entry import Contrast, Entry, entry_of, parse_id
+from logbook_agent.model.entry import VOID, Contrast, Entry, entry_of, parse_id
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import canonical
+from logbook_agent.text.lists import axis_option
 from logbook_agent.text.markdown import escape
 from logbook_agent.text.words import assignments
 
@@ -217,3 +219,37 @@ def _holds(asked: Contrast, records: Mapping[str, Record]) -> bool:
     if asked.axis is None and len(sides) == 2:
         return sides[0].isdisjoint(sides[1]) and all(sides)
     return len(set().union(*sides)) > 1
+
+
+# Of entries with several rows, where a command is looked for.
+_LOOKED_AT = 3
+
+
+def nothing_settled(
+    records: Records, thread: Thread, answers: Sequence[Answer], unsettled: Sequence[Line]
+) -> tuple[str, str]:
+    """That nothing is settled, and why; and what to type to compare something."""
+    if unsettled:
+        return "No comparison is settled yet.", ""
+    stated = [a for a in answers if thread.by_id[a.entry]["state"] != VOID]
+    if stated:
+        why = f"No comparison is settled yet: {stated[-1].entry} has no pair that counts."
+        return why, go_on(records, stated[-1])
+    counted = thread.counted
+    if any(s["rows"] for s in counted):
+        why = "No comparison was made: the runs here are numbers alone, which settle nothing."
+    elif any(s["predicted"] for s in counted):
+        why = "Nothing was measured: every number here is a prediction."
+    else:
+        why = "Nothing was measured yet."
+    return why, _first_comparison(records, thread)
+
+
+def _first_comparison(records: Records, thread: Thread) -> str:
+    """What to type to make a comparison: of the latest rows that differ in one key, else of an axis of the matrix."""
+    latest = [s for s in reversed(thread.counted) if s["contrasts"] or s["rows"] > 1]
+    shown = (one.settle for s in latest if s["contrasts"] for one in kept(records, records.entry(s["id"]), {}))
+    varied = (settle_varied(records, s["id"]) for s in latest[:_LOOKED_AT])
+    axes = [axis_option(axis.axis, axis.values) for axis in thread.header.matrix if len(axis.values) > 1]
+    otherwise = f"logbook ab {axes[0] if axes else '--axis NAME=A,B'} -- COMMAND"
+    return next((text for settle in chain(shown, varied) if (text := command_in(settle))), otherwise)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from logbook_agent.findings.cases import cases, code_names, short, without_mended
-from logbook_agent.findings.conclusions import conclusions
+from logbook_agent.findings.computed_texts import conclusions
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.header import Metric
 from logbook_agent.model.load import machine_text
@@ -264,7 +264,7 @@ def noise_notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
     if not record.entry.noise:
         return []
     # Imported where it is asked for, as tables are.
-    from logbook_agent.findings.scatter import noise_lines, noise_of
+    from logbook_agent.findings.repeats import noise_lines, noise_of
 
     return list(map(md.escape, noise_lines(noise_of(record, metrics))))
 

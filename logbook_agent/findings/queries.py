@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from logbook_agent.findings.computed_texts import brief_run
-from logbook_agent.findings.entry_line import line_of
 from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.read import Findings
+from logbook_agent.findings.summaries import line_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.errors import UsageError
@@ -47,7 +47,7 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
     """An entry with its runs, what later entries make of it, and the answer to its comparison. `log_path` tells where
     the log of a run of an entry is; `full` gives every sample and all provenance as recorded."""
     # Tables, which `list` and `status` do without.
-    from logbook_agent.findings.levels import level_changes
+    from logbook_agent.findings.repeats import level_changes
 
     entry, header = record.entry, found.records.header
     return {
@@ -73,7 +73,7 @@ def _noise(record: Record, header: Header) -> list[dict[str, Any]]:
     """What the runs of a measurement of noise say of experiments to come."""
     if not record.entry.noise:
         return []
-    from logbook_agent.findings.scatter import noise_of
+    from logbook_agent.findings.repeats import noise_of
 
     return [encode(n) for n in noise_of(record, header.metrics)]
 

@@ -158,7 +158,7 @@ class Findings:
         not_settled, command = "", ""
         if not found.settled:
             # Commands are proposed from tables.
-            from logbook_agent.findings.proposal import nothing_settled
+            from logbook_agent.findings.comparisons import nothing_settled
 
             not_settled, command = nothing_settled(self.records, self.thread, self.answers, found.open)
         return dataclasses.replace(

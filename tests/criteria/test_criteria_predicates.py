@@ -16,9 +16,8 @@ import yaml
 from logbook_agent.findings.cases import Case
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import answers
-from logbook_agent.findings.criteria.evaluate import evaluate
+from logbook_agent.findings.criteria.evaluate import ENOUGH, evaluate, odds
 from logbook_agent.findings.criteria.evidence import MET, NOT_COMPUTABLE, UNMET, Facts, Rows
-from logbook_agent.findings.criteria.over_rows import ENOUGH, odds
 from logbook_agent.findings.criteria.predicate import PredicateError, parse
 from logbook_agent.model.header import Computed, Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.findings.history import of_thread
+from logbook_agent.findings.measurements import of_thread
 from logbook_agent.findings.read import read
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.spark import BLOCKS, spark

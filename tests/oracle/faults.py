@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from logbook_agent.findings import comparisons, summaries
-from logbook_agent.findings.comparison import pairs, rule, sentences
+from logbook_agent.findings.comparison import pairs, rule, words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.contrasts import contrast
-from logbook_agent.findings.criteria import over_comparisons
+from logbook_agent.findings.criteria import evaluate
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.record import Record
 from logbook_agent.report.figures import by_pair
@@ -107,13 +107,13 @@ def _by_median(f: Finding) -> Finding:
 
 def criteria_have_a_rule(patch: Patch) -> None:
     """A criterion goes by the measured change, settled or not."""
-    own = over_comparisons._of_value
+    own = evaluate._of_value
 
     def by_medians(asked: Any, facts: Any, *words: Any) -> Any:
         answers = [dataclasses.replace(a, findings=tuple(map(_by_median, a.findings))) for a in facts.answers]
         return own(asked, dataclasses.replace(facts, answers=tuple(answers)), *words)
 
-    patch.setattr(over_comparisons, "_of_value", by_medians)
+    patch.setattr(evaluate, "_of_value", by_medians)
 
 
 def plots_have_a_rule(patch: Patch) -> None:
@@ -129,8 +129,8 @@ def plots_have_a_rule(patch: Patch) -> None:
 
 def sentences_round_the_interval(patch: Patch) -> None:
     """Sentences have an interval of their own."""
-    own = sentences.interval
-    patch.setattr(sentences, "interval", lambda f: own(dataclasses.replace(f, low=f.low and f.low * 0.9)))
+    own = words.interval
+    patch.setattr(words, "interval", lambda f: own(dataclasses.replace(f, low=f.low and f.low * 0.9)))
 
 
 def numbers_have_an_interval(patch: Patch) -> None:

@@ -13,12 +13,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from logbook_agent.findings.cases import value_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison, Part, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.record import Record, digest
 from logbook_agent.model.run import Row, Run
-from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.words import listed
 
@@ -244,10 +244,9 @@ def _metrics(question: Question, base: Row, other: Row) -> list[str]:
     return list(dict.fromkeys([*base.metrics, *other.metrics, *question.guards]))
 
 
-def _value(row: Row, name: str) -> float | None:
-    """The median of a row's samples of a metric, or an observation by that name; None where it has no ratio."""
-    measured = row.metrics.get(name)
-    value = row.observations.get(name) if measured is None else median(measured.samples) if measured.samples else None
+def _positive(row: Row, name: str) -> float | None:
+    """The value of a row that a ratio can be made of; None where it has none."""
+    value = value_of(row, name)
     return value if value is not None and math.isfinite(value) and value > 0 else None
 
 
@@ -312,4 +311,5 @@ def _add(one: dict[str, Any], base: tuple[Run, Row], other: tuple[Run, Row], axi
     started = min(run.started for run in (base[0], other[0]))
     ended = max(run.ended or run.started for run in (base[0], other[0]))
     runs = "-".join(run.spool or "" for run in (base[0], other[0]))
-    one["pairs"].append([started, ended, sign, _value(base[1], name), _value(other[1], name), runs.strip("-") or None])
+    values = _positive(base[1], name), _positive(other[1], name)
+    one["pairs"].append([started, ended, sign, *values, runs.strip("-") or None])

@@ -10,7 +10,7 @@ from datetime import datetime
 from logbook_agent.findings.advice import go_on
 from logbook_agent.findings.cases import Case, cases
 from logbook_agent.findings.comparison.answer import Answer, Finding
-from logbook_agent.findings.comparison.sentences import code_name
+from logbook_agent.findings.comparison.words import code_name
 from logbook_agent.findings.criteria.predicate import Against
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import Frame, frame_of, show

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from logbook_agent.findings.cases import Case, counting
-from logbook_agent.findings.levels import level_in
+from logbook_agent.findings.repeats import level_in
 from logbook_agent.findings.tables.axes import Layout, blocked_by, lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, listed, show, varies
 from logbook_agent.findings.tables.grid import Grid, Reading, check_pivot, choose_values, lay_cells, unequal_rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.tables.axes import Layout
 from logbook_agent.findings.tables.frame import Frame, Item, by, show, unknown, used_devices
 from logbook_agent.findings.tables.spec import TableSpec
@@ -19,13 +20,12 @@ class Reading:
     """A median over runs of the medians of their samples, in the metric's own unit; None: not reported.
 
     Values in several units have no median; `unit` is that of all, as far as they say.
-    `medians` are those of the runs, `spread` the lowest and highest of them when there are several.
+    `spread` are the lowest and highest of the runs when there are several.
     `samples` are the numbers of samples of each run that counts, `failed` the reasons of those that do not.
     """
 
     value: float | None = None
     unit: str | None = None
-    medians: tuple[float, ...] = ()
     spread: tuple[float, float] | None = None
     per_device: float | None = None
     runs: int = 0
@@ -53,11 +53,10 @@ def read(items: Sequence[Item], metric: str, declared: str | None = None) -> Rea
         good = [i for i in good if (m := i.row.metrics.get(metric)) is None or m.unit in (None, declared)]
     if len(units) > 1:
         return Reading(runs=len(items), samples=samples, failed=failed)
-    values = [value for item in good if (value := value_of(item, metric)) is not None]
+    values = [value for item in good if (value := value_of(item.row, metric)) is not None]
     return Reading(
         value=_over_runs(values),
         unit=next(iter(units), None),
-        medians=tuple(values),
         spread=(min(values), max(values)) if len(values) > 1 else None,
         per_device=_over_runs([share_of(item, metric) for item in good]),
         runs=len(items),
@@ -66,20 +65,12 @@ def read(items: Sequence[Item], metric: str, declared: str | None = None) -> Rea
     )
 
 
-def value_of(item: Item, name: str) -> float | None:
-    """The median of a metric's samples, or the observation of that name; None when there is neither."""
-    measurement = item.row.metrics.get(name)
-    if measurement is not None:
-        return median(measurement.samples) if measurement.samples else None
-    return item.row.observations.get(name)
-
-
 def share_of(item: Item, metric: str) -> float | None:
     """A metric per used device: as the command reported it, else the total over the used devices."""
-    reported = value_of(item, metric + PER_DEVICE)
+    reported = value_of(item.row, metric + PER_DEVICE)
     if reported is not None:
         return reported
-    total, used = value_of(item, metric), used_devices(item.row.devices)
+    total, used = value_of(item.row, metric), used_devices(item.row.devices)
     return None if total is None or used is None else total / used
 
 

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.tables.frame import Frame, Item, listed, unknown
-from logbook_agent.findings.tables.grid import PER_DEVICE, Reading, share_of, value_of
+from logbook_agent.findings.tables.grid import PER_DEVICE, Reading, share_of
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric, metric_named
@@ -38,7 +39,7 @@ def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[l
         observed = [o for item in frame.items for o in item.row.observations]
         _check(frame, names, list(dict.fromkeys([*measured, *observed, *(m.name for m in declared)])))
     else:
-        expected = [m.name for m in declared if any(value_of(i, m.name) is not None for i in frame.items)]
+        expected = [m.name for m in declared if any(value_of(i.row, m.name) is not None for i in frame.items)]
         names = _reported(frame, spec, expected)
         absent = [m.name for m in declared if m.name not in names]
         if absent and expected:
@@ -53,7 +54,7 @@ def _reported(frame: Frame, spec: TableSpec, expected: Sequence[str]) -> list[st
     """The declared metrics that were measured, and those of rows that have none of them."""
     names = dict.fromkeys(expected)
     for item in frame.items:
-        if item.row.failed is None and all(value_of(item, name) is None for name in expected):
+        if item.row.failed is None and all(value_of(item.row, name) is None for name in expected):
             names.update(dict.fromkeys(_own(item, spec)))
     return list(names)
 
@@ -124,7 +125,7 @@ def _unshared(frame: Frame, columns: Sequence[MetricColumn]) -> list[str]:
         c.name
         for c in columns
         if _divisible(frame, c.name, c.unit)
-        and any(value_of(i, c.name) is not None and share_of(i, c.name) is None for i in measured)
+        and any(value_of(i.row, c.name) is not None and share_of(i, c.name) is None for i in measured)
     ]
     if not names:
         return []
