@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from logbook_agent.findings.comparison.answer import Outcome
 from logbook_agent.findings.thread import Summary
@@ -16,9 +16,6 @@ from logbook_agent.model.values import Scalar, canonical, parse_scalar
 from logbook_agent.text.commands.flags import flags, normal_name, parts
 from logbook_agent.text.markdown import cut_line, lead
 from logbook_agent.text.words import planned_words
-
-if TYPE_CHECKING:
-    pass
 
 # One thing that was tried: entry, run (None: none), runs (all that came out so), at, kind, outcome, reason, command
 # (words), config, env, commit, identity (of code).
@@ -206,9 +203,6 @@ def _since(item: Item, finished: Mapping[str, tuple[str, str]]) -> str | None:
         return None
     started, run = finished.get(command_key(item["command"]), ("", ""))
     return run if started >= item["at"] and run != f"{item['entry']}/{item['run']}" else None
-
-
-_SHOWN_CHARACTERS = 100
 
 
 def outcome_text(item: Item) -> str:

@@ -26,7 +26,7 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.values import canonical
 from logbook_agent.text.lists import axis_option
 from logbook_agent.text.markdown import escape
-from logbook_agent.text.words import assignments
+from logbook_agent.text.words import assignments, bounded
 
 # Of one comparison, in lists of negative results.
 _SHOWN_NEGATIVES = 3
@@ -105,9 +105,9 @@ class Comparisons:
     def negatives_in(self, summary: dict[str, Any]) -> dict[str, Any]:
         """A summary with the negative results of the entry's comparison; they stand with the latest of its entries."""
         answer = self.answer_of(summary["id"])
-        found = words.negatives(answer) if answer is not None and answer.entry == summary["id"] else []
-        more = [f"and {len(found) - _SHOWN_NEGATIVES} more"] if len(found) > _SHOWN_NEGATIVES else []
-        shown = [summary["negative"], *map(escape, found[:_SHOWN_NEGATIVES]), *more]
+        is_latest = answer is not None and answer.entry == summary["id"]
+        found = [escape(words.sentence(answer, f)) for f in answer.without_gain] if answer and is_latest else []
+        shown = [summary["negative"], *bounded(found, _SHOWN_NEGATIVES)]
         return {**summary, "negative": "; ".join(filter(None, shown)) or None}
 
     def first_lines(self, records: Records, titles: Mapping[str, str]) -> Opening:
@@ -162,7 +162,7 @@ def without_gain(answers: Sequence[Answer]) -> list[Item]:
             "reason": words.sentence(answer, f),
             "metric": f.metric,
             "delta": f.change,
-            "change": words.change_text(f),
+            "change": words.signed(f.change),
             "against": answer.question.base,
             "axis": answer.question.axis,
         }

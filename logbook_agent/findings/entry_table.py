@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from logbook_agent.findings.cases import Case, cases, without_mended
+from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.tables.build import matching, tabulate
 from logbook_agent.findings.tables.frame import frame_of, show
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.text.words import bounded
 
 _SHOWN_FINDINGS = 12
 
@@ -56,8 +55,6 @@ def _from_base(spec: TableSpec, answers: Sequence[Answer], found: Sequence[Case]
 
 def _answered(answers: Sequence[Answer], where: Mapping[str, str]) -> list[str]:
     """What comparisons found of the rows that are shown: the changes of a table are plain numbers."""
-    from logbook_agent.findings.comparison.words import sentence
-
     wanted = {name: canonical(value) for name, value in where.items()}
     found = [
         f"{a.entry}: {sentence(a, f)}"
@@ -65,5 +62,4 @@ def _answered(answers: Sequence[Answer], where: Mapping[str, str]) -> list[str]:
         for f in a.goals
         if all(f.config.get(name, value) == value for name, value in wanted.items())
     ]
-    more = len(found) - _SHOWN_FINDINGS
-    return found[:_SHOWN_FINDINGS] + ([f"and {more} more findings: logbook compare ID"] if more > 0 else [])
+    return bounded(found, _SHOWN_FINDINGS, "more findings: logbook compare ID")

@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 from logbook_agent.findings.cases import Case, counting
 from logbook_agent.findings.cases import cases as cases_of
-from logbook_agent.findings.thread import Thread
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs
@@ -22,6 +21,7 @@ from logbook_agent.model.stats import median
 from logbook_agent.model.stats.summary import median_low
 from logbook_agent.model.units import common, known
 from logbook_agent.model.values import canonical, spelt
+from logbook_agent.text.words import listed
 
 # One case, as `findings.best` takes it up: its `key`, `unit`, the `values` of its `runs` (numbers), its `side` and
 # `case` in the comparison of the entry, `label`, `config` as far as it is kept, `config_left_out` (how many keys are
@@ -202,48 +202,5 @@ def unmeasured(runs: Sequence[Run], metrics: Sequence[Metric]) -> str | None:
     if not rows:
         return f"no result: the command printed no line of the form RESULT {names[0]}=0.31"
     said = list(dict.fromkeys(name for row in rows for name in (*row.observations, *row.labels, *row.config)))
-    line = f"the RESULT line has {_some(said)}" if said else "the RESULT line has no key"
-    return f"no metric: the logbook declares {_some(names)}, {line}"
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-
-
-# No line of a terminal has room for more.
-POINTS = 60
-# Values in order; None is a gap.
-History = Sequence[float | None]
-
-
-def histories(record: Record, header: Header) -> dict[str, dict[str, Any]]:
-    """By primary metric the last values of an entry's runs, each the median of its rows, and their unit; metrics of
-    which nothing was measured are left out. Plain data: it is indexed."""
-    if record.state == VOID:
-        return {}
-    runs = [s for s in record.runs if s.counts and s.run.exit is not None]
-    found = {}
-    for metric in (m for m in header.metrics if m.primary):
-        taken = [[of for row in s.run.rows if (of := value_in(row, metric)) is not None] for s in runs]
-        kept = common({unit for of in taken for _, unit in of}, unit_of(metric))
-        points = [
-            median(values) if s.state == "finished" and (values := [v for v, u in of if u in kept]) else None
-            for s, of in zip(runs, taken, strict=True)
-        ]
-        if any(point is not None for point in points):
-            unit = next((u for of in taken for _, u in of if u in kept and u is not None), None)
-            found[metric.name] = {"unit": unit, "values": points[-POINTS:]}
-    return found
-
-
-def of_thread(thread: Thread, metric: Metric) -> tuple[History, str | None]:
-    """The median over the runs of each entry that counts and is settled, in order, with the unit. An entry whose runs
-    all failed is a gap; one without runs has no place."""
-    told = [s["history"].get(metric.name) for s in thread.counted if s["settled"] and s["runs"]]
-    kept = common({one["unit"] for one in told if one is not None}, unit_of(metric))
-    points = []
-    for one in told:
-        values = [v for v in one["values"] if v is not None] if one is not None and one["unit"] in kept else []
-        points.append(median(values) if values else None)
-    unit = next((one["unit"] for one in told if one is not None and one["unit"] in kept and one["unit"]), None)
-    return (points[-POINTS:] if any(p is not None for p in points) else ()), unit
+    line = f"the RESULT line has {listed(said, _SHOWN)}" if said else "the RESULT line has no key"
+    return f"no metric: the logbook declares {listed(names, _SHOWN)}, {line}"

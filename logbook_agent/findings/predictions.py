@@ -10,7 +10,7 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.values import Scalar, spelt
 from logbook_agent.text import markdown as md
 from logbook_agent.text.markdown import cut_line
-from logbook_agent.text.words import assignments
+from logbook_agent.text.words import assignments, bounded
 
 if TYPE_CHECKING:
     from bench_core.accounting.prediction import Outcome, Prediction
@@ -165,12 +165,12 @@ def predicted_section(record: Record) -> str:
     notes = [text for text in shared if text.startswith("note: ")]
     parts = [text for text in shared if text not in notes]
     lines = [_item(f"all of these: {'; '.join(parts)}", notes)] if parts else []
-    for one in found[:_SHOWN]:
+    own_lines = []
+    for one in found:
         text = "; ".join(part for part in predicted_parts(one.said) if part not in parts)
         own = [note for note in _notes(one.said) if not parts or note not in notes]
-        lines.append(_item(one.named(text), [*_terms(one.said), *own]))
-    if (more := len(found) - _SHOWN) > 0:
-        lines.append(f"and {more:,} more predictions: `logbook show {record.id} --json`")
+        own_lines.append(_item(one.named(text), [*_terms(one.said), *own]))
+    lines += bounded(own_lines, _SHOWN, f"more predictions: `logbook show {record.id} --json`")
     return md.items([*lines, *(md.escape(claim.text) for claim in predicted_pairs(found)[:_SHOWN])])
 
 
@@ -193,5 +193,4 @@ def predicted_headline(record: Record) -> str | None:
         return "nothing was predicted" if record.entry.is_prediction and record.state == "finished" else None
     texts = [f"{c.other.name} against {c.base.name} {c.outcome.word.value}" for c in predicted_pairs(found)]
     texts = texts or [f"{one.name} {short_text(one.said)}".strip() for one in found]
-    more = len(texts) - _SHOWN_HEADLINE
-    return f"{NOT_MEASURED}: " + "; ".join([*texts[:_SHOWN_HEADLINE], *([f"and {more} more"] if more > 0 else [])])
+    return f"{NOT_MEASURED}: {'; '.join(bounded(texts, _SHOWN_HEADLINE))}"

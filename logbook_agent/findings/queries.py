@@ -1,24 +1,23 @@
-"""Questions about a logbook: `list` and `show`. Answers are plain data, short and complete."""
+"""What `list` and `show` answer, and where words occur, as plain data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
-from logbook_agent.findings.computed_texts import brief_run
 from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.read import Findings
+from logbook_agent.findings.repeats import level_changes, noise_of
 from logbook_agent.findings.summaries import line_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Header
+from logbook_agent.model.load import busy_text, contention_of
 from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.run import PredictedRow, Row
+from logbook_agent.model.stats import median
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.near import choice
-
-if TYPE_CHECKING:
-    pass
 
 STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.
@@ -46,9 +45,6 @@ def listed(
 def shown(found: Findings, record: Record, log_path: Callable[[str, int], object], *, full: bool) -> dict[str, Any]:
     """An entry with its runs, what later entries make of it, and the answer to its comparison. `log_path` tells where
     the log of a run of an entry is; `full` gives every sample and all provenance as recorded."""
-    # Tables, which `list` and `status` do without.
-    from logbook_agent.findings.repeats import level_changes
-
     entry, header = record.entry, found.records.header
     return {
         **line_of(record, header, found.compared(entry)),
@@ -63,19 +59,57 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
         "comparison": encode(entry.comparison) if entry.comparison is not None else None,
         "answer": found.answer_data(entry.id),
         "contrasts": [one.data() for one in found.contrasts(entry)],
-        "noise": _noise(record, header),
+        "noise": [encode(n) for n in noise_of(record, header.metrics)] if entry.noise else [],
         "level_changes": level_changes(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, log_path) for s in record.runs],
     }
 
 
-def _noise(record: Record, header: Header) -> list[dict[str, Any]]:
-    """What the runs of a measurement of noise say of experiments to come."""
-    if not record.entry.noise:
-        return []
-    from logbook_agent.findings.repeats import noise_of
+def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict[str, Any]:
+    """A run as an agent needs it to go on: command, outcome, rows as medians, end of the output. `log_path` tells where
+    the log of a run of an entry is."""
+    run = status.run
+    output = run.output
+    failed = status.state != "finished"
+    return {
+        "run": run.run,
+        "label": run.label,
+        "state": status.state,
+        "discarded": run.discarded,
+        "command": executed(run),
+        "started": run.started,
+        "duration_s": run.duration_s,
+        "exit": encode(run.exit) if run.exit is not None else None,
+        "commit": run.code.commit if run.code is not None else None,
+        "busy": busy_text([found]) or None if (found := contention_of(run)) is not None else None,
+        "rows": [brief_row(row) for row in run.rows],
+        "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
+        **({"predictions": [brief_prediction(row) for row in run.predictions]} if run.predictions else {}),
+        "problems": list(run.problems),
+        "log": str(log_path(run.entry, run.run)),
+    }
 
-    return [encode(n) for n in noise_of(record, header.metrics)]
+
+def brief_row(row: Row) -> dict[str, Any]:
+    """A row with the median and the number of samples of each metric."""
+    found: dict[str, Any] = {"config": row.config}
+    if row.metrics:
+        found["metrics"] = {
+            name: {"median": median(m.samples), "n": len(m.samples), "unit": m.unit} for name, m in row.metrics.items()
+        }
+    if row.observations:
+        found["observations"] = row.observations
+    if row.labels:
+        found["labels"] = row.labels
+    if row.failed is not None:
+        found["failed"] = encode(row.failed)
+    return found
+
+
+def brief_prediction(row: PredictedRow) -> dict[str, Any]:
+    """A predicted row as it was printed."""
+    found: dict[str, Any] = {"config": row.config, "prediction": row.prediction}
+    return {**found, **({"labels": row.labels} if row.labels else {})}
 
 
 def search(found: Findings, words: Sequence[str]) -> list[dict[str, Any]]:

@@ -29,6 +29,7 @@ from logbook_agent.model.stats.change import level_change
 from logbook_agent.model.stats.noise import noise_floor
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text.times import duration
+from logbook_agent.text.words import bounded
 
 _DIGITS = 16
 # Fewer pairs do not tell how far they scatter.
@@ -52,7 +53,7 @@ def keys_of(cases: Sequence[Case], frame: Frame | None = None) -> list[str]:
     if len({(case.entry, case.run) for case in cases}) == len(cases):
         return own
     frame = frame or frame_of(cases)
-    names = within_a_run(frame, [*frame.apart, frame.pseudo["devices"]], tell=True)
+    names = within_a_run(frame, [*frame.apart, frame.pseudo["devices"]])
     return [_within(key, frame, at, names) for at, key in enumerate(own)]
 
 
@@ -235,8 +236,7 @@ def _forecast(values: Sequence[float]) -> tuple[Settles, ...]:
 
 def noise_lines(found: Sequence[Noise]) -> list[str]:
     """The noise of each metric and case in a line, of at most 20."""
-    more = len(found) - _SHOWN
-    return [_line(one) for one in found[:_SHOWN]] + ([f"and {more} more: logbook show ID --json"] if more > 0 else [])
+    return bounded([_line(one) for one in found], _SHOWN, "more: logbook show ID --json")
 
 
 def _line(n: Noise) -> str:

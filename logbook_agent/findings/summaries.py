@@ -7,7 +7,7 @@ from typing import Any
 
 from logbook_agent.findings.attempts import finished, items_of, keys_of
 from logbook_agent.findings.comparison.pairs import tried
-from logbook_agent.findings.measurements import counted_rows, histories, measured, row_counts, unit_of
+from logbook_agent.findings.measurements import counted_rows, measured, row_counts, unit_of
 from logbook_agent.findings.predictions import predicted_headline
 from logbook_agent.findings.thread import said_by
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
@@ -47,7 +47,6 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "rows": rows,
         "failed_rows": failed_rows,
         "measured": measured(record, header),
-        "history": histories(record, header),
         "predicted": sum(len(s.run.predictions) for s in record.runs if s.counts),
         "digest": record_digest(record),
     }

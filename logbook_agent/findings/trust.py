@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from logbook_agent.model.entry import CONFIDENCES, Confidence, Entry
+from logbook_agent.text.words import bounded
 
 _SHOWN_REASONS = 3
 
@@ -47,9 +48,8 @@ class Trust:
         """`replicated (computed: settled in two sittings)`, or `stable (stated by hand: REASON; computed:
         exploratory)`."""
         if self.stated is None:
-            more = len(self.reasons) - _SHOWN_REASONS
-            basis = [*self.reasons[:_SHOWN_REASONS], *([f"and {more} more"] if more > 0 else [])]
-            return f"{self.word} (computed: {'; '.join(basis)})" if basis else self.word
+            basis = "; ".join(bounded(self.reasons, _SHOWN_REASONS))
+            return f"{self.word} (computed: {basis})" if basis else self.word
         said = f": {self.stated_reason}" if self.stated_reason else " without a reason" if self.is_raised else ""
         return f"{self.word} (stated by hand{said}; computed: {self.computed})"
 

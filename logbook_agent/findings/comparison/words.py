@@ -11,14 +11,9 @@ from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, S
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.units import TIMES, format_value, known
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import assignments
+from logbook_agent.text.words import assignments, bounded
 
 _SHOWN_FINDINGS = 12
-
-
-def change_text(finding: Finding) -> str:
-    """`-8.1%`; `?` where there is none."""
-    return signed(finding.change)
 
 
 def entry_lines(answer: Answer, entry_id: str) -> list[str]:
@@ -27,14 +22,12 @@ def entry_lines(answer: Answer, entry_id: str) -> list[str]:
     later = answer.continued_in(entry_id)
     if later is not None:
         return [f"Continued in {later}, which has the answer."]
-    shown = answer.findings[:_SHOWN_FINDINGS]
     lines = []
-    for f in shown:
+    for f in answer.findings:
         text = md.escape(sentence(answer, f))
         text = f"**{text}**" if f.is_settled and not f.is_guard else text
         lines.append("; ".join([text, *map(md.escape, (*f.left_out, *f.notes))]))
-    more = len(answer.findings) - len(shown)
-    lines += [f"and {more} more, which `logbook compare {entry_id}` shows"] if more > 0 else []
+    lines = bounded(lines, _SHOWN_FINDINGS, f"more, which `logbook compare {entry_id}` shows")
     return [*lines, *map(md.escape, about(answer))]
 
 
@@ -118,11 +111,6 @@ def missing_pairs(finding: Finding) -> float:
     return float(found[0]) if found is not None else math.inf
 
 
-def negatives(answer: Answer) -> list[str]:
-    """The negative results of a comparison."""
-    return [sentence(answer, f) for f in answer.without_gain]
-
-
 def asked(answer: Answer) -> str:
     """What is asked: `quant_mode: int8 against none`."""
     q = answer.question
@@ -143,7 +131,7 @@ def line_data(answer: Answer, entry_id: str) -> dict[str, Any]:
                 "value": f.other.median,
                 "spread": (f.other.high or 0.0) - (f.other.low or 0.0),
                 "unit": f.unit,
-                "change": change_text(f),
+                "change": signed(f.change),
                 "outcome": f.outcome.value,
                 "is_bold": f.is_settled and not f.is_guard,
             }

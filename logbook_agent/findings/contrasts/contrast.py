@@ -13,7 +13,7 @@ from logbook_agent.findings.contrasts.references import beside_baseline, rows_of
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.axes import blocked_by, lay_out
 from logbook_agent.findings.tables.build import tabulate
-from logbook_agent.findings.tables.frame import Item, by, frame_of, listed, show, unknown, varies
+from logbook_agent.findings.tables.frame import Item, by, frame_of, show, unknown, varies
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.entry import Contrast, Entry
 from logbook_agent.model.errors import LogbookError, UsageError
@@ -21,7 +21,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import canonical
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import assignments
+from logbook_agent.text.words import assignments, bounded, listed
 
 _SHOWN_ROWS, MOST_ROWS = 12, 40
 
@@ -49,12 +49,8 @@ class Contrasted:
             why = f" ({self.error.cause})" if self.error.cause else ""
             return f"{subject} cannot be compared: {md.escape(self.error.message + why)}"
         names = [column.name for column in self.table.columns]
-        rows = [
-            ", ".join(f"{name} {cell}" for name, cell in zip(names, row, strict=True))
-            for row in self.table.rows[:_SHOWN_ROWS]
-        ]
-        more = len(self.table.rows) - _SHOWN_ROWS
-        rows += [f"and {more} more: logbook compare shows them"] if more > 0 else []
+        rows = [", ".join(f"{name} {cell}" for name, cell in zip(names, row, strict=True)) for row in self.table.rows]
+        rows = bounded(rows, _SHOWN_ROWS, "more: logbook compare shows them")
         return f"{subject}\n{md.items([*map(md.escape, (*rows, *self.notes()))])}"
 
     def notes(self) -> list[str]:

@@ -10,10 +10,11 @@ from logbook_agent.findings.cases import Case, cases, counting
 from logbook_agent.findings.measurements import baseline_cases, is_case
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.build import matching
-from logbook_agent.findings.tables.frame import listed, show
+from logbook_agent.findings.tables.frame import show
 from logbook_agent.model.entry import Contrast, entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
+from logbook_agent.text.words import listed
 
 
 def checked(records: Records, asked: Contrast, *, baseline: bool) -> Contrast:

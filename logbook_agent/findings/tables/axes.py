@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.cases import Case
-from logbook_agent.findings.tables.frame import ABSENT, Frame, Item, by, groups, listed, show, varies
+from logbook_agent.findings.tables.frame import Frame, Item, by, groups, show, varies
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.text.commands.flags import Parts, normal_name, parts
 
@@ -33,7 +33,7 @@ def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> Layout:
     entry = frame.pseudo["entry"]
     if by_origin and not spec.axes and spec.pivot is None and entry not in axes and varies(frame.items, entry):
         axes = [entry, *axes]
-    axes += within_a_run(frame, _cell_axes(spec, axes), tell=True)
+    axes += within_a_run(frame, _cell_axes(spec, axes))
     pivot = spec.pivot
     return Layout(axes=tuple(axes), pivot=pivot, notes=tuple(_notes(frame, spec, axes)))
 
@@ -53,7 +53,7 @@ def _varied(frame: Frame, spec: TableSpec) -> list[str]:
 
 
 def _open(frame: Frame, spec: TableSpec, name: str) -> bool:
-    return name != spec.pivot and name not in spec.implied and name not in frame.covered
+    return name != spec.pivot and name not in spec.implied
 
 
 def _between_pivot_values(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
@@ -104,15 +104,13 @@ def _between_commands(frame: Frame, names: Sequence[str]) -> list[str]:
     return [command]
 
 
-def within_a_run(frame: Frame, names: Sequence[str], *, tell: bool = False) -> list[str]:
+def within_a_run(frame: Frame, names: Sequence[str]) -> list[str]:
     """What tells apart rows that one run printed with equal values on all the names, for they are cases of their
-    own: the run's words, else (with `tell`, which no comparison goes by) a number that nothing declares, else their
-    order, which is then filled in."""
+    own: the run's words, else a number that nothing declares, else their order, which is then filled in."""
     shared = _shared(frame.items, names)
     words = dict.fromkeys(word for rows in shared for item in rows for word in item.row.labels)
     more = [word for word in words if word not in names and any(varies(rows, word) for rows in shared)]
-    if tell:
-        more += _telling(_shared(frame.items, [*names, *more]))
+    more += _telling(_shared(frame.items, [*names, *more]))
     shared = _shared(frame.items, [*names, *more])
     if shared:
         order = frame.pseudo["row"]
@@ -163,7 +161,7 @@ def _notes(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
     label = frame.pseudo["label"]
     extra = [label] if varies(frame.items, label) else []
     for name in dict.fromkeys([*frame.config, *frame.facts, *spec.implied, *extra]):
-        if name in axes or name == spec.pivot or name in frame.covered or not varies(frame.items, name):
+        if name in axes or name == spec.pivot or not varies(frame.items, name):
             continue
         follows = _follows(frame.items, spec.pivot, name)
         if follows is not None:
@@ -253,36 +251,15 @@ def _without_ends(texts: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     return [text[start : len(text) - end] for text in texts]
 
 
-_SHOWN_CHARACTERS = 60
-
-
-def differences(
-    frame: Frame, base: Sequence[Item], other: Sequence[Item], ignored: Collection[str] = ()
-) -> dict[str, str]:
-    """`commit` to `3357f54a5 | 99ab03c1d`: config, devices, facts, folder and the words of the commands, where they are
-    not the same in two sets of items."""
-    found = {}
+def differences(frame: Frame, base: Sequence[Item], other: Sequence[Item], ignored: Collection[str]) -> list[str]:
+    """In what two sets of items differ beside what is ignored: config, devices, facts, `command` and `cwd`."""
+    found = []
     for name in (*frame.apart, frame.pseudo["devices"]):
-        sides = [{item.key(name): _text(frame, name, item) for item in items} for items in (base, other)]
-        is_meant = name in ignored or name.partition(":")[0] in ignored
-        if not is_meant and (sides[0].keys() != sides[1].keys() or len(sides[0]) > 1):
-            found[name] = " | ".join(_cut(listed(list(side.values()))) for side in sides)
-    pair = base[0].case, other[0].case
+        keys, others = ({item.key(name) for item in items} for items in (base, other))
+        if not {name, name.partition(":")[0]} & {*ignored} and (keys != others or len(keys) > 1):
+            found.append(name)
+    one, two = base[0].case, other[0].case
     names = [*ignored, *frame.config]
-    one, two = (beyond_config(case, names) for case in pair)
-    if not {"argv", "command"} & {*ignored} and one != two:
-        found["command"] = " | ".join(_cut(text or ABSENT) for text in differing(pair, names))
-    if pair[0].cwd != pair[1].cwd:
-        found["cwd"] = " | ".join(case.cwd or ABSENT for case in pair)
-    return found
-
-
-def _text(frame: Frame, name: str, item: Item) -> str:
-    if item.key(name) is not None:
-        return show(item.place.get(name))
-    fact = frame.facts.get(name)
-    return "not reported" if fact is None else "not set" if fact.startswith(("env:", "launcher")) else "not known"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+    if not {"argv", "command"} & {*ignored} and beyond_config(one, names) != beyond_config(two, names):
+        found.append("command")
+    return [*found, "cwd"] if one.cwd != two.cwd else found

@@ -8,7 +8,7 @@ from dataclasses import replace
 from logbook_agent.findings.cases import Case, counting
 from logbook_agent.findings.repeats import level_in
 from logbook_agent.findings.tables.axes import Layout, blocked_by, lay_out
-from logbook_agent.findings.tables.frame import Frame, Item, frame_of, listed, show, varies
+from logbook_agent.findings.tables.frame import Frame, Item, frame_of, show, varies
 from logbook_agent.findings.tables.grid import Grid, Reading, check_pivot, choose_values, lay_cells, unequal_rows
 from logbook_agent.findings.tables.metrics import MetricColumn, choose
 from logbook_agent.findings.tables.spec import Column, Table, TableSpec
@@ -26,6 +26,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.units import known
+from logbook_agent.text.words import bounded, counted, listed
 
 
 def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metric]) -> Table:
@@ -43,7 +44,6 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     frame = frame_of(cases)
     if spec.where:
         frame = frame.only(_having(frame, spec.where))
-    frame = frame.joining(spec.joined)
     frame.check(spec.axes, option="--axis")
     frame.check([spec.pivot] if spec.pivot is not None else [], option="--pivot")
     frame.check(spec.implied, option="--implied")
@@ -52,7 +52,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     layout = lay_out(frame, spec)
     units = {m.name: m.unit or known(m.name).unit for m in declared}
     grid = replace(lay_cells(frame, spec, layout, shown), units=units)
-    if (spec.delta or spec.ratio) and (unequal := unequal_rows(frame, layout, grid)):
+    if (spec.delta or spec.ratio) and (unequal := unequal_rows(frame, layout)):
         value_notes.append(f"no change is shown: {unequal}, and no config tells them apart")
         spec = replace(spec, delta=False, ratio=False, means=False)
     strips = [axis_strip(grid, name, is_label=name == frame.pseudo["label"]) for name in layout.axes]
@@ -101,7 +101,7 @@ def _having(frame: Frame, where: Mapping[str, str]) -> list[Item]:
 
 def _constants(frame: Frame, layout: Layout) -> dict[str, str]:
     """Config that every case has with one value, and that no column shows. A null says nothing, and is left out."""
-    shown = {*layout.axes, layout.pivot, *frame.covered}
+    shown = {*layout.axes, layout.pivot}
     hidden = [k for k in frame.config if k not in shown]
     same = [k for k in hidden if not varies(frame.items, k)]
     held = {k: next(i.place[k] for i in frame.items if k in i.place) for k in same}
@@ -140,7 +140,7 @@ def cell_notes(frame: Frame, layout: Layout, grid: Grid, metrics: Sequence[Metri
     notes = [*_samples(readings), *_repeats(grid), *_levels(layout, grid, metrics), *_failures(frame, grid)]
     unknown = sum(r.value is None and not r.all_failed for r in readings)
     if unknown:
-        notes.append(f"{_count(unknown, 'value')} not reported (?)")
+        notes.append(f"{counted(unknown, 'value')} not reported (?)")
     return notes + _missing(frame, layout, grid)
 
 
@@ -168,8 +168,7 @@ def _levels(layout: Layout, grid: Grid, metrics: Sequence[MetricColumn]) -> list
         several = len({case.entry for case in own}) > 1
         levels = [level for m in metrics if (level := level_in(own, m.name)) is not None]
         found += [(f"{where}: " if where else "") + level.text(of_entry=several) for level in levels]
-    more = len(found) - _SHOWN_LEVELS
-    return [*found[:_SHOWN_LEVELS], *([f"and {more} more levels that changed"] if more > 0 else [])]
+    return bounded(found, _SHOWN_LEVELS, "more levels that changed")
 
 
 def _failures(frame: Frame, grid: Grid) -> list[str]:
@@ -179,9 +178,9 @@ def _failures(frame: Frame, grid: Grid) -> list[str]:
         for items in grid.cells.values()
         if any(item.row.failed is None for item in items)
     )
-    notes = [f"{len(failed)} of {_count(len(frame.items), 'case')} failed"] if failed else []
+    notes = [f"{len(failed)} of {counted(len(frame.items), 'case')} failed"] if failed else []
     if left_out:
-        notes.append(f"{_count(left_out, 'failed run')} left out of the median of the other runs in the cell")
+        notes.append(f"{counted(left_out, 'failed run')} left out of the median of the other runs in the cell")
     return notes
 
 
@@ -190,7 +189,7 @@ def _missing(frame: Frame, layout: Layout, grid: Grid) -> list[str]:
     missing = cells - len(grid.cells)
     if not missing:
         return []
-    notes = [f"{missing} of {_count(cells, 'cell')} not run (—)"]
+    notes = [f"{missing} of {counted(cells, 'cell')} not run (—)"]
     held = blocked_by(frame, layout)
     if held and all(sum((row, c) in grid.cells for c in range(len(grid.pivots))) == 1 for row in range(len(grid.rows))):
         notes.append(
@@ -203,7 +202,3 @@ def _missing(frame: Frame, layout: Layout, grid: Grid) -> list[str]:
 def _range(counts: set[int]) -> str:
     low, high = min(counts), max(counts)
     return str(low) if low == high else f"{low} to {high}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -155,7 +155,7 @@ def lay_cells(frame: Frame, spec: TableSpec, layout: Layout, shown: Sequence[str
     return Grid(rows=tuple(map(tuple, rows.values())), pivots=pivots, cells=cells, base=base)
 
 
-def unequal_rows(frame: Frame, layout: Layout, grid: Grid) -> str:
+def unequal_rows(frame: Frame, layout: Layout) -> str:
     """`3 rows a run against 2`, where only their order, or a number that nothing declares, tells the rows of a run
     apart: the first row of one run need not be the first of another. Empty where the columns have as many rows each."""
     numbers = {name for item in frame.items for name in item.row.observations} | {frame.pseudo["row"]}
@@ -206,11 +206,4 @@ def check_pivot(spec: TableSpec) -> None:
             "--means without --delta or --ratio",
             cause="means are taken of deltas or ratios, never of the metrics of unlike rows",
             hint="--means --delta",
-        )
-    keys = next((name for name, keys in spec.joined.items() if spec.pivot in keys), None)
-    if keys is not None:
-        raise UsageError(
-            f"--pivot {spec.pivot} is part of --axis {keys}=...",
-            cause="no row could then have two values of it",
-            hint=f"leave {spec.pivot} out of {keys}",
         )

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.findings.cases import value_of
-from logbook_agent.findings.tables.frame import Frame, Item, listed, unknown
+from logbook_agent.findings.tables.frame import Frame, Item, unknown
 from logbook_agent.findings.tables.grid import PER_DEVICE, Reading, share_of
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.units import format_value, known
+from logbook_agent.text.words import listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,14 +21,9 @@ class MetricColumn:
     """A metric of the table. `comparable` is False when its rows are not all in one unit."""
 
     name: str
-    title: str | None = None
     unit: str | None = None
     per_device: bool = False
     comparable: bool = True
-
-    @property
-    def label(self) -> str:
-        return self.title or self.name
 
 
 def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[list[MetricColumn], list[str]]:
@@ -62,7 +58,7 @@ def _reported(frame: Frame, spec: TableSpec, expected: Sequence[str]) -> list[st
 def _own(item: Item, spec: TableSpec) -> list[str]:
     """What a row reports: its metrics, or the observations when it has no metric."""
     metrics = [name for name, measurement in item.row.metrics.items() if measurement.samples]
-    axes = {*spec.axes, *(key for keys in spec.joined.values() for key in keys), spec.pivot}
+    axes = {*spec.axes, spec.pivot}
     return metrics or [name for name, v in item.row.observations.items() if v is not None and name not in axes]
 
 
@@ -84,7 +80,6 @@ def _column(frame: Frame, name: str, spec: TableSpec, declared: Sequence[Metric]
     unit = units[0] if units else metric_named(name, declared).unit
     return MetricColumn(
         name=name,
-        title=spec.titles.get(name),
         unit=unit,
         per_device=spec.per_device
         and _divisible(frame, name, unit)
@@ -110,9 +105,9 @@ def _notes(frame: Frame, columns: Sequence[MetricColumn], spec: TableSpec) -> li
     notes = []
     for c in columns:
         if not c.comparable:
-            notes.append(f"{c.label} comes in several units ({', '.join(_units(frame, c.name))}): not compared")
+            notes.append(f"{c.name} comes in several units ({', '.join(_units(frame, c.name))}): not compared")
         if spec.per_device and not c.name.endswith(PER_DEVICE) and not _divisible(frame, c.name, c.unit):
-            notes.append(f"no {c.label} per device: its unit ({c.unit or 'not stated'}) is not a rate")
+            notes.append(f"no {c.name} per device: its unit ({c.unit or 'not stated'}) is not a rate")
     if any(c.per_device for c in columns):
         notes.append("in brackets: per device")
     return notes + (_unshared(frame, columns) if spec.per_device else [])
@@ -138,8 +133,6 @@ def _unshared(frame: Frame, columns: Sequence[MetricColumn]) -> list[str]:
 
 def heading(column: MetricColumn) -> str:
     """The name of a metric; with its unit where the name does not imply it."""
-    if column.title is not None:
-        return column.title
     if column.unit is None or column.unit == known(column.name).unit or not column.comparable:
         return column.name
     return f"{column.name} ({column.unit})"

@@ -17,8 +17,6 @@ class TableSpec:
 
     metrics     metrics or observations, in this order; empty: the declared ones, else all of the rows
     axes        columns that tell rows apart; empty: the config and facts that vary, and `label` when a row has one
-    joined      names in `axes` that stand for several keys, or for one under another name
-    titles      headings of metrics, where they are not their names
     pivot       the axis whose values become columns, in order of appearance
     values      the pivot values to show, in this order; empty: all
     first_last  only the first (or `base`) and the last pivot value
@@ -34,8 +32,6 @@ class TableSpec:
 
     metrics: tuple[str, ...] = ()
     axes: tuple[str, ...] = ()
-    joined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    titles: Mapping[str, str] = field(default_factory=dict)
     pivot: str | None = None
     values: tuple[str, ...] = ()
     first_last: bool = False

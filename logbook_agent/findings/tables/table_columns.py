@@ -172,16 +172,16 @@ def _comparisons(
     if spec.pivot is None:
         own = readings[0]
         first = [own[0]] * len(own)
-        return [compared(f"{kind} {metric.label}", kind, first, own, base_row=0) for kind in kinds]
+        return [compared(f"{kind} {metric.name}", kind, first, own, base_row=0) for kind in kinds]
     found = []
     others = [c for c in range(len(grid.pivots)) if c != grid.base]
     for kind in kinds:
         every = kind == "ratio" or spec.each
         for c in others if every else [c for c in others if c == grid.last]:
             if kind == "ratio":
-                name = f"{metric.label} {grid.pivots[c]}/{grid.pivots[grid.base]}"
+                name = f"{metric.name} {grid.pivots[c]}/{grid.pivots[grid.base]}"
             else:
-                name = f"delta {metric.label}" + (_at(grid, grid.pivots[c]) if spec.each else "")
+                name = f"delta {metric.name}" + (_at(grid, grid.pivots[c]) if spec.each else "")
             found.append(compared(name, kind, readings[grid.base], readings[c]))
     return found
 
