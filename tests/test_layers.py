@@ -75,7 +75,7 @@ EFFECTS = {
 HOMES = {
     "typer": {"cli", *FEATURES},
     "rich": {"cli", *FEATURES},
-    "jinja2": {"pages"},
+    "jinja2": {"pages", "report"},
     "yaml": {"store"},
     "psutil": {"store"},
     "github": {"issue"},

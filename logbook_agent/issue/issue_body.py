@@ -28,8 +28,7 @@ from logbook_agent.issue.excerpts import (
 from logbook_agent.issue.issue_results import best_lines, pictures, results
 from logbook_agent.issue.links import Links
 from logbook_agent.model.header import Computed, Criterion, Header
-from logbook_agent.pages.blocks import computed_text, header_values
-from logbook_agent.pages.openings import opening_values
+from logbook_agent.pages.blocks import computed_text, header_values, opening_values
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from logbook_agent.findings.computed_texts import ComputedTexts, said_of
-from logbook_agent.findings.opening import NO_ANSWERS, Opening
+from logbook_agent.findings.opening import NO_ANSWERS, SHOWN, Line, Opening
+from logbook_agent.findings.tables.spec import Table
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.header import Baseline, BaselineMove, Computed, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.entry_text import heading_title
-from logbook_agent.pages.openings import opening_values
 from logbook_agent.pages.sections import LATER, NO_LATER, Section, sections
 from logbook_agent.pages.templating.templates import Templates, templates_of
 from logbook_agent.store.book import Book
@@ -21,9 +21,6 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
 from logbook_agent.text.times import minute
 from logbook_agent.text.words import assignments
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.tables.spec import Table
 
 
 class Blocks:
@@ -244,3 +241,46 @@ def header_values(header: Header) -> dict[str, Any]:
 def blocks_of(workspace: Workspace, book: Book) -> Blocks:
     """The blocks of a logbook with the templates of an invocation."""
     return Blocks(templates_of(workspace), book.header)
+
+
+def _more(count: int, noun: str) -> str:
+    return f"{count:,} more {noun}: `logbook status --json`"
+
+
+def opening_values(
+    first: Opening,
+    *,
+    plain: Callable[[str], str] = md.escape,
+    prose: Callable[[str], Any] = md.one_line,
+    link: Callable[[str], str] = str,
+    more: Callable[[int, str], str] = _more,
+) -> dict[str, Any]:
+    """Values of the template. `plain` makes Markdown of plain text, `prose` of a title, `link` of an ID; `more` says
+    how many lines are left out."""
+
+    def line(of: Line) -> dict[str, Any]:
+        return {
+            "text": plain(of.text),
+            "is_goal": of.is_goal,
+            "entry": link(of.entry),
+            "title": prose(of.title),
+            "confidence": of.confidence,
+            # What the sentence says already is not said again.
+            "to_settle": "" if of.to_settle in of.text else plain(f"needs {of.to_settle}"),
+            "command": md.one_line_code(of.command),
+        }
+
+    def left_out(lines: tuple[Line, ...], noun: str) -> str:
+        return more(len(lines) - SHOWN, noun) if len(lines) > SHOWN else ""
+
+    return {
+        "asked": prose(first.asked),
+        "settled": [line(one) for one in first.settled[:SHOWN]],
+        "more_settled": left_out(first.settled, "settled findings"),
+        "not_settled": plain(first.not_settled),
+        "command": md.one_line_code(first.command),
+        "open": [line(one) for one in first.open[:SHOWN]],
+        "more_open": left_out(first.open, "open findings"),
+        "next_of": link(first.next_of) if first.next_of else "",
+        "next": prose(first.next),
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.pages.templating.html import render_html
+from logbook_agent.report.html import render_html
 from logbook_agent.text.as_html import visible
 
 ASSETS = Path(__file__).parent / "assets"

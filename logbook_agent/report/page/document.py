@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from markupsafe import Markup
 
-from logbook_agent.pages.templating.html import html_pieces
+from logbook_agent.report.html import html_pieces
 from logbook_agent.report.page.page import ASSETS, Page, body
 from logbook_agent.store.reading import read_text
 from logbook_agent.text.as_html import visible

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from logbook_agent.findings.read import Findings
-from logbook_agent.pages.templating.html import render_html
+from logbook_agent.report.html import render_html
 from logbook_agent.report.page.document import around
 from logbook_agent.report.page.page import ASSETS, PageSection, page_file
 from logbook_agent.report.page.thread import counts, foot

@@ -20,8 +20,8 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Record, digest
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.templating.html import render_html
 from logbook_agent.pages.templating.templates import templates_of
+from logbook_agent.report.html import render_html
 from logbook_agent.report.page import thread
 from logbook_agent.report.page.entry import Around, entry_values, log_nowhere
 from logbook_agent.report.page.entry_facts import Groups, groups_of

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def render_html(folder: Path, name: str, values: Mapping[str, Any]) -> str:
-    """The text of the package's own template `name` in `folder`."""
+    """The text that the package's own template `name` in `folder` makes of the values."""
     return _environment(folder).get_template(name).render(values)
 
 
 def html_pieces(folder: Path, name: str, values: Mapping[str, Any]) -> Iterator[str]:
-    """The same, piece by piece."""
+    """The same text, piece by piece."""
     return _environment(folder).get_template(name).generate(values)
 
 
