@@ -13,7 +13,7 @@ from logbook_agent.findings.attempts import VERDICT, Item
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
 from logbook_agent.findings.comparison.answers import answers, following, placed
-from logbook_agent.findings.comparison.pairs import Tried, tried
+from logbook_agent.findings.comparison.pairs import EntryPairs, tried
 from logbook_agent.findings.contrasts.contrast import kept, settle_varied
 from logbook_agent.findings.opening import Line, Opening
 from logbook_agent.findings.protocol import Records
@@ -37,7 +37,7 @@ class Comparisons:
     What the rule finds of a question is kept by `remember`."""
 
     def __init__(
-        self, pairs: Sequence[Tried], header: Header, remember: Callable[[str, str, Callable[[], str]], str]
+        self, pairs: Sequence[EntryPairs], header: Header, remember: Callable[[str, str, Callable[[], str]], str]
     ) -> None:
         self._pairs, self._header, self._remember = pairs, header, remember
 
@@ -46,7 +46,7 @@ class Comparisons:
         """The answer to every comparison, in the order of the latest entry of each."""
         return self._answers(self._pairs)
 
-    def _answers(self, pairs: Sequence[Tried]) -> tuple[Answer, ...]:
+    def _answers(self, pairs: Sequence[EntryPairs]) -> tuple[Answer, ...]:
         found = answers(pairs, self._header.metrics, self._remember)
         return placed(found, [*self._pairs, *pairs], self._header.case_keys)
 
@@ -60,8 +60,8 @@ class Comparisons:
         now = tried(record)
         if now is None:
             return None
-        keys = {s["key"] for s in now["series"]} | {s["asks"] for s in now["series"]}
-        others = {t["entry"]: t for t in self._pairs if any({s["key"], s["asks"]} & keys for s in t["series"])}
+        keys = {key for s in now.series for key in (s.key, s.asks)}
+        others = {t.entry: t for t in self._pairs if any({s.key, s.asks} & keys for s in t.series)}
         order = sorted({**others, record.id: now}.items(), key=lambda item: parse_id(item[0]) or ("", 0))
         found = self._answers([one for _, one in order])
         return next((a for a in reversed(found) if record.id in a.entries), None)

@@ -24,7 +24,7 @@ from logbook_agent.text import marked
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answer import Answer
-    from logbook_agent.findings.comparison.pairs import Tried
+    from logbook_agent.findings.comparison.pairs import EntryPairs
     from logbook_agent.findings.comparisons import Comparisons
     from logbook_agent.findings.contrasts.contrast import Contrasted
     from logbook_agent.model.record import Record
@@ -105,9 +105,9 @@ class Findings:
     # -- comparisons -----------------------------------------------------------------------------
 
     @cached_property
-    def tried_pairs(self) -> list[Tried]:
+    def tried_pairs(self) -> list[EntryPairs]:
         """The pairs that each entry measured for the comparison that it states, in the order of the entries."""
-        return [s["comparison"] for s in self._summarised.entries if s["comparison"] is not None]
+        return [EntryPairs.of(s["comparison"]) for s in self._summarised.entries if s["comparison"] is not None]
 
     @cached_property
     def _comparisons(self) -> Comparisons:
@@ -140,7 +140,7 @@ class Findings:
 
     def following(self, changed: Collection[str]) -> set[str]:
         """The entries whose answers, or the words of them, may have changed with the comparisons of these."""
-        is_compared = any(one["entry"] in changed for one in self.tried_pairs)
+        is_compared = any(one.entry in changed for one in self.tried_pairs)
         return self._comparisons.following(changed) if is_compared else set()
 
     @property

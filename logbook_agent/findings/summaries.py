@@ -39,7 +39,7 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "settled": settled(record.state),
         "confidence_stated": entry.confidence is not None,
         "mark": digest(entry.opened)[:4],
-        "comparison": tried(record),
+        "comparison": compared.data() if (compared := tried(record)) is not None else None,
         "contrasts": [contrast.axis for contrast in entry.contrasts],
         "tried": items_of(record),
         "finished": finished(record),

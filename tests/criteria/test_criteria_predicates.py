@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import re
@@ -235,7 +236,7 @@ def test_what_was_settled_stays_settled_while_a_comparison_is_open() -> None:
     # Other code of the same case decides, once it is settled.
     found = check(text, [], compared=[settled, ab(2, -0.08)])
     assert (found.state, found.evidence) == (UNMET, ("D-002",))
-    void = entry(1, *settled["series"], void=True, **settled["question"])
+    void = dataclasses.replace(settled, entry="D-001", void=True)
     assert check(text, [], compared=[void]).state == UNMET
 
 

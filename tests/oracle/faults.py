@@ -19,7 +19,7 @@ from logbook_agent.report.figures import by_pair
 from logbook_agent.store import index_file
 
 Patch = pytest.MonkeyPatch
-Tried = dict[str, Any]
+Tried = pairs.EntryPairs
 
 
 def _measured(change: Callable[[Record, Tried], Tried]) -> Callable[[Patch], None]:
@@ -38,32 +38,39 @@ def _measured(change: Callable[[Record, Tried], Tried]) -> Callable[[Patch], Non
 
 
 def _void_counts(_record: Record, found: Tried) -> Tried:
-    return {**found, "void": False}
+    return dataclasses.replace(found, void=False)
 
 
 def _superseded_is_left_out(record: Record, found: Tried) -> Tried:
-    return {**found, "void": found["void"] or record.id == "MOE-002"}
+    return dataclasses.replace(found, void=found.void or record.id == "MOE-002")
 
 
 def _each_entry_for_itself(record: Record, found: Tried) -> Tried:
-    return {**found, "series": [{**s, "key": s["key"] + record.id} for s in found["series"]]}
+    series = [dataclasses.replace(s, key=s.key + record.id) for s in found.series]
+    return dataclasses.replace(found, series=series)
 
 
 def _other_code_is_the_same(_record: Record, found: Tried) -> Tried:
-    return {**found, "series": [{**s, "key": s["asks"]} for s in found["series"]]}
+    return dataclasses.replace(found, series=[dataclasses.replace(s, key=s.asks) for s in found.series])
 
 
 def _first_run_is_the_base(_record: Record, found: Tried) -> Tried:
     """The base is the side that chance put first."""
-    if not found["series"] or found["series"][0]["pairs"][0][2] > 0:
+    if not found.series or found.series[0].pairs[0].sign > 0:
         return found
-    question = found["question"]
-    [side] = question["sides"]
+    question = found.question
+    [side] = question.sides
     series = [
-        {**s, "side": question["base"], "pairs": [[a, b, -sign, y, x] for a, b, sign, x, y in s["pairs"]]}
-        for s in found["series"]
+        dataclasses.replace(
+            s,
+            side=question.base,
+            pairs=[p._replace(sign=-p.sign, base=p.other, other=p.base) for p in s.pairs],
+        )
+        for s in found.series
     ]
-    return {**found, "question": {**question, "base": side, "sides": [question["base"]]}, "series": series}
+    return dataclasses.replace(
+        found, question=dataclasses.replace(question, base=side, sides=(question.base,)), series=series
+    )
 
 
 def pool_noise(patch: Patch) -> None:
