@@ -18,9 +18,9 @@ from logbook_agent.findings.contrasts.contrast import kept, settle_varied
 from logbook_agent.findings.opening import Line, Opening
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.thread import Summary, Thread
-from logbook_agent.findings.trust import Compared, trust_of
+from logbook_agent.findings.trust import Compared, Trust
 from logbook_agent.model.comparison import CODE_AXIS
-from logbook_agent.model.entry import VOID, Contrast, Entry, entry_of, parse_id
+from logbook_agent.model.entry import VOID, Contrast, entry_of, parse_id
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import canonical
@@ -68,7 +68,13 @@ class Comparisons:
 
     def following(self, changed: Collection[str]) -> set[str]:
         """The entries whose answers, or the words of them, may have changed with the comparisons of these."""
+        if all(one.entry not in changed for one in self._pairs):
+            return set()
         return following(self._pairs, changed, self._header.case_keys)
+
+    def sharing(self, entry_id: str) -> set[str]:
+        """The entries that share the question of an entry, those included that go on without it."""
+        return {i for a in self.answers if entry_id in (*a.entries, *a.void) for i in a.entries}
 
     # -- what is said of an entry ------------------------------------------------------------------
 
@@ -89,20 +95,16 @@ class Comparisons:
         answer = self.answer_of(entry_id)
         return None if answer is None else {**words.data(answer), "continued_in": answer.continued_in(entry_id)}
 
-    def in_summary(self, summary: dict[str, Any], entry: Callable[[str], Entry]) -> Summary:
+    def in_summary(self, summary: Summary) -> Summary:
         """A summary whose result and confidence are those of the entry's comparison."""
         answer = self.answer_of(summary["id"])
         if answer is None or not answer.findings:
             return summary
+        trust = Trust(computed=answer.confidence, reasons=answer.reasons, **summary["stated"])
         found = {**self.negatives_in(summary), **words.line_data(answer, summary["id"])}
-        if summary["confidence_stated"]:
-            compared = Compared(confidence=answer.confidence, reasons=answer.reasons)
-            trust = trust_of(entry(summary["id"]), summary["runs"], compared)
-            return {**found, "confidence_text": trust.text if trust is not None else None}
-        text = f"{answer.confidence} (computed: {'; '.join(answer.reasons)})"
-        return {**found, "confidence": answer.confidence, "confidence_text": text}
+        return {**found, "confidence": trust.word, "confidence_text": trust.text}
 
-    def negatives_in(self, summary: dict[str, Any]) -> dict[str, Any]:
+    def negatives_in(self, summary: Summary) -> dict[str, Any]:
         """A summary with the negative results of the entry's comparison; they stand with the latest of its entries."""
         answer = self.answer_of(summary["id"])
         is_latest = answer is not None and answer.entry == summary["id"]

@@ -57,7 +57,7 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "comparison": encode(entry.comparison) if entry.comparison is not None else None,
-        "answer": found.answer_data(entry.id),
+        "answer": found.comparisons.data(entry.id),
         "contrasts": [one.data() for one in found.contrasts(entry)],
         "noise": [encode(n) for n in noise_of(record, header.metrics)] if entry.noise else [],
         "level_changes": level_changes(record),

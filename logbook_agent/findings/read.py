@@ -1,33 +1,31 @@
 """One reading of a logbook: what its records amount to, for everything that tells of them.
 
-A part is made when it is asked for, at most once, from the book and its index, and its modules are loaded then. What
-was read stays as it was read: after a change a logbook is read anew.
+A part is made when it is asked for, at most once, from the book and its index. What was read stays as it was read:
+after a change a logbook is read anew.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from logbook_agent.findings.opening import NO_ANSWERS, Opening
+from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.pairs import EntryPairs
+from logbook_agent.findings.comparisons import Comparisons, nothing_settled, without_gain
+from logbook_agent.findings.contrasts.contrast import Contrasted, kept
+from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.protocol import Clock, Records
+from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Mentions, Standing, Summary, Thread, said_by, standings
 from logbook_agent.findings.trust import NOT_COMPARED, Compared
 from logbook_agent.model.entry import Entry, id_number, is_withdrawn
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Criterion, Header
-from logbook_agent.model.record import Contents, Summaries
+from logbook_agent.model.record import Contents, Record, Summaries
 from logbook_agent.text import marked
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.comparison.answer import Answer
-    from logbook_agent.findings.comparison.pairs import EntryPairs
-    from logbook_agent.findings.comparisons import Comparisons
-    from logbook_agent.findings.contrasts.contrast import Contrasted
-    from logbook_agent.model.record import Record
 
 
 def read(clock: Clock, records: Records) -> Findings:
@@ -57,12 +55,10 @@ class Findings:
         header = self.records.header
         criteria = tuple(dataclasses.replace(c, doubt=self._doubt(c)) for c in header.stop_criteria)
         if header.has_predicates:
-            # Statistics and tables are loaded for those that need them.
-            from logbook_agent.findings.criteria.evaluate import computed
-            from logbook_agent.findings.criteria.evidence import facts_of
+            from logbook_agent.findings.criteria.evaluate import checked  # for those who have some
 
-            facts = facts_of(self.records, self.contents.records, self.counting, self.answers, self._now())
-            criteria = computed(criteria, facts)
+            counting = self.contents.records, self.counting
+            criteria = checked(criteria, self.records, *counting, self.answers, self._now())
         return dataclasses.replace(header, stop_criteria=criteria)
 
     def _doubt(self, criterion: Criterion) -> str | None:
@@ -75,8 +71,6 @@ class Findings:
 
     @cached_property
     def _summarised(self) -> Summaries:
-        from logbook_agent.findings.summaries import summary_of
-
         header = self.records.header
 
         def summarise(record: Record) -> dict[str, Any]:
@@ -90,7 +84,7 @@ class Findings:
         """A summary of every entry that can be read, from the index where it can be, with the answer to the comparison
         that it states; in order."""
         found = self._summarised.entries
-        return [s if s["comparison"] is None else self._comparisons.in_summary(s, self.entry) for s in found]
+        return [s if s["comparison"] is None else self.comparisons.in_summary(s) for s in found]
 
     @property
     def unreadable(self) -> list[str]:
@@ -110,45 +104,19 @@ class Findings:
         return [EntryPairs.of(s["comparison"]) for s in self._summarised.entries if s["comparison"] is not None]
 
     @cached_property
-    def _comparisons(self) -> Comparisons:
-        # Statistics are loaded for those that need them.
-        from logbook_agent.findings.comparisons import Comparisons
-
+    def comparisons(self) -> Comparisons:
+        """The comparisons of the thread, with their answers."""
         return Comparisons(self.tried_pairs, self.records.header, self.records.remember)
 
     @property
     def answers(self) -> tuple[Answer, ...]:
         """The answer to every comparison of the thread, in the order of the latest entry of each."""
-        return self._comparisons.answers if self.tried_pairs else ()
-
-    def answer_of(self, entry_id: str) -> Answer | None:
-        """The answer to the comparison that an entry states; None where it states none or has no pair."""
-        return self._comparisons.answer_of(entry_id) if self.tried_pairs else None
-
-    def answer_data(self, entry_id: str) -> dict[str, Any] | None:
-        """The same as plain data."""
-        return self._comparisons.data(entry_id) if self.tried_pairs else None
-
-    def answer_with(self, record: Record) -> Answer | None:
-        """The answer to the comparison of an entry as its record is now, with the pairs of other entries as they were
-        read."""
-        return self._comparisons.answer_with(record) if record.entry.comparison is not None else None
-
-    def sharing(self, entry_id: str) -> set[str]:
-        """The entries that share the question of an entry, those included that go on without it."""
-        return {i for a in self.answers if entry_id in (*a.entries, *a.void) for i in a.entries}
-
-    def following(self, changed: Collection[str]) -> set[str]:
-        """The entries whose answers, or the words of them, may have changed with the comparisons of these."""
-        is_compared = any(one.entry in changed for one in self.tried_pairs)
-        return self._comparisons.following(changed) if is_compared else set()
+        return self.comparisons.answers
 
     @property
     def answered(self) -> Opening:
         """What the comparisons of the thread settled, and what of them is open, as first lines of a page."""
-        if not self.tried_pairs:
-            return NO_ANSWERS
-        return self._comparisons.first_lines(self.records, {s["id"]: s["title"] for s in self._summarised.entries})
+        return self.comparisons.first_lines(self.records, {s["id"]: s["title"] for s in self._summarised.entries})
 
     @property
     def opening(self) -> Opening:
@@ -157,9 +125,6 @@ class Findings:
         found, header, actions = self.answered, self.header, self.thread.next_actions
         not_settled, command = "", ""
         if not found.settled:
-            # Commands are proposed from tables.
-            from logbook_agent.findings.comparisons import nothing_settled
-
             not_settled, command = nothing_settled(self.records, self.thread, self.answers, found.open)
         return dataclasses.replace(
             found,
@@ -173,12 +138,7 @@ class Findings:
     @property
     def tried(self) -> list[dict[str, Any]]:
         """Everything that was tried and did not work out: failures, what was marked, comparisons without a gain."""
-        found = [item for s in self.summaries for item in s["tried"]]
-        if not self.tried_pairs:
-            return found
-        from logbook_agent.findings.comparisons import without_gain
-
-        return found + without_gain(self.answers)
+        return [*(item for s in self.summaries for item in s["tried"]), *without_gain(self.answers)]
 
     @property
     def doubts(self) -> list[str]:
@@ -250,7 +210,7 @@ class Findings:
         said = [(entry, said_by(entry)) for entry in self._mentions.entries()]
         return Thread(
             self.records.header,
-            [one if entry.comparison is None else self._comparisons.negatives_in(one) for entry, one in said],
+            [one if entry.comparison is None else self.comparisons.negatives_in(one) for entry, one in said],
         )
 
     # -- one entry -------------------------------------------------------------------------------
@@ -289,14 +249,12 @@ class Findings:
         """The rows that an entry shows beside each other, with the entries that do not count."""
         if not entry.contrasts:
             return []
-        from logbook_agent.findings.contrasts.contrast import kept
-
         lost = {e: self._uncounted(e) for c in entry.contrasts for e in c.entries if e != entry.id}
         return kept(self.records, entry, {e: why for e, why in lost.items() if why})
 
     def compared(self, entry: Entry) -> Compared:
         """What the comparison and the contrasts of an entry say, and how far its answer is borne out."""
-        found = self._comparisons.compared(entry.id) if entry.comparison is not None else NOT_COMPARED
+        found = self.comparisons.compared(entry.id) if entry.comparison is not None else NOT_COMPARED
         if not entry.contrasts:
             return found
         beside = [one.markdown(entry.id) for one in self.contrasts(entry)]

@@ -37,7 +37,7 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "next": _text(record.next_action),
         "next_lead": _lead(record.next_action),
         "settled": settled(record.state),
-        "confidence_stated": entry.confidence is not None,
+        "stated": {"stated": entry.confidence, "stated_reason": entry.confidence_reason},
         "mark": digest(entry.opened)[:4],
         "comparison": compared.data() if (compared := tried(record)) is not None else None,
         "contrasts": [contrast.axis for contrast in entry.contrasts],

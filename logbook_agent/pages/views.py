@@ -77,7 +77,7 @@ def _refreshed(
     # What an entry says of a comparison follows from the rows of the others.
     keepers = {keeper for i in found.order if i in changed for keeper in found.keepers(i)}
     compares = any(_compares(found, one) for one in changed)
-    keepers |= found.following(changed) if compares else set()
+    keepers |= found.comparisons.following(changed) if compares else set()
     wanted = changed | (set(found.order) - set(present)) | keepers
     blocks = Blocks(templates_of(workspace), found.header)
     footer = present[FOOTER].text(text) if FOOTER in present else ""

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import count
 from typing import TypeAlias
 
@@ -14,25 +15,46 @@ from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.findings.criteria import predicate as of
-from logbook_agent.findings.criteria.evidence import Facts, combinations, every, met, not_computable, some, unmet, words
+from logbook_agent.findings.criteria.evidence import (
+    Facts,
+    combinations,
+    every,
+    facts_of,
+    met,
+    not_computable,
+    some,
+    unmet,
+    words,
+)
 from logbook_agent.findings.criteria.predicate import Measured, PairsCompared, Plateau, Sweep, Target, VerdictStated
+from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.repeats import keys_of
 from logbook_agent.findings.tables.axes import beyond_config, differences
 from logbook_agent.findings.tables.frame import Item, by, frame_of, show
 from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.header import Computed, Criterion, metric_named
+from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
 from logbook_agent.model.stats.summary import median_low
 from logbook_agent.model.values import Scalar
 from logbook_agent.text.words import command_line
 
 
-def computed(criteria: Iterable[Criterion], facts: Facts) -> tuple[Criterion, ...]:
-    """The criteria with what their predicates come to; as they are where they have none."""
-    return tuple(_computed(criterion, facts) for criterion in criteria)
+def checked(
+    criteria: Iterable[Criterion],
+    records: Records,
+    all_: Sequence[Record],
+    counting: Sequence[Record],
+    answers: Sequence[Answer],
+    now: datetime,
+) -> tuple[Criterion, ...]:
+    """The criteria with what their predicates come to, from all records and those that count; as they are where they
+    have none."""
+    facts = facts_of(records, all_, counting, answers, now)
+    return tuple(_checked(criterion, facts) for criterion in criteria)
 
 
-def _computed(criterion: Criterion, facts: Facts) -> Criterion:
+def _checked(criterion: Criterion, facts: Facts) -> Criterion:
     if criterion.predicate is None:
         return criterion
     try:
