@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from logbook_agent.findings.cases import cases
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.words import code_name, missing_pairs
+from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import ABSENT, Item, frame_of
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Question, code_hash
 from logbook_agent.model.record import COMPARISON
@@ -17,10 +18,6 @@ from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.flags import is_value, normal_name
 from logbook_agent.text.lists import axis_option
 from logbook_agent.text.words import command_line, sweep_command
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.comparison.answer import Answer
-    from logbook_agent.findings.protocol import Records
 
 
 def go_on(records: Records, answer: Answer) -> str:

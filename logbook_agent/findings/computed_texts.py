@@ -17,6 +17,7 @@ from logbook_agent.findings import facts
 from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.predictions import predicted_section
 from logbook_agent.findings.repeats import noise_lines, noise_of
+from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import WARM_UP, Record, RunStatus
@@ -124,8 +125,6 @@ def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
     """All rows of an entry with what varies among them; None when it has no rows."""
     if not any(s.run.rows for s in record.runs):
         return None
-    from logbook_agent.findings.tables.build import tabulate  # for those who have rows
-
     found = cases(without_mended(record))
     measured = {name for c in found for name in (*c.row.metrics, *c.row.observations)}
     # That a secondary metric was not measured is no news.

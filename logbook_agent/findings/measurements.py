@@ -1,7 +1,7 @@
 """What an entry measured of each primary metric, case by case, as plain data that is indexed; which of its rows count;
 and why runs that went well measured nothing.
 
-What one case is, `findings.case` says. A run has one value of a case: of several rows of it the median one.
+Which rows are one case, `findings.repeats` says. A run has one value of a case: of several rows of it the median one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from logbook_agent.findings.cases import Case, counting
 from logbook_agent.findings.cases import cases as cases_of
+from logbook_agent.findings.repeats import keys_of, repeats
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs
@@ -70,9 +71,6 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
         m.name in row.metrics for m in primary for status in record.runs if status.counts for row in status.run.rows
     ):
         return {}
-    # Imported where rows are met, as in `cases`.
-    from logbook_agent.findings.repeats import keys_of
-
     cases = counting(cases_of(record))
     keys = keys_of(cases)
     found = {}
@@ -114,8 +112,6 @@ def _measured(taken: Sequence[_Taken]) -> dict[str, Any]:
 
 def _trials(finished: Sequence[_Taken], unit: str | None) -> list[Trial]:
     """Every case with the value of each of its runs."""
-    from logbook_agent.findings.repeats import repeats
-
     of: dict[str, dict[int, list[_Taken]]] = {}
     for one in finished:
         of.setdefault(one.key, {}).setdefault(one.case.run, []).append(one)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from logbook_agent.model.record import Record
+from logbook_agent.model.run import PredictedRow, Run
 from logbook_agent.model.values import Scalar, spelt
 from logbook_agent.text import markdown as md
 from logbook_agent.text.markdown import cut_line
@@ -14,7 +15,6 @@ from logbook_agent.text.words import assignments, bounded
 
 if TYPE_CHECKING:
     from bench_core.accounting.prediction import Outcome, Prediction
-    from logbook_agent.model.run import PredictedRow, Run
 
 NOT_MEASURED = "predicted, not measured"
 # The label of a row that says on which side of a command it stands: A or B.

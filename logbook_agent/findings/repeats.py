@@ -220,7 +220,7 @@ def _forecast(values: Sequence[float]) -> tuple[Settles, ...]:
     pairs = list(zip(values[::2], values[1::2], strict=False))
     if len(pairs) < FEWEST_PAIRS:
         return ()
-    from logbook_agent.findings.comparison.power import settled_part  # takes numpy along
+    from logbook_agent.findings.comparison.power import settled_parts  # takes numpy along
 
     series = PairSeries(
         y=tuple(math.log(b) - math.log(a) for a, b in pairs),
@@ -228,10 +228,8 @@ def _forecast(values: Sequence[float]) -> tuple[Settles, ...]:
         entries=(0,) * len(pairs),
     )
     bound = math.log1p(MINIMUM_EFFECT)
-    return tuple(
-        Settles(effect=e, part=settled_part(series, effect=math.log1p(e), pairs=BUDGET_PAIRS, bound=bound))
-        for e in _EFFECTS
-    )
+    found = [settled_parts((series,), effect=math.log1p(e), pairs=BUDGET_PAIRS, bound=bound) for e in _EFFECTS]
+    return tuple(Settles(effect=e, part=part) for e, [part] in zip(_EFFECTS, found, strict=True))
 
 
 def noise_lines(found: Sequence[Noise]) -> list[str]:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from logbook_agent.findings.protocol import Records
 from logbook_agent.model.entry import (
     DECISION,
     INVERSE,
@@ -27,9 +28,6 @@ from logbook_agent.model.entry import (
 )
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Header, Snapshot
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.protocol import Records
 
 # What is known of an entry, as plain data: at least its `id`, its `state` (its own is enough: what runs make of it
 # takes nothing back) and by each of its `RELATIONS` the ID of another one, or None.
