@@ -80,7 +80,7 @@ def cases(*records: Record) -> list[Case]:
 
 
 def counting(found: Sequence[Case]) -> list[Case]:
-    """Without those of warm-ups, which are shown and never counted."""
+    """The cases without those of warm-ups, which are shown and never counted."""
     return [case for case in found if case.state != WARM_UP]
 
 
@@ -93,7 +93,7 @@ def value_of(row: Row, name: str) -> float | None:
 
 
 def without_mended(record: Record) -> Record:
-    """The record without the failed runs of a sweep that were made again: the later ones stand in their place."""
+    """The record without failed runs of a sweep that were made again."""
     if record.entry.recipe is None:
         return record
     left_out = mended([s.run for s in record.runs])
@@ -127,7 +127,7 @@ def _name(commit: str, diff_sha256: str | None) -> str:
 
 
 def short(digest: str) -> str:
-    """As much of a digest as tells two apart to a reader."""
+    """The first characters of a digest, enough to tell two apart."""
     return digest[:7]
 
 

@@ -1,4 +1,4 @@
-"""The comparisons of a thread: their answers, and what these add to what is said of an entry."""
+"""The comparisons of a thread: their answers, what these add to an entry, and what to type where nothing is settled."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _SHOWN_NEGATIVES = 3
 
 
 class Comparisons:
-    """The answers to the comparisons that the entries of a thread state, from the `pairs` that each of them measured.
-    What the rule finds of a question is kept by `remember`."""
+    """The answers to the comparisons of a thread, from the `pairs` that each entry measured. `remember` keeps what the
+    rule finds of a question."""
 
     def __init__(
         self, pairs: Sequence[EntryPairs], header: Header, remember: Callable[[str, str, Callable[[], str]], str]
@@ -56,7 +56,7 @@ class Comparisons:
 
     def answer_with(self, record: Record) -> Answer | None:
         """The answer to the comparison of an entry as its record is now, with the pairs of other entries as they were
-        read."""
+        read; None where it has no pair."""
         now = tried(record)
         if now is None:
             return None
@@ -67,19 +67,19 @@ class Comparisons:
         return next((a for a in reversed(found) if record.id in a.entries), None)
 
     def following(self, changed: Collection[str]) -> set[str]:
-        """The entries whose answers, or the words of them, may have changed with the comparisons of these."""
+        """The entries whose answers or sentences may change with the comparisons of the `changed` ones."""
         if all(one.entry not in changed for one in self._pairs):
             return set()
         return following(self._pairs, changed, self._header.case_keys)
 
     def sharing(self, entry_id: str) -> set[str]:
-        """The entries that share the question of an entry, those included that go on without it."""
+        """The entries that share the question of an entry, or that continue it without this one."""
         return {i for a in self.answers if entry_id in (*a.entries, *a.void) for i in a.entries}
 
     # -- what is said of an entry ------------------------------------------------------------------
 
     def compared(self, entry_id: str) -> Compared:
-        """What the comparison of an entry says, and how far its answer is borne out."""
+        """The lines, headline and confidence that its comparison gives to an entry."""
         answer = self.answer_of(entry_id)
         if answer is None:
             return Compared()
@@ -91,7 +91,7 @@ class Comparisons:
         )
 
     def data(self, entry_id: str) -> dict[str, Any] | None:
-        """The answer to the comparison of an entry as plain data, and which later entry goes on with its question."""
+        """The answer to the comparison of an entry as plain data, and which later entry continues its question."""
         answer = self.answer_of(entry_id)
         return None if answer is None else {**words.data(answer), "continued_in": answer.continued_in(entry_id)}
 
@@ -105,7 +105,7 @@ class Comparisons:
         return {**found, "confidence": trust.word, "confidence_text": trust.text}
 
     def negatives_in(self, summary: Summary) -> dict[str, Any]:
-        """A summary with the negative results of the entry's comparison; they stand with the latest of its entries."""
+        """A summary with the negative results of the comparison, if the entry is the latest that has its question."""
         answer = self.answer_of(summary["id"])
         is_latest = answer is not None and answer.entry == summary["id"]
         found = [escape(words.sentence(answer, f)) for f in answer.without_gain] if answer and is_latest else []
@@ -113,8 +113,8 @@ class Comparisons:
         return {**summary, "negative": "; ".join(filter(None, shown)) or None}
 
     def first_lines(self, records: Records, titles: Mapping[str, str]) -> Opening:
-        """What the comparisons settled, and what of them is open, with the command that would settle it; `titles` are
-        those of the entries."""
+        """The settled and the open findings of a thread, with the commands that would settle them. `titles` are those
+        of the entries."""
         # Pairs that an entry made first, under other conditions, are not what its next pairs go on with.
         open_ones = [(a, f) for a, f in words.unsettled(self.answers) if self.answer_of(a.entry) is a]
         # The command stands once for each comparison; more pairs measure nothing of what no run reports.
@@ -147,7 +147,7 @@ def _line(answer: Answer, finding: Finding, titles: Mapping[str, str], command: 
 
 
 def without_gain(answers: Sequence[Answer]) -> list[Item]:
-    """What comparisons found without a gain (`Answer.without_gain`)."""
+    """What comparisons found without a gain, as items of what was tried."""
     return [
         {
             "kind": VERDICT,
@@ -178,7 +178,7 @@ def without_gain(answers: Sequence[Answer]) -> list[Item]:
 
 def designed(answers: Sequence[Answer], records: Records, asked: Contrast) -> Answer | None:
     """The answer of the comparison that holds the sides of a contrast, with the metrics and cases that are asked for;
-    None where no comparison does. Its base is the one that it states."""
+    None where no comparison does. Its base is the one that the comparison states."""
     if any(records.entry(entry).comparison is None for entry in asked.entries):
         return None
     own = {entry: records.record(entry) for entry in asked.entries}
@@ -196,7 +196,7 @@ def designed(answers: Sequence[Answer], records: Records, asked: Contrast) -> An
 
 
 def _is_about(answer: Answer, asked: Contrast) -> bool:
-    """Whether it is about this axis, with this base or another one of two sides."""
+    """Whether an answer is about the axis of a contrast, and has its base."""
     question, base = answer.question, asked.base_value
     if asked.axis not in (None, question.axis) and (asked.axis, question.axis) != ("commit", CODE_AXIS):
         return False
@@ -205,7 +205,7 @@ def _is_about(answer: Answer, asked: Contrast) -> bool:
 
 
 def _holds(asked: Contrast, records: Mapping[str, Record]) -> bool:
-    """Whether the runs that are named, if any, are runs of the comparison, of different sides."""
+    """Whether the runs that a contrast names, if any, are runs of the comparison, of different sides."""
     sides: list[set[str]] = []
     for reference in asked.references:
         record = records[entry_of(reference)]
@@ -230,7 +230,7 @@ _LOOKED_AT = 3
 def nothing_settled(
     records: Records, thread: Thread, answers: Sequence[Answer], unsettled: Sequence[Line]
 ) -> tuple[str, str]:
-    """That nothing is settled, and why; and what to type to compare something."""
+    """Why nothing is settled, and the command that compares something."""
     if unsettled:
         return "No comparison is settled yet.", ""
     stated = [a for a in answers if thread.by_id[a.entry]["state"] != VOID]
@@ -248,7 +248,8 @@ def nothing_settled(
 
 
 def _first_comparison(records: Records, thread: Thread) -> str:
-    """What to type to make a comparison: of the latest rows that differ in one key, else of an axis of the matrix."""
+    """The command that makes a first comparison: of the latest rows that differ in one key, else of an axis of the
+    matrix."""
     latest = [s for s in reversed(thread.counted) if s["contrasts"] or s["rows"] > 1]
     shown = (one.settle for s in latest if s["contrasts"] for one in kept(records, records.entry(s["id"]), {}))
     varied = (settle_varied(records, s["id"]) for s in latest[:_LOOKED_AT])

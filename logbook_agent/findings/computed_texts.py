@@ -76,8 +76,8 @@ _SHOWN = 20
 
 
 def conclusions(record: Record) -> list[str]:
-    """`fused_ep topk=2: 0.641 times as fast as ref_dp (95% in one process: 0.462 to 0.825)`, then `crossover: ...`, in
-    Markdown. Where several runs conclude something, each line names its run."""
+    """The ratios and crossovers that a command states of its own rows, in Markdown: `fused_ep topk=2: 0.641 times as
+    fast as ref_dp (95% in one process: 0.462 to 0.825)`. Each line names its run where several have some."""
     found = [(status.run.run, row) for status in record.runs if status.counts for row in status.run.rows]
     told = [(run, line) for lines in (_ratios(found), _crossovers(found)) for run, line in lines]
     apart = len({run for run, _ in told}) > 1
@@ -122,7 +122,7 @@ def _path(row: Row) -> str:
 
 
 def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
-    """All rows of an entry with what varies among them; None when it has no rows."""
+    """All rows of an entry as a table; None when it has no rows."""
     if not any(s.run.rows for s in record.runs):
         return None
     found = cases(without_mended(record))
@@ -133,14 +133,14 @@ def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
 
 
 def noise_notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
-    """What the runs of a measurement of noise say of an A/B to come; nothing of other entries."""
+    """The noise of an entry of `logbook noise`, as Markdown; nothing of other entries."""
     if not record.entry.noise:
         return []
     return list(map(md.escape, noise_lines(noise_of(record, metrics))))
 
 
 def result_section(record: Record, table: Table | None, render_table: RenderTable, further: Sequence[str] = ()) -> str:
-    """The measured rows, then what failed and why, then what the records complain about, and `further` notes.
+    """The measured rows, then failures with their reasons, problems of the records, and `further` notes.
 
     All that is said below a table is one list with the table's own notes: two lists in a row read as one.
     """
@@ -160,7 +160,7 @@ def result_section(record: Record, table: Table | None, render_table: RenderTabl
 
 
 def _bounded(table: Table, entry_id: str) -> Table:
-    """A table that a page can hold."""
+    """The table with as many rows as a page can hold."""
     more = len(table.rows) - _SHOWN_ROWS
     if more <= 0:
         return table
@@ -169,7 +169,7 @@ def _bounded(table: Table, entry_id: str) -> Table:
 
 
 def _single(table: Table) -> list[str]:
-    """One row reads better as a list."""
+    """The only row of a table as a list."""
     lines = []
     for column, value in zip(table.columns, table.rows[0], strict=True):
         if column.name == "label":
@@ -181,7 +181,7 @@ def _single(table: Table) -> list[str]:
 
 
 def _unfinished(run: Run) -> dict[str, str]:
-    """What is to be said of a run that nobody saw the end of, by its state."""
+    """The text about a run whose end nobody saw, by its state."""
     return {
         "running": f"running since {run.started}",
         "submitted": f"submitted at {run.started}; it has not begun",
@@ -193,7 +193,7 @@ def _unfinished(run: Run) -> dict[str, str]:
 
 
 def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
-    """What is to be said of one run beyond its rows; nothing when it simply finished with rows."""
+    """A note on a run that did not succeed, or has no rows; nothing of others."""
     run = status.run
     name = run.label or (None if alone else f"run {run.run}")
     if not status.counts:

@@ -1,4 +1,4 @@
-"""What `list` and `show` answer, and where words occur, as plain data."""
+"""The answers of `list`, `show` and `table`, and the search for words, as plain data."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SNIPPET = 80
 def listed(
     entries: Sequence[Mapping[str, Any]], *, state: str | None, kind: str | None, last: int | None
 ) -> list[dict[str, Any]]:
-    """One line of data per entry, in order."""
+    """The lines of `list`, in order. Raises UsageError for an unknown state or kind."""
     if state is not None and state not in STATES:
         raise UsageError(
             f"unknown state {state!r}", cause=f"states are {', '.join(STATES)}", hint=choice("--state", state, STATES)
@@ -75,8 +75,8 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
 
 
 def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict[str, Any]:
-    """A run as an agent needs it to go on: command, outcome, rows as medians, end of the output. `log_path` tells where
-    the log of a run of an entry is."""
+    """A run in brief: command, outcome, rows as medians, end of the output. `log_path` tells where the log of a run of
+    an entry is."""
     run = status.run
     output = run.output
     failed = status.state != "finished"
@@ -162,7 +162,7 @@ def _run_places(status: RunStatus) -> Iterator[tuple[str, str]]:
 
 
 def _hits(places: list[tuple[str, str]], words: Sequence[str]) -> list[dict[str, str]]:
-    """Where the words occur, each text once. An output mostly repeats the command and the rows; it is shown for words
+    """Where the words occur, each text once. Outputs, which mostly repeat the command and the rows, are shown for words
     that stand nowhere else."""
     hits: list[dict[str, str]] = []
     elsewhere = {
@@ -192,8 +192,8 @@ _SHOWN_FINDINGS = 12
 
 
 def table(found: Findings, entry_ids: Sequence[str], spec: TableSpec) -> tuple[list[Case], Table]:
-    """The rows of the entries, in the order they are named; of none, those of all that count. Raises UsageError when
-    they have none."""
+    """The rows of the entries, in the order they are named, as cases and as a table; of all that count where none is
+    named. Raises UsageError when they have none."""
     header = found.records.header
     records = [found.records.record(entry_id) for entry_id in entry_ids] if entry_ids else found.counting
     rows = cases(*map(without_mended, records))
@@ -213,7 +213,8 @@ def table(found: Findings, entry_ids: Sequence[str], spec: TableSpec) -> tuple[l
 
 
 def _from_base(spec: TableSpec, answers: Sequence[Answer], found: Sequence[Case]) -> TableSpec:
-    """With the base that the comparisons over the pivot state as its first value, whichever side ran first."""
+    """The table with the base that the comparisons over the pivot state as its first value, whichever side ran
+    first."""
     bases = {a.question.base for a in answers}
     if spec.pivot is None or spec.base is not None or spec.values or len(bases) != 1:
         return spec
@@ -226,7 +227,7 @@ def _from_base(spec: TableSpec, answers: Sequence[Answer], found: Sequence[Case]
 
 
 def _answered(answers: Sequence[Answer], where: Mapping[str, str]) -> list[str]:
-    """What comparisons found of the rows that are shown: the changes of a table are plain numbers."""
+    """The findings of comparisons about the rows that are shown."""
     wanted = {name: canonical(value) for name, value in where.items()}
     found = [
         f"{a.entry}: {sentence(a, f)}"

@@ -1,4 +1,4 @@
-"""One reading of a logbook: what its records amount to, for everything that tells of them.
+"""One reading of a logbook: all answers from its records, which every command, page and issue formats.
 
 A part is made when it is asked for, at most once, from the book and its index. What was read stays as it was read:
 after a change a logbook is read anew.
@@ -29,15 +29,15 @@ from logbook_agent.text import marked
 
 
 def read(clock: Clock, records: Records) -> Findings:
-    """What a logbook amounts to as it stands now."""
+    """The findings of a logbook as it is now."""
     # A process may go on for days; meanwhile others change the header.
     records.reread_header()
     return Findings(records.outgoing(), clock.now)
 
 
 class Findings:
-    """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common; what they
-    say of a record is without its secrets."""
+    """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common. Secrets
+    are taken out of what they say."""
 
     def __init__(self, records: Records, now: Callable[[], datetime]) -> None:
         self.records = records
@@ -50,8 +50,8 @@ class Findings:
 
     @cached_property
     def header(self) -> Header:
-        """The header, its predicates held against the records, and judgements against the state of their evidence.
-        Without predicates no record is read but that evidence."""
+        """The header with the state of its criteria. Without predicates, no record but the evidence of judgements is
+        read."""
         header = self.records.header
         criteria = tuple(dataclasses.replace(c, doubt=self._doubt(c)) for c in header.stop_criteria)
         if header.has_predicates:
@@ -62,7 +62,7 @@ class Findings:
         return dataclasses.replace(header, stop_criteria=criteria)
 
     def _doubt(self, criterion: Criterion) -> str | None:
-        """That the evidence of a judgement is an entry that does not stand any more; None where it does."""
+        """Why the judgement of a criterion is in doubt: its evidence is withdrawn; None where it is not."""
         evidence = criterion.judgement.evidence if criterion.judgement is not None else ""
         if id_number(evidence, self.records.header.prefix) is None:
             return None
@@ -81,19 +81,19 @@ class Findings:
 
     @cached_property
     def summaries(self) -> Sequence[Summary]:
-        """A summary of every entry that can be read, from the index where it can be, with the answer to the comparison
-        that it states; in order."""
+        """A summary of every entry that can be read, in order, from the index where it can be, with the answer to the
+        comparison that it states."""
         found = self._summarised.entries
         return [s if s["comparison"] is None else self.comparisons.in_summary(s) for s in found]
 
     @property
     def unreadable(self) -> list[str]:
-        """What is wrong with each of the other entries."""
+        """What is wrong with each entry that cannot be read."""
         return [error.message for error in self._summarised.damaged]
 
     @cached_property
     def thread(self) -> Thread:
-        """What the summaries say together."""
+        """The thread of all summaries."""
         return Thread(self.header, self.summaries)
 
     # -- comparisons -----------------------------------------------------------------------------
@@ -115,7 +115,7 @@ class Findings:
 
     @property
     def answered(self) -> Opening:
-        """What the comparisons of the thread settled, and what of them is open, as first lines of a page."""
+        """The settled and open findings of comparisons, as first lines of a page."""
         return self.comparisons.first_lines(self.records, {s["id"]: s["title"] for s in self._summarised.entries})
 
     @property
@@ -137,12 +137,12 @@ class Findings:
 
     @property
     def tried(self) -> list[dict[str, Any]]:
-        """Everything that was tried and did not work out: failures, what was marked, comparisons without a gain."""
+        """Everything that was tried and did not work out: failures, marked entries, comparisons without a gain."""
         return [*(item for s in self.summaries for item in s["tried"]), *without_gain(self.answers)]
 
     @property
     def doubts(self) -> list[str]:
-        """What rests on an entry that does not stand any more: the baseline, and judgements of stop criteria."""
+        """What rests on a withdrawn entry: the baseline, and judgements of stop criteria."""
         doubtful = [(n, doubt) for n, c in enumerate(self.records.header.stop_criteria, 1) if (doubt := self._doubt(c))]
         return self.baseline_doubts + [
             f"stop criterion {n} {doubt}: logbook criteria --met {n} --evidence ID, or --unmet, judges it again"
@@ -151,7 +151,7 @@ class Findings:
 
     @property
     def baseline_doubts(self) -> list[str]:
-        """That the baseline was measured by an entry that does not count any more; nothing where it does."""
+        """That the entry of the baseline does not count any more; nothing where it does."""
         entry_id = self.records.header.baseline.entry if self.records.header.baseline is not None else None
         lost = self._uncounted(entry_id) if entry_id is not None else None
         if not lost:
@@ -159,7 +159,8 @@ class Findings:
         return [f"the baseline is {entry_id}, which is {lost}: logbook baseline --entry ID --reason '...' moves it"]
 
     def _lost(self, entry_id: str) -> str | None:
-        """Why an entry does not stand any more, `void`; None where it does, and where its damage is told elsewhere."""
+        """Why an entry is withdrawn or gone: `void`; None where it is not, and where it cannot be read, which is
+        reported elsewhere."""
         try:
             state = self.entry(entry_id).state
         except NotFound:
@@ -169,7 +170,7 @@ class Findings:
         return state if is_withdrawn(state) else None
 
     def _uncounted(self, entry_id: str) -> str | None:
-        """Why an entry does not count, superseded ones included."""
+        """Why an entry does not count, superseded ones included; None where it does."""
         lost = self._lost(entry_id)
         if lost is not None:
             return lost
@@ -182,7 +183,7 @@ class Findings:
 
     @cached_property
     def contents(self) -> Contents:
-        """All records. Their entries are not read again."""
+        """All records. Entries that were read before are not read again."""
         found = self.records.contents(self._known)
         self._entries.update((record.id, record.entry) for record in found.records if record.id not in self._entries)
         return found
@@ -206,7 +207,8 @@ class Findings:
 
     @cached_property
     def listed(self) -> Thread:
-        """The decisions and negative results of the thread. Only comparisons need more than the files of entries."""
+        """The thread for the decisions and negative results below a view. Only comparisons need more than the files of
+        entries."""
         said = [(entry, said_by(entry)) for entry in self._mentions.entries()]
         return Thread(
             self.records.header,
@@ -239,21 +241,21 @@ class Findings:
         return self.standing(entry).later
 
     def keepers(self, entry_id: str) -> list[str]:
-        """The entries that keep a comparison with the rows of this one."""
+        """The entries that keep a contrast with rows of this one."""
         try:
             return self._mentions.keepers(self.entry(entry_id))
         except StoreError:
             return []  # its damage is told where it is rendered
 
     def contrasts(self, entry: Entry) -> list[Contrasted]:
-        """The rows that an entry shows beside each other, with the entries that do not count."""
+        """The contrasts that an entry keeps, with the entries that do not count."""
         if not entry.contrasts:
             return []
         lost = {e: self._uncounted(e) for c in entry.contrasts for e in c.entries if e != entry.id}
         return kept(self.records, entry, {e: why for e, why in lost.items() if why})
 
     def compared(self, entry: Entry) -> Compared:
-        """What the comparison and the contrasts of an entry say, and how far its answer is borne out."""
+        """The lines, headline and confidence that its comparison and contrasts give to an entry."""
         found = self.comparisons.compared(entry.id) if entry.comparison is not None else NOT_COMPARED
         if not entry.contrasts:
             return found

@@ -1,4 +1,5 @@
-"""What `list`, `status` and the issue need of an entry: plain data, small, and the same as long as its files are."""
+"""The summary of an entry, which the index keeps: small plain data that stays the same as long as its files do. `list`,
+`status` and the issue are made of summaries."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ TEXT_CHARS = 600
 
 
 def summary_of(record: Record, header: Header) -> dict[str, Any]:
-    """The line of `list`, what `status` says beyond it, and what the body of an issue does."""
+    """The summary of an entry: its line of `list`, and what `status` and the body of an issue need beyond it."""
     entry = record.entry
     rows, failed_rows = row_counts(record)
     said = said_by(entry)
@@ -53,12 +54,12 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
 
 
 def _lead(text: str | None) -> str | None:
-    """What a list of the issue says of a text: whole texts stand with their entries."""
+    """The first paragraph of a text, on one line."""
     return _text(lead(text)) if text else None
 
 
 def _text(text: str | None) -> str | None:
-    """A text on one line, as much of it as is ever shown; what was cut ends in `…`."""
+    """A text on one line, at most TEXT_CHARS of it; what was cut ends in `…`."""
     if not text:
         return None
     line = one_line(text)
@@ -75,7 +76,7 @@ _PREDICTED_CHARS, _TEXT_CHARS = 200, 120
 
 
 def line_of(record: Record, header: Header, compared: Compared = NOT_COMPARED) -> dict[str, Any]:
-    """An entry in one line: what it is, how it stands, what came out."""
+    """The line of `list` about an entry."""
     trust = trust_of(record.entry, len(record.runs), compared)
     return {
         "id": record.id,
@@ -91,7 +92,7 @@ def line_of(record: Record, header: Header, compared: Compared = NOT_COMPARED) -
 
 
 def headline(record: Record, header: Header) -> str | None:
-    """The result in a few words: range of the first metric over the rows, or how it failed."""
+    """The result in a few words: the range of the first metric over the rows, or how it failed."""
     rows = counted_rows(record)
     for name in dict.fromkeys([*(m.name for m in header.metrics), *(n for r in rows for n in r.metrics)]):
         # What a row that failed says of itself is no result.
@@ -116,7 +117,7 @@ def headline(record: Record, header: Header) -> str | None:
 
 
 def _span(good: Sequence[Measurement], metric: Metric) -> str:
-    """`0.4 .. 0.6 s`; of values in several units those in the declared one, and without one those of each unit."""
+    """`0.4 .. 0.6 s`: the range of values in the declared unit, else of those of each unit."""
     of: dict[str | None, list[float]] = {}
     kept = common({m.unit for m in good}, unit_of(metric))
     unit = next((m.unit for m in good if m.unit in kept and m.unit is not None), None)

@@ -1,4 +1,4 @@
-"""How far an entry's claim is borne out: computed from its comparison, and what a person says of it."""
+"""The confidence in an entry: computed from its comparison, or stated by a person."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _SHOWN_REASONS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What an entry's comparison and contrasts say, as lines of Markdown; the first finding of its comparison in a
-    sentence, and how far the answer is borne out."""
+    """What its comparison and contrasts give to an entry: lines of Markdown, the first finding in a sentence as
+    `result`, and the confidence with its reasons."""
 
     lines: tuple[str, ...] = ()
     result: str | None = None
@@ -26,7 +26,7 @@ NOT_COMPARED = Compared()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """The confidence in an entry: as `computed`, with its reasons, unless a person `stated` something else."""
+    """The confidence in an entry: as `computed`, with its reasons, unless a person `stated` another."""
 
     computed: Confidence
     reasons: tuple[str, ...]
@@ -35,7 +35,7 @@ class Trust:
 
     @property
     def word(self) -> Confidence:
-        """What counts."""
+        """The confidence that counts."""
         return self.stated or self.computed
 
     @property
@@ -55,8 +55,8 @@ class Trust:
 
 
 def trust_of(entry: Entry, runs: int, compared: Compared = NOT_COMPARED) -> Trust | None:
-    """The confidence in an entry with so many runs; None for what claims nothing: notes, predictions, and experiments
-    without runs or commands, of which nobody states one."""
+    """The confidence in an entry with so many runs; None for entries that claim nothing: notes, predictions, and
+    experiments without runs, commands or a stated confidence."""
     is_claim = entry.kind == "experiment" and bool(runs or entry.commands)
     if entry.is_prediction or not (is_claim or entry.confidence is not None):
         return None

@@ -31,7 +31,7 @@ class PairSeries:
     steps: tuple[float, ...] = ()
 
     def step(self, pairs: int) -> float:
-        """The step at the last look that so many pairs have reached, else at the first; 0 without steps."""
+        """The step at the last look that this many pairs have reached, else at the first; 0 without steps."""
         at = max(bisect_right(LOOKS, pairs) - 1, 0)
         return self.steps[min(at, len(self.steps) - 1)] if self.steps else 0.0
 
@@ -119,7 +119,7 @@ class Finding:
 
     @property
     def setting(self) -> tuple[object, ...]:
-        """The case as a key: findings of one case in several comparisons share it."""
+        """The case as a key, which findings of one case in several comparisons share."""
         return self.device, *sorted(self.config.items())
 
 
@@ -146,7 +146,7 @@ class Answer:
     names: tuple[str, ...] = ()
 
     def continued_in(self, entry_id: str) -> str | None:
-        """The next entry that goes on with the question of one; None for the last one."""
+        """The next entry that continues the question of `entry_id`; None for the last one."""
         at = self.entries.index(entry_id) + 1 if entry_id in self.entries else len(self.entries)
         return self.entries[at] if at < len(self.entries) else None
 
@@ -156,8 +156,8 @@ class Answer:
 
     @property
     def without_gain(self) -> tuple[Finding, ...]:
-        """The goals that came out worse; and those without a difference, where no other goal of the same side and case
-        came out better."""
+        """The goals that are worse, and those without a difference where no other goal of the same side and case is
+        better."""
         gained = [(f.side, f.case) for f in self.goals if f.outcome is Outcome.BETTER]
         return tuple(
             f

@@ -24,8 +24,8 @@ def _made(_place: str, _key: str, make: Callable[[], str]) -> str:
 
 
 def answers(tried: Iterable[EntryPairs], declared: Sequence[Metric] = (), memo: Memo = _made) -> tuple[Answer, ...]:
-    """One answer for each question, in the order of their latest entries; `declared` are the logbook's metrics. What
-    the rule finds of a question is kept by `memo`."""
+    """One answer for each question, in the order of their latest entries. `declared` are the logbook's metrics; `memo`
+    keeps what the rule finds of a question."""
     all_ = list(tried)
     groups: dict[str, list[EntryPairs]] = {}
     asked: dict[str, dict[str, None]] = {}
@@ -47,7 +47,7 @@ def _answer(
     asked: Mapping[str, Iterable[str]],
     memo: Memo,
 ) -> Answer:
-    """The answer from the entries that share a key."""
+    """The answer from the entries whose series share a key."""
     valid = [one for one in group if not one.void]
     latest = (valid or group)[-1]
     question = latest.question
@@ -87,7 +87,7 @@ def _answer(
 
 
 def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]]:
-    """How far the goals are borne out, by the one that is borne out the least."""
+    """The confidence in an answer and its reasons, by the goal that is borne out the least."""
     goals = [f for f in findings if not f.is_guard]
     left = sum(not f.is_settled for f in goals)
     if not goals or left == len(goals):
@@ -112,8 +112,8 @@ _CHARS = 40
 
 
 def placed(answers: Iterable[Answer], tried: Sequence[EntryPairs], declared: Collection[str]) -> tuple[Answer, ...]:
-    """The answers with what their rows share added to each case: keys in which comparisons of the thread differ, and
-    those that the logbook has `declared`."""
+    """The answers with the config that all their rows share added to each case: keys in which comparisons of the thread
+    differ, and those that the logbook has `declared`."""
     names = apart(tried, declared)
     if not names:
         return tuple(answers)
@@ -126,8 +126,8 @@ def apart(tried: Iterable[EntryPairs], declared: Collection[str]) -> set[str]:
 
 
 def following(tried: Sequence[EntryPairs], changed: Collection[str], declared: Collection[str]) -> set[str]:
-    """The entries whose answers, or the words of them, follow from these: those that ask the same, of any code; and
-    all, where comparisons differ in another part of the config than without these."""
+    """The entries whose answers or sentences may change with the comparisons of the `changed` ones: those that ask the
+    same, of any code; and all, where the keys that tell comparisons apart change."""
     own = [one for one in tried if one.entry in changed]
     rest = [one for one in tried if one.entry not in changed]
     if apart(rest, declared) != apart(tried, declared):
@@ -153,7 +153,7 @@ def _placed(answer: Answer, tried: Sequence[EntryPairs], apart: Collection[str])
 
 
 def _values(tried: Iterable[EntryPairs]) -> dict[str, set[str]]:
-    """The values of each config key, beside the axis of each comparison."""
+    """The values of each config key in the rows of comparisons, without their axes."""
     found: dict[str, set[str]] = {}
     for series in (s for one in tried for s in one.series):
         for name, value in series.config.items():

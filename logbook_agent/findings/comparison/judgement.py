@@ -75,7 +75,7 @@ class _Pooled:
         return step_of(base, other, is_timed=is_timed(self.unit))
 
     def series(self, draws: int) -> PairSeries:
-        """What the rule judges."""
+        """The series as the rule judges it. Series of equal `draws` share their coins."""
         return PairSeries(
             y=tuple(_log(p) for _, p in self.pairs),
             signs=tuple(p.sign for _, p in self.pairs),
@@ -121,8 +121,8 @@ def _rank(finding: Finding, question: Question) -> int:
 
 
 def _named_cases(pooled: Sequence[_Pooled]) -> dict[tuple[str, str], dict[str, str]]:
-    """What tells each case from the others: the config in which they differ, else its name. A case that is alone is
-    what its name says, `size=3`."""
+    """The config that tells each case from the others, else its name. A case that is alone is what its name says:
+    `size=3`."""
     configs = {(p.side, p.case): p.of[0].config for p in pooled}
     if len({case for _, case in configs}) < 2:
         name = " ".join(["", *dict.fromkeys(s.name for p in pooled for s in p.of), ""])
@@ -140,7 +140,7 @@ def _named_cases(pooled: Sequence[_Pooled]) -> dict[tuple[str, str], dict[str, s
 
 
 def _change(log_ratio: float | None) -> float | None:
-    """A ratio as a change, at most the largest that is a number."""
+    """A log ratio as a change (a fraction), at most the largest that is a number."""
     return None if log_ratio is None else math.expm1(min(log_ratio, _LARGEST_LOG))
 
 
@@ -185,7 +185,7 @@ def _to_settle(p: _Pooled, series: PairSeries, judged: Judged, rule: Judge) -> s
 
 
 def _notes(p: _Pooled, base: Side, other: Side, question: Question) -> tuple[str, ...]:
-    """What a reader has to know beside the numbers."""
+    """Notes beside the numbers: other differences, a metric without a direction, coarse values, slow runs."""
     notes = [*_slow(p.side, other, p.direction), *_slow(question.base, base, p.direction)]
     if differs := dict.fromkeys(n for s in p.of for n in s.differs):
         notes.insert(0, f"also differs: {', '.join(differs)}")
@@ -207,6 +207,7 @@ def left_out(series: Iterable[EntrySeries]) -> dict[str, int]:
 
 
 def counted(left_out: Mapping[str, int]) -> tuple[str, ...]:
+    """`2 pairs: a value is missing`, for each reason."""
     return tuple(f"{n} pair{'s' * (n != 1)}: {why}" for why, n in left_out.items())
 
 
@@ -217,7 +218,7 @@ def _side(values: Sequence[float]) -> Side:
 
 
 def _outcome(judged: Judged, direction: Direction | None) -> Outcome:
-    """What the rule found, in words."""
+    """The outcome of a metric with this direction."""
     if judged.outcome == "same":
         return Outcome.NO_DIFFERENCE
     if judged.outcome == "open" or direction is None:
@@ -231,7 +232,7 @@ def _rounded_apart(step: float) -> float:
 
 
 def _slow(name: str, side: Side, direction: Direction | None) -> list[str]:
-    """Rare slow runs that the median hides."""
+    """A note on rare slow runs, which the median hides."""
     if side.median is None or direction is None:
         return []
     parts = [v / side.median if direction == "min" else side.median / v for v in side.values]
@@ -244,7 +245,7 @@ def _slow(name: str, side: Side, direction: Direction | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """The rule on the terms of one question; what it finds is kept by `memo` in places named after `key`."""
+    """The rule on the terms of one question. `memo` keeps what it finds, in places named after `key`."""
 
     key: str
     bound: float
@@ -252,7 +253,7 @@ class Judge:
     memo: Memo
 
     def judged(self, name: str, family: Sequence[PairSeries], seed: int | None = None) -> list[Judged]:
-        """The series of one family, judged together."""
+        """What the rule finds of the series of one family, judged together."""
         seed = self.seed if seed is None else seed
 
         def make() -> str:
@@ -265,7 +266,7 @@ class Judge:
         return [Judged(**dict(zip(fields, one, strict=True))) for one in found]
 
     def to_settle(self, p: _Pooled, series: PairSeries) -> str:
-        """How many more pairs would probably settle it."""
+        """How many more pairs would probably settle a series."""
 
         def make() -> str:
             from logbook_agent.findings.comparison.power import to_settle
@@ -275,7 +276,7 @@ class Judge:
         return str(self._kept(f"to settle {p.name}", astuple(series), make))
 
     def again(self, p: _Pooled, judged: Judged) -> bool | None:
-        """Whether the pairs of later sittings, by themselves, settle it as it was settled; None where they settle
+        """Whether the pairs of later sittings, by themselves, settle it in the same way; None where they settle
         nothing."""
         good = tuple(x for x in p.pairs if _log(x[1]) is not None)
         later = next((at for at in sittings([x[:2] for _, x in good]) if at >= judged.pairs > 0), None)
@@ -289,7 +290,7 @@ class Judge:
 
 
 def sittings(times: Sequence[tuple[str, str]]) -> list[int]:
-    """The places (in times sorted by start) where a sitting begins: so much later than all before had ended."""
+    """The places, in times sorted by start, where a sitting begins: a break of APART_S after all runs before."""
     found: list[int] = []
     last = ""
     for at, (started, ended) in enumerate(times):

@@ -98,7 +98,7 @@ class EntryPairs:
 
 
 def tried(record: Record) -> EntryPairs | None:
-    """The pairs of an entry's comparison; None for an entry that has none."""
+    """What an entry measured of its comparison; None for an entry that states none."""
     stated = record.entry.comparison
     if stated is None:
         return None
@@ -173,8 +173,8 @@ def _sign(base: Run, other: Run) -> int:
 
 
 def _asked(question: Question, bases: Sequence[Run]) -> str:
-    """The question with the command of the base (`--topk=2` is `--topk 2`). Another guard makes no other question.
-    Where code is compared, its names are left out: one commit has several."""
+    """A digest of the question with the command of the base (`--topk=2` is `--topk 2`). Another guard makes no other
+    question. The names of compared codes are left out: one commit has several."""
     question = dataclasses.replace(question, guards=())
     if is_code := question.axis == CODE_AXIS:
         question = dataclasses.replace(question, base="", sides=())
@@ -193,14 +193,15 @@ def _identity(run: Run) -> str | None:
 
 
 def _conditions(question: Question, base: Run, other: Run) -> str:
-    """What the pairs of one question share beside it: the code of the base, its environment, packages and devices; and
-    where code is the axis, that of the other side."""
+    """A digest of what the pairs of one question share beside it: the code of the base, its environment, packages and
+    devices; and where code is the axis, that of the other side."""
     code = _identity(base), _identity(other) if question.axis == CODE_AXIS else None
     return digest(code, _facts(base, question.axis))
 
 
 def _facts(run: Run, axis: str) -> dict[str, Any]:
-    """What a run had beside its command and its code."""
+    """The environment of a run, beside its command and its code: launcher, devices, variables, packages, untracked
+    files."""
     variables = {f"{_ENV}{k}": v for k, v in run.env.variables.items() if axis not in (f"{_ENV}{k}", CODE_AXIS)}
     software = {f"package:{k}": v for k, v in run.software.items() if k.lower().replace("_", "-") != _TOOL}
     rows = [encode(d) for row in run.rows[:1] for d in row.devices] or [encode(d) for d in run.own_devices]
@@ -215,7 +216,7 @@ def _device(run: Run) -> str:
 
 
 def _labels(stated: Comparison, pairs: Sequence[tuple[Run, Run, Part, str]]) -> dict[str, str]:
-    """The code of each side, as the latest pair of it ran it: `3357f54a5`, with `+` where it was changed."""
+    """The code of each side in its latest pair: `3357f54a5`, with `+` where it was changed."""
     found: dict[str, str] = {}
     for base, other, part, _ in pairs:
         for side, run in ((stated.question.base, base), (part.side, other)):
@@ -228,7 +229,7 @@ def _labels(stated: Comparison, pairs: Sequence[tuple[Run, Run, Part, str]]) -> 
 
 
 def _apart(runs: Sequence[Sequence[Row]], axis: str) -> list[str]:
-    """What tells the rows of one run apart: their config, else the words that they report."""
+    """The names that tell the rows of one run apart: of config, else of the words that they report."""
     names = [name for name in _varied([[row.config for row in rows] for rows in runs]) if name != axis]
     if any(len(rows) > 1 for run in runs for rows in _by_place(run, names).values()):
         names += _varied([[row.labels for row in rows] for rows in runs])
@@ -275,7 +276,8 @@ def _is_moved(rows: Sequence[Row], partners: Sequence[Row]) -> bool:
 
 
 def _other_side(question: Question, side: str, base: Row, other: Row) -> str | None:
-    """Why rows are not of the sides that their runs were made for: they report another value of the axis."""
+    """Why two rows are not of the sides that their runs were made for: one reports another value of the axis; else
+    None."""
     for name, row in ((question.base, base), (side, other)):
         said = canonical(row.config.get(question.axis))
         if question.axis in row.config and name != canonical(None) and said != name:

@@ -94,8 +94,8 @@ def settled_parts(family: Sequence[PairSeries], *, effect: float, pairs: int, bo
 
 
 def _repeated(family: Sequence[PairSeries], effect: float, pairs: int, seed: int) -> list[PairSeries]:
-    """Series as these, measured again with this effect. They share their coins, so that each re-draw is computed once
-    for all of them."""
+    """Simulated series with this effect and the scatter of the given ones. They share their coins, so that each re-draw
+    is computed once for all of them."""
     rng = np.random.default_rng(seed)
     signs = rng.choice((-1, 1), pairs)
     found = []
@@ -111,11 +111,12 @@ def _repeated(family: Sequence[PairSeries], effect: float, pairs: int, seed: int
 
 
 def _have(series: PairSeries) -> int:
+    """The number of pairs with a ratio."""
     return sum(y is not None for y in series.y)
 
 
 def _tenths(family: Sequence[PairSeries], budget: int, bound: float, effect: float | None) -> str:
-    """How often the first of series that are judged together is settled."""
+    """How often the first of series that are judged together is settled: `8 of 10`."""
     continued = _continued(family, budget, effect)
     found = [judge(one, bound=bound, seed=0)[0].outcome != "open" for one in continued]
     return f"{round(10 * sum(found) / len(found))} of 10"

@@ -1,4 +1,5 @@
-"""How an answer is said: the lines of an entry, a line about it, and plain data. Every page uses these."""
+"""An answer in words: the sentence of a finding, the lines of an entry, a line about it, and plain data. Every page
+uses these."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ _SHOWN_FINDINGS = 12
 
 
 def entry_lines(answer: Answer, entry_id: str) -> list[str]:
-    """What the block of an entry says of its comparison, as Markdown: that a later entry goes on with the question, or
-    a line for each finding, with what stands beside it."""
+    """The lines about the comparison in the block of an entry, as Markdown: that a later entry continues it, or a line
+    for each finding with its notes."""
     later = answer.continued_in(entry_id)
     if later is not None:
         return [f"Continued in {later}, which has the answer."]
@@ -32,7 +33,7 @@ def entry_lines(answer: Answer, entry_id: str) -> list[str]:
 
 
 def about(answer: Answer) -> list[str]:
-    """What holds for all findings of an answer: which entries have its pairs, and what was left out."""
+    """Lines about all findings of an answer: whose pairs it has, and what was left out."""
     together = [f"Pairs of {', '.join(answer.entries)} together."] if len(answer.entries) > 1 else []
     ids = ", ".join(answer.earlier)
     earlier = [f"The same was asked of other code, or under other conditions, in {ids}."] if ids else []
@@ -41,7 +42,7 @@ def about(answer: Answer) -> list[str]:
 
 
 def method(answer: Answer) -> list[str]:
-    """How an answer was found, in sentences that a page folds away."""
+    """How an answer was found, in sentences."""
     q, sittings = answer.question, answer.sittings
     codes = dict.fromkeys(answer.code.values())
     named = [f"{label(answer, side)} {code}" for side, code in answer.code.items()] if len(codes) > 1 else [*codes]
@@ -55,8 +56,8 @@ def method(answer: Answer) -> list[str]:
 
 
 def text_lines(answer: Answer) -> list[str]:
-    """An answer as plain text, complete: what is asked, each finding in a sentence, and below it the numbers of both
-    sides and what stands beside it."""
+    """An answer as plain text, complete: the question, each finding in a sentence with the numbers of both sides and
+    its notes below it."""
     lines = [f"{answer.entry}, {asked(answer)}"]
     for f in answer.findings:
         lines += [sentence(answer, f), *(f"  {text}" for text in (_numbers(answer, f), *f.left_out, *f.notes) if text)]
@@ -118,8 +119,8 @@ def asked(answer: Answer) -> str:
 
 
 def line_data(answer: Answer, entry_id: str) -> dict[str, Any]:
-    """What a line about an entry says of its comparison, as plain data: the `result` in a sentence, what was `asked`,
-    and each finding of the candidates, which the latest entry has."""
+    """The comparison in a line about an entry, as plain data: its `result` in a sentence, what was `asked`, and if it
+    is the latest entry its findings as `candidates`."""
     has = answer.continued_in(entry_id) is None
     return {
         "result": headline(answer, entry_id),
@@ -214,7 +215,7 @@ def sentence(answer: Answer, finding: Finding) -> str:
 
 
 def _within(answer: Answer, finding: Finding, basis: str, least: int) -> str:
-    """The sentence with names that are cut until it fits, none to less than so many characters."""
+    """The sentence with its names cut until it fits, none to less than `least` characters."""
     side, base = label(answer, finding.side), label(answer, answer.question.base)
     case, axis = f" at {assignments(finding.case)}" if finding.case else "", _axis_of(answer, finding.side)
     text = ""
@@ -227,7 +228,7 @@ def _within(answer: Answer, finding: Finding, basis: str, least: int) -> str:
 
 
 def _apart(side: str, base: str, size: int) -> tuple[str, str]:
-    """Both names in so many characters each, still told apart where they were."""
+    """Both names in at most `size` characters each, still different where they were."""
     short = _without_middle(side, size), _without_middle(base, size)
     if short[0] != short[1] or side == base:
         return short
@@ -236,7 +237,7 @@ def _apart(side: str, base: str, size: int) -> tuple[str, str]:
 
 
 def _without_middle(name: str, size: int) -> str:
-    """A name in at most so many characters."""
+    """A name in at most `size` characters, without its middle."""
     if len(name) <= size:
         return name
     tail = (size - 1) // 2
@@ -244,7 +245,7 @@ def _without_middle(name: str, size: int) -> str:
 
 
 def label(answer: Answer, side: str) -> str:
-    """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, where that tells the sides apart."""
+    """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, if that tells the sides apart."""
     if answer.question.axis == CODE_AXIS:
         names = {value: code_name(value) for value in answer.question.values}
         if len(set(names.values())) == len(names):
@@ -258,14 +259,14 @@ def code_name(label: str) -> str:
 
 
 def _axis_of(answer: Answer, side: str) -> str:
-    """`tile=`, where the name of a side alone says nothing."""
+    """`tile=`, if the name of a side alone says nothing; else empty."""
     name, axis = label(answer, side), answer.question.axis
     is_bare = axis.startswith(_ENV) or name.casefold() in _BARE or not any(map(str.isalpha, name))
     return f"{_without_middle(axis.removeprefix(_ENV), _AXIS_CHARS)}=" if is_bare else ""
 
 
 def subject(answer: Answer, side: str) -> str:
-    """The name of a side where it stands alone: `int8`, `tile=16`."""
+    """The name of a side with its axis, if it needs one: `int8`, `tile=16`."""
     return f"{_axis_of(answer, side)}{label(answer, side)}"
 
 
@@ -314,7 +315,7 @@ def interval(finding: Finding) -> str:
 
 
 def percent(part: float, sign: str = "") -> str:
-    """Three digits of a fraction in percent, without an exponent unless it is absurdly large."""
+    """A fraction in percent with three digits, without an exponent unless it is absurdly large."""
     value, size = 100 * part, abs(100 * part)
     if size < _TINY:
         return "0"

@@ -1,4 +1,4 @@
-"""Measured rows beside each other, without an answer: `logbook compare` of rows that no design drew, and the contrasts
+"""Measured rows side by side, without an answer: `logbook compare` of rows whose order was not drawn, and the contrasts
 that entries keep. A contrast is a table with the sides as columns and the change of each from the base."""
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class Contrasted:
     error: LogbookError | None = None
 
     def markdown(self, own_id: str) -> str:
-        """What the entry `own_id` shows of it: a line for each row, then the notes; or why there are no numbers."""
+        """The contrast in the block of the entry `own_id`: a line for each row, then the notes; or why there are no
+        numbers."""
         asked = self.asked
         only = f", only {assignments(asked.where)}" if asked.where else ""
         of = "" if asked.references == (own_id,) else f" in {', '.join(asked.references)}"
@@ -54,7 +55,7 @@ class Contrasted:
         return f"{subject}\n{md.items([*map(md.escape, (*rows, *self.notes()))])}"
 
     def notes(self) -> list[str]:
-        """What would settle it, which entries do not count, and what the cells of the table cannot say."""
+        """What would settle it, which entries do not count, and the notes of the table."""
         return [*self.uncounted, *([self.settle] if self.settle else []), *self.table.notes]
 
     def data(self) -> dict[str, Any]:
@@ -75,7 +76,8 @@ class Contrasted:
 
 
 def contrast(records: Records, asked: Contrast) -> Contrasted:
-    """The rows from the records as they are. Raises UsageError for names or values that the rows do not have."""
+    """The contrast of rows as their records are now. Raises UsageError for names or values that the rows do not
+    have."""
     own = {entry_id: records.record(entry_id) for entry_id in asked.entries}
     found = beside(asked, rows_of(asked, own), records.header.metrics)
     answered = next((record.id for record in own.values() if _answers(record, found)), "")
@@ -85,12 +87,12 @@ def contrast(records: Records, asked: Contrast) -> Contrasted:
 
 
 def against_baseline(records: Records, asked: Contrast) -> Contrasted:
-    """The rows of the baseline's case beside those of a contrast. Raises UsageError where no entry measured them."""
+    """The contrast of rows with those of the baseline. Raises UsageError where no entry measured them."""
     return beside(*beside_baseline(records, asked), records.header.metrics)
 
 
 def kept(records: Records, entry: Entry, lost: Mapping[str, str]) -> list[Contrasted]:
-    """The contrasts that an entry keeps; `lost` says of entries that do not count why."""
+    """The contrasts that an entry keeps; `lost` says why entries do not count."""
     found = []
     for asked in entry.contrasts:
         try:
@@ -102,7 +104,7 @@ def kept(records: Records, entry: Entry, lost: Mapping[str, str]) -> list[Contra
 
 
 def settle_varied(records: Records, entry_id: str) -> str:
-    """What would settle the rows of an entry that differ in one key alone."""
+    """What would settle the rows of an entry, if they differ in one key alone; else empty."""
     rows = [row for s in records.record(entry_id).runs if s.counts for row in s.run.rows]
     names = dict.fromkeys(name for row in rows for name in row.config)
     varied = [n for n in names if len({canonical(row.config.get(n)) for row in rows}) > 1]
@@ -118,7 +120,7 @@ def settle_varied(records: Records, entry_id: str) -> str:
 
 
 def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[Metric]) -> Contrasted:
-    """The rows of each reference, side by side."""
+    """The contrast of the rows of each reference."""
     axis = asked.axis or next(name for name in ("side", "side of", "compared") if not _has(rows, name))
     if asked.axis is None:
         rows = _named(axis, asked.references, rows)
@@ -147,7 +149,7 @@ def _has(rows: Sequence[Sequence[Case]], name: str) -> bool:
 
 
 def _named(axis: str, references: Sequence[str], rows: Sequence[Sequence[Case]]) -> list[list[Case]]:
-    """The rows of two references, each with the reference that it is of under the name of the axis."""
+    """The rows of two references, with the reference as the value of the axis."""
     if len(rows) < 2:
         raise _one_reference(references[0], rows[0])
     if {id(c) for c in rows[0]} & {id(c) for c in rows[1]}:
@@ -174,8 +176,8 @@ def _one_reference(reference: str, rows: Sequence[Case]) -> UsageError:
 
 
 def _finished(axis: str, rows: Sequence[Case]) -> tuple[list[Case], list[str]]:
-    """The rows of runs that finished, and all of a side that has no others; and notes on the rows left out and on what
-    the benchmark says that its figures cannot tell."""
+    """The rows of runs that finished, and all of a side that has no others; and notes on the rows left out and on
+    cautions of the benchmark."""
     frame = frame_of(rows)
     frame.check([axis], option="--axis")
     good: list[Case] = []
@@ -217,7 +219,7 @@ def _is_paired(table: Table, sides: Sequence[str]) -> bool:
 
 
 def _settle(axis: str | None, held: Sequence[str], items: Sequence[Item], *, is_paired: bool) -> str:
-    """What would settle it; `items` hold one row of each side."""
+    """The text that says what would settle a contrast; `items` hold one row of each side."""
     if axis is None:
         found = [name for name in held if name != "row"]
         if not found and not is_paired:

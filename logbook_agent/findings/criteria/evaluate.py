@@ -1,4 +1,5 @@
-"""Whether a predicate holds for what was measured. Pure: rows, answers, counts and the time are given."""
+"""Whether the predicates of stop criteria hold for what was measured. Pure: rows, answers, counts and the time are
+given."""
 
 from __future__ import annotations
 
@@ -48,8 +49,7 @@ def checked(
     answers: Sequence[Answer],
     now: datetime,
 ) -> tuple[Criterion, ...]:
-    """The criteria with what their predicates come to, from all records and those that count; as they are where they
-    have none."""
+    """The criteria, those with a predicate with its state, from all records and those that count."""
     facts = facts_of(records, all_, counting, answers, now)
     return tuple(_checked(criterion, facts) for criterion in criteria)
 
@@ -96,7 +96,7 @@ ENOUGH = 20.0
 
 
 def measured(asked: Measured, facts: Facts) -> Computed:
-    """Enough cases with enough runs each, for every combination."""
+    """Met when each combination has enough cases with enough runs each."""
     rows = facts.rows
     if (missing := rows.missing([*asked.where, *asked.for_each])) is not None:
         return missing
@@ -112,7 +112,7 @@ def measured(asked: Measured, facts: Facts) -> Computed:
 
 
 def target(asked: Target, facts: Facts) -> Computed:
-    """Met when so many runs of some case, of all its runs, reach the number that chance seldom does."""
+    """Met when so many runs of a case reach the number that chance would seldom do it."""
     rows, metric = facts.rows, metric_named(asked.metric, facts.metrics)
     if (missing := rows.missing(asked.where)) is not None:
         return missing
@@ -157,7 +157,7 @@ def odds(reaching: int, runs: int) -> float:
 
 
 def _of_runs(items: Sequence[Item], metric: str) -> list[float]:
-    """A value of each run: the median of its rows."""
+    """The value of each run: the median of its rows."""
     good = [item for item in items if item.row.failed is None and value_of(item.row, metric) is not None]
     runs = by(good, lambda item: item.run).values()
     return [median([v for item in of_run if (v := value_of(item.row, metric)) is not None]) for of_run in runs]
@@ -205,7 +205,8 @@ def _of_value(asked: VerdictStated, facts: Facts, value: Scalar, where: Mapping[
 
 
 def _outcome(finding: Finding, minimum_effect: float) -> Outcome:
-    """An effect below the one that matters is no difference if the interval says so, and else open."""
+    """The outcome for another minimum effect: an effect below it is no difference if the interval says so, else
+    open."""
     if not finding.is_settled or abs(math.log1p(finding.change or 0.0)) >= math.log1p(minimum_effect) - _TINY:
         return finding.outcome
     is_small = max(abs(finding.low or 0.0), abs(finding.high or 0.0)) <= minimum_effect
@@ -217,7 +218,7 @@ def _said(found: Found) -> str:
 
 
 def _missing(asked: VerdictStated, facts: Facts, value: Scalar, where: Mapping[str, Scalar], metric: str | None) -> str:
-    """That no comparison asks this, and the command that makes it; `metric`: one that it has to name."""
+    """The text that no comparison asks this, with the command that makes it. `metric`: one that it has to name."""
     rows = [i for v in asked.values for i in facts.rows.frame.having({**where, asked.axis: v})[:1]]
     command = settled_by(asked.axis, [show(v) for v in asked.values], rows)
     typed = rows[0].case.command if rows else ()
@@ -231,7 +232,7 @@ def _missing(asked: VerdictStated, facts: Facts, value: Scalar, where: Mapping[s
 
 
 def plateau(asked: Plateau, facts: Facts) -> Computed:
-    """Met when the last comparisons that settled the metric found nothing better. One that is open says nothing yet."""
+    """Met when the last comparisons that settled the metric found nothing better. Open ones do not count yet."""
     if metric_named(asked.metric, facts.metrics).direction is None:
         return not_computable(f"{asked.metric} has no direction: which way is better is not stated")
     of: dict[str, list[Found]] = {}
@@ -291,7 +292,7 @@ def _beside(
     metric: str | None = None,
     wanted: int = 1,
 ) -> Computed:
-    """Whether enough cases of two sides differ in nothing but an axis and what is declared, and have a metric each."""
+    """Met when enough cases of two sides differ in nothing but an axis and what is declared, and have a metric each."""
     if (missing := facts.rows.missing(other)) is not None:
         return missing
     sides = [facts.rows.choose(where, asked.device) for where in (base, other)]

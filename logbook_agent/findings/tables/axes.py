@@ -1,4 +1,5 @@
-"""Which columns tell the rows of a table apart, so that unlike rows are never merged."""
+"""Which columns tell the rows of a table apart, so that unlike rows are never merged; and in what two rows are
+unlike."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ class Layout:
 
 def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> Layout:
     """The axes asked for, or those that vary, and every further one that keeps unlike rows apart. Without `by_origin`,
-    neither the entry nor the label of a run does: the axes are those of cases."""
+    rows of several entries or labels may be repeats."""
     axes = _asked(frame, spec) if spec.axes else _varied(frame, spec)
     axes += _between_pivot_values(frame, spec, axes)
     if not spec.axes and by_origin:
@@ -57,7 +58,7 @@ def _open(frame: Frame, spec: TableSpec, name: str) -> bool:
 
 
 def _between_pivot_values(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
-    """Config and facts that differ between cases of one row, other than the pivot and what it implies."""
+    """The config and facts that differ between cases of one row, other than the pivot and what it implies."""
     rows = groups(frame.items, axes)
     return [
         name
@@ -76,8 +77,8 @@ def _add_label(frame: Frame, spec: TableSpec, axes: list[str]) -> None:
 
 
 def _between_repeats(frame: Frame, spec: TableSpec, axes: Sequence[str], origins: Sequence[str]) -> list[str]:
-    """The axes with those in which the cases of one cell differ: other entries and labels are no repeats, nor
-    are runs that failed of those that did not."""
+    """The axes, and further ones in which the cases of one cell differ: cases of other entries and labels, and of runs
+    that failed, are no repeats."""
     cells = groups(frame.items, _cell_axes(spec, axes))
     origin = [frame.pseudo[name] for name in origins]
 
@@ -89,8 +90,8 @@ def _between_repeats(frame: Frame, spec: TableSpec, axes: Sequence[str], origins
 
 
 def _between_commands(frame: Frame, names: Sequence[str]) -> list[str]:
-    """The command, where the cases of one cell differ in what theirs say beyond config; its place, the words in which
-    they do, is then filled in."""
+    """The axis `command`, if the commands of one cell differ beyond config. Its place in each item is then filled with
+    the words in which they do."""
 
     def differs(cell: Sequence[Item]) -> bool:
         said = {(i.case.command, i.case.cwd, tuple(i.row.config)): i.case for i in cell if i.row.failed is None}
@@ -105,8 +106,8 @@ def _between_commands(frame: Frame, names: Sequence[str]) -> list[str]:
 
 
 def within_a_run(frame: Frame, names: Sequence[str]) -> list[str]:
-    """What tells apart rows that one run printed with equal values on all the names, for they are cases of their
-    own: the run's words, else a number that nothing declares, else their order, which is then filled in."""
+    """The names that tell apart rows which one run printed with equal values on all `names`: words of the rows, else a
+    number that nothing declares, else their order, whose place is then filled."""
     shared = _shared(frame.items, names)
     words = dict.fromkeys(word for rows in shared for item in rows for word in item.row.labels)
     more = [word for word in words if word not in names and any(varies(rows, word) for rows in shared)]
@@ -122,8 +123,8 @@ def within_a_run(frame: Frame, names: Sequence[str]) -> list[str]:
 
 
 def _telling(shared: Sequence[Sequence[Item]]) -> list[str]:
-    """The one number that tells such rows apart in every run, where it can be no measurement: whole, another one in
-    each row, and the same ones in every run. None where several would do."""
+    """The one number that tells such rows apart in every run and can be no measurement: whole, different in each row,
+    the same set in every run. None where several would do."""
     found_names = []
     names = dict.fromkeys(name for rows in shared for item in rows for name in item.row.observations)
     for name in names:
@@ -173,7 +174,7 @@ def _notes(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
 
 
 def _advice(frame: Frame, spec: TableSpec, order: str, axes: Sequence[str]) -> str:
-    """What the order of a run's rows stands for, and the observations that might say it better."""
+    """A note on rows that only their order tells apart, with the observations that may be axes."""
     rows = groups(frame.items, [a for a in _cell_axes(spec, axes) if a != order])
     names = dict.fromkeys(name for item in frame.items for name in item.row.observations)
     better = [name for name in names if any(varies(row, name) for row in rows)]
@@ -194,7 +195,7 @@ def _follows(items: Sequence[Item], pivot: str | None, name: str) -> str | None:
 
 
 def blocked_by(frame: Frame, layout: Layout) -> list[str]:
-    """Axes that have one value per pivot value, so that no row can hold two of them."""
+    """The axes that change together with the pivot, so that no row has two values of it."""
     if layout.pivot is None or not varies(frame.items, layout.pivot):
         return []
     axes = [a for a in layout.axes if varies(frame.items, a)]
@@ -212,13 +213,13 @@ def switches(case: Case) -> frozenset[str]:
 
 
 def beyond_config(case: Case, names: Iterable[str] = ()) -> Parts:
-    """The words of its command that neither its config explains, nor one of these names."""
+    """The words of the command of a case that neither its config nor `names` explain."""
     keys = frozenset(map(normal_name, (*case.row.config, *names)))
     return parts(case.command, keys, switches(case), results(case))
 
 
 def differing(cases: Sequence[Case], names: Collection[str] = ()) -> list[str | None]:
-    """Of each case the words in which the commands of some cases, and their folders, differ: `--fast`; None: no word
+    """The words in which the commands of the cases, and their folders, differ, for each case: `--fast`; None: no word
     that the others lack. `names` are explained beside the config of each."""
     said = [beyond_config(case, names) for case in cases]
     shared = set.intersection(*(set(one.flags) for one in said)) if said else set()
@@ -238,7 +239,7 @@ def _typed(flag: str, values: Sequence[str]) -> Iterable[str]:
 
 
 def _without_ends(texts: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """Sequences without the words with which all of them start and end."""
+    """The sequences without the words with which all of them start and end."""
     if not texts:
         return []
     least, first = min(map(len, texts)), texts[0]

@@ -1,4 +1,4 @@
-"""Cases to a table, with notes on what its cells cannot say: samples, repeats, failures, and cells that are empty."""
+"""A table of cases, with notes on samples, repeats, failures and empty cells."""
 
 from __future__ import annotations
 
@@ -68,8 +68,7 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
 
 
 def _warm(cases: Sequence[Case], spec: TableSpec) -> tuple[Sequence[Case], list[str]]:
-    """The cases, and what is said of those of warm-ups: shown by their state beside the others, they are left out where
-    numbers are held against each other."""
+    """The cases without those of warm-ups where numbers are compared, else all of them; and a note on the warm-ups."""
     rest = counting(cases)
     rows = len(cases) - len(rest)
     if not rows:
@@ -159,7 +158,7 @@ def _repeats(grid: Grid) -> list[str]:
 
 
 def _levels(layout: Layout, grid: Grid, metrics: Sequence[MetricColumn]) -> list[str]:
-    """The cells whose level changed on the way."""
+    """Notes on the cells whose level changed."""
     axes = [*layout.axes, *([layout.pivot] if layout.pivot is not None else [])] if len(grid.cells) > 1 else []
     found = []
     for items in grid.cells.values():

@@ -1,4 +1,4 @@
-"""The cases of a table with everything that can tell them apart, looked up by name."""
+"""The cases of a table with everything that can tell them apart, by the name of an axis."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RunKey = tuple[str, str, int]
 
 @functools.lru_cache(maxsize=16_384, typed=True)
 def key_of(value: Scalar) -> str | None:
-    """What two spellings of a value share, by the rule of `results`; None for unknown, absent and "null".
+    """The canonical text of a value, the same for all its spellings; None for unknown, absent and "null".
 
     Remembered, because a table asks for the same few values again and again (typed: 1 and True differ).
     """
@@ -73,8 +73,8 @@ class Item:
         return tuple(self.key(name) for name in names)
 
     def says(self, name: str) -> bool:
-        """Whether the case tells its value on an axis, be it that it has none. A failed one may not have
-        got as far as to tell its config."""
+        """Whether the case tells its value on an axis, which may be that it has none. A failed case may not have
+        reported all its config."""
         if self.key(name) is not None:
             return True
         if name in self.facts:
@@ -106,7 +106,7 @@ class Frame:
         return [name for name in names if name != self.pseudo["row"]]
 
     def check(self, names: Iterable[str], *, option: str) -> None:
-        """UsageError naming what exists, when one of the names is no axis of these rows."""
+        """Raise UsageError for a name that is no axis of these rows."""
         known = self.axes()
         for name in names:
             if name not in known:
@@ -150,7 +150,7 @@ def frame_of(cases: Sequence[Case]) -> Frame:
 
 
 def _whole(value: Scalar) -> Scalar:
-    """Observations are floats; one that is whole is told apart from others as the number that was printed."""
+    """An observation as an integer, if it is whole."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else value
 
 
@@ -173,7 +173,7 @@ def by(items: Iterable[Item], key: Callable[[Item], K]) -> dict[K, list[Item]]:
 
 
 def varies(items: Sequence[Item], name: str) -> bool:
-    """Whether the items differ on an axis. One that does not say its value does not make it vary."""
+    """Whether the items differ on an axis, as far as they tell their values."""
     if len(items) < 2:
         return False
     # Most axes have one value in all of many rows. (Equal floats can be written differently: 0.0 and -0.0.)
@@ -204,7 +204,7 @@ def _device_text(device: Device) -> str:
 
 
 def unknown(what: str, name: str, known: Iterable[str], *, option: str) -> UsageError:
-    """The error for a name that these rows do not have: all there are, and the close one."""
+    """The error for a name that these rows do not have, with all names there are and the closest one."""
     from difflib import get_close_matches  # costs more than the rest of this package; only errors need it
 
     names = list(dict.fromkeys(known))

@@ -38,8 +38,8 @@ class Reading:
 
 
 def read(items: Sequence[Item], metric: str, declared: str | None = None) -> Reading:
-    """The value of a metric, or of an observation by that name, over the repeats in one cell: of values in several
-    units, that of those in the declared one."""
+    """The value of a metric, or of an observation by that name, over the repeats in one cell. Of values in several
+    units, those in the declared one count."""
     good = [item for item in items if item.row.failed is None]
     failed = tuple(item.row.failed.reason for item in items if item.row.failed is not None)
     samples = tuple(
@@ -117,7 +117,7 @@ class Grid:
 
 
 def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None], list[str]]:
-    """The frame without the pivot values that are not shown, those shown in order, and notes."""
+    """The frame with the shown pivot values alone, these values in order, and notes."""
     if spec.pivot is None:
         return frame, [None], []
     pivot = spec.pivot
@@ -156,8 +156,8 @@ def lay_cells(frame: Frame, spec: TableSpec, layout: Layout, shown: Sequence[str
 
 
 def unequal_rows(frame: Frame, layout: Layout) -> str:
-    """`3 rows a run against 2`, where only their order, or a number that nothing declares, tells the rows of a run
-    apart: the first row of one run need not be the first of another. Empty where the columns have as many rows each."""
+    """`3 rows a run against 2`, if only their order or an undeclared number tells the rows of a run apart, and the
+    columns have different numbers of them: the first row of one run need not be the first of another. Else empty."""
     numbers = {name for item in frame.items for name in item.row.observations} | {frame.pseudo["row"]}
     loose = [name for name in layout.axes if name in numbers]
     if layout.pivot is None or not loose:
@@ -172,7 +172,7 @@ def unequal_rows(frame: Frame, layout: Layout) -> str:
 
 
 def _texts(frame: Frame, pivot: str) -> dict[str | None, str]:
-    """Every pivot value as it was first spelt."""
+    """Every pivot value as it was first spelt, by its key."""
     texts: dict[str | None, str] = {}
     for item in frame.items:
         texts.setdefault(item.key(pivot), show(item.place.get(pivot)))
@@ -187,7 +187,7 @@ def _find(frame: Frame, pivot: str, value: str, option: str) -> str | None:
 
 
 def check_pivot(spec: TableSpec) -> None:
-    """UsageError for options that say nothing together."""
+    """Raise UsageError for options that contradict each other."""
     pairs = (
         ("--value", spec.values),
         ("--first-last", spec.first_last),

@@ -27,7 +27,7 @@ class MetricColumn:
 
 
 def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[list[MetricColumn], list[str]]:
-    """The metrics asked for, else the declared ones and what rows without those report; and notes on them."""
+    """The metrics asked for, else the declared ones and those of rows without them; and notes."""
     notes: list[str] = []
     if spec.metrics:
         names = list(dict.fromkeys(spec.metrics))
@@ -89,7 +89,7 @@ def _column(frame: Frame, name: str, spec: TableSpec, declared: Sequence[Metric]
 
 
 def _divisible(frame: Frame, name: str, unit: str | None) -> bool:
-    """Whether a metric has a share per device: a rate has, and what is reported with one."""
+    """Whether a metric has a share per device: a rate has, and one that is reported per device."""
     if name.endswith(PER_DEVICE):
         return False
     reported = any(name + PER_DEVICE in {*i.row.metrics, *i.row.observations} for i in frame.items)
@@ -114,7 +114,7 @@ def _notes(frame: Frame, columns: Sequence[MetricColumn], spec: TableSpec) -> li
 
 
 def _unshared(frame: Frame, columns: Sequence[MetricColumn]) -> list[str]:
-    """Why a share per device is not known, and what would tell it."""
+    """A note on metrics whose share per device is unknown, and how to report it."""
     measured = [i for i in frame.items if i.row.failed is None]
     names = [
         c.name
@@ -139,7 +139,7 @@ def heading(column: MetricColumn) -> str:
 
 
 def decimals(column: MetricColumn, values: Iterable[float | None], *, name: str | None = None) -> int | None:
-    """The usual decimals of a metric in its usual unit; None when they would leave too little of a value.
+    """The usual decimals of a metric in its usual unit; None when too few digits of a value would be left.
 
     A throughput of 0.0004 TF/s on a small machine must not be shown as 0.000.
     """
@@ -153,7 +153,7 @@ def decimals(column: MetricColumn, values: Iterable[float | None], *, name: str 
 
 
 def cell_texts(column: MetricColumn, readings: Sequence[Reading | None], *, first: bool) -> list[str]:
-    """How readings are written; `first`: this is the table's first metric, which says why a case failed."""
+    """The readings as text. The table's `first` metric says why a case failed."""
     total = decimals(column, [r.value for r in readings if r is not None])
     share = decimals(column, [r.per_device for r in readings if r is not None], name=column.name + PER_DEVICE)
     texts = []

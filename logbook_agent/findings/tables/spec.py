@@ -1,4 +1,4 @@
-"""What goes into a table and what comes out of it."""
+"""What a table is asked for, and the table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from logbook_agent.model.run import Scalar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSpec:
-    """What a table shows.
+    """What a table is to show.
 
     An axis is a config key, a label or observation of the rows, a fact of their runs (`commit`, `env:NAME`), or
     one of `entry`, `run`, `label`, `state`, `devices`.
