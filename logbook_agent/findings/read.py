@@ -99,14 +99,14 @@ class Findings:
     # -- comparisons -----------------------------------------------------------------------------
 
     @cached_property
-    def tried_pairs(self) -> list[EntryPairs]:
+    def _pairs(self) -> list[EntryPairs]:
         """The pairs that each entry measured for the comparison that it states, in the order of the entries."""
         return [EntryPairs.of(s["comparison"]) for s in self._summarised.entries if s["comparison"] is not None]
 
     @cached_property
     def comparisons(self) -> Comparisons:
         """The comparisons of the thread, with their answers."""
-        return Comparisons(self.tried_pairs, self.records.header, self.records.remember)
+        return Comparisons(self._pairs, self.records.header, self.records.remember)
 
     @property
     def answers(self) -> tuple[Answer, ...]:

@@ -177,10 +177,9 @@ class Thread:
         return standing.withdrawn is None and not standing.taken_up_by
 
 
-# A file without any of these says nothing of other entries, and nothing for the lists below a view.
-# (Whoever edits it by hand may put a key in quotes.)
-_RELATIONS = tuple(f"\n{quote}{name}{quote}:" for name in INVERSE for quote in ("", "'", '"'))
-_KEEPS, _COMPARES = "\ncontrasts:", "\ncomparison:"
+# A file without any of these words says nothing of other entries, and nothing for the lists below a view.
+_RELATIONS = tuple(INVERSE)
+_KEEPS, _COMPARES = "contrasts", "comparison"
 _LISTED = (DECISION.casefold(), NEGATIVE_RESULT.casefold())
 
 

@@ -1,4 +1,4 @@
-"""The blocks of a view as text: header, one per entry, footer."""
+"""The blocks of a view as text: header, one for each entry, footer; and the values of their templates."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from logbook_agent.text.words import assignments
 
 
 class Blocks:
-    """Text of each block, through the templates of a project."""
+    """Renders the blocks of a logbook through its templates."""
 
     def __init__(self, templates: Templates, header: Header) -> None:
         self._templates = templates
         self._header = header
 
     def header(self, plots: Sequence[str] = (), answers: Opening = NO_ANSWERS) -> str:
-        """`plots`: the pictures of the thread that it names; `answers`: what its comparisons found."""
+        """The block of the header. `plots` are the pictures that the header names; `answers` the findings of
+        comparisons."""
         shown = opening_values(answers) if answers != NO_ANSWERS else None
         values = {**header_values(self._header), "plots": [*plots], "opening": shown}
         return self._templates.render("logbook.md.j2", {"logbook": values})
@@ -70,19 +71,19 @@ class Blocks:
         compared: Compared = NOT_COMPARED,
         plots: Sequence[str] = (),
     ) -> tuple[Section, ...]:
-        """What the bullets of an entry say, before a template lays them out."""
+        """The sections of an entry, before a template lays them out."""
         return sections(record, self.said(record), later=later, compared=compared, plots=plots)
 
     def said(self, record: Record) -> ComputedTexts:
-        """What the block of an entry says of its runs."""
+        """The computed texts of an entry."""
         return said_of(record, self._header.metrics, self.table)
 
     def table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
-        """A table with its notes; `more_notes` are Markdown already and go into the same list."""
+        """A table as Markdown with its notes; `more_notes` are Markdown already and go into the same list."""
         return table_text(self._templates, table, more_notes)
 
     def footer(self, thread: Thread) -> str:
-        """Decisions, negative results and the conclusion. May be empty."""
+        """The block of decisions, negative results and the conclusion. May be empty."""
 
         def line(summary: Summary, text: str) -> dict[str, Any]:
             return {
@@ -133,7 +134,7 @@ def number_text(name: str, value: float, metrics: Sequence[Metric]) -> str:
 
 
 def _links(header: Header) -> list[dict[str, str]]:
-    """The experiment issue, what `start` and `link` named, and the snapshots."""
+    """The links of a header: to the experiment issue, those that `start` and `link` named, and to the snapshots."""
     issue = header.issue.url if header.issue is not None else None
     own = [{"label": "Experiment issue", "url": issue}] if issue is not None else []
     named = [{"label": link.label, "url": link.url} for link in header.links if link.url != issue]
@@ -141,7 +142,7 @@ def _links(header: Header) -> list[dict[str, str]]:
 
 
 def computed_text(computed: Computed) -> str:
-    """`unmet, topk=8 was not measured [MOE-I8-003/2]`: what a predicate came to, with the runs that show it."""
+    """The state of a predicate with the runs that show it: `unmet, topk=8 was not measured [MOE-I8-003/2]`."""
     runs = computed.runs_text
     return f"{computed.state}, {computed.reason}" + (f" [{runs}]" if runs else "")
 
@@ -198,7 +199,7 @@ def _move_values(move: BaselineMove, header: Header) -> dict[str, str]:
 
 
 def header_values(header: Header) -> dict[str, Any]:
-    """What a header says, as plain values."""
+    """The values of a header for templates."""
     baseline = header.baseline
     return {
         "topic": header.topic,
@@ -255,8 +256,8 @@ def opening_values(
     link: Callable[[str], str] = str,
     more: Callable[[int, str], str] = _more,
 ) -> dict[str, Any]:
-    """Values of the template. `plain` makes Markdown of plain text, `prose` of a title, `link` of an ID; `more` says
-    how many lines are left out."""
+    """The values of the template `opening.md.j2`, which view and issue share. `plain` makes Markdown of plain text,
+    `prose` of a title, `link` of an ID; `more` is the text about lines that are left out."""
 
     def line(of: Line) -> dict[str, Any]:
         return {

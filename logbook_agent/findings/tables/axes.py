@@ -202,20 +202,13 @@ def blocked_by(frame: Frame, layout: Layout) -> list[str]:
     return [a for a in axes if _follows(frame.items, layout.pivot, a) is not None]
 
 
-def results(case: Case) -> frozenset[str]:
-    """What a case measured, as names of flags."""
-    return frozenset(map(normal_name, (*case.row.metrics, *case.row.observations)))
-
-
-def switches(case: Case) -> frozenset[str]:
-    """The keys of a case that are true or false, whose flags take no value."""
-    return frozenset(normal_name(k) for k, v in case.row.config.items() if isinstance(v, bool))
-
-
 def beyond_config(case: Case, names: Iterable[str] = ()) -> Parts:
     """The words of the command of a case that neither its config nor `names` explain."""
-    keys = frozenset(map(normal_name, (*case.row.config, *names)))
-    return parts(case.command, keys, switches(case), results(case))
+    row = case.row
+    keys = frozenset(map(normal_name, (*row.config, *names)))
+    # The flags of true or false keys take no value.
+    switches = frozenset(normal_name(k) for k, v in row.config.items() if isinstance(v, bool))
+    return parts(case.command, keys, switches, frozenset(map(normal_name, (*row.metrics, *row.observations))))
 
 
 def differing(cases: Sequence[Case], names: Collection[str] = ()) -> list[str | None]:
