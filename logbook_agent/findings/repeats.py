@@ -70,7 +70,7 @@ def repeats(cases: Sequence[Case]) -> list[Repeats]:
     if len(cases) < 2:
         return [Repeats(cases=(case,)) for case in cases]
     frame = frame_of(cases)
-    axes = lay_out(frame, TableSpec(), by_origin=False).axes
+    axes = lay_out(frame, TableSpec(), by_origin=False)
     told = [name for name in axes if name not in {*frame.config, frame.pseudo["state"]}]
     found: dict[tuple[str, str | None], list[int]] = {}
     for at, key in enumerate(keys_of(cases, frame)):

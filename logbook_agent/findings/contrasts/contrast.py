@@ -133,7 +133,7 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
     )
     frame = frame_of(found)
     # What goes with the sides keeps no rows apart: a note says how it differs.
-    held = blocked_by(frame, lay_out(frame, spec, by_origin=False))
+    held = blocked_by(frame, lay_out(frame, spec, by_origin=False), axis)
     expected = [m for m in declared if m.primary or asked.metrics]
     table = tabulate(found, replace(spec, implied=tuple(held)), declared=expected)
     return Contrasted(

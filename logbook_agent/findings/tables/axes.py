@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from logbook_agent.findings.cases import Case
 from logbook_agent.findings.tables.frame import Frame, Item, by, groups, show, varies
@@ -13,18 +12,10 @@ from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.text.commands.flags import Parts, normal_name, parts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """`axes` are the columns before the metrics; cases that share them and the pivot are repeats."""
-
-    axes: tuple[str, ...]
-    pivot: str | None
-    notes: tuple[str, ...]
-
-
-def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> Layout:
-    """The axes asked for, or those that vary, and every further one that keeps unlike rows apart. Without `by_origin`,
-    rows of several entries or labels may be repeats."""
+def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> tuple[str, ...]:
+    """The columns before the metrics: the axes asked for, or those that vary, and every further one that keeps unlike
+    rows apart. Cases that share them and the pivot are repeats; without `by_origin`, also those of several entries or
+    labels."""
     axes = _asked(frame, spec) if spec.axes else _varied(frame, spec)
     axes += _between_pivot_values(frame, spec, axes)
     if not spec.axes and by_origin:
@@ -34,9 +25,7 @@ def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> Layout:
     entry = frame.pseudo["entry"]
     if by_origin and not spec.axes and spec.pivot is None and entry not in axes and varies(frame.items, entry):
         axes = [entry, *axes]
-    axes += within_a_run(frame, _cell_axes(spec, axes))
-    pivot = spec.pivot
-    return Layout(axes=tuple(axes), pivot=pivot, notes=tuple(_notes(frame, spec, axes)))
+    return (*axes, *within_a_run(frame, _cell_axes(spec, axes)))
 
 
 def _asked(frame: Frame, spec: TableSpec) -> list[str]:
@@ -148,7 +137,8 @@ def _cell_axes(spec: TableSpec, axes: Sequence[str]) -> list[str]:
     return [*axes, spec.pivot] if spec.pivot is not None else list(axes)
 
 
-def _notes(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
+def axis_notes(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
+    """Notes on undeclared axes, and on what differs between rows and is no column."""
     notes = []
     order = frame.pseudo["row"]
     if order in axes:
@@ -194,12 +184,11 @@ def _follows(items: Sequence[Item], pivot: str | None, name: str) -> str | None:
     return ", ".join(parts)
 
 
-def blocked_by(frame: Frame, layout: Layout) -> list[str]:
+def blocked_by(frame: Frame, axes: Sequence[str], pivot: str | None) -> list[str]:
     """The axes that change together with the pivot, so that no row has two values of it."""
-    if layout.pivot is None or not varies(frame.items, layout.pivot):
+    if pivot is None or not varies(frame.items, pivot):
         return []
-    axes = [a for a in layout.axes if varies(frame.items, a)]
-    return [a for a in axes if _follows(frame.items, layout.pivot, a) is not None]
+    return [a for a in axes if varies(frame.items, a) and _follows(frame.items, pivot, a) is not None]
 
 
 def beyond_config(case: Case, names: Iterable[str] = ()) -> Parts:

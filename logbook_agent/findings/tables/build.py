@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from logbook_agent.findings.cases import Case, counting
 from logbook_agent.findings.repeats import level_in
-from logbook_agent.findings.tables.axes import Layout, blocked_by, lay_out
+from logbook_agent.findings.tables.axes import axis_notes, blocked_by, lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, show, varies
 from logbook_agent.findings.tables.grid import Grid, Reading, check_pivot, choose_values, lay_cells, unequal_rows
 from logbook_agent.findings.tables.metrics import MetricColumn, choose
@@ -49,22 +49,23 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     frame.check(spec.implied, option="--implied")
     metrics, metric_notes = choose(frame, spec, declared)
     frame, shown, value_notes = choose_values(frame, spec)
-    layout = lay_out(frame, spec)
+    axes = lay_out(frame, spec)
     units = {m.name: m.unit or known(m.name).unit for m in declared}
-    grid = replace(lay_cells(frame, spec, layout, shown), units=units)
-    if (spec.delta or spec.ratio) and (unequal := unequal_rows(frame, layout)):
+    grid = replace(lay_cells(frame, spec, axes, shown), units=units)
+    if (spec.delta or spec.ratio) and (unequal := unequal_rows(frame, axes, spec.pivot)):
         value_notes.append(f"no change is shown: {unequal}, and no config tells them apart")
         spec = replace(spec, delta=False, ratio=False, means=False)
-    strips = [axis_strip(grid, name, is_label=name == frame.pseudo["label"]) for name in layout.axes]
+    strips = [axis_strip(grid, name, is_label=name == frame.pseudo["label"]) for name in axes]
     width = len(strips)
     strips += metric_strips(grid, metrics, spec) or failure_strips(grid)
     if spec.pivot is None:
         strips += sample_strips(grid, metrics)
     comparisons = [s.comparison for s in strips if s.comparison is not None]
-    notes = [*warm_up_notes, *value_notes, *layout.notes, *metric_notes, *cell_notes(frame, layout, grid, metrics)]
+    notes = [*warm_up_notes, *value_notes, *axis_notes(frame, spec, axes), *metric_notes]
+    notes += cell_notes(frame, axes, spec.pivot, grid, metrics)
     if spec.means:
         notes += mean_notes(comparisons)
-    return _assembled(strips, width, spec, constants=_constants(frame, layout), notes=notes)
+    return _assembled(strips, width, spec, constants=_constants(frame, {*axes, spec.pivot}), notes=notes)
 
 
 def _warm(cases: Sequence[Case], spec: TableSpec) -> tuple[Sequence[Case], list[str]]:
@@ -98,9 +99,8 @@ def _having(frame: Frame, where: Mapping[str, str]) -> list[Item]:
     return found
 
 
-def _constants(frame: Frame, layout: Layout) -> dict[str, str]:
+def _constants(frame: Frame, shown: Collection[str | None]) -> dict[str, str]:
     """Config that every case has with one value, and that no column shows. A null says nothing, and is left out."""
-    shown = {*layout.axes, layout.pivot}
     hidden = [k for k in frame.config if k not in shown]
     same = [k for k in hidden if not varies(frame.items, k)]
     held = {k: next(i.place[k] for i in frame.items if k in i.place) for k in same}
@@ -133,14 +133,21 @@ def _assembled(
 _SHOWN_LEVELS = 6
 
 
-def cell_notes(frame: Frame, layout: Layout, grid: Grid, metrics: Sequence[MetricColumn]) -> list[str]:
+def cell_notes(
+    frame: Frame, axes: Sequence[str], pivot: str | None, grid: Grid, metrics: Sequence[MetricColumn]
+) -> list[str]:
     """Notes on samples, repeats, failures and gaps, in this order."""
     readings = [r for m in metrics for column in grid.readings(m.name) for r in column if r is not None]
-    notes = [*_samples(readings), *_repeats(grid), *_levels(layout, grid, metrics), *_failures(frame, grid)]
+    notes = [
+        *_samples(readings),
+        *_repeats(grid),
+        *_levels([*axes, *([pivot] if pivot is not None else [])], grid, metrics),
+        *_failures(frame, grid),
+    ]
     unknown = sum(r.value is None and not r.all_failed for r in readings)
     if unknown:
         notes.append(f"{counted(unknown, 'value')} not reported (?)")
-    return notes + _missing(frame, layout, grid)
+    return notes + _missing(frame, axes, pivot, grid)
 
 
 def _samples(readings: Sequence[Reading]) -> list[str]:
@@ -157,9 +164,9 @@ def _repeats(grid: Grid) -> list[str]:
     return [f"{_range(runs)} runs in one cell: their median [lowest, highest]"]
 
 
-def _levels(layout: Layout, grid: Grid, metrics: Sequence[MetricColumn]) -> list[str]:
+def _levels(axes: Sequence[str], grid: Grid, metrics: Sequence[MetricColumn]) -> list[str]:
     """Notes on the cells whose level changed."""
-    axes = [*layout.axes, *([layout.pivot] if layout.pivot is not None else [])] if len(grid.cells) > 1 else []
+    axes = axes if len(grid.cells) > 1 else ()
     found = []
     for items in grid.cells.values():
         own = [item.case for item in items]
@@ -183,16 +190,16 @@ def _failures(frame: Frame, grid: Grid) -> list[str]:
     return notes
 
 
-def _missing(frame: Frame, layout: Layout, grid: Grid) -> list[str]:
+def _missing(frame: Frame, axes: Sequence[str], pivot: str | None, grid: Grid) -> list[str]:
     cells = len(grid.rows) * len(grid.pivots)
     missing = cells - len(grid.cells)
     if not missing:
         return []
     notes = [f"{missing} of {counted(cells, 'cell')} not run (—)"]
-    held = blocked_by(frame, layout)
+    held = blocked_by(frame, axes, pivot)
     if held and all(sum((row, c) in grid.cells for c in range(len(grid.pivots))) == 1 for row in range(len(grid.rows))):
         notes.append(
-            f"no row has two values of {layout.pivot}: it changes together with {', '.join(held)} "
+            f"no row has two values of {pivot}: it changes together with {', '.join(held)} "
             f"({' '.join(f'--implied {name}' for name in held)} compares them anyway)"
         )
     return notes

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from logbook_agent.findings.cases import value_of
-from logbook_agent.findings.tables.axes import Layout
 from logbook_agent.findings.tables.frame import Frame, Item, by, show, unknown, used_devices
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
@@ -137,13 +136,13 @@ def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None
     return frame, list(dict.fromkeys(shown)), notes
 
 
-def lay_cells(frame: Frame, spec: TableSpec, layout: Layout, shown: Sequence[str | None]) -> Grid:
+def lay_cells(frame: Frame, spec: TableSpec, axes: Sequence[str], shown: Sequence[str | None]) -> Grid:
     """Every case in its cell, rows in the order they ran."""
-    rows = by(frame.items, lambda item: item.keys(layout.axes))
-    if layout.pivot is None:
+    rows = by(frame.items, lambda item: item.keys(axes))
+    if spec.pivot is None:
         cells = {(number, 0): items for number, items in enumerate(rows.values())}
         return Grid(rows=tuple(map(tuple, rows.values())), pivots=(None,), cells=cells)
-    pivot = layout.pivot
+    pivot = spec.pivot
     column = {value: number for number, value in enumerate(shown)}
     cells = {}
     for number, items in enumerate(rows.values()):
@@ -155,16 +154,16 @@ def lay_cells(frame: Frame, spec: TableSpec, layout: Layout, shown: Sequence[str
     return Grid(rows=tuple(map(tuple, rows.values())), pivots=pivots, cells=cells, base=base)
 
 
-def unequal_rows(frame: Frame, layout: Layout) -> str:
+def unequal_rows(frame: Frame, axes: Sequence[str], pivot: str | None) -> str:
     """`3 rows a run against 2`, if only their order or an undeclared number tells the rows of a run apart, and the
     columns have different numbers of them: the first row of one run need not be the first of another. Else empty."""
     numbers = {name for item in frame.items for name in item.row.observations} | {frame.pseudo["row"]}
-    loose = [name for name in layout.axes if name in numbers]
-    if layout.pivot is None or not loose:
+    loose = [name for name in axes if name in numbers]
+    if pivot is None or not loose:
         return ""
-    names = [name for name in layout.axes if name not in loose]
+    names = [name for name in axes if name not in loose]
     for items in by(frame.items, lambda item: item.keys(names)).values():
-        sides = by(items, lambda item: item.key(layout.pivot or ""))
+        sides = by(items, lambda item: item.key(pivot))
         counts = {len({i.keys(loose) for i in side}) for side in sides.values()}
         if len(counts) > 1:
             return f"{max(counts)} rows a run against {min(counts)}"

@@ -59,7 +59,7 @@ def rows_of(record: Record) -> EntryRows | None:
     if not good:
         return None
     frame = frame_of(good)
-    axes = lay_out(frame, TableSpec(), by_origin=False).axes
+    axes = lay_out(frame, TableSpec(), by_origin=False)
     return EntryRows(entry=record.id, frame=frame, axes=axes, left_out=len(every) - len(good))
 
 
