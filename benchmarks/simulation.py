@@ -15,9 +15,8 @@ from machines import MODELS, Logs, Sides
 from numpy.random import Generator
 
 from logbook_agent.campaign.ab_prepare import any_seed
-from logbook_agent.findings.comparison.answer import Judged, PairSeries
+from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, Judged, PairSeries, RunPair
 from logbook_agent.findings.comparison.answers import answers
-from logbook_agent.findings.comparison.pairs import EntryPairs, EntrySeries, RunPair
 from logbook_agent.findings.comparison.power import is_hopeless
 from logbook_agent.findings.comparison.rule import judge, looks
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT, Question

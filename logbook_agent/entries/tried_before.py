@@ -17,8 +17,8 @@ from logbook_agent.findings.attempts import (
     keys_of,
     outcomes_text,
     planned_commands,
+    without_gain,
 )
-from logbook_agent.findings.comparisons import without_gain
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.summaries import headline
 from logbook_agent.model.entry import VOID

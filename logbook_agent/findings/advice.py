@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.comparison.words import code_name, missing_pairs
+from logbook_agent.findings.comparison.answers import missing_pairs
+from logbook_agent.findings.comparison.words import code_name
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import ABSENT, Item, frame_of
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Question, code_hash

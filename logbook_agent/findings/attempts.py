@@ -7,7 +7,8 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.comparison.answer import Outcome
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Answer, Outcome
 from logbook_agent.findings.thread import Summary
 from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID, is_withdrawn
 from logbook_agent.model.record import Record, RunStatus, has_failed, is_made
@@ -229,3 +230,30 @@ def where_text(item: Item) -> str:
         return str(item["entry"])
     shown = ", ".join(map(str, runs if len(runs) <= 5 else [*runs[:2], "…", *runs[-2:]]))
     return f"{item['entry']} run{'s' * (len(runs) > 1)} {shown}"
+
+
+def without_gain(answers: Sequence[Answer]) -> list[Item]:
+    """What comparisons found without a gain, as items of what was tried."""
+    return [
+        {
+            "kind": VERDICT,
+            "entry": answer.entry,
+            "run": None,
+            "runs": [],
+            "at": answer.last,
+            "command": [],
+            "case": dict(f.case),
+            "config": {**f.case, answer.question.axis: f.side},
+            "env": {},
+            "commit": None,
+            "outcome": f.outcome.value,
+            "reason": words.sentence(answer, f),
+            "metric": f.metric,
+            "delta": f.change,
+            "change": words.signed(f.change),
+            "against": answer.question.base,
+            "axis": answer.question.axis,
+        }
+        for answer in answers
+        for f in answer.without_gain
+    ]

@@ -9,11 +9,10 @@ from itertools import chain
 from typing import Any
 
 from logbook_agent.findings.advice import command_in, go_on
-from logbook_agent.findings.attempts import VERDICT, Item
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.comparison.answer import Answer, Finding
-from logbook_agent.findings.comparison.answers import answers, following, placed
-from logbook_agent.findings.comparison.pairs import EntryPairs, tried
+from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding
+from logbook_agent.findings.comparison.answers import answers, following, placed, settled, unsettled
+from logbook_agent.findings.comparison.pairs import tried
 from logbook_agent.findings.contrasts.contrast import kept, settle_varied
 from logbook_agent.findings.opening import Line, Opening
 from logbook_agent.findings.protocol import Records
@@ -116,13 +115,13 @@ class Comparisons:
         """The settled and the open findings of a thread, with the commands that would settle them. `titles` are those
         of the entries."""
         # Pairs that an entry made first, under other conditions, are not what its next pairs go on with.
-        open_ones = [(a, f) for a, f in words.unsettled(self.answers) if self.answer_of(a.entry) is a]
+        open_ones = [(a, f) for a, f in unsettled(self.answers) if self.answer_of(a.entry) is a]
         # The command stands once for each comparison; more pairs measure nothing of what no run reports.
         first = {id(answer): finding for answer, finding in reversed(open_ones)}
         metrics = [m.name for m in self._header.metrics]
         return Opening(
             asked="",
-            settled=tuple(_line(a, f, titles) for a, f in words.settled(self.answers, metrics)),
+            settled=tuple(_line(a, f, titles) for a, f in settled(self.answers, metrics)),
             open=tuple(
                 _line(a, f, titles, go_on(records, a) if f.lacks_pairs and first[id(a)] is f else "")
                 for a, f in open_ones
@@ -144,33 +143,6 @@ def _line(answer: Answer, finding: Finding, titles: Mapping[str, str], command: 
         to_settle=finding.to_settle,
         command=command,
     )
-
-
-def without_gain(answers: Sequence[Answer]) -> list[Item]:
-    """What comparisons found without a gain, as items of what was tried."""
-    return [
-        {
-            "kind": VERDICT,
-            "entry": answer.entry,
-            "run": None,
-            "runs": [],
-            "at": answer.last,
-            "command": [],
-            "case": dict(f.case),
-            "config": {**f.case, answer.question.axis: f.side},
-            "env": {},
-            "commit": None,
-            "outcome": f.outcome.value,
-            "reason": words.sentence(answer, f),
-            "metric": f.metric,
-            "delta": f.change,
-            "change": words.signed(f.change),
-            "against": answer.question.base,
-            "axis": answer.question.axis,
-        }
-        for answer in answers
-        for f in answer.without_gain
-    ]
 
 
 # -- which comparison answers a question ------------------------------------------------------------------

@@ -12,9 +12,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.comparison.pairs import EntryPairs
-from logbook_agent.findings.comparisons import Comparisons, nothing_settled, without_gain
+from logbook_agent.findings.attempts import without_gain
+from logbook_agent.findings.comparison.answer import Answer, EntryPairs
+from logbook_agent.findings.comparisons import Comparisons, nothing_settled
 from logbook_agent.findings.contrasts.contrast import Contrasted, kept
 from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.protocol import Clock, Records

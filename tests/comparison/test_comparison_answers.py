@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
+from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding, Outcome
 from logbook_agent.findings.comparison.answers import answers
-from logbook_agent.findings.comparison.pairs import EntryPairs
 from logbook_agent.findings.comparison.words import SENTENCE_CHARS, sentence
 from logbook_agent.model.comparison import LOOKS
 from logbook_agent.model.header import Metric

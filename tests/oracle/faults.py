@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings import comparisons, summaries
+from logbook_agent.findings import read, summaries
 from logbook_agent.findings.comparison import pairs, rule, words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.contrasts import contrast
@@ -97,12 +97,12 @@ def spend_twice(patch: Patch) -> None:
 
 def tried_has_a_rule(patch: Patch) -> None:
     """What was tried goes by the medians of both sides."""
-    own = comparisons.without_gain
+    own = read.without_gain
 
     def by_medians(answers: Any) -> Any:
         return own([dataclasses.replace(a, findings=tuple(map(_by_median, a.findings))) for a in answers])
 
-    patch.setattr(comparisons, "without_gain", by_medians)
+    patch.setattr(read, "without_gain", by_medians)
 
 
 def _by_median(f: Finding) -> Finding:

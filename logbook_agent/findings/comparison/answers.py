@@ -8,12 +8,12 @@ included. Nothing else changes an answer. A second sitting that settles it the s
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
+from logbook_agent.findings.comparison.answer import Answer, EntryPairs, EntrySeries, Finding, Outcome
 from logbook_agent.findings.comparison.judgement import Judge, Memo, counted, findings, left_out, sittings
-from logbook_agent.findings.comparison.pairs import EntryPairs, EntrySeries
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric
 from logbook_agent.model.values import canonical
@@ -159,3 +159,23 @@ def _values(tried: Iterable[EntryPairs]) -> dict[str, set[str]]:
         for name, value in series.config.items():
             found.setdefault(name, set()).add(canonical(value))
     return found
+
+
+def settled(answers: Sequence[Answer], metrics: Sequence[str] = ()) -> list[tuple[Answer, Finding]]:
+    """What the comparisons of a thread settled: goals before guards, by the order of `metrics`, and of one metric the
+    latest question first."""
+    found = [(a, f) for a in reversed(answers) for f in a.findings if f.is_settled]
+    rank = {name: at for at, name in enumerate(metrics)}
+    return sorted(found, key=lambda one: (one[1].is_guard, rank.get(one[1].metric, len(rank))))
+
+
+def unsettled(answers: Sequence[Answer]) -> list[tuple[Answer, Finding]]:
+    """The goals that are open, those first that the fewest pairs would settle, else the latest question first."""
+    found = [(a, f) for a in reversed(answers) for f in a.goals if not f.is_settled]
+    return sorted(found, key=lambda one: missing_pairs(one[1]))
+
+
+def missing_pairs(finding: Finding) -> float:
+    """How many more pairs would probably settle a finding; infinite where no practical number would."""
+    found = re.search(r"\d+", finding.to_settle)
+    return float(found[0]) if found is not None else math.inf

@@ -13,8 +13,7 @@ from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.comparison.answer import Finding, Judged, Outcome, PairSeries, Side
-from logbook_agent.findings.comparison.pairs import EntrySeries, RunPair
+from logbook_agent.findings.comparison.answer import EntrySeries, Finding, Judged, Outcome, PairSeries, RunPair, Side
 from logbook_agent.findings.comparison.resolution import step_of
 from logbook_agent.model.comparison import APART_S, FIRST_LOOK, LOOKS, Question
 from logbook_agent.model.header import Metric, metric_named

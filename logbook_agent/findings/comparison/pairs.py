@@ -11,16 +11,15 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from logbook_agent.findings.cases import value_of
-from logbook_agent.model.codec import decode, encode
+from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, RunPair
+from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison, Part, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.record import Record, digest
 from logbook_agent.model.run import Row, Run
-from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.words import listed
 
@@ -29,72 +28,6 @@ _MADE_AGAIN = "a run was made again after its partner, so chance did not draw th
 _TOOL = "logbook-agent"
 _ENV = "env:"
 _SHOWN = 3
-
-
-class RunPair(NamedTuple):
-    """The two runs of a pair: `sign` is +1 where the side ran second; `base` and `other` are their values, None without
-    one; `runs` is what only these runs have, so that a copy of them in another record is known; None: not known."""
-
-    started: str
-    ended: str
-    sign: int
-    base: float | None
-    other: float | None
-    runs: str | None
-
-
-@dataclass(slots=True, kw_only=True)
-class EntrySeries:
-    """The pairs of one side, case and metric of an entry, in the order of their first runs.
-
-    Series of other entries with the same `key` belong to the same question; `asks` is the key without code, machine and
-    packages, which earlier tries of the question share. `case` tells the case from others of the entry, `name` is that
-    of the plan, `config` is what the rows report but the axis, `device` its kinds. `unit` and `direction` are as the
-    rows say. `differs` names what else differs between the sides, `cautions` what the benchmark says that its figures
-    cannot tell, and `left_out` how many pairs do not count, by reason.
-    """
-
-    key: str
-    asks: str
-    side: str
-    case: str
-    name: str
-    config: dict[str, Scalar]
-    device: str = ""
-    metric: str
-    unit: str | None = None
-    direction: Direction | None = None
-    differs: list[str] = field(default_factory=list)
-    cautions: list[str] = field(default_factory=list)
-    pairs: list[RunPair] = field(default_factory=list)
-    left_out: dict[str, int] = field(default_factory=dict)
-
-    def leave_out(self, why: str) -> None:
-        """Count a pair that does not count."""
-        self.left_out[why] = self.left_out.get(why, 0) + 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryPairs:
-    """What an entry measured of its comparison. `void`: the entry was taken back, and its pairs count for nothing.
-    `code` labels the code of each side."""
-
-    entry: str
-    question: Question
-    seed: int
-    void: bool
-    code: dict[str, str]
-    series: list[EntrySeries]
-
-    def data(self) -> dict[str, Any]:
-        """The same as plain data, which the index keeps."""
-        return {**dataclasses.asdict(self), "question": encode(self.question)}
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> EntryPairs:
-        """The inverse of `data`."""
-        series = [EntrySeries(**{**s, "pairs": [RunPair(*p) for p in s["pairs"]]}) for s in data["series"]]
-        return cls(**{**data, "question": decode(Question, data["question"]), "series": series})
 
 
 def tried(record: Record) -> EntryPairs | None:

@@ -3,9 +3,7 @@ uses these."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, Side
@@ -90,26 +88,6 @@ def headline(answer: Answer, entry_id: str) -> str:
         return f"continued in {later}"
     more = len(answer.goals) - 1
     return sentence(answer, answer.findings[0]) + (f" and {more} more" if more > 0 else "")
-
-
-def settled(answers: Sequence[Answer], metrics: Sequence[str] = ()) -> list[tuple[Answer, Finding]]:
-    """What the comparisons of a thread settled: goals before guards, by the order of `metrics`, and of one metric the
-    latest question first."""
-    found = [(a, f) for a in reversed(answers) for f in a.findings if f.is_settled]
-    rank = {name: at for at, name in enumerate(metrics)}
-    return sorted(found, key=lambda one: (one[1].is_guard, rank.get(one[1].metric, len(rank))))
-
-
-def unsettled(answers: Sequence[Answer]) -> list[tuple[Answer, Finding]]:
-    """The goals that are open, those first that the fewest pairs would settle, else the latest question first."""
-    found = [(a, f) for a in reversed(answers) for f in a.goals if not f.is_settled]
-    return sorted(found, key=lambda one: missing_pairs(one[1]))
-
-
-def missing_pairs(finding: Finding) -> float:
-    """How many more pairs would probably settle a finding; infinite where no practical number would."""
-    found = re.search(r"\d+", finding.to_settle)
-    return float(found[0]) if found is not None else math.inf
 
 
 def asked(answer: Answer) -> str:
