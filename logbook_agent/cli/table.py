@@ -14,10 +14,10 @@ from logbook_agent.entries.comparison import answered, keep
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparisons import designed
-from logbook_agent.findings.contrasts.contrast import MOST_ROWS, against_baseline, contrast
-from logbook_agent.findings.contrasts.references import checked
+from logbook_agent.findings.contrast import MOST_ROWS, against_baseline, contrast
 from logbook_agent.findings.queries import table
 from logbook_agent.findings.read import read
+from logbook_agent.findings.references import checked
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import TableSpec

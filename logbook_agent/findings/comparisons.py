@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -13,8 +13,7 @@ from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding
 from logbook_agent.findings.comparison.answers import answers, following, placed, settled, unsettled
 from logbook_agent.findings.comparison.pairs import tried
-from logbook_agent.findings.contrasts.contrast import kept, settle_varied
-from logbook_agent.findings.opening import Line, Opening
+from logbook_agent.findings.contrast import kept, settle_varied
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.findings.trust import Compared, Trust
@@ -29,6 +28,47 @@ from logbook_agent.text.words import assignments, bounded
 
 # Of one comparison, in lists of negative results.
 _SHOWN_NEGATIVES = 3
+
+
+# So many sentences are shown where there is room for few.
+SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A finding of a comparison in one sentence (`text`), with its entry. Of an open one `to_settle` says what would
+    settle it, and the first one of a comparison has the `command` to type for that."""
+
+    entry: str
+    title: str
+    text: str
+    outcome: str
+    metric: str = ""
+    side: str = ""
+    case: str = ""
+    is_goal: bool = True
+    confidence: str = "exploratory"
+    to_settle: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """The first lines of a thread. `not_settled` says that nothing is settled, or was compared, and `command` what to
+    type to compare something; both are empty where something is settled. `next` is the latest next action, of the entry
+    `next_of`."""
+
+    asked: str
+    settled: tuple[Line, ...] = ()
+    open: tuple[Line, ...] = ()
+    not_settled: str = ""
+    command: str = ""
+    next_of: str = ""
+    next: str = ""
+
+
+# Of a thread whose entries state no comparison.
+NO_ANSWERS = Opening(asked="")
 
 
 class Comparisons:

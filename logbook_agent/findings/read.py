@@ -14,9 +14,8 @@ from typing import Any
 
 from logbook_agent.findings.attempts import without_gain
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs
-from logbook_agent.findings.comparisons import Comparisons, nothing_settled
-from logbook_agent.findings.contrasts.contrast import Contrasted, kept
-from logbook_agent.findings.opening import Opening
+from logbook_agent.findings.comparisons import Comparisons, Opening, nothing_settled
+from logbook_agent.findings.contrast import Contrasted, kept
 from logbook_agent.findings.protocol import Clock, Records
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Mentions, Standing, Summary, Thread, said_by, standings

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.opening import Line
+from logbook_agent.findings.comparisons import Line
 from logbook_agent.findings.progress import UnfinishedRun
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Summary, Thread

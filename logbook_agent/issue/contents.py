@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.opening import Opening
+from logbook_agent.findings.comparisons import Opening
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.thread import Summary
 from logbook_agent.issue.destination import links_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from logbook_agent.findings.comparisons import NO_ANSWERS, SHOWN, Line, Opening
 from logbook_agent.findings.computed_texts import ComputedTexts, said_of
-from logbook_agent.findings.opening import NO_ANSWERS, SHOWN, Line, Opening
 from logbook_agent.findings.tables.spec import Table
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings import read, summaries
+from logbook_agent.findings import contrast, read, summaries
 from logbook_agent.findings.comparison import pairs, rule, words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.contrasts import contrast
 from logbook_agent.findings.criteria import evaluate
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.record import Record

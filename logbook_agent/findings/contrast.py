@@ -9,8 +9,8 @@ from typing import Any
 
 from logbook_agent.findings.advice import settled_by
 from logbook_agent.findings.cases import Case
-from logbook_agent.findings.contrasts.references import beside_baseline, rows_of
 from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.references import beside_baseline, rows_of
 from logbook_agent.findings.tables.axes import blocked_by, lay_out
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.frame import Item, by, frame_of, show, unknown, varies
