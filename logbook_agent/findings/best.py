@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from logbook_agent.findings.attempts import MARKED
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.measurements import baseline_cases, unit_of
+from logbook_agent.findings.measurements import Trial, baseline_cases, unit_of
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats.summary import median_low
@@ -23,7 +23,7 @@ from logbook_agent.model.units import common
 from logbook_agent.model.values import Scalar, canonical
 
 # What an entry measured of a case, with the entry.
-Tried: TypeAlias = tuple[Summary, Mapping[str, Any]]
+Tried: TypeAlias = tuple[Summary, Trial]
 # So many are shown where there is room for few.
 SHOWN = 12
 _AGAINST = {
@@ -151,9 +151,9 @@ class _Ranking:
 
     # -- cases -----------------------------------------------------------------------------------------
 
-    def _trials(self, entry: str) -> Sequence[Mapping[str, Any]]:
+    def _trials(self, entry: str) -> Sequence[Trial]:
         measured = self._thread.by_id[entry]["measured"] if entry in self._thread.by_id else {}
-        found: Sequence[Mapping[str, Any]] = measured.get(self._metric.name, {}).get("trials", ())
+        found: Sequence[Trial] = measured.get(self._metric.name, {}).get("trials", ())
         return found
 
     def _of_side(self, answer: Answer, side: str, finding: Finding) -> dict[str, dict[str, str]]:
@@ -194,8 +194,7 @@ class _Ranking:
     # -- what is said of one ---------------------------------------------------------------------------
 
     def _config(self, key: str) -> Mapping[str, str]:
-        config: Mapping[str, str] = self._told[key]["config"]
-        return config
+        return self._told[key]["config"]
 
     def _best(self, key: str, problem: _Problem, own: Sequence[Tried]) -> BestCase:
         """The best case `key` of its problem, measured by the runs in `own`."""

@@ -38,33 +38,22 @@ _SHOWN_OUTCOMES = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputedTexts:
-    """The computed texts of an entry with runs: executed commands, config, predictions, results.
-    `commands` are the first of those executed, and `more_commands` counts the others; `pending` are the places of the
-    planned commands that none of these runs executed."""
+    """The computed texts of an entry as Markdown: executed commands, config, predictions, results."""
 
     command: str
     config: str
     predicted: str
     result: str
-    commands: tuple[facts.Executed, ...]
-    more_commands: int
-    runs: int
-    pending: tuple[int, ...] = ()
 
 
 def said_of(record: Record, metrics: Sequence[Metric], render: RenderTable) -> ComputedTexts:
     """The computed texts of an entry; `render` makes Markdown of a table and further notes."""
     table = table_of(record, metrics) if record.runs else None
-    commands = facts.commands_of(record)
     return ComputedTexts(
-        runs=len(record.runs),
-        command=facts.command_section(record.id, commands),
+        command=facts.command_section(record),
         config=facts.config_section(record, table) if record.runs else "",
         predicted=predicted_section(record) if any(s.run.predictions for s in record.runs) else "",
         result=result_section(record, table, render, noise_notes(record, metrics)) if record.runs else "",
-        commands=tuple(commands[: facts.SHOWN_COMMANDS]),
-        more_commands=max(0, len(commands) - facts.SHOWN_COMMANDS),
-        pending=record.pending,
     )
 
 

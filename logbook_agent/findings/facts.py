@@ -53,14 +53,14 @@ def commands_of(record: Record) -> list[Executed]:
     return list(found.values())
 
 
-def command_section(entry_id: str, found: Sequence[Executed]) -> str:
+def command_section(record: Record) -> str:
     """Executed commands, each once, under their labels; repeats are counted."""
-    return _commands(entry_id, [(c.label, c.text, c.times) for c in found])
+    return _commands(record.id, [(c.label, c.text, c.times) for c in commands_of(record)])
 
 
-def planned_section(entry: Entry, pending: Sequence[int]) -> str:
-    """Planned commands that have not been executed yet, by their places."""
-    return _commands(entry.id, [(c.label, planned(c), 1) for c in (entry.commands[place] for place in pending)])
+def planned_section(record: Record) -> str:
+    """Planned commands that have not been executed yet."""
+    return _commands(record.id, [(c.label, planned(c), 1) for c in record.pending_commands])
 
 
 def planned(command: PlannedCommand) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypedDict
 
 from logbook_agent.findings.cases import Case, counting
 from logbook_agent.findings.cases import cases as cases_of
@@ -24,15 +24,27 @@ from logbook_agent.model.units import common, known
 from logbook_agent.model.values import canonical, spelt
 from logbook_agent.text.words import listed
 
-# One case, as `findings.best` takes it up: its `key`, `unit`, the `values` of its `runs` (numbers), its `side` and
-# `case` in the comparison of the entry, `label`, `config` as far as it is kept, `config_left_out` (how many keys are
-# not), and `apart`, what else tells it from the other cases of the entry.
-Trial: TypeAlias = dict[str, Any]
-
 CONFIG_CHARS = 1200
 _APART_CHARS = 300
 # So many cases of an entry say what they are; of the others there are the numbers.
 _DESCRIBED = 128
+
+
+class Trial(TypedDict):
+    """One case that an entry measured, as the index keeps it: the `values` of its `runs` (by number), `side` and `case`
+    in the comparison of the entry, `config` as far as it is kept and how many keys are left out, and `apart`, what else
+    tells it from the other cases of the entry."""
+
+    key: str
+    unit: str | None
+    values: list[float]
+    runs: list[int]
+    side: str | None
+    case: str
+    label: str | None
+    config: dict[str, str]
+    config_left_out: int
+    apart: dict[str, str]
 
 
 def baseline_cases(header: Header) -> tuple[dict[str, Scalar], ...]:
@@ -130,18 +142,18 @@ def _trials(finished: Sequence[_Taken], unit: str | None) -> list[Trial]:
         # A sweep measures a case before it is compared.
         part = next((t.case.part for own in runs.values() for t in own if t.case.part is not None), None)
         found.append(
-            {
-                "key": key,
-                "unit": unit,
-                "values": [median_low([t.value for t in own]) for own in runs.values()],
-                "runs": list(runs),
-                "side": part.side if part is not None else None,
-                "case": part.case if part is not None else "",
-                "label": first.label if is_described and len(labels) == 1 else None,
-                "config": config,
-                "config_left_out": len(whole) - len(config),
-                "apart": more,
-            }
+            Trial(
+                key=key,
+                unit=unit,
+                values=[median_low([t.value for t in own]) for own in runs.values()],
+                runs=list(runs),
+                side=part.side if part is not None else None,
+                case=part.case if part is not None else "",
+                label=first.label if is_described and len(labels) == 1 else None,
+                config=config,
+                config_left_out=len(whole) - len(config),
+                apart=more,
+            )
         )
     return found
 

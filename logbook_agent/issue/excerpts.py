@@ -18,6 +18,7 @@ from logbook_agent.issue.links import Links
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text import fit
 from logbook_agent.text import markdown as md
+from logbook_agent.text.words import counted
 
 T = TypeVar("T")
 
@@ -220,7 +221,3 @@ def _shortened(text: str, room: int) -> tuple[str, int]:
 def number(name: str, value: float, unit: str | None, spread: float | None = None) -> str:
     """`239.150 TF/s`: a value of a metric with its usual digits, as far as its spread supports them."""
     return format_value(value, decimals=known(name).decimals, spread=spread) + (f" {escape(unit)}" if unit else "")
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -13,7 +13,6 @@ from logbook_agent.findings.comparisons import Opening
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.excerpts import (
     Piece,
-    counted,
     entry_link,
     escape,
     is_address,
@@ -33,6 +32,7 @@ from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size
 from logbook_agent.text.times import minute
+from logbook_agent.text.words import counted
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 300

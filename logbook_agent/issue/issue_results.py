@@ -9,13 +9,13 @@ from typing import Any
 from logbook_agent.findings.best import SHOWN, BestCase
 from logbook_agent.findings.measurements import unit_of
 from logbook_agent.findings.thread import Summary, Thread
-from logbook_agent.issue.excerpts import Piece, cell, counted, entry_link, escape, left_out, link, newest, number, words
+from logbook_agent.issue.excerpts import Piece, cell, entry_link, escape, left_out, link, newest, number, words
 from logbook_agent.issue.links import Links
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats.summary import median_low
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import assignments
+from logbook_agent.text.words import assignments, counted
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 120

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from logbook_agent.findings.comparisons import NO_ANSWERS, SHOWN, Line, Opening
-from logbook_agent.findings.computed_texts import ComputedTexts, said_of
+from logbook_agent.findings.computed_texts import said_of
 from logbook_agent.findings.tables.spec import Table
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
@@ -47,9 +47,8 @@ class Blocks:
     ) -> str:
         """The block of an entry."""
         entry = record.entry
-        said = self.said(record)
-        trust = trust_of(record.entry, said.runs, compared)
-        found = sections(record, said, later=later, compared=compared, plots=plots)
+        trust = trust_of(record.entry, len(record.runs), compared)
+        found = self.sections(record, later=later, compared=compared, plots=plots)
         values = {
             "id": entry.id,
             "title": heading_title(entry.title),
@@ -72,11 +71,8 @@ class Blocks:
         plots: Sequence[str] = (),
     ) -> tuple[Section, ...]:
         """The sections of an entry, before a template lays them out."""
-        return sections(record, self.said(record), later=later, compared=compared, plots=plots)
-
-    def said(self, record: Record) -> ComputedTexts:
-        """The computed texts of an entry."""
-        return said_of(record, self._header.metrics, self.table)
+        said = said_of(record, self._header.metrics, self.table)
+        return sections(record, said, later=later, compared=compared, plots=plots)
 
     def table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
         """A table as Markdown with its notes; `more_notes` are Markdown already and go into the same list."""

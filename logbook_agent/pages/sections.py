@@ -60,8 +60,8 @@ def sections(
 ) -> tuple[Section, ...]:
     """All sections of an entry in order. A field without text holds a place for a computed section.
 
-    `said` is what its runs say, and `record` need not have them all; `compared` is what the entry's comparisons come
-    to, which depends on the records of other entries, too. `plots`: the pictures that it names.
+    `said` are its computed texts, `compared` is what its comparison and contrasts give to it, and `plots` are the
+    pictures that it names.
     """
     found = [Section(label=one_line(f.label), text=clean(f.text)) for f in record.entry.fields]
     taken = {s.label.casefold() for s in found if s.text.strip()}
@@ -69,7 +69,7 @@ def sections(
         *_computed(record, said),
         (COMPARISON, "computed", items(list(compared.lines))),
         (PLOTS, "drawn", "\n\n".join(plots)),
-        (CONFIDENCE, "computed", _trust_text(trust_of(record.entry, said.runs, compared))),
+        (CONFIDENCE, "computed", _trust_text(trust_of(record.entry, len(record.runs), compared))),
     ]
     for label, suffix, text in computed:
         if text:
@@ -87,7 +87,7 @@ def _free(label: str, suffix: str, taken: set[str]) -> str:
 def _computed(record: Record, said: ComputedTexts) -> list[tuple[str, str, str]]:
     return [
         (COMMAND, "executed", said.command),
-        (f"{COMMAND} (planned)", "not yet run", facts.planned_section(record.entry, said.pending)),
+        (f"{COMMAND} (planned)", "not yet run", facts.planned_section(record)),
         (CONFIG, "recorded", said.config),
         (PREDICTED, "not measured", said.predicted),
         (RESULT, "measured", said.result),

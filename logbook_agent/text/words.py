@@ -164,9 +164,9 @@ def sweep_command(
     return shlex.join([*words, *more])
 
 
-def counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str, plural: str | None = None) -> str:
     """`1 run`, `3 runs`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def has_expansion(text: str) -> bool:
