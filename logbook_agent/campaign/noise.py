@@ -8,7 +8,7 @@ from typing import Any
 
 from logbook_agent.campaign.ab_prepare import with_bench
 from logbook_agent.campaign.repeats import RunRequest, RunResult, check_count, run
-from logbook_agent.findings.repeats import FEWEST_PAIRS, Noise, noise_of
+from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError

@@ -11,7 +11,7 @@ from logbook_agent.campaign.noise import NoiseResult, noise
 from logbook_agent.cli.options import Common, Text, Texts, Words
 from logbook_agent.cli.output import LiveDisplay, emit
 from logbook_agent.cli.run import How, OnOption, ShellOption
-from logbook_agent.findings.repeats import noise_lines
+from logbook_agent.findings.case_repeats import noise_lines
 
 _REPEAT = 12
 

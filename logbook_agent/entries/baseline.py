@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from logbook_agent.entries.stated import stated_baseline
+from logbook_agent.findings.case_repeats import Repeats, repeats
 from logbook_agent.findings.cases import cases
 from logbook_agent.findings.measurements import is_case, unit_of
-from logbook_agent.findings.repeats import Repeats, repeats
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Baseline, BaselineMove, BaselineNumbers, Header

@@ -90,7 +90,7 @@ class _Problem(NamedTuple):
 
 
 class _Ranking:
-    """The cases of a thread by one metric. A case is named by its key (`findings.repeats`)."""
+    """The cases of a thread by one metric. A case is named by its key (`findings.case_repeats`)."""
 
     def __init__(self, thread: Thread, answers: Sequence[Answer], metric: Metric) -> None:
         self._thread, self._metric = thread, metric

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from logbook_agent.findings import facts
+from logbook_agent.findings.case_repeats import noise_lines, noise_of
 from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.predictions import predicted_section
-from logbook_agent.findings.repeats import noise_lines, noise_of
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.header import Metric

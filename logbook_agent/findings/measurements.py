@@ -1,7 +1,8 @@
 """What an entry measured of each primary metric, case by case, as plain data that is indexed; which of its rows count;
 and why runs that went well measured nothing.
 
-Which rows are one case, `findings.repeats` says. A run has one value of a case: of several rows of it the median one.
+Which rows are one case, `findings.case_repeats` says. A run has one value of a case: of several rows of it the median
+one.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+from logbook_agent.findings.case_repeats import keys_of, repeats
 from logbook_agent.findings.cases import Case, counting
 from logbook_agent.findings.cases import cases as cases_of
-from logbook_agent.findings.repeats import keys_of, repeats
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs

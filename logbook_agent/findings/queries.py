@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
+from logbook_agent.findings.case_repeats import level_changes, noise_of
 from logbook_agent.findings.cases import Case, cases, without_mended
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.read import Findings
-from logbook_agent.findings.repeats import level_changes, noise_of
 from logbook_agent.findings.summaries import line_of
 from logbook_agent.findings.tables.build import matching, tabulate
 from logbook_agent.findings.tables.frame import frame_of, show

@@ -12,6 +12,7 @@ from itertools import count
 from typing import TypeAlias
 
 from logbook_agent.findings.advice import flagged, settled_by
+from logbook_agent.findings.case_repeats import keys_of
 from logbook_agent.findings.cases import Case, value_of
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.comparison.words import sentence
@@ -29,7 +30,6 @@ from logbook_agent.findings.criteria.evidence import (
 )
 from logbook_agent.findings.criteria.predicate import Measured, PairsCompared, Plateau, Sweep, Target, VerdictStated
 from logbook_agent.findings.protocol import Records
-from logbook_agent.findings.repeats import keys_of
 from logbook_agent.findings.tables.axes import beyond_config, differences
 from logbook_agent.findings.tables.frame import Item, by, frame_of, show
 from logbook_agent.model.comparison import MINIMUM_EFFECT

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from logbook_agent.findings.case_repeats import level_in
 from logbook_agent.findings.cases import Case, counting
-from logbook_agent.findings.repeats import level_in
 from logbook_agent.findings.tables.axes import axis_notes, blocked_by, lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, show, varies
 from logbook_agent.findings.tables.grid import Grid, Reading, check_pivot, choose_values, lay_cells, unequal_rows

@@ -6,8 +6,8 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from logbook_agent.findings.case_repeats import level_of
 from logbook_agent.findings.cases import cases, counting, value_of, without_mended
-from logbook_agent.findings.repeats import level_of
 from logbook_agent.findings.tables.axes import lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, groups, is_number, show
 from logbook_agent.findings.tables.grid import Reading, read
