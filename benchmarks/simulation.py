@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from clocks import CLOCKS
@@ -16,11 +15,11 @@ from machines import MODELS, Logs, Sides
 from numpy.random import Generator
 
 from logbook_agent.campaign.ab_prepare import any_seed
-from logbook_agent.findings.comparison.answer import Judged, PairSeries
+from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, Judged, PairSeries, RunPair
 from logbook_agent.findings.comparison.answers import answers
 from logbook_agent.findings.comparison.power import is_hopeless
 from logbook_agent.findings.comparison.rule import judge, looks
-from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT, order_of_round
+from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT, Question, order_of_round
 
 BOUND = math.log1p(MINIMUM_EFFECT)
 EXACT = 1e-12
@@ -225,20 +224,15 @@ def _cut(series: PairSeries, pairs: int) -> PairSeries:
 def _answered(measured: Measured, pairs: int) -> Judged:
     """The answer to a question of reported values, from the pairs of an entry as the index keeps them."""
     series = measured.family[0]
-    made = [["", "", sign, *v, None] for sign, v in zip(series.signs[:pairs], measured.values[:pairs], strict=True)]
-    one: dict[str, Any] = {"key": "k", "asks": "k", "side": "b", "case": "", "name": "", "config": {}}
-    one |= {
-        "metric": "t",
-        "unit": "s",
-        "direction": "max",
-        "differs": [],
-        "cautions": [],
-        "left_out": {},
-        "pairs": made,
-    }
-    question = {"axis": "v", "base": "a", "sides": ["b"], "metrics": ["t"], "minimum_effect": MINIMUM_EFFECT}
-    entry = {"entry": "E-001", "question": question, "seed": measured.seed, "budget": pairs, "void": False, "code": {}}
-    [answer] = answers([entry | {"series": [one]}])
+    made = [
+        RunPair(started="", ended="", sign=sign, base=base, other=other, runs=None)
+        for sign, (base, other) in zip(series.signs[:pairs], measured.values[:pairs], strict=True)
+    ]
+    names = {"key": "k", "asks": "k", "side": "b", "case": "", "name": ""}
+    one = EntrySeries(**names, config={}, metric="t", unit="s", direction="max", pairs=made)
+    question = Question(axis="v", base="a", sides=("b",), metrics=("t",), minimum_effect=MINIMUM_EFFECT)
+    entry = EntryPairs(entry="E-001", question=question, seed=measured.seed, void=False, code={}, series=[one])
+    [answer] = answers([entry])
     [f] = answer.findings
     outcomes = {"better": "more", "worse": "less", "no difference": "same", "open": "open"}
     low, high = (None if end is None else math.log1p(end) for end in (f.low, f.high))

@@ -24,9 +24,9 @@ from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
-from logbook_agent.findings.entry_line import line_of
 from logbook_agent.findings.queries import listed, search, shown
 from logbook_agent.findings.read import read
+from logbook_agent.findings.summaries import line_of
 from logbook_agent.findings.trust import Compared
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header

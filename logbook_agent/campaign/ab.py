@@ -269,7 +269,7 @@ class Rounds:
         was just made."""
         if not self._pairs:
             return None
-        self._answer = self._thread.answer_with(self._book.record(self._entry.id))
+        self._answer = self._thread.comparisons.answer_with(self._book.record(self._entry.id))
         if self._answer is None or not any(f.change is not None for f in self._answer.findings):
             return self._nothing()
         if is_new:

@@ -11,10 +11,10 @@ from typing import Any
 from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.tried_before import tried_before
-from logbook_agent.findings.computed_texts import brief_run
+from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
 from logbook_agent.findings.facts import commands_of
 from logbook_agent.findings.measurements import unmeasured
-from logbook_agent.findings.scatter import FEWEST_PAIRS, Noise, noise_of
+from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import PREDICTION, Entry
 from logbook_agent.model.errors import UsageError

@@ -219,7 +219,7 @@ class _Sweep:
             wrong = [self._driver.rest(total - left, total, again)] if left or not (problems or self._retry) else []
         wrong += progress.tally.problems()
         made = [run for runs in progress.made.values() for run in runs]
-        answer = read(self._workspace, self._book).answer_with(self._book.record(self._entry.id))
+        answer = read(self._workspace, self._book).comparisons.answer_with(self._book.record(self._entry.id))
         return SweepResult(
             driver=self._driver,
             planned=total,

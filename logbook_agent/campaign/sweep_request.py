@@ -143,7 +143,7 @@ def _is_settled(workspace: Workspace, book: Book | None, entry: Entry | None) ->
     """Whether the comparison that an entry states is settled."""
     if book is None or entry is None or entry.comparison is None:
         return False
-    answer = read(workspace, book).answer_of(entry.id)
+    answer = read(workspace, book).comparisons.answer_of(entry.id)
     return answer is not None and answer.is_settled
 
 

@@ -10,18 +10,15 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import columns, draws, emit
+from logbook_agent.cli.output import columns, emit
 from logbook_agent.findings.attempts import MARKED, Item, chosen, outcome_text, where_text
 from logbook_agent.findings.queries import listed, search
-from logbook_agent.findings.read import Findings, read
+from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError
 from logbook_agent.text.markdown import cut_line, one_line
-from logbook_agent.text.spark import spark
 from logbook_agent.text.times import minute
 from logbook_agent.text.words import assignments
 
-# How many blocks the sparkline of an entry's runs has.
-_SPARK = 12
 # What was tried is printed up to these.
 _SHOWN, _LIMIT_BYTES = 20, 8000
 _LINE_CHARACTERS = 160
@@ -75,18 +72,11 @@ def list_command(
         return
     lines = search(found, text) if text else [*found.summaries]
     lines = listed(lines, state=state, kind=kind, last=last)
-    drawn = _sparklines(found) if draws() and not common.as_json else {}
-    shown = _lines(lines, book.header.zone, drawn) or _none_text(text or (), is_filtered=bool(state or kind))
+    shown = _lines(lines, book.header.zone) or _none_text(text or (), is_filtered=bool(state or kind))
     emit("list", lines, shown, as_json=common.as_json, warnings=space.warnings)
 
 
-def _sparklines(found: Findings) -> dict[str, str]:
-    """By entry the course of the first primary metric that its runs measured more than once."""
-    drawn = {s["id"]: (spark(own["values"], _SPARK) for own in s["history"].values()) for s in found.summaries}
-    return {entry_id: text for entry_id, texts in drawn.items() if (text := next(filter(None, texts), ""))}
-
-
-def _lines(lines: list[dict[str, Any]], zone: str, drawn: Mapping[str, str]) -> str:
+def _lines(lines: list[dict[str, Any]], zone: str) -> str:
     if lines and "found" in lines[0]:
         return "\n".join(text for e in lines for text in _hits(e))
     rows = [
@@ -94,7 +84,6 @@ def _lines(lines: list[dict[str, Any]], zone: str, drawn: Mapping[str, str]) -> 
             e["id"],
             minute(e["opened"], zone),
             e["state"],
-            *([drawn.get(e["id"], "")] if drawn else []),
             one_line(e["title"])[:60],
             one_line(e["result"] or "")[:90],
         ]

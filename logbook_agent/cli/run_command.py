@@ -15,7 +15,7 @@ from logbook_agent.cli.detach import carried_out, started
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words
 from logbook_agent.cli.output import LineDisplay, LiveDisplay, emit, say
 from logbook_agent.entries.drafts import Prose
-from logbook_agent.findings.scatter import noise_lines
+from logbook_agent.findings.case_repeats import noise_lines
 from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import parse_value

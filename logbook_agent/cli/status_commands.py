@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, prose
-from logbook_agent.cli.output import clean, draws, emit
+from logbook_agent.cli.output import clean, emit
 from logbook_agent.cli.wait_commands import FollowedLog, last_run, write_bytes
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
-from logbook_agent.findings.history import of_thread
 from logbook_agent.findings.queries import shown
-from logbook_agent.findings.read import Findings, read
+from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.plotted import plots_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.records import dump_yaml
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.spark import spark
-
-# How many blocks the sparkline of a thread has.
-_SPARK_STATUS = 40
 
 
 def show_command(
@@ -126,18 +120,17 @@ def status_command(
         summarise(space, book, prose(summary) or "")
     found = read(space, book)
     data = overview(space, book, found)
-    text = "" if common.as_json else _status_text(data, _courses(found) if draws() else {})
+    text = "" if common.as_json else _status_text(data)
     emit("status", data, text, as_json=common.as_json, warnings=space.warnings)
 
 
 _OPENING = ("logbook", "asked", "not_settled", "command", "settled", "open_questions", "next_actions", "summary")
 
 
-def _status_text(data: dict[str, Any], drawn: Mapping[str, str]) -> str:
-    """The first lines as text; then the rest as YAML, the shortest text that still shows its structure; behind it what
-    is drawn."""
+def _status_text(data: dict[str, Any]) -> str:
+    """The first lines as text; then the rest as YAML, the shortest text that still shows its structure."""
     rest = {name: value for name, value in data.items() if name not in _OPENING}
-    return "\n".join([*_opening_lines(data), dump_yaml(_said({**rest, "course": dict(drawn)})).rstrip()])
+    return "\n".join([*_opening_lines(data), dump_yaml(_said(rest)).rstrip()])
 
 
 def _opening_lines(data: dict[str, Any]) -> Iterator[str]:
@@ -162,18 +155,6 @@ def _opening_lines(data: dict[str, Any]) -> Iterator[str]:
     if data["summary"]:
         yield f"summary: {data['summary']}"
     yield ""
-
-
-def _courses(found: Findings) -> dict[str, str]:
-    """By primary metric how it went over the entries that count: `▁▃█ ▅  1.5 .. 3.2 TF/s, 5 entries`."""
-    drawn = {}
-    for metric in (m for m in found.header.metrics if m.primary):
-        values, unit = of_thread(found.thread, metric)
-        if text := spark(values, _SPARK_STATUS):
-            there = [v for v in values[-_SPARK_STATUS:] if v is not None]
-            low, high = (format_value(v, decimals=known(metric.name).decimals) for v in (min(there), max(there)))
-            drawn[metric.name] = f"{text}  {low} .. {high}{f' {unit}' if unit else ''}, {len(there)} entries"
-    return drawn
 
 
 def _said(data: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterable
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -15,15 +14,14 @@ from logbook_agent.entries.kept_numbers import answered, keep
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparisons import designed
-from logbook_agent.findings.contrasts.contrast import MOST_ROWS, against_baseline, contrast
-from logbook_agent.findings.contrasts.references import checked
-from logbook_agent.findings.entry_table import table
+from logbook_agent.findings.contrast import MOST_ROWS, against_baseline, contrast
+from logbook_agent.findings.queries import table
 from logbook_agent.findings.read import read
+from logbook_agent.findings.references import checked
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.entry import Contrast, entry_of
-from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import canonical, parse_pair, parse_value
 from logbook_agent.pages.blocks import blocks_of
 
@@ -34,14 +32,14 @@ def table_command(
         Texts, Argument(metavar="[ID...]", help="Entries whose rows to show. [all that count]")
     ] = None,
     metric: Annotated[
-        Texts, Option("--metric", metavar="[HEADING=]NAME", help="A metric or observation; repeatable. [declared]")
+        Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [declared]")
     ] = None,
     axis: Annotated[
         Texts,
         Option(
             "--axis",
-            metavar="[HEADING=]KEY[,KEY...]",
-            help="A config key, label, entry, commit or env:NAME; several keys make one column; repeatable. [varied]",
+            metavar="KEY",
+            help="A config key, label, entry, commit or env:NAME; repeatable. [varied]",
         ),
     ] = None,
     pivot: Annotated[Text, Option("--pivot", metavar="KEY", help="Its values become columns.")] = None,
@@ -77,13 +75,9 @@ def table_command(
     Example: logbook table MOE-I8-002 --pivot quant_mode --delta
     """
     space = common.space()
-    axes, joined = parse_axes(axis or ())
-    metrics, titles = parse_metrics(metric or ())
     spec = TableSpec(
-        metrics=metrics,
-        titles=titles,
-        axes=axes,
-        joined=joined,
+        metrics=tuple(metric or ()),
+        axes=tuple(axis or ()),
         pivot=pivot,
         values=tuple(value or ()),
         first_last=first_last,
@@ -113,58 +107,6 @@ def table_command(
         "notes": list(made.notes),
     }
     emit("table", data, blocks_of(space, book).table(made), as_json=common.as_json, warnings=space.warnings)
-
-
-def parse_axes(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """The axes of `KEY` and `NEWNAME=KEY[,KEY...]`, and which of them stand for which keys."""
-    axes, joined = [], {}
-    for text in texts:
-        name, keys = _named(text, "--axis", "--axis shape=tokens,hidden")
-        axes.append(name)
-        if keys != [name]:
-            joined[name] = tuple(keys)
-    _once("--axis", axes)
-    return tuple(axes), joined
-
-
-def parse_metrics(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The metrics of `NAME` and `NEWNAME=NAME`, and the headings of those that have another."""
-    metrics, titles = [], {}
-    for text in texts:
-        title, names = _named(text, "--metric", "--metric TF/s=tflops")
-        if len(names) > 1:
-            raise UsageError(
-                f"--metric {text!r} names several metrics",
-                cause="a column shows one metric",
-                hint=" ".join(f"--metric {name}" for name in names),
-            )
-        metrics.append(names[0])
-        if title != names[0]:
-            titles[names[0]] = title
-    _once("--metric", [titles.get(name, name) for name in dict.fromkeys(metrics)])
-    return tuple(metrics), titles
-
-
-def _named(text: str, option: str, example: str) -> tuple[str, list[str]]:
-    name, equals, rest = (part.strip() for part in text.partition("="))
-    keys = [key.strip() for key in rest.split(",")] if equals else [name]
-    if not name or not all(keys) or "=" in rest:
-        raise UsageError(
-            f"{option} {text!r} is neither a name nor NEWNAME=NAME",
-            cause="a name is missing, or there is more than one =",
-            hint=example,
-        )
-    return name, keys
-
-
-def _once(option: str, names: list[str]) -> None:
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(
-            f"{option} {twice} is given twice",
-            cause="two columns would have the same heading",
-            hint="leave one out, or give it another name: NEWNAME=NAME",
-        )
 
 
 def compare_command(

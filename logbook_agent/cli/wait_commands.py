@@ -14,7 +14,7 @@ from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.attend import WaitedFor, cancel, collect_ended, wait
 from logbook_agent.entries.overview import is_open
-from logbook_agent.findings.computed_texts import brief_run
+from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import RunStatus, run_state
 from logbook_agent.model.run import Run

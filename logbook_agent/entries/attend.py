@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from logbook_agent.entries.overview import is_open, open_runs, open_series
-from logbook_agent.findings.computed_texts import brief_run
 from logbook_agent.findings.progress import GOING, UnfinishedRun
+from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.entry import State
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.record import RunStatus, run_state

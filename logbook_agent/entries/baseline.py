@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from logbook_agent.findings.case import repeats
-from logbook_agent.findings.cases import Repeats, cases
+from logbook_agent.findings.case_repeats import Repeats, repeats
+from logbook_agent.findings.cases import cases
 from logbook_agent.findings.measurements import is_case, unit_of
 from logbook_agent.model.entry import entry_of
 from logbook_agent.model.errors import UsageError

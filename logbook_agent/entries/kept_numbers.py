@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from logbook_agent.findings.contrasts.contrast import Contrasted
+from logbook_agent.findings.contrast import Contrasted
 from logbook_agent.model.entry import VOID, Contrast, settled
 from logbook_agent.model.errors import UsageError
 from logbook_agent.pages.views import changing

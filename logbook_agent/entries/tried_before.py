@@ -17,10 +17,10 @@ from logbook_agent.findings.attempts import (
     keys_of,
     outcomes_text,
     planned_commands,
+    without_gain,
 )
-from logbook_agent.findings.comparisons import without_gain
-from logbook_agent.findings.entry_line import headline
 from logbook_agent.findings.read import Findings, read
+from logbook_agent.findings.summaries import headline
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus
@@ -133,7 +133,7 @@ def _is_same(status: RunStatus, key: str, config: Mapping[str, Scalar]) -> bool:
 
 def _without_gain(findings: Findings, record: Record, runs: Sequence[Run]) -> list[Item]:
     """What the comparison of an entry found of the sides that these runs are of."""
-    if record.entry.comparison is None or (answer := findings.answer_of(record.id)) is None:
+    if record.entry.comparison is None or (answer := findings.comparisons.answer_of(record.id)) is None:
         return []
     axis = answer.question.axis
     of = [(run.part.side, row.config) for run in runs if run.part is not None for row in run.rows]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from logbook_agent.findings.cases import cases
-from logbook_agent.findings.comparison.sentences import code_name
-from logbook_agent.findings.comparison.words import missing_pairs
+from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.answers import missing_pairs
+from logbook_agent.findings.comparison.words import code_name
+from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import ABSENT, Item, frame_of
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Question, code_hash
 from logbook_agent.model.record import COMPARISON
@@ -18,10 +19,6 @@ from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.flags import is_value, normal_name
 from logbook_agent.text.lists import axis_option
 from logbook_agent.text.words import command_line, sweep_command
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.comparison.answer import Answer
-    from logbook_agent.findings.protocol import Records
 
 
 def go_on(records: Records, answer: Answer) -> str:
@@ -39,14 +36,15 @@ def go_on(records: Records, answer: Answer) -> str:
 
 
 def ab_again(records: Records, entry_id: str, question: Question, more: str) -> str:
-    """The command that adds pairs to the A/B of an entry, with `more` options: as it was run before, but for texts."""
+    """The `logbook ab` command that adds pairs to the A/B of an entry, with the options of its first run and `more`;
+    prose is not repeated."""
     run = next((run for run in records.runs(entry_id) if run.part is not None), None)
     options = ["--id", entry_id, *more.split(), *(_options(run, question.axis) if run is not None else ())]
     return _asked_again(records, entry_id, question).replace("logbook ab", f"logbook ab {command_line(options)}", 1)
 
 
 def _options(run: Run, axis: str) -> list[str]:
-    """How a run of an A/B was made, as options."""
+    """The options that make a run again: environment, config, time limit, executor."""
     # With --code, the tool sets where Python looks first.
     own = {axis.removeprefix("env:"), *(("PYTHONPATH",) if axis == CODE_AXIS else ())}
     env = [f"{k}={v}" for k, v in run.env.declared.items() if k not in own]
@@ -60,7 +58,7 @@ def _options(run: Run, axis: str) -> list[str]:
 
 
 def _asked_again(records: Records, entry_id: str, question: Question) -> str:
-    """The command that asks a question of what the runs of an entry ran."""
+    """The `logbook ab` command that asks the question of an entry again, with the command that its runs ran."""
     # One row of each side says it.
     of = {item.case.part.side: item for item in frame_of(cases(records.record(entry_id))).items if item.case.part}
     items = [of[side] for side in question.values if side in of]
@@ -88,9 +86,8 @@ _REVISION = re.compile(r"(?!null$)\w[\w./-]*")
 
 
 def settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -> str:
-    """The `logbook ab` command that compares these values of an axis, the base first; `items` hold one case of each, as
-    far as there are some.
-    Where the values cannot be typed, names stand in their place."""
+    """The `logbook ab` command that compares these values of an axis, the base first. `items` hold one case of each, as
+    far as there are some; names stand for values that cannot be typed."""
     first = _line(items[0].case.command if items else ())
     if axis in ("commit", CODE_AXIS):
         names = [code_hash(value) for value in values[:2]]
@@ -113,14 +110,14 @@ def settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -
 
 
 def _line(words: Sequence[str]) -> str:
-    """A command as it is typed; a name for one that is long or a script."""
+    """A command as one types it; `COMMAND` for one that is long or a script."""
     text = command_line(words)
     is_script = len(words) < 2 and any(map(str.isspace, text))
     return _COMMAND if not words or is_script or len(text) > _COMMAND_CHARS or "\n" in text else text
 
 
 def flagged(command: Sequence[str], axis: str) -> Sequence[str]:
-    """A command whose flag of this name has a value, which `logbook ab` replaces; else nothing."""
+    """The command, if it has a flag of this name with a value, which `logbook ab` replaces; else nothing."""
     for at, word in enumerate(command[1:], start=1):
         name, equals, _ = word.partition("=")
         has_next = word.startswith("-") and at + 1 < len(command) and is_value(command[at + 1])
@@ -130,7 +127,7 @@ def flagged(command: Sequence[str], axis: str) -> Sequence[str]:
 
 
 def _with_place(item: Item, axis: str) -> Sequence[str]:
-    """A command with `{axis}` in place of the one word that is its value; else nothing."""
+    """The command with `{axis}` in place of the one word that is its value; else nothing."""
     words, value = item.case.command, item.key(axis)
     places = [at for at, word in enumerate(words) if at and canonical(word) == value]
     return [*words[: places[0]], "{axis}", *words[places[0] + 1 :]] if len(places) == 1 else ()

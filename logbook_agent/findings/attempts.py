@@ -1,13 +1,14 @@
-"""What was tried and did not work out: failures of runs, and what people marked, as plain data that is indexed; the
-list of it, and how it is said. What comparisons found without a gain, `comparisons` adds."""
+"""What was tried and did not work out: failed runs and marked entries, as plain data that is indexed; and how it is
+listed. `comparisons` adds the comparisons without a gain."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from logbook_agent.findings.comparison.answer import Outcome
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Answer, Outcome
 from logbook_agent.findings.thread import Summary
 from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID, is_withdrawn
 from logbook_agent.model.record import Record, RunStatus, has_failed, is_made
@@ -16,9 +17,6 @@ from logbook_agent.model.values import Scalar, canonical, parse_scalar
 from logbook_agent.text.commands.flags import flags, normal_name, parts
 from logbook_agent.text.markdown import cut_line, lead
 from logbook_agent.text.words import planned_words
-
-if TYPE_CHECKING:
-    pass
 
 # One thing that was tried: entry, run (None: none), runs (all that came out so), at, kind, outcome, reason, command
 # (words), config, env, commit, identity (of code).
@@ -45,13 +43,13 @@ def planned_commands(record: Record) -> list[tuple[str, ...]]:
 
 
 def _counting(record: Record) -> list[Run]:
-    """Its runs without warm-ups: that the first one was slow or failed is no outcome."""
+    """The runs of an entry without warm-ups: that the first one was slow or failed is no outcome."""
     return [status.run for status in record.runs if status.counts]
 
 
 def keys_of(record: Record) -> list[tuple[str, int]]:
-    """The keys under which an entry is looked up: of its commands and that it has a comparison; each
-    with 1 when the last run of the command failed or the entry was marked, else 0."""
+    """The keys under which an entry is found: of its commands, and of its comparison if it has one. The number is 1
+    when the last run of the command failed or the entry was marked, else 0."""
     marked = mark_of(record) is not None
     found = {command_key(c): 1 for c in planned_commands(record)} if marked else {}
     for run in _counting(record):
@@ -62,7 +60,7 @@ def keys_of(record: Record) -> list[tuple[str, int]]:
 
 
 def finished(record: Record) -> dict[str, list[Any]]:
-    """By the key of its command: number and start of the last run that ended, where it finished and no case failed."""
+    """Number and start of the last run of each command, by its key, where that run finished and no case failed."""
     last = {command_key(run.command): run for run in _counting(record) if run.exit is not None}
     return {key: [run.run, run.started] for key, run in last.items() if is_made(run) and not has_failed(run)}
 
@@ -82,7 +80,7 @@ def mark_of(record: Record) -> tuple[str, str] | None:
 
 
 def items_of(record: Record) -> list[Item]:
-    """The failures of an entry, each once however often it was repeated, and what it was marked with."""
+    """The failures of an entry, each once however often it was repeated, and its mark."""
     if record.state == VOID:
         return []
     found: dict[str, Item] = {}
@@ -111,7 +109,7 @@ def _marked(record: Record) -> list[Item]:
 
 
 def _failures(status: RunStatus) -> Iterator[Item]:
-    """One for each failed case of a run; one for the run where it failed and no case says why."""
+    """An item for each failed case of a run; one for the run if it failed and no case says why."""
     run = status.run
     if status.state not in (*_FAILED, "finished"):
         return
@@ -123,15 +121,15 @@ def _failures(status: RunStatus) -> Iterator[Item]:
 
 
 def _brief(message: str) -> str:
-    """A message without the frames of a traceback: of text with indented lines, the last one that is not."""
+    """A message without the frames of a traceback: its last line that is not indented, where some are."""
     lines = [line for line in message.splitlines() if line.strip()]
     plain = [line for line in lines if not line[0].isspace()]
     return plain[-1] if plain and len(plain) < len(lines) else " ".join(message.split())
 
 
 def item_of(run: Run, row: Row | None, kind: str, outcome: str, reason: str) -> Item:
-    """What came out of a run or of one of its rows, with its configuration: what it reports, else what was declared or
-    typed as a flag. `case`: what tells the row from the others of its run."""
+    """The outcome of a run or of one of its rows, with its configuration: as reported, else as declared or typed as a
+    flag. `case` is the config that tells the row from the others of its run."""
     if row is None:
         typed = {name: parse_scalar(value) for name, value in flags(run.command).items() if value is not None}
         case, config = {}, {**typed, **run.config}
@@ -170,7 +168,7 @@ def how_it_failed(run: Run) -> str:
 
 
 def contradicts(mine: Mapping[str, Scalar], theirs: Mapping[str, Scalar]) -> bool:
-    """Whether two declared configs say two things of one key."""
+    """Whether two declared configs have different values of one key."""
     return any(canonical(mine[k]) != canonical(theirs[k]) for k in mine.keys() & theirs.keys())
 
 
@@ -178,8 +176,8 @@ def contradicts(mine: Mapping[str, Scalar], theirs: Mapping[str, Scalar]) -> boo
 
 
 def chosen(items: Sequence[Item], entries: Sequence[Summary], words: Sequence[str] = ()) -> list[Item]:
-    """Of all that was tried, oldest first, what every word is of: KEY=VALUE of the config or a flag, or a text of its
-    entry, kind, outcome, reason or command.
+    """The items that match every word, oldest first: KEY=VALUE of the config or a flag, or a text of its entry, kind,
+    outcome, reason or command.
 
     `since`: the later run of the same command that finished, when there is one in an entry that nobody took back.
     """
@@ -208,9 +206,6 @@ def _since(item: Item, finished: Mapping[str, tuple[str, str]]) -> str | None:
     return run if started >= item["at"] and run != f"{item['entry']}/{item['run']}" else None
 
 
-_SHOWN_CHARACTERS = 100
-
-
 def outcome_text(item: Item) -> str:
     """`out_of_memory`, `failed: exit code 1: ...`, `worse: int8 has 4.98% less tflops than none (...)`."""
     why = f": {item['reason']}" if item["reason"] else ""
@@ -218,7 +213,7 @@ def outcome_text(item: Item) -> str:
 
 
 def outcomes_text(items: Sequence[Item]) -> str:
-    """The first failure and the first verdict, with how many more there are; what there is beside them is a mark."""
+    """The first failure and the first verdict, with the number of others; the mark, where there is neither."""
     found = []
     for kind, noun in ((FAILURE, "failure"), (VERDICT, "verdict")):
         # A loss says more than a difference that is too small to matter.
@@ -235,3 +230,30 @@ def where_text(item: Item) -> str:
         return str(item["entry"])
     shown = ", ".join(map(str, runs if len(runs) <= 5 else [*runs[:2], "…", *runs[-2:]]))
     return f"{item['entry']} run{'s' * (len(runs) > 1)} {shown}"
+
+
+def without_gain(answers: Sequence[Answer]) -> list[Item]:
+    """What comparisons found without a gain, as items of what was tried."""
+    return [
+        {
+            "kind": VERDICT,
+            "entry": answer.entry,
+            "run": None,
+            "runs": [],
+            "at": answer.last,
+            "command": [],
+            "case": dict(f.case),
+            "config": {**f.case, answer.question.axis: f.side},
+            "env": {},
+            "commit": None,
+            "outcome": f.outcome.value,
+            "reason": words.sentence(answer, f),
+            "metric": f.metric,
+            "delta": f.change,
+            "change": words.signed(f.change),
+            "against": answer.question.base,
+            "axis": answer.question.axis,
+        }
+        for answer in answers
+        for f in answer.without_gain
+    ]

@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from logbook_agent.findings.attempts import MARKED
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.measurements import baseline_cases, unit_of
+from logbook_agent.findings.measurements import Trial, baseline_cases, unit_of
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median_low
@@ -23,7 +23,7 @@ from logbook_agent.model.units import common
 from logbook_agent.model.values import Scalar, canonical
 
 # What an entry measured of a case, with the entry.
-Tried: TypeAlias = tuple[Summary, Mapping[str, Any]]
+Tried: TypeAlias = tuple[Summary, Trial]
 # So many are shown where there is room for few.
 SHOWN = 12
 _AGAINST = {
@@ -71,14 +71,14 @@ class Step:
 
 
 def bests(thread: Thread, answers: Sequence[Answer]) -> list[BestCase]:
-    """The best of each problem by each primary metric with a direction: that of the baseline first, then the problem
-    that was measured last."""
+    """The best of each problem by each primary metric with a direction: the baseline's problem first, then the one that
+    was measured last."""
     metrics = [m for m in thread.header.metrics if m.primary and m.direction is not None]
     return [best for metric in metrics for best in _Ranking(thread, answers, metric).bests()]
 
 
 def course(thread: Thread, answers: Sequence[Answer], metric: Metric) -> list[Step]:
-    """How the best of the problem that most entries measured came about."""
+    """The best case after each entry, of the problem that most entries measured."""
     return _Ranking(thread, answers, metric).course()
 
 
@@ -90,7 +90,7 @@ class _Problem(NamedTuple):
 
 
 class _Ranking:
-    """The cases of a thread by one metric. A key names a case, as in `findings.case`."""
+    """The cases of a thread by one metric. A case is named by its key (`findings.case_repeats`)."""
 
     def __init__(self, thread: Thread, answers: Sequence[Answer], metric: Metric) -> None:
         self._thread, self._metric = thread, metric
@@ -151,9 +151,9 @@ class _Ranking:
 
     # -- cases -----------------------------------------------------------------------------------------
 
-    def _trials(self, entry: str) -> Sequence[Mapping[str, Any]]:
+    def _trials(self, entry: str) -> Sequence[Trial]:
         measured = self._thread.by_id[entry]["measured"] if entry in self._thread.by_id else {}
-        found: Sequence[Mapping[str, Any]] = measured.get(self._metric.name, {}).get("trials", ())
+        found: Sequence[Trial] = measured.get(self._metric.name, {}).get("trials", ())
         return found
 
     def _of_side(self, answer: Answer, side: str, finding: Finding) -> dict[str, dict[str, str]]:
@@ -162,7 +162,8 @@ class _Ranking:
         return {t["key"]: t["config"] for t in found if _is_of({"case": t["case"], **t["config"]}, finding.case)}
 
     def _counted(self) -> dict[str, list[Tried]]:
-        """What counts of each case. Of an entry that is a negative result, that is the base of its comparison."""
+        """What counts of each case, by key. Of an entry that is a negative result, only the base of its comparison
+        does."""
         found: dict[str, list[Tried]] = {}
         discarded: set[str] = set()
         for summary in self._thread.counted:
@@ -178,7 +179,7 @@ class _Ranking:
         return {k: of for k, of in on_scale.items() if of and k not in discarded}
 
     def _lost(self) -> dict[str, int]:
-        """The cases that a comparison does not leave as the best, with the place of its entry."""
+        """The cases that lost a comparison, with the place of the entry that has its answer."""
         lost: dict[str, int] = {}
         for base, side, answer, finding in self._compared:
             losers = base.keys() - side.keys() if finding.outcome is Outcome.BETTER else side.keys() - base.keys()
@@ -193,11 +194,10 @@ class _Ranking:
     # -- what is said of one ---------------------------------------------------------------------------
 
     def _config(self, key: str) -> Mapping[str, str]:
-        config: Mapping[str, str] = self._told[key]["config"]
-        return config
+        return self._told[key]["config"]
 
     def _best(self, key: str, problem: _Problem, own: Sequence[Tried]) -> BestCase:
-        """A case among those of its problem, with these of its runs."""
+        """The best case `key` of its problem, measured by the runs in `own`."""
         told = self._told[key]
         values = [value for _, case in own for value in case["values"]]
         labels = {case["label"] for _, case in own}
@@ -223,7 +223,7 @@ class _Ranking:
         )
 
     def _is_baseline(self, key: str) -> bool:
-        """Whether runs of the baseline measured a case. Where it does not say which, all of its entry did."""
+        """Whether runs of the baseline measured a case; all runs of its entry count where the header names none."""
         baseline = self._thread.header.baseline
         return baseline is not None and any(
             summary["id"] == baseline.entry and (not baseline.runs or {*baseline.runs} & {*case["runs"]})
@@ -255,7 +255,7 @@ def _is_of(config: Mapping[str, Scalar], case: Mapping[str, Scalar]) -> bool:
 
 
 def _differing(configs: Iterable[Mapping[str, str]]) -> list[str]:
-    """The keys in which configs differ."""
+    """The keys whose values differ between configs."""
     found = list(configs)
     names = dict.fromkeys(name for config in found for name in config)
     return [name for name in names if len({canonical(config.get(name)) for config in found}) > 1]

@@ -5,15 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from logbook_agent.model.comparison import Part
 from logbook_agent.model.load import contention_of, is_busy
-from logbook_agent.model.record import WARM_UP, mended
-
-if TYPE_CHECKING:
-    from logbook_agent.model.comparison import Part
-    from logbook_agent.model.record import Record
-    from logbook_agent.model.run import Code, Row, Run
+from logbook_agent.model.record import WARM_UP, Record, mended
+from logbook_agent.model.run import Code, Row, Run
+from logbook_agent.model.stats import median
 
 # What this tool adds to the software of a run says nothing about what ran.
 _TOOL = "logbook-agent"
@@ -50,17 +47,6 @@ class Case:
     part: Part | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repeats:
-    """The cases that share a row of a table without pivot.
-
-    `apart`: what tells them from the other rows beyond config, entry, label and state, as a table shows it.
-    """
-
-    cases: tuple[Case, ...]
-    apart: Mapping[str, str] = field(default_factory=dict)
-
-
 def cases(*records: Record) -> list[Case]:
     """The rows of entries, in the order they were run, each with the devices it ran on, its run's facts and command.
 
@@ -94,12 +80,20 @@ def cases(*records: Record) -> list[Case]:
 
 
 def counting(found: Sequence[Case]) -> list[Case]:
-    """Without those of warm-ups, which are shown and never counted."""
+    """The cases without those of warm-ups, which are shown and never counted."""
     return [case for case in found if case.state != WARM_UP]
 
 
+def value_of(row: Row, name: str) -> float | None:
+    """The median of a metric's samples, or the observation of that name; None when there is neither."""
+    measured = row.metrics.get(name)
+    if measured is not None:
+        return median(measured.samples) if measured.samples else None
+    return row.observations.get(name)
+
+
 def without_mended(record: Record) -> Record:
-    """The record without the failed runs of a sweep that were made again: the later ones stand in their place."""
+    """The record without failed runs of a sweep that were made again."""
     if record.entry.recipe is None:
         return record
     left_out = mended([s.run for s in record.runs])
@@ -133,7 +127,7 @@ def _name(commit: str, diff_sha256: str | None) -> str:
 
 
 def short(digest: str) -> str:
-    """As much of a digest as tells two apart to a reader."""
+    """The first characters of a digest, enough to tell two apart."""
     return digest[:7]
 
 

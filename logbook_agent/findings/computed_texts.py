@@ -1,95 +1,220 @@
-"""What the block of an entry says of its runs; and a run in brief, as data."""
+"""The computed texts of an entry: its commands, config, predictions and result, with what a command concludes from its
+own rows.
+
+`bench-core overlap` states of each path how many times as fast as the base it is, and where their order changes. The
+calls that it compares were made in turn in one process, so its ratio says more than two medians in a table. Its
+interval has a level of 95%.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 from logbook_agent.findings import facts
+from logbook_agent.findings.case_repeats import noise_lines, noise_of
+from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.predictions import predicted_section
-from logbook_agent.model.codec import encode
+from logbook_agent.findings.tables.build import tabulate
+from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.header import Metric
-from logbook_agent.model.load import busy_text, contention_of
-from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import PredictedRow, Row
-from logbook_agent.model.stats import median
+from logbook_agent.model.record import WARM_UP, Record, RunStatus
+from logbook_agent.model.run import Row, Run
+from logbook_agent.model.values import spelt
+from logbook_agent.text import markdown as md
+from logbook_agent.text.times import duration
+from logbook_agent.text.words import assignments, bounded
+
+# A table and further notes, which are Markdown already.
+RenderTable: TypeAlias = Callable[[Table, Sequence[str]], str]
+# A page of an entry stays as short as a person can read, however many runs there are.
+_TAIL_LINES = 8
+_SHOWN_PROBLEMS = 5
+_SHOWN_ROWS = 200
+_SHOWN_OUTCOMES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputedTexts:
-    """The computed texts of an entry with runs: executed commands, config, predictions, results.
-    `commands` are the first of those executed, and `more_commands` counts the others; `pending` are the places of the
-    planned commands that none of these runs executed."""
+    """The computed texts of an entry as Markdown: executed commands, config, predictions, results."""
 
     command: str
     config: str
     predicted: str
     result: str
-    commands: tuple[facts.Executed, ...]
-    more_commands: int
-    runs: int
-    pending: tuple[int, ...] = ()
 
 
-def said_of(record: Record, metrics: Sequence[Metric], render: facts.RenderTable) -> ComputedTexts:
-    """What the block of an entry says of its runs."""
-    table = facts.table_of(record, metrics) if record.runs else None
-    commands = facts.commands_of(record)
+def said_of(record: Record, metrics: Sequence[Metric], render: RenderTable) -> ComputedTexts:
+    """The computed texts of an entry; `render` makes Markdown of a table and further notes."""
+    table = table_of(record, metrics) if record.runs else None
     return ComputedTexts(
-        runs=len(record.runs),
-        command=facts.command_section(record.id, commands),
+        command=facts.command_section(record),
         config=facts.config_section(record, table) if record.runs else "",
         predicted=predicted_section(record) if any(s.run.predictions for s in record.runs) else "",
-        result=facts.result_section(record, table, render, facts.noise_notes(record, metrics)) if record.runs else "",
-        commands=tuple(commands[: facts.SHOWN_COMMANDS]),
-        more_commands=max(0, len(commands) - facts.SHOWN_COMMANDS),
-        pending=record.pending,
+        result=result_section(record, table, render, noise_notes(record, metrics)) if record.runs else "",
     )
 
 
-def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict[str, Any]:
-    """A run as an agent needs it to go on: command, outcome, rows as medians, end of the output. `log_path` tells where
-    the log of a run of an entry is."""
-    run = status.run
-    output = run.output
-    failed = status.state != "finished"
+# An observation with this beginning is a ratio to the row that the rest names; the ends of its interval have a name
+# of their own.
+_RATIO, _LOW, _HIGH = "ratio_to_", "_low", "_high"
+_CROSSOVER, _PATH = "crossover", "path"
+_SHOWN = 20
+
+
+def conclusions(record: Record) -> list[str]:
+    """The ratios and crossovers that a command states of its own rows, in Markdown: `fused_ep topk=2: 0.641 times as
+    fast as ref_dp (95% in one process: 0.462 to 0.825)`. Each line names its run where several have some."""
+    found = [(status.run.run, row) for status in record.runs if status.counts for row in status.run.rows]
+    told = [(run, line) for lines in (_ratios(found), _crossovers(found)) for run, line in lines]
+    apart = len({run for run, _ in told}) > 1
+    texts = [md.escape(md.one_line(f"run {run}, {line}" if apart else line)) for run, line in told]
+    return bounded(texts, _SHOWN, f"more ratios and crossovers: `logbook show {record.id} --json`")
+
+
+def _ratios(found: Sequence[tuple[int, Row]]) -> Iterator[tuple[int, str]]:
+    own = [(run, row, name) for run, row in found for name in row.observations if _is_ratio(name)]
+    keys = dict.fromkeys(key for _, row, _ in own for key in row.config if key != _PATH)
+    varied = [key for key in keys if len({spelt(row.config.get(key)) for _, row, _ in own}) > 1]
+    for run, row, name in own:
+        ratio, low, high = (row.observations.get(name + end) for end in ("", _LOW, _HIGH))
+        if ratio is None:
+            continue
+        case = assignments({key: spelt(row.config[key]) for key in varied if key in row.config})
+        subject = " ".join(part for part in (_path(row), case) if part)
+        ends = (
+            f" (95% in one process: {low:.3g} to {high:.3g})"
+            if low is not None and high is not None
+            else ", without an interval"
+        )
+        yield run, f"{subject}: {ratio:.3g} times as fast as {name.removeprefix(_RATIO)}{ends}".removeprefix(": ")
+
+
+def _crossovers(found: Sequence[tuple[int, Row]]) -> Iterator[tuple[int, str]]:
+    for run, row in found:
+        if (text := row.labels.get(_CROSSOVER)) is not None:
+            yield run, f"{_CROSSOVER}: {_path(row)}: {text}" if _path(row) else f"{_CROSSOVER}: {text}"
+
+
+def _is_ratio(name: str) -> bool:
+    return name.startswith(_RATIO) and not name.endswith((_LOW, _HIGH))
+
+
+def _path(row: Row) -> str:
+    path = row.config.get(_PATH)
+    return "" if path is None else spelt(path)
+
+
+# -- the result ------------------------------------------------------------------------------------------
+
+
+def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
+    """All rows of an entry as a table; None when it has no rows."""
+    if not any(s.run.rows for s in record.runs):
+        return None
+    found = cases(without_mended(record))
+    measured = {name for c in found for name in (*c.row.metrics, *c.row.observations)}
+    # That a secondary metric was not measured is no news.
+    expected = [m for m in metrics if m.primary or m.name in measured]
+    return tabulate(found, TableSpec(), declared=expected)
+
+
+def noise_notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
+    """The noise of an entry of `logbook noise`, as Markdown; nothing of other entries."""
+    if not record.entry.noise:
+        return []
+    return list(map(md.escape, noise_lines(noise_of(record, metrics))))
+
+
+def result_section(record: Record, table: Table | None, render_table: RenderTable, further: Sequence[str] = ()) -> str:
+    """The measured rows, then failures with their reasons, problems of the records, and `further` notes.
+
+    All that is said below a table is one list with the table's own notes: two lists in a row read as one.
+    """
+    outcomes = [text for status in record.runs for text in _outcome(status, alone=len(record.runs) == 1)]
+    rest = f"more runs that have no row or did not succeed: `logbook show {record.id}`"
+    notes = bounded(outcomes, _SHOWN_OUTCOMES, rest)
+    problems = [p for s in record.runs for p in s.run.problems]
+    if problems:
+        notes.append("Recorded with problems:\n" + md.items(bounded([*map(md.escape, problems)], _SHOWN_PROBLEMS)))
+    notes += [*conclusions(record), *further]
+    if table is None:
+        return md.items(notes)
+    if len(table.rows) == 1:
+        return md.items([*_single(table), *notes])
+    # What all rows share stands in the section above.
+    return render_table(dataclasses.replace(_bounded(table, record.id), constants={}), notes)
+
+
+def _bounded(table: Table, entry_id: str) -> Table:
+    """The table with as many rows as a page can hold."""
+    more = len(table.rows) - _SHOWN_ROWS
+    if more <= 0:
+        return table
+    note = f"the first {_SHOWN_ROWS} of {len(table.rows):,} rows; all of them: logbook table {entry_id} --csv"
+    return dataclasses.replace(table, rows=table.rows[:_SHOWN_ROWS], notes=(note, *table.notes))
+
+
+def _single(table: Table) -> list[str]:
+    """The only row of a table as a list."""
+    lines = []
+    for column, value in zip(table.columns, table.rows[0], strict=True):
+        if column.name == "label":
+            continue  # it stands above, with the command
+        unit = f" {column.unit}" if column.unit and column.numeric else ""
+        name = column.name.removesuffix(f" ({column.unit})")
+        lines.append(f"{name}: {value}{unit}")
+    return [md.escape(line) for line in (*lines, *table.notes)]
+
+
+def _unfinished(run: Run) -> dict[str, str]:
+    """The text about a run whose end nobody saw, by its state."""
     return {
-        "run": run.run,
-        "label": run.label,
-        "state": status.state,
-        "discarded": run.discarded,
-        "command": facts.executed(run),
-        "started": run.started,
-        "duration_s": run.duration_s,
-        "exit": encode(run.exit) if run.exit is not None else None,
-        "commit": run.code.commit if run.code is not None else None,
-        "busy": busy_text([found]) or None if (found := contention_of(run)) is not None else None,
-        "rows": [brief_row(row) for row in run.rows],
-        "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
-        **({"predictions": [brief_prediction(row) for row in run.predictions]} if run.predictions else {}),
-        "problems": list(run.problems),
-        "log": str(log_path(run.entry, run.run)),
+        "running": f"running since {run.started}",
+        "submitted": f"submitted at {run.started}; it has not begun",
+        "orphaned": f"its tool is gone, the command still runs (pid {run.child.pid if run.child else '?'})",
+        "interrupted": "interrupted: tool and command are gone; the output read until then is kept",
+        "lost": "lost: its worker vanished; the output read until then is kept",
+        "never-started": "never started",
     }
 
 
-def brief_row(row: Row) -> dict[str, Any]:
-    """A row with the median and the number of samples of each metric."""
-    found: dict[str, Any] = {"config": row.config}
-    if row.metrics:
-        found["metrics"] = {
-            name: {"median": median(m.samples), "n": len(m.samples), "unit": m.unit} for name, m in row.metrics.items()
-        }
-    if row.observations:
-        found["observations"] = row.observations
-    if row.labels:
-        found["labels"] = row.labels
-    if row.failed is not None:
-        found["failed"] = encode(row.failed)
-    return found
+def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
+    """A note on a run that did not succeed, or has no rows; nothing of others."""
+    run = status.run
+    name = run.label or (None if alone else f"run {run.run}")
+    if not status.counts:
+        name = f"{name}, {WARM_UP}" if name else WARM_UP
+    subject = f"{md.escape(name)}: " if name else ""
+    if run.ended is None and (what := _unfinished(run).get(status.state)) is not None:
+        return [subject + what]
+    if status.state == "finished" and (run.rows or run.predictions):
+        return []
+    shown: tuple[str, ...] = ()
+    if run.output is not None:
+        failed = status.state != "finished"
+        shown = (run.output.error_tail if failed else ()) or run.output.tail
+    is_told = bool(run.rows or run.predictions)
+    said = f"{subject}{_ending(run)}" + ("" if is_told else ", no result lines")
+    if not shown:
+        return [said + ("" if is_told else "; it printed nothing")]
+    return [f"{said}:\n{md.fence(chr(10).join(shown[-_TAIL_LINES:]), 'text')}"]
 
 
-def brief_prediction(row: PredictedRow) -> dict[str, Any]:
-    """A predicted row as it was printed."""
-    found: dict[str, Any] = {"config": row.config, "prediction": row.prediction}
-    return {**found, **({"labels": row.labels} if row.labels else {})}
+def _ending(run: Run) -> str:
+    """How a run ended, in words."""
+    took = f" after {duration(run.duration_s)}"
+    ended = run.exit
+    if ended is None:
+        return "not ended"
+    if ended.timeout:
+        return f"stopped at its limit of {duration(run.timeout_s)}"
+    if ended.interrupted:
+        return f"interrupted by the user{took}"
+    if ended.never_started:
+        return "never started"
+    if ended.signal:
+        return f"ended by {ended.signal}{took}"
+    return (f"exit {ended.code}" if ended.code else "exit 0") + took

@@ -1,35 +1,24 @@
-"""The computed sections of an entry: what was executed, under which config, and what came out."""
+"""What runs executed and under which config: commands, environment, code, devices, packages, as text."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
 
-from logbook_agent.findings.cases import cases, code_names, short, without_mended
-from logbook_agent.findings.conclusions import conclusions
+from logbook_agent.findings.cases import code_names, short
+from logbook_agent.findings.tables.spec import Table
 from logbook_agent.model.entry import Entry, PlannedCommand
-from logbook_agent.model.header import Metric
 from logbook_agent.model.load import machine_text
-from logbook_agent.model.record import WARM_UP, Record, RunStatus
+from logbook_agent.model.record import Record
+from logbook_agent.model.run import Device, Run, Scalar
 from logbook_agent.model.values import spelt
 from logbook_agent.text import markdown as md
 from logbook_agent.text.times import duration
-from logbook_agent.text.words import assignments, command_line, planned_words
+from logbook_agent.text.words import assignments, bounded, command_line, listed, planned_words
 
-if TYPE_CHECKING:
-    from logbook_agent.findings.tables.spec import Table
-    from logbook_agent.model.run import Device, Run, Scalar
-
-# A table and further notes, which are Markdown already.
-RenderTable: TypeAlias = "Callable[[Table, Sequence[str]], str]"
-_TAIL_LINES = 8
-_SHOWN_PROBLEMS = 5
-_SHOWN_ROWS = 200
 # A page of an entry stays as short as a person can read, however many runs there are.
 SHOWN_COMMANDS = 100
-_SHOWN_OUTCOMES = 100
 _SHOWN_KINDS = 50
 _SHOWN_NUMBERS = 50
 
@@ -37,20 +26,6 @@ _SHOWN_NUMBERS = 50
 def executed(run: Run) -> str:
     """The command of a run as one types it, with the variables it set in front."""
     return command_line(run.argv, run.env.declared, shell=run.shell)
-
-
-def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
-    """All rows of an entry with what varies among them; None when it has no rows."""
-    if not any(s.run.rows for s in record.runs):
-        return None
-    from logbook_agent.findings.tables.build import tabulate
-    from logbook_agent.findings.tables.spec import TableSpec
-
-    found = cases(without_mended(record))
-    measured = {name for c in found for name in (*c.row.metrics, *c.row.observations)}
-    # That a secondary metric was not measured is no news.
-    expected = [m for m in metrics if m.primary or m.name in measured]
-    return tabulate(found, TableSpec(), declared=expected)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,20 +53,14 @@ def commands_of(record: Record) -> list[Executed]:
     return list(found.values())
 
 
-def command_section(entry_id: str, found: Sequence[Executed]) -> str:
+def command_section(record: Record) -> str:
     """Executed commands, each once, under their labels; repeats are counted."""
-    more = _and_more(len(found) - SHOWN_COMMANDS, "commands", entry_id)
-    return _commands([(c.label, c.text, c.times) for c in found[:SHOWN_COMMANDS]], more)
+    return _commands(record.id, [(c.label, c.text, c.times) for c in commands_of(record)])
 
 
-def _and_more(count: int, what: str, entry_id: str) -> list[str]:
-    """What is left out of a page, and the command that shows it; nothing where nothing is."""
-    return [f"and {count:,} more {what}: `logbook show {entry_id}`"] if count > 0 else []
-
-
-def planned_section(entry: Entry, pending: Sequence[int]) -> str:
-    """Planned commands that have not been executed yet, by their places."""
-    return _commands([(c.label, planned(c), 1) for c in (entry.commands[place] for place in pending)])
+def planned_section(record: Record) -> str:
+    """Planned commands that have not been executed yet."""
+    return _commands(record.id, [(c.label, planned(c), 1) for c in record.pending_commands])
 
 
 def planned(command: PlannedCommand) -> str:
@@ -100,7 +69,7 @@ def planned(command: PlannedCommand) -> str:
     return command_line(words, env, shell=command.shell)
 
 
-def _commands(found: Sequence[tuple[str | None, str, int]], more: Sequence[str] = ()) -> str:
+def _commands(entry_id: str, found: Sequence[tuple[str | None, str, int]]) -> str:
     if not found:
         return ""
     lines = []
@@ -114,7 +83,9 @@ def _commands(found: Sequence[tuple[str | None, str, int]], more: Sequence[str] 
             lines.append(f"×{count}:\n{command}")
         else:
             lines.append(command + times)
-    return lines[0] if len(found) == 1 and found[0][0] is None else md.items([*lines, *more])
+    if len(found) == 1 and found[0][0] is None:
+        return lines[0]
+    return md.items(bounded(lines, SHOWN_COMMANDS, f"more commands: `logbook show {entry_id}`"))
 
 
 def config_section(record: Record, table: Table | None) -> str:
@@ -158,15 +129,8 @@ def _per_run(name: str, texts: list[str], runs: Sequence[Run], *, differs: bool 
     where: dict[str, list[int]] = {text: [] for text in distinct}
     for run, text in zip(runs, texts, strict=True):
         where[text].append(run.run)
-    parts = [f"{text or 'none'} (run {_numbers(where[text])})" for text in distinct[:_SHOWN_KINDS]]
-    more = len(distinct) - _SHOWN_KINDS
-    parts += [f"and {more:,} more"] if more > 0 else []
-    return [f"{name}{' differs' if differs else ''}: {'; '.join(parts)}"]
-
-
-def _numbers(numbers: Sequence[int]) -> str:
-    more = len(numbers) - _SHOWN_NUMBERS
-    return ", ".join(map(str, numbers[:_SHOWN_NUMBERS])) + (f" and {more:,} more" if more > 0 else "")
+    parts = [f"{text or 'none'} (run {listed(list(map(str, where[text])), _SHOWN_NUMBERS)})" for text in distinct]
+    return [f"{name}{' differs' if differs else ''}: {'; '.join(bounded(parts, _SHOWN_KINDS))}"]
 
 
 def _environment(runs: Sequence[Run]) -> list[str]:
@@ -257,108 +221,3 @@ def _software_lines(runs: Sequence[Run]) -> list[str]:
     agreed = ", ".join(f"{package} {next(iter(v))}" for package, v in merged.items() if len(v) == 1)
     rest = [", ".join(f"{k} {v}" for k, v in s.items() if len(merged[k]) > 1) for s in found]
     return ([f"{name}: {agreed}"] if agreed else []) + _per_run(name, rest, runs)
-
-
-def noise_notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
-    """What the runs of a measurement of noise say of an A/B to come; nothing of other entries."""
-    if not record.entry.noise:
-        return []
-    # Imported where it is asked for, as tables are.
-    from logbook_agent.findings.scatter import noise_lines, noise_of
-
-    return list(map(md.escape, noise_lines(noise_of(record, metrics))))
-
-
-def result_section(record: Record, table: Table | None, render_table: RenderTable, further: Sequence[str] = ()) -> str:
-    """The measured rows, then what failed and why, then what the records complain about, and `further` notes.
-
-    All that is said below a table is one list with the table's own notes: two lists in a row read as one.
-    """
-    outcomes = [text for status in record.runs for text in _outcome(status, alone=len(record.runs) == 1)]
-    left_out = len(outcomes) - _SHOWN_OUTCOMES
-    notes = outcomes[:_SHOWN_OUTCOMES] + _and_more(left_out, "runs that have no row or did not succeed", record.id)
-    problems = [p for s in record.runs for p in s.run.problems]
-    if problems:
-        more = len(problems) - _SHOWN_PROBLEMS
-        shown = [md.escape(p) for p in problems[:_SHOWN_PROBLEMS]]
-        notes.append("Recorded with problems:\n" + md.items(shown + ([f"and {more} more"] if more > 0 else [])))
-    notes += [*conclusions(record), *further]
-    if table is None:
-        return md.items(notes)
-    if len(table.rows) == 1:
-        return md.items([*_single(table), *notes])
-    # What all rows share stands in the section above.
-    bounded = dataclasses.replace(_bounded(table, record.id), constants={})
-    return render_table(bounded, notes)
-
-
-def _bounded(table: Table, entry_id: str) -> Table:
-    """A table that a page can hold."""
-    more = len(table.rows) - _SHOWN_ROWS
-    if more <= 0:
-        return table
-    note = f"the first {_SHOWN_ROWS} of {len(table.rows):,} rows; all of them: logbook table {entry_id} --csv"
-    return dataclasses.replace(table, rows=table.rows[:_SHOWN_ROWS], notes=(note, *table.notes))
-
-
-def _single(table: Table) -> list[str]:
-    """One row reads better as a list."""
-    lines = []
-    for column, value in zip(table.columns, table.rows[0], strict=True):
-        if column.name == "label":
-            continue  # it stands above, with the command
-        unit = f" {column.unit}" if column.unit and column.numeric else ""
-        name = column.name.removesuffix(f" ({column.unit})")
-        lines.append(f"{name}: {value}{unit}")
-    return [md.escape(line) for line in (*lines, *table.notes)]
-
-
-def _unfinished(run: Run) -> dict[str, str]:
-    """What is to be said of a run that nobody saw the end of, by its state."""
-    return {
-        "running": f"running since {run.started}",
-        "submitted": f"submitted at {run.started}; it has not begun",
-        "orphaned": f"its tool is gone, the command still runs (pid {run.child.pid if run.child else '?'})",
-        "interrupted": "interrupted: tool and command are gone; the output read until then is kept",
-        "lost": "lost: its worker vanished; the output read until then is kept",
-        "never-started": "never started",
-    }
-
-
-def _outcome(status: RunStatus, *, alone: bool) -> list[str]:
-    """What is to be said of one run beyond its rows; nothing when it simply finished with rows."""
-    run = status.run
-    name = run.label or (None if alone else f"run {run.run}")
-    if not status.counts:
-        name = f"{name}, {WARM_UP}" if name else WARM_UP
-    subject = f"{md.escape(name)}: " if name else ""
-    if run.ended is None and (what := _unfinished(run).get(status.state)) is not None:
-        return [subject + what]
-    if status.state == "finished" and (run.rows or run.predictions):
-        return []
-    shown: tuple[str, ...] = ()
-    if run.output is not None:
-        failed = status.state != "finished"
-        shown = (run.output.error_tail if failed else ()) or run.output.tail
-    is_told = bool(run.rows or run.predictions)
-    said = f"{subject}{_ending(run)}" + ("" if is_told else ", no result lines")
-    if not shown:
-        return [said + ("" if is_told else "; it printed nothing")]
-    return [f"{said}:\n{md.fence(chr(10).join(shown[-_TAIL_LINES:]), 'text')}"]
-
-
-def _ending(run: Run) -> str:
-    """How a run ended, in words."""
-    took = f" after {duration(run.duration_s)}"
-    ended = run.exit
-    if ended is None:
-        return "not ended"
-    if ended.timeout:
-        return f"stopped at its limit of {duration(run.timeout_s)}"
-    if ended.interrupted:
-        return f"interrupted by the user{took}"
-    if ended.never_started:
-        return "never started"
-    if ended.signal:
-        return f"ended by {ended.signal}{took}"
-    return (f"exit {ended.code}" if ended.code else "exit 0") + took

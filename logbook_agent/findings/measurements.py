@@ -1,7 +1,8 @@
 """What an entry measured of each primary metric, case by case, as plain data that is indexed; which of its rows count;
 and why runs that went well measured nothing.
 
-What one case is, `findings.case` says. A run has one value of a case: of several rows of it the median one.
+Which rows are one case, `findings.case_repeats` says. A run has one value of a case: of several rows of it the median
+one.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypedDict
 
+from logbook_agent.findings.case_repeats import keys_of, repeats
+from logbook_agent.findings.cases import Case, counting
 from logbook_agent.findings.cases import cases as cases_of
-from logbook_agent.findings.cases import counting
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs
@@ -20,19 +22,29 @@ from logbook_agent.model.run import Row, Run, Scalar
 from logbook_agent.model.stats import median, median_low
 from logbook_agent.model.units import common, known
 from logbook_agent.model.values import canonical, spelt
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.cases import Case
-
-# One case, as `findings.best` takes it up: its `key`, `unit`, the `values` of its `runs` (numbers), its `side` and
-# `case` in the comparison of the entry, `label`, `config` as far as it is kept, `config_left_out` (how many keys are
-# not), and `apart`, what else tells it from the other cases of the entry.
-Trial: TypeAlias = dict[str, Any]
+from logbook_agent.text.words import listed
 
 CONFIG_CHARS = 1200
 _APART_CHARS = 300
 # So many cases of an entry say what they are; of the others there are the numbers.
 _DESCRIBED = 128
+
+
+class Trial(TypedDict):
+    """One case that an entry measured, as the index keeps it: the `values` of its `runs` (by number), `side` and `case`
+    in the comparison of the entry, `config` as far as it is kept and how many keys are left out, and `apart`, what else
+    tells it from the other cases of the entry."""
+
+    key: str
+    unit: str | None
+    values: list[float]
+    runs: list[int]
+    side: str | None
+    case: str
+    label: str | None
+    config: dict[str, str]
+    config_left_out: int
+    apart: dict[str, str]
 
 
 def baseline_cases(header: Header) -> tuple[dict[str, Scalar], ...]:
@@ -71,9 +83,6 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
         m.name in row.metrics for m in primary for status in record.runs if status.counts for row in status.run.rows
     ):
         return {}
-    # Imported where rows are met, as in `cases`.
-    from logbook_agent.findings.case import keys_of
-
     cases = counting(cases_of(record))
     keys = keys_of(cases)
     found = {}
@@ -115,8 +124,6 @@ def _measured(taken: Sequence[_Taken]) -> dict[str, Any]:
 
 def _trials(finished: Sequence[_Taken], unit: str | None) -> list[Trial]:
     """Every case with the value of each of its runs."""
-    from logbook_agent.findings.case import repeats
-
     of: dict[str, dict[int, list[_Taken]]] = {}
     for one in finished:
         of.setdefault(one.key, {}).setdefault(one.case.run, []).append(one)
@@ -135,18 +142,18 @@ def _trials(finished: Sequence[_Taken], unit: str | None) -> list[Trial]:
         # A sweep measures a case before it is compared.
         part = next((t.case.part for own in runs.values() for t in own if t.case.part is not None), None)
         found.append(
-            {
-                "key": key,
-                "unit": unit,
-                "values": [median_low([t.value for t in own]) for own in runs.values()],
-                "runs": list(runs),
-                "side": part.side if part is not None else None,
-                "case": part.case if part is not None else "",
-                "label": first.label if is_described and len(labels) == 1 else None,
-                "config": config,
-                "config_left_out": len(whole) - len(config),
-                "apart": more,
-            }
+            Trial(
+                key=key,
+                unit=unit,
+                values=[median_low([t.value for t in own]) for own in runs.values()],
+                runs=list(runs),
+                side=part.side if part is not None else None,
+                case=part.case if part is not None else "",
+                label=first.label if is_described and len(labels) == 1 else None,
+                config=config,
+                config_left_out=len(whole) - len(config),
+                apart=more,
+            )
         )
     return found
 
@@ -203,9 +210,5 @@ def unmeasured(runs: Sequence[Run], metrics: Sequence[Metric]) -> str | None:
     if not rows:
         return f"no result: the command printed no line of the form RESULT {names[0]}=0.31"
     said = list(dict.fromkeys(name for row in rows for name in (*row.observations, *row.labels, *row.config)))
-    line = f"the RESULT line has {_some(said)}" if said else "the RESULT line has no key"
-    return f"no metric: the logbook declares {_some(names)}, {line}"
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    line = f"the RESULT line has {listed(said, _SHOWN)}" if said else "the RESULT line has no key"
+    return f"no metric: the logbook declares {listed(names, _SHOWN)}, {line}"

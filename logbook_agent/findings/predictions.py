@@ -1,4 +1,4 @@
-"""The predicted rows of an entry, in words that nobody takes for a measurement."""
+"""The predicted rows of an entry, worded so that nobody takes them for measurements."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from logbook_agent.model.record import Record
+from logbook_agent.model.run import PredictedRow, Run
 from logbook_agent.model.values import Scalar, spelt
 from logbook_agent.text import markdown as md
 from logbook_agent.text.markdown import cut_line
-from logbook_agent.text.words import assignments
+from logbook_agent.text.words import assignments, bounded
 
 if TYPE_CHECKING:
     from bench_core.accounting.prediction import Outcome, Prediction
-    from logbook_agent.model.run import PredictedRow, Run
 
 NOT_MEASURED = "predicted, not measured"
 # The label of a row that says on which side of a command it stands: A or B.
@@ -40,13 +40,13 @@ class Predicted:
         return self.row.said
 
     def named(self, text: str) -> str:
-        """The text behind the name of the row, if it has one."""
+        """The text with the name of the row in front, if it has one."""
         return f"{self.name}: {text}" if self.name else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictedPair:
-    """What the model says of side B of a command against its side A."""
+    """What the model says of side B of a command compared with its side A."""
 
     base: Predicted
     other: Predicted
@@ -67,8 +67,8 @@ def predictions_of(record: Record) -> list[Predicted]:
 
 
 def _names(found: Sequence[tuple[Run, PredictedRow]]) -> list[str]:
-    """What tells each row from the others: its side, the label of its run, what varies of environment and config. What
-    a row itself says of its config is added where the rest tells too little."""
+    """A name for each row: its side, the label of its run, the environment and config that vary. Config that only the
+    row itself reports is added where the rest does not tell the rows apart."""
     names = [""] * len(found)
     for parts in (
         [row.labels.get(_SIDE, "") for _, row in found],
@@ -88,7 +88,7 @@ def _labels(labels: Sequence[str | None]) -> list[str]:
 
 
 def _varied(mappings: Sequence[Mapping[str, Scalar]]) -> list[str]:
-    """`topk=2`: what varies, as text, of each of the mappings."""
+    """The values that vary between mappings, as text: `topk=2`."""
     keys = dict.fromkeys(key for one in mappings for key in one if key not in _SAME_CASE)
     told = [{key: spelt(one[key]) for key in keys if key in one} for one in mappings]
     varied = [key for key in keys if len({one.get(key) for one in told}) > 1]
@@ -96,7 +96,7 @@ def _varied(mappings: Sequence[Mapping[str, Scalar]]) -> list[str]:
 
 
 def predicted_pairs(found: Iterable[Predicted]) -> list[PredictedPair]:
-    """Side B against side A, of each command that predicted two."""
+    """Side B compared with side A, of each command that predicted both."""
     sides: dict[int, dict[str, Predicted]] = {}
     for one in found:
         sides.setdefault(one.run, {})[one.row.labels.get(_SIDE, "")] = one
@@ -112,7 +112,7 @@ def predicted_pairs(found: Iterable[Predicted]) -> list[PredictedPair]:
 
 
 def short_text(said: Prediction) -> str:
-    """`7.9 ms (6.1 to 10.3)`; why there is no estimate where there is none."""
+    """`7.9 ms (6.1 to 10.3)`, or why there is no estimate."""
     if said.estimate is None:
         return f"nothing: {cut_line(said.refused or 'no reason was given', _REFUSED_CHARS)}"
     if said.low is None or said.high is None:
@@ -122,8 +122,8 @@ def short_text(said: Prediction) -> str:
 
 
 def predicted_parts(said: Prediction) -> list[str]:
-    """`predicted 7.9 ms (6.1 to 10.3), at least 3.0 ms`, then what predictions of one entry mostly share: memory,
-    libtpu, calibration, model and slice."""
+    """`predicted 7.9 ms (6.1 to 10.3), at least 3.0 ms`, then memory, libtpu, calibration, model and slice, which
+    predictions of one entry mostly share."""
     times = f"predicted {short_text(said)}" + (f", at least {_seconds(said.bound)[0]}" if said.bound else "")
     memory = [] if said.fits is None else ["fits into HBM" if said.fits else "does not fit into HBM"]
     calibration = f"calibration {said.calibration}" if said.calibration is not None else "not calibrated"
@@ -149,7 +149,7 @@ def _notes(said: Prediction) -> list[str]:
 
 
 def _terms(said: Prediction) -> list[str]:
-    """`of this: grouped_matmul 4.1 ms, send 2.3 ms`: what the estimate adds up from, the largest first."""
+    """The terms of the estimate, the largest first: `of this: grouped_matmul 4.1 ms, send 2.3 ms`."""
     ordered = sorted(((value, name) for name, value in said.terms.items() if value), reverse=True)
     terms = ", ".join(f"{cut_line(name, 60)} {_seconds(value)[0]}" for value, name in ordered)
     return [f"of this: {terms}"] if terms else []
@@ -159,18 +159,18 @@ def _terms(said: Prediction) -> list[str]:
 
 
 def predicted_section(record: Record) -> str:
-    """Every prediction of an entry with its terms, and the claims, as Markdown. What all rows share is said once."""
+    """Every prediction of an entry with its terms, and the claims, as Markdown. What all rows share stands once."""
     found = predictions_of(record)
     shared = _shared([one.said for one in found]) if len(found) > 1 else []
     notes = [text for text in shared if text.startswith("note: ")]
     parts = [text for text in shared if text not in notes]
     lines = [_item(f"all of these: {'; '.join(parts)}", notes)] if parts else []
-    for one in found[:_SHOWN]:
+    own_lines = []
+    for one in found:
         text = "; ".join(part for part in predicted_parts(one.said) if part not in parts)
         own = [note for note in _notes(one.said) if not parts or note not in notes]
-        lines.append(_item(one.named(text), [*_terms(one.said), *own]))
-    if (more := len(found) - _SHOWN) > 0:
-        lines.append(f"and {more:,} more predictions: `logbook show {record.id} --json`")
+        own_lines.append(_item(one.named(text), [*_terms(one.said), *own]))
+    lines += bounded(own_lines, _SHOWN, f"more predictions: `logbook show {record.id} --json`")
     return md.items([*lines, *(md.escape(claim.text) for claim in predicted_pairs(found)[:_SHOWN])])
 
 
@@ -187,11 +187,10 @@ def _item(text: str, below: Sequence[str]) -> str:
 
 
 def predicted_headline(record: Record) -> str | None:
-    """`predicted, not measured: 7.9 ms (6.1 to 10.3)`; None where an entry predicts nothing and was not to."""
+    """`predicted, not measured: 7.9 ms (6.1 to 10.3)`; None for an entry that is no prediction."""
     found = predictions_of(record)
     if not found:
         return "nothing was predicted" if record.entry.is_prediction and record.state == "finished" else None
     texts = [f"{c.other.name} against {c.base.name} {c.outcome.word.value}" for c in predicted_pairs(found)]
     texts = texts or [f"{one.name} {short_text(one.said)}".strip() for one in found]
-    more = len(texts) - _SHOWN_HEADLINE
-    return f"{NOT_MEASURED}: " + "; ".join([*texts[:_SHOWN_HEADLINE], *([f"and {more} more"] if more > 0 else [])])
+    return f"{NOT_MEASURED}: {'; '.join(bounded(texts, _SHOWN_HEADLINE))}"

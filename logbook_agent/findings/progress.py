@@ -29,7 +29,7 @@ class UnfinishedRun:
     said: str | None = None
 
     def data(self) -> dict[str, Any]:
-        """What runs where, since when, and its last sign of life."""
+        """The run as plain data: where it runs, since when, and its last sign of life."""
         run = self.run
         return {
             "id": run.entry,
@@ -82,7 +82,7 @@ class RunProgress:
 
 
 def progress_of(entry: Entry, statuses: Sequence[RunStatus], run: Run) -> RunProgress:
-    """How far an entry is, as seen from one of its runs that goes on."""
+    """How far an entry is while `run`, one of its runs, goes on."""
     counting = [s for s in statuses if s.counts and not is_own(s.run)]
     runs = [s.run for s in counting]
     total = planned_runs(entry, runs)
@@ -97,7 +97,7 @@ def progress_of(entry: Entry, statuses: Sequence[RunStatus], run: Run) -> RunPro
 
 
 def _usual_s(finished: Sequence[Run], run: Run) -> float | None:
-    """The median time that runs of the same command took; of any of the entry where none of these ended well."""
+    """The median duration of finished runs of the same command; of any run of the entry where it has none."""
     same = [r for r in finished if (r.label, r.argv) == (run.label, run.argv)]
     took_s = [r.duration_s for r in same or finished if r.duration_s is not None and not is_own(r)]
     return median(took_s) if took_s else None

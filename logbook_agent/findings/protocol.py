@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from datetime import datetime
+from typing import Any, Protocol, Self
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from logbook_agent.model.entry import Entry
-    from logbook_agent.model.header import Header
-    from logbook_agent.model.record import Contents, Record, Summaries
-    from logbook_agent.model.run import Run
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.header import Header
+from logbook_agent.model.record import Contents, Record, Summaries
+from logbook_agent.model.run import Run
 
 
 class Records(Protocol):

@@ -1,24 +1,32 @@
-"""Questions about a logbook: `list` and `show`. Answers are plain data, short and complete."""
+"""The answers of `list`, `show` and `table`, and the search for words, as plain data."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
-from logbook_agent.findings.computed_texts import brief_run
-from logbook_agent.findings.entry_line import line_of
+from logbook_agent.findings.case_repeats import level_changes, noise_of
+from logbook_agent.findings.cases import Case, cases, without_mended
+from logbook_agent.findings.comparison.answer import Answer
+from logbook_agent.findings.comparison.words import sentence
 from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.read import Findings
+from logbook_agent.findings.summaries import line_of
+from logbook_agent.findings.tables.build import matching, tabulate
+from logbook_agent.findings.tables.frame import frame_of, show
+from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import KINDS, State
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Header
+from logbook_agent.model.load import busy_text, contention_of
 from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.run import PredictedRow, Row
+from logbook_agent.model.stats import median
+from logbook_agent.model.values import canonical
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.near import choice
-
-if TYPE_CHECKING:
-    pass
+from logbook_agent.text.words import bounded
 
 STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.
@@ -30,7 +38,7 @@ _SNIPPET = 80
 def listed(
     entries: Sequence[Mapping[str, Any]], *, state: str | None, kind: str | None, last: int | None
 ) -> list[dict[str, Any]]:
-    """One line of data per entry, in order."""
+    """The lines of `list`, in order. Raises UsageError for an unknown state or kind."""
     if state is not None and state not in STATES:
         raise UsageError(
             f"unknown state {state!r}", cause=f"states are {', '.join(STATES)}", hint=choice("--state", state, STATES)
@@ -46,9 +54,6 @@ def listed(
 def shown(found: Findings, record: Record, log_path: Callable[[str, int], object], *, full: bool) -> dict[str, Any]:
     """An entry with its runs, what later entries make of it, and the answer to its comparison. `log_path` tells where
     the log of a run of an entry is; `full` gives every sample and all provenance as recorded."""
-    # Tables, which `list` and `status` do without.
-    from logbook_agent.findings.levels import level_changes
-
     entry, header = record.entry, found.records.header
     return {
         **line_of(record, header, found.compared(entry)),
@@ -61,21 +66,59 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
         "fields": [{"label": f.label, "text": f.text} for f in entry.fields if f.text],
         "planned": [{"label": c.label, "command": planned(c)} for c in record.pending_commands],
         "comparison": encode(entry.comparison) if entry.comparison is not None else None,
-        "answer": found.answer_data(entry.id),
+        "answer": found.comparisons.data(entry.id),
         "contrasts": [one.data() for one in found.contrasts(entry)],
-        "noise": _noise(record, header),
+        "noise": [encode(n) for n in noise_of(record, header.metrics)] if entry.noise else [],
         "level_changes": level_changes(record),
         "runs": [encode(s.run) | {"state": s.state} if full else brief_run(s, log_path) for s in record.runs],
     }
 
 
-def _noise(record: Record, header: Header) -> list[dict[str, Any]]:
-    """What the runs of a measurement of noise say of experiments to come."""
-    if not record.entry.noise:
-        return []
-    from logbook_agent.findings.scatter import noise_of
+def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict[str, Any]:
+    """A run in brief: command, outcome, rows as medians, end of the output. `log_path` tells where the log of a run of
+    an entry is."""
+    run = status.run
+    output = run.output
+    failed = status.state != "finished"
+    return {
+        "run": run.run,
+        "label": run.label,
+        "state": status.state,
+        "discarded": run.discarded,
+        "command": executed(run),
+        "started": run.started,
+        "duration_s": run.duration_s,
+        "exit": encode(run.exit) if run.exit is not None else None,
+        "commit": run.code.commit if run.code is not None else None,
+        "busy": busy_text([found]) or None if (found := contention_of(run)) is not None else None,
+        "rows": [brief_row(row) for row in run.rows],
+        "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
+        **({"predictions": [brief_prediction(row) for row in run.predictions]} if run.predictions else {}),
+        "problems": list(run.problems),
+        "log": str(log_path(run.entry, run.run)),
+    }
 
-    return [encode(n) for n in noise_of(record, header.metrics)]
+
+def brief_row(row: Row) -> dict[str, Any]:
+    """A row with the median and the number of samples of each metric."""
+    found: dict[str, Any] = {"config": row.config}
+    if row.metrics:
+        found["metrics"] = {
+            name: {"median": median(m.samples), "n": len(m.samples), "unit": m.unit} for name, m in row.metrics.items()
+        }
+    if row.observations:
+        found["observations"] = row.observations
+    if row.labels:
+        found["labels"] = row.labels
+    if row.failed is not None:
+        found["failed"] = encode(row.failed)
+    return found
+
+
+def brief_prediction(row: PredictedRow) -> dict[str, Any]:
+    """A predicted row as it was printed."""
+    found: dict[str, Any] = {"config": row.config, "prediction": row.prediction}
+    return {**found, **({"labels": row.labels} if row.labels else {})}
 
 
 def search(found: Findings, words: Sequence[str]) -> list[dict[str, Any]]:
@@ -119,7 +162,7 @@ def _run_places(status: RunStatus) -> Iterator[tuple[str, str]]:
 
 
 def _hits(places: list[tuple[str, str]], words: Sequence[str]) -> list[dict[str, str]]:
-    """Where the words occur, each text once. An output mostly repeats the command and the rows; it is shown for words
+    """Where the words occur, each text once. Outputs, which mostly repeat the command and the rows, are shown for words
     that stand nowhere else."""
     hits: list[dict[str, str]] = []
     elsewhere = {
@@ -143,3 +186,53 @@ def _snippet(content: str, at: int) -> str:
     end = content.find("\n", at)
     line = content[start : end if end >= 0 else len(content)]
     return ("…" if start > begin else "") + cut_line(line, at - start + _SNIPPET)
+
+
+_SHOWN_FINDINGS = 12
+
+
+def table(found: Findings, entry_ids: Sequence[str], spec: TableSpec) -> tuple[list[Case], Table]:
+    """The rows of the entries, in the order they are named, as cases and as a table; of all that count where none is
+    named. Raises UsageError when they have none."""
+    header = found.records.header
+    records = [found.records.record(entry_id) for entry_id in entry_ids] if entry_ids else found.counting
+    rows = cases(*map(without_mended, records))
+    if not rows:
+        raise UsageError(
+            f"{', '.join(entry_ids)} has no rows" if entry_ids else f"{header.topic} has no rows yet",
+            cause=f"{'none of its runs' if entry_ids else 'no run of an entry that counts'}"
+            " printed a RESULT, METRIC or RESULT_JSON line",
+            hint=f"logbook show {entry_ids[0]}" if entry_ids else "logbook run -- COMMAND",
+        )
+    if not (spec.delta or spec.ratio):
+        return rows, tabulate(rows, spec, declared=header.metrics)
+    entries = {case.entry for case in rows}
+    answers = [a for a in found.answers if entries & {*a.entries} and spec.pivot in (None, a.question.axis)]
+    made = tabulate(rows, _from_base(spec, answers, rows), declared=header.metrics)
+    return rows, dataclasses.replace(made, notes=(*made.notes, *_answered(answers, spec.where)))
+
+
+def _from_base(spec: TableSpec, answers: Sequence[Answer], found: Sequence[Case]) -> TableSpec:
+    """The table with the base that the comparisons over the pivot state as its first value, whichever side ran
+    first."""
+    bases = {a.question.base for a in answers}
+    if spec.pivot is None or spec.base is not None or spec.values or len(bases) != 1:
+        return spec
+    [base] = bases
+    frame, pivot = frame_of(matching(found, spec.where)), spec.pivot
+    if not (of_base := frame.having({pivot: base})):
+        return spec
+    values = (show(item.place.get(pivot)) for item in (*of_base, *frame.items))
+    return dataclasses.replace(spec, values=tuple(dict.fromkeys(values)))
+
+
+def _answered(answers: Sequence[Answer], where: Mapping[str, str]) -> list[str]:
+    """The findings of comparisons about the rows that are shown."""
+    wanted = {name: canonical(value) for name, value in where.items()}
+    found = [
+        f"{a.entry}: {sentence(a, f)}"
+        for a in answers
+        for f in a.goals
+        if all(f.config.get(name, value) == value for name, value in wanted.items())
+    ]
+    return bounded(found, _SHOWN_FINDINGS, "more findings: logbook compare ID")

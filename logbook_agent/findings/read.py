@@ -1,45 +1,42 @@
-"""One reading of a logbook: what its records amount to, for everything that tells of them.
+"""One reading of a logbook: all answers from its records, which every command, page and issue formats.
 
-A part is made when it is asked for, at most once, from the book and its index, and its modules are loaded then. What
-was read stays as it was read: after a change a logbook is read anew.
+A part is made when it is asked for, at most once, from the book and its index. What was read stays as it was read:
+after a change a logbook is read anew.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from logbook_agent.findings.opening import NO_ANSWERS, Opening
+from logbook_agent.findings.attempts import without_gain
+from logbook_agent.findings.comparison.answer import Answer, EntryPairs
+from logbook_agent.findings.comparisons import Comparisons, Opening, nothing_settled
+from logbook_agent.findings.contrast import Contrasted, kept
 from logbook_agent.findings.protocol import Clock, Records
+from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Mentions, Standing, Summary, Thread, said_by, standings
 from logbook_agent.findings.trust import NOT_COMPARED, Compared
 from logbook_agent.model.entry import Entry, id_number, is_withdrawn
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Criterion, Header
-from logbook_agent.model.record import Contents, Summaries
+from logbook_agent.model.record import Contents, Record, Summaries
 from logbook_agent.text import marked
-
-if TYPE_CHECKING:
-    from logbook_agent.findings.comparison.answer import Answer
-    from logbook_agent.findings.comparison.pairs import Tried
-    from logbook_agent.findings.comparisons import Comparisons
-    from logbook_agent.findings.contrasts.contrast import Contrasted
-    from logbook_agent.model.record import Record
 
 
 def read(clock: Clock, records: Records) -> Findings:
-    """What a logbook amounts to as it stands now."""
+    """The findings of a logbook as it is now."""
     # A process may go on for days; meanwhile others change the header.
     records.reread_header()
     return Findings(records.outgoing(), clock.now)
 
 
 class Findings:
-    """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common; what they
-    say of a record is without its secrets."""
+    """The answers that view, issue, `status`, `list`, `show`, `table`, `criteria` and `tried` have in common. Secrets
+    are taken out of what they say."""
 
     def __init__(self, records: Records, now: Callable[[], datetime]) -> None:
         self.records = records
@@ -52,21 +49,19 @@ class Findings:
 
     @cached_property
     def header(self) -> Header:
-        """The header, its predicates held against the records, and judgements against the state of their evidence.
-        Without predicates no record is read but that evidence."""
+        """The header with the state of its criteria. Without predicates, no record but the evidence of judgements is
+        read."""
         header = self.records.header
         criteria = tuple(dataclasses.replace(c, doubt=self._doubt(c)) for c in header.stop_criteria)
         if header.has_predicates:
-            # Statistics and tables are loaded for those that need them.
-            from logbook_agent.findings.criteria.evaluate import computed
-            from logbook_agent.findings.criteria.evidence import facts_of
+            from logbook_agent.findings.criteria.evaluate import checked  # for those who have some
 
-            facts = facts_of(self.records, self.contents.records, self.counting, self.answers, self._now())
-            criteria = computed(criteria, facts)
+            counting = self.contents.records, self.counting
+            criteria = checked(criteria, self.records, *counting, self.answers, self._now())
         return dataclasses.replace(header, stop_criteria=criteria)
 
     def _doubt(self, criterion: Criterion) -> str | None:
-        """That the evidence of a judgement is an entry that does not stand any more; None where it does."""
+        """Why the judgement of a criterion is in doubt: its evidence is withdrawn; None where it is not."""
         evidence = criterion.judgement.evidence if criterion.judgement is not None else ""
         if id_number(evidence, self.records.header.prefix) is None:
             return None
@@ -75,8 +70,6 @@ class Findings:
 
     @cached_property
     def _summarised(self) -> Summaries:
-        from logbook_agent.findings.summaries import summary_of
-
         header = self.records.header
 
         def summarise(record: Record) -> dict[str, Any]:
@@ -87,68 +80,42 @@ class Findings:
 
     @cached_property
     def summaries(self) -> Sequence[Summary]:
-        """A summary of every entry that can be read, from the index where it can be, with the answer to the comparison
-        that it states; in order."""
+        """A summary of every entry that can be read, in order, from the index where it can be, with the answer to the
+        comparison that it states."""
         found = self._summarised.entries
-        return [s if s["comparison"] is None else self._comparisons.in_summary(s, self.entry) for s in found]
+        return [s if s["comparison"] is None else self.comparisons.in_summary(s) for s in found]
 
     @property
     def unreadable(self) -> list[str]:
-        """What is wrong with each of the other entries."""
+        """What is wrong with each entry that cannot be read."""
         return [error.message for error in self._summarised.damaged]
 
     @cached_property
     def thread(self) -> Thread:
-        """What the summaries say together."""
+        """The thread of all summaries."""
         return Thread(self.header, self.summaries)
 
     # -- comparisons -----------------------------------------------------------------------------
 
     @cached_property
-    def tried_pairs(self) -> list[Tried]:
+    def _pairs(self) -> list[EntryPairs]:
         """The pairs that each entry measured for the comparison that it states, in the order of the entries."""
-        return [s["comparison"] for s in self._summarised.entries if s["comparison"] is not None]
+        return [EntryPairs.of(s["comparison"]) for s in self._summarised.entries if s["comparison"] is not None]
 
     @cached_property
-    def _comparisons(self) -> Comparisons:
-        # Statistics are loaded for those that need them.
-        from logbook_agent.findings.comparisons import Comparisons
-
-        return Comparisons(self.tried_pairs, self.records.header, self.records.remember)
+    def comparisons(self) -> Comparisons:
+        """The comparisons of the thread, with their answers."""
+        return Comparisons(self._pairs, self.records.header, self.records.remember)
 
     @property
     def answers(self) -> tuple[Answer, ...]:
         """The answer to every comparison of the thread, in the order of the latest entry of each."""
-        return self._comparisons.answers if self.tried_pairs else ()
-
-    def answer_of(self, entry_id: str) -> Answer | None:
-        """The answer to the comparison that an entry states; None where it states none or has no pair."""
-        return self._comparisons.answer_of(entry_id) if self.tried_pairs else None
-
-    def answer_data(self, entry_id: str) -> dict[str, Any] | None:
-        """The same as plain data."""
-        return self._comparisons.data(entry_id) if self.tried_pairs else None
-
-    def answer_with(self, record: Record) -> Answer | None:
-        """The answer to the comparison of an entry as its record is now, with the pairs of other entries as they were
-        read."""
-        return self._comparisons.answer_with(record) if record.entry.comparison is not None else None
-
-    def sharing(self, entry_id: str) -> set[str]:
-        """The entries that share the question of an entry, those included that go on without it."""
-        return {i for a in self.answers if entry_id in (*a.entries, *a.void) for i in a.entries}
-
-    def following(self, changed: Collection[str]) -> set[str]:
-        """The entries whose answers, or the words of them, may have changed with the comparisons of these."""
-        is_compared = any(one["entry"] in changed for one in self.tried_pairs)
-        return self._comparisons.following(changed) if is_compared else set()
+        return self.comparisons.answers
 
     @property
     def answered(self) -> Opening:
-        """What the comparisons of the thread settled, and what of them is open, as first lines of a page."""
-        if not self.tried_pairs:
-            return NO_ANSWERS
-        return self._comparisons.first_lines(self.records, {s["id"]: s["title"] for s in self._summarised.entries})
+        """The settled and open findings of comparisons, as first lines of a page."""
+        return self.comparisons.first_lines(self.records, {s["id"]: s["title"] for s in self._summarised.entries})
 
     @property
     def opening(self) -> Opening:
@@ -157,9 +124,6 @@ class Findings:
         found, header, actions = self.answered, self.header, self.thread.next_actions
         not_settled, command = "", ""
         if not found.settled:
-            # Commands are proposed from tables.
-            from logbook_agent.findings.proposal import nothing_settled
-
             not_settled, command = nothing_settled(self.records, self.thread, self.answers, found.open)
         return dataclasses.replace(
             found,
@@ -172,17 +136,12 @@ class Findings:
 
     @property
     def tried(self) -> list[dict[str, Any]]:
-        """Everything that was tried and did not work out: failures, what was marked, comparisons without a gain."""
-        found = [item for s in self.summaries for item in s["tried"]]
-        if not self.tried_pairs:
-            return found
-        from logbook_agent.findings.comparisons import without_gain
-
-        return found + without_gain(self.answers)
+        """Everything that was tried and did not work out: failures, marked entries, comparisons without a gain."""
+        return [*(item for s in self.summaries for item in s["tried"]), *without_gain(self.answers)]
 
     @property
     def doubts(self) -> list[str]:
-        """What rests on an entry that does not stand any more: the baseline, and judgements of stop criteria."""
+        """What rests on a withdrawn entry: the baseline, and judgements of stop criteria."""
         doubtful = [(n, doubt) for n, c in enumerate(self.records.header.stop_criteria, 1) if (doubt := self._doubt(c))]
         return self.baseline_doubts + [
             f"stop criterion {n} {doubt}: logbook criteria --met {n} --evidence ID, or --unmet, judges it again"
@@ -191,7 +150,7 @@ class Findings:
 
     @property
     def baseline_doubts(self) -> list[str]:
-        """That the baseline was measured by an entry that does not count any more; nothing where it does."""
+        """That the entry of the baseline does not count any more; nothing where it does."""
         entry_id = self.records.header.baseline.entry if self.records.header.baseline is not None else None
         lost = self._uncounted(entry_id) if entry_id is not None else None
         if not lost:
@@ -199,7 +158,8 @@ class Findings:
         return [f"the baseline is {entry_id}, which is {lost}: logbook baseline --entry ID --reason '...' moves it"]
 
     def _lost(self, entry_id: str) -> str | None:
-        """Why an entry does not stand any more, `void`; None where it does, and where its damage is told elsewhere."""
+        """Why an entry is withdrawn or gone: `void`; None where it is not, and where it cannot be read, which is
+        reported elsewhere."""
         try:
             state = self.entry(entry_id).state
         except NotFound:
@@ -209,7 +169,7 @@ class Findings:
         return state if is_withdrawn(state) else None
 
     def _uncounted(self, entry_id: str) -> str | None:
-        """Why an entry does not count, superseded ones included."""
+        """Why an entry does not count, superseded ones included; None where it does."""
         lost = self._lost(entry_id)
         if lost is not None:
             return lost
@@ -222,7 +182,7 @@ class Findings:
 
     @cached_property
     def contents(self) -> Contents:
-        """All records. Their entries are not read again."""
+        """All records. Entries that were read before are not read again."""
         found = self.records.contents(self._known)
         self._entries.update((record.id, record.entry) for record in found.records if record.id not in self._entries)
         return found
@@ -246,11 +206,12 @@ class Findings:
 
     @cached_property
     def listed(self) -> Thread:
-        """The decisions and negative results of the thread. Only comparisons need more than the files of entries."""
+        """The thread for the decisions and negative results below a view. Only comparisons need more than the files of
+        entries."""
         said = [(entry, said_by(entry)) for entry in self._mentions.entries()]
         return Thread(
             self.records.header,
-            [one if entry.comparison is None else self._comparisons.negatives_in(one) for entry, one in said],
+            [one if entry.comparison is None else self.comparisons.negatives_in(one) for entry, one in said],
         )
 
     # -- one entry -------------------------------------------------------------------------------
@@ -279,24 +240,22 @@ class Findings:
         return self.standing(entry).later
 
     def keepers(self, entry_id: str) -> list[str]:
-        """The entries that keep a comparison with the rows of this one."""
+        """The entries that keep a contrast with rows of this one."""
         try:
             return self._mentions.keepers(self.entry(entry_id))
         except StoreError:
             return []  # its damage is told where it is rendered
 
     def contrasts(self, entry: Entry) -> list[Contrasted]:
-        """The rows that an entry shows beside each other, with the entries that do not count."""
+        """The contrasts that an entry keeps, with the entries that do not count."""
         if not entry.contrasts:
             return []
-        from logbook_agent.findings.contrasts.contrast import kept
-
         lost = {e: self._uncounted(e) for c in entry.contrasts for e in c.entries if e != entry.id}
         return kept(self.records, entry, {e: why for e, why in lost.items() if why})
 
     def compared(self, entry: Entry) -> Compared:
-        """What the comparison and the contrasts of an entry say, and how far its answer is borne out."""
-        found = self._comparisons.compared(entry.id) if entry.comparison is not None else NOT_COMPARED
+        """The lines, headline and confidence that its comparison and contrasts give to an entry."""
+        found = self.comparisons.compared(entry.id) if entry.comparison is not None else NOT_COMPARED
         if not entry.contrasts:
             return found
         beside = [one.markdown(entry.id) for one in self.contrasts(entry)]

@@ -1,26 +1,31 @@
-"""What `list`, `status` and the issue need of an entry: plain data, small, and the same as long as its files are."""
+"""The summary of an entry, which the index keeps: small plain data that stays the same as long as its files do. `list`,
+`status` and the issue are made of summaries."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from logbook_agent.findings.attempts import finished, items_of, keys_of
 from logbook_agent.findings.comparison.pairs import tried
-from logbook_agent.findings.entry_line import line_of
-from logbook_agent.findings.history import histories
-from logbook_agent.findings.measurements import measured, row_counts
+from logbook_agent.findings.measurements import counted_rows, measured, row_counts, unit_of
+from logbook_agent.findings.predictions import predicted_headline
 from logbook_agent.findings.thread import said_by
+from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.entry import settled
-from logbook_agent.model.header import Header
+from logbook_agent.model.header import Header, Metric, metric_named
 from logbook_agent.model.record import Record, digest, record_digest
-from logbook_agent.text.markdown import lead, one_line
+from logbook_agent.model.run import Measurement
+from logbook_agent.model.stats import median
+from logbook_agent.model.units import common, format_value, known
+from logbook_agent.text.markdown import cut_line, lead, one_line
 
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
 
 
 def summary_of(record: Record, header: Header) -> dict[str, Any]:
-    """The line of `list`, what `status` says beyond it, and what the body of an issue does."""
+    """The summary of an entry: its line of `list`, and what `status` and the body of an issue need beyond it."""
     entry = record.entry
     rows, failed_rows = row_counts(record)
     said = said_by(entry)
@@ -33,9 +38,9 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "next": _text(record.next_action),
         "next_lead": _lead(record.next_action),
         "settled": settled(record.state),
-        "confidence_stated": entry.confidence is not None,
+        "stated": {"stated": entry.confidence, "stated_reason": entry.confidence_reason},
         "mark": digest(entry.opened)[:4],
-        "comparison": tried(record),
+        "comparison": compared.data() if (compared := tried(record)) is not None else None,
         "contrasts": [contrast.axis for contrast in entry.contrasts],
         "tried": items_of(record),
         "finished": finished(record),
@@ -43,19 +48,18 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "rows": rows,
         "failed_rows": failed_rows,
         "measured": measured(record, header),
-        "history": histories(record, header),
         "predicted": sum(len(s.run.predictions) for s in record.runs if s.counts),
         "digest": record_digest(record),
     }
 
 
 def _lead(text: str | None) -> str | None:
-    """What a list of the issue says of a text: whole texts stand with their entries."""
+    """The first paragraph of a text, on one line."""
     return _text(lead(text)) if text else None
 
 
 def _text(text: str | None) -> str | None:
-    """A text on one line, as much of it as is ever shown; what was cut ends in `…`."""
+    """A text on one line, at most TEXT_CHARS of it; what was cut ends in `…`."""
     if not text:
         return None
     line = one_line(text)
@@ -66,3 +70,62 @@ def _text(text: str | None) -> str | None:
     # Behind a word, what would open a fence is text.
     cut: str = fit.shorten(f"x {line[: 2 * TEXT_CHARS]}", fit.size(line[: TEXT_CHARS - 1])).text
     return cut.removeprefix("x ") + "…"
+
+
+_PREDICTED_CHARS, _TEXT_CHARS = 200, 120
+
+
+def line_of(record: Record, header: Header, compared: Compared = NOT_COMPARED) -> dict[str, Any]:
+    """The line of `list` about an entry."""
+    trust = trust_of(record.entry, len(record.runs), compared)
+    return {
+        "id": record.id,
+        "opened": record.entry.opened,
+        "kind": record.entry.kind,
+        "state": record.state,
+        "confidence": trust.word if trust is not None else None,
+        "confidence_text": trust.text if trust is not None else None,
+        "title": record.entry.title,
+        "runs": len(record.runs),
+        "result": compared.result or headline(record, header),
+    }
+
+
+def headline(record: Record, header: Header) -> str | None:
+    """The result in a few words: the range of the first metric over the rows, or how it failed."""
+    rows = counted_rows(record)
+    for name in dict.fromkeys([*(m.name for m in header.metrics), *(n for r in rows for n in r.metrics)]):
+        # What a row that failed says of itself is no result.
+        good = [m for r in rows if r.failed is None and (m := r.metrics.get(name)) is not None and m.samples]
+        if good:
+            span = _span(good, metric_named(name, header.metrics))
+            return f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}"
+    if (predicted := predicted_headline(record)) is not None:
+        return cut_line(predicted, _PREDICTED_CHARS)
+    if record.runs:
+        last = record.runs[-1]
+        if last.state == "finished" and not last.counts:
+            return "only warm-ups"
+        if last.state == "finished":
+            return f"{len(rows)} row{'s' * (len(rows) > 1)} without a metric" if rows else "finished, no result lines"
+        reasons = dict.fromkeys(row.failed.reason for row in last.run.rows if row.failed is not None)
+        if reasons:
+            return f"{last.state}: {' / '.join(reasons)}"
+        said = last.run.output.last_words if last.run.output is not None else ""
+        return f"{last.state}" + (f": {cut_line(said, _TEXT_CHARS)}" if said else "")
+    return cut_line(record.entry.text("Result") or "", _TEXT_CHARS) or None
+
+
+def _span(good: Sequence[Measurement], metric: Metric) -> str:
+    """`0.4 .. 0.6 s`: the range of values in the declared unit, else of those of each unit."""
+    of: dict[str | None, list[float]] = {}
+    kept = common({m.unit for m in good}, unit_of(metric))
+    unit = next((m.unit for m in good if m.unit in kept and m.unit is not None), None)
+    for m in good:
+        if m.unit in kept or not kept:
+            of.setdefault(unit if kept else m.unit, []).append(median(m.samples))
+    spans = []
+    for name, values in of.items():
+        low, high = (format_value(v, decimals=known(metric.name).decimals) for v in (min(values), max(values)))
+        spans.append((low if low == high else f"{low} .. {high}") + (f" {name}" if name else ""))
+    return " and ".join(spans)

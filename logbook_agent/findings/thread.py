@@ -1,5 +1,5 @@
-"""Which entries of a thread count, what later entries make of earlier ones, and what the thread says as a whole; from
-what is known of each entry: its summary, or what its file alone says.
+"""Which entries of a thread count, what later entries make of earlier ones, and the decisions, negative results and
+next actions of the thread; from summaries, or from the files of entries alone.
 
 An entry that somebody took back (`void` or `abandoned`) counts for nothing: neither what it measured, nor what it says
 of other entries. One that an entry which was not taken back supersedes counts no more, but what it says of others
@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from logbook_agent.findings.protocol import Records
 from logbook_agent.model.entry import (
     DECISION,
     INVERSE,
@@ -28,9 +29,6 @@ from logbook_agent.model.entry import (
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Header, Snapshot
 
-if TYPE_CHECKING:
-    from logbook_agent.findings.protocol import Records
-
 # What is known of an entry, as plain data: at least its `id`, its `state` (its own is enough: what runs make of it
 # takes nothing back) and by each of its `RELATIONS` the ID of another one, or None.
 Summary: TypeAlias = Mapping[str, Any]
@@ -38,7 +36,7 @@ Summary: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Where an entry stands. The tuples are IDs of entries that stand themselves, in their order.
+    """Whether an entry counts. The tuples are IDs of entries that are not withdrawn, in their order.
 
     `taken_up_by`: those that continue, complete or supersede it.
     """
@@ -50,7 +48,7 @@ class Standing:
 
     @property
     def counts(self) -> bool:
-        """Whether what it measured may be told, ranked and judged by."""
+        """Whether its measurements are shown, ranked and judged."""
         return not self.why
 
     @property
@@ -62,12 +60,12 @@ class Standing:
 
     @property
     def later(self) -> dict[str, list[str]]:
-        """What its page says of it: `completed_by` and `superseded_by`, where there are some."""
+        """The entries that complete or supersede it, by `completed_by` and `superseded_by`, where there are some."""
         return {name: [*ids] for name in INVERSE.values() if (ids := getattr(self, name))}
 
 
 def standing_of(entry_id: str, state: State, said: Iterable[Summary]) -> Standing:
-    """One entry among what others say. `said` may hold anything, itself included."""
+    """The standing of one entry, from what others say. `said` may include entries that do not name it, and itself."""
     others = [s for s in said if s["id"] != entry_id and not is_withdrawn(s["state"])]
     return Standing(
         withdrawn=state if is_withdrawn(state) else None,
@@ -77,7 +75,7 @@ def standing_of(entry_id: str, state: State, said: Iterable[Summary]) -> Standin
 
 
 def standings(said: Iterable[Summary]) -> dict[str, Standing]:
-    """Every entry's standing, by its ID."""
+    """The standing of every entry, by its ID."""
     all_ = list(said)
     about: dict[str, list[Summary]] = {}
     for one in all_:
@@ -91,7 +89,7 @@ _DONE = ("finished", "noted")
 
 
 def said_by(entry: Entry) -> dict[str, Any]:
-    """What an entry's own file says for the thread. (`summaries` add what follows from its runs.)
+    """The part of a summary that an entry's own file gives.
 
     `decision` is None for what is none, and empty for one whose title says it all.
     """
@@ -109,14 +107,14 @@ def said_by(entry: Entry) -> dict[str, Any]:
 
 
 def is_listed(entry: Entry) -> bool:
-    """Whether a list of decisions or negative results speaks of an entry."""
+    """Whether an entry is among the decisions or negative results below a view."""
     said = said_by(entry)
     return entry.state != VOID and (said["decision"] is not None or bool(said["negative"]))
 
 
 @dataclass(frozen=True)
 class Thread:
-    """Each answer is computed when it is asked for the first time."""
+    """The entries of a thread together, from their summaries."""
 
     header: Header
     summaries: Sequence[Summary]
@@ -135,7 +133,7 @@ class Thread:
 
     @cached_property
     def counted(self) -> list[Summary]:
-        """Entries whose numbers may be told: settled, and they count."""
+        """The entries that are settled and count."""
         return [s for s in self.summaries if s["settled"] and self.standing[s["id"]].counts]
 
     @cached_property
@@ -144,12 +142,12 @@ class Thread:
 
     @cached_property
     def decisions(self) -> list[Summary]:
-        """What was decided and not taken back. One that was superseded is history, and says by which."""
+        """The decisions that were not withdrawn. Superseded ones stay, and name the later entry."""
         return [s for s in self.summaries if s["decision"] is not None and self.standing[s["id"]].withdrawn is None]
 
     @cached_property
     def negative(self) -> list[Summary]:
-        """What did not work out. That work was abandoned takes nothing away from it."""
+        """The negative results; also those of abandoned entries."""
         return [s for s in self.summaries if s["negative"] and s["state"] != VOID]
 
     def covered(self, snapshot: Snapshot) -> list[str]:
@@ -160,8 +158,7 @@ class Thread:
 
     @cached_property
     def open(self) -> list[Summary]:
-        """Entries that wait for something, in the order of how much they want attention; none that a finished entry
-        completes."""
+        """Entries that wait for something, in the order of urgency, without those that a finished entry completes."""
         return [s for state in OPEN for s in self.summaries if s["state"] == state and not self._is_completed(s)]
 
     def _is_completed(self, summary: Summary) -> bool:
@@ -170,7 +167,7 @@ class Thread:
 
     @cached_property
     def next_actions(self) -> list[Summary]:
-        """Settled entries whose next action nothing took up that stands; none once the thread is closed."""
+        """Settled entries whose next action no other entry has taken up; none once the thread is closed."""
         if self.header.closing is not None:
             return []
         return [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(self.standing[s["id"]])]
@@ -180,15 +177,15 @@ class Thread:
         return standing.withdrawn is None and not standing.taken_up_by
 
 
-# A file without any of these says nothing of other entries, and nothing for the lists below a view.
-# (Whoever edits it by hand may put a key in quotes.)
-_RELATIONS = tuple(f"\n{quote}{name}{quote}:" for name in INVERSE for quote in ("", "'", '"'))
-_KEEPS, _COMPARES = "\ncontrasts:", "\ncomparison:"
+# A file without any of these words says nothing of other entries, and nothing for the lists below a view.
+_RELATIONS = tuple(INVERSE)
+_KEEPS, _COMPARES = "contrasts", "comparison"
 _LISTED = (DECISION.casefold(), NEGATIVE_RESULT.casefold())
 
 
 class Mentions:
-    """The entries in their order. `read` gives one of them. A file is read once, and parsed where it says something.
+    """What entries say of one another, from their files, in order. `read` parses an entry; that happens only where its
+    text names a relation.
 
     An entry speaks of earlier ones, so that of a new entry no other file is read; but one that was renumbered may be
     older than those that its new number comes after. What cannot be read is reported where it is shown.
@@ -202,18 +199,18 @@ class Mentions:
         self._said_of: dict[str | None, list[Summary]] = {}
 
     def standing(self, entry: Entry) -> Standing:
-        """Where this entry stands. Of those that take it up, only those that complete or supersede it are known."""
+        """The standing of an entry. Of `taken_up_by`, only those that complete or supersede it are known."""
         self._read_behind(entry)
         return standing_of(entry.id, entry.state or "noted", self._said_of.get(entry.id, ()))
 
     def keepers(self, entry: Entry) -> list[str]:
-        """The entries that show rows of this one beside their own."""
+        """The entries that keep contrasts with rows of this one."""
         self._read_behind(entry)
         found = [self._parsed(i) for i, text in self._texts.items() if _KEEPS in text and entry.id in text]
         return [e.id for e in found if e is not None and any(entry.id in c.entries for c in e.contrasts)]
 
     def entries(self) -> list[Entry]:
-        """Every entry that says something of others, or for the lists below a view, or states a comparison."""
+        """The entries that name others, have a decision or negative result, or state a comparison."""
         self._read_back_to(0)
         found = (self._parsed(i) for i in self._order if i in self._texts)
         return [entry for entry in found if entry is not None]

@@ -1,18 +1,19 @@
-"""How far an entry's claim is borne out: computed from its comparison, and what a person says of it."""
+"""The confidence in an entry: computed from its comparison, or stated by a person."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from logbook_agent.model.entry import CONFIDENCES, Confidence, Entry
+from logbook_agent.text.words import bounded
 
 _SHOWN_REASONS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What an entry's comparison and contrasts say, as lines of Markdown; the first finding of its comparison in a
-    sentence, and how far the answer is borne out."""
+    """What its comparison and contrasts give to an entry: lines of Markdown, the first finding in a sentence as
+    `result`, and the confidence with its reasons."""
 
     lines: tuple[str, ...] = ()
     result: str | None = None
@@ -25,7 +26,7 @@ NOT_COMPARED = Compared()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """The confidence in an entry: as `computed`, with its reasons, unless a person `stated` something else."""
+    """The confidence in an entry: as `computed`, with its reasons, unless a person `stated` another."""
 
     computed: Confidence
     reasons: tuple[str, ...]
@@ -34,7 +35,7 @@ class Trust:
 
     @property
     def word(self) -> Confidence:
-        """What counts."""
+        """The confidence that counts."""
         return self.stated or self.computed
 
     @property
@@ -47,16 +48,15 @@ class Trust:
         """`replicated (computed: settled in two sittings)`, or `stable (stated by hand: REASON; computed:
         exploratory)`."""
         if self.stated is None:
-            more = len(self.reasons) - _SHOWN_REASONS
-            basis = [*self.reasons[:_SHOWN_REASONS], *([f"and {more} more"] if more > 0 else [])]
-            return f"{self.word} (computed: {'; '.join(basis)})" if basis else self.word
+            basis = "; ".join(bounded(self.reasons, _SHOWN_REASONS))
+            return f"{self.word} (computed: {basis})" if basis else self.word
         said = f": {self.stated_reason}" if self.stated_reason else " without a reason" if self.is_raised else ""
         return f"{self.word} (stated by hand{said}; computed: {self.computed})"
 
 
 def trust_of(entry: Entry, runs: int, compared: Compared = NOT_COMPARED) -> Trust | None:
-    """The confidence in an entry with so many runs; None for what claims nothing: notes, predictions, and experiments
-    without runs or commands, of which nobody states one."""
+    """The confidence in an entry with so many runs; None for entries that claim nothing: notes, predictions, and
+    experiments without runs, commands or a stated confidence."""
     is_claim = entry.kind == "experiment" and bool(runs or entry.commands)
     if entry.is_prediction or not (is_claim or entry.confidence is not None):
         return None

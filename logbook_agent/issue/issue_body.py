@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from logbook_agent.findings.best import BestCase
-from logbook_agent.findings.opening import Opening
+from logbook_agent.findings.comparisons import Opening
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.issue.excerpts import (
     Piece,
@@ -27,8 +27,7 @@ from logbook_agent.issue.excerpts import (
 from logbook_agent.issue.issue_results import best_lines, pictures, results
 from logbook_agent.issue.links import Links
 from logbook_agent.model.header import Computed, Criterion, Header
-from logbook_agent.pages.blocks import computed_text, header_values
-from logbook_agent.pages.openings import opening_values
+from logbook_agent.pages.blocks import computed_text, header_values, opening_values
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size

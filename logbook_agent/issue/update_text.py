@@ -47,9 +47,9 @@ def entry_values(thread: IssueValues, updated: UpdatedEntry, said: ComputedTexts
     """The values of one entry in the template of updates."""
     record, compared = updated.record, updated.compared
     entry = record.entry
-    trust = trust_of(entry, said.runs, compared)
+    trust = trust_of(entry, len(record.runs), compared)
     fields = [f for f in entry.fields if f.text.strip()]
-    commands = _commands(record, said.commands, said.more_commands, said.pending)
+    commands = _commands(record)
     return {
         "id": entry.id,
         "title": line(entry.title, _TITLE_BYTES),
@@ -90,11 +90,13 @@ def _take(left: list[Field], *labels: str) -> Piece | str:
     return ""
 
 
-def _commands(record: Record, found: Sequence[facts.Executed], more: int, pending: Sequence[int]) -> list[Piece]:
+def _commands(record: Record) -> list[Piece]:
     """What was executed, with how many others were, and what is yet to be; each once."""
-    planned = dict.fromkeys((c.label, facts.planned(c)) for c in (record.entry.commands[place] for place in pending))
+    found = facts.commands_of(record)
+    more = len(found) - facts.SHOWN_COMMANDS
+    planned = dict.fromkeys((c.label, facts.planned(c)) for c in record.pending_commands)
     return [
-        *(_command(c.label, c.text, times=c.times) for c in found),
+        *(_command(c.label, c.text, times=c.times) for c in found[: facts.SHOWN_COMMANDS]),
         *([_command(None, "", more=more)] if more > 0 else []),
         *(_command(label, text, planned=True) for label, text in planned),
     ]
@@ -149,7 +151,7 @@ def snapshot_values(thread: IssueValues, snapshot: Snapshot, records: Sequence[R
                 "commands": shown,
             }
             for r in records
-            if (shown := _executed(r))
+            if (shown := _commands(r))
         ],
         "code": _gathered([(i, _code(run)) for i, run in runs], len(runs)),
         "hardware": _gathered([(i, facts.devices_text(run)) for i, run in runs], len(runs)),
@@ -158,11 +160,6 @@ def snapshot_values(thread: IssueValues, snapshot: Snapshot, records: Sequence[R
         "results": results(thread.thread, thread.links, {r.id for r in records}),
         "logbook": thread.logbook,
     }
-
-
-def _executed(record: Record) -> list[Piece]:
-    found = facts.commands_of(record)
-    return _commands(record, found[: facts.SHOWN_COMMANDS], len(found) - facts.SHOWN_COMMANDS, record.pending)
 
 
 def commit_url(snapshot: Snapshot) -> str | None:

@@ -1,19 +1,19 @@
-"""The blocks of a view as text: header, one per entry, footer."""
+"""The blocks of a view as text: header, one for each entry, footer; and the values of their templates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from logbook_agent.findings.computed_texts import ComputedTexts, said_of
-from logbook_agent.findings.opening import NO_ANSWERS, Opening
+from logbook_agent.findings.comparisons import NO_ANSWERS, SHOWN, Line, Opening
+from logbook_agent.findings.computed_texts import said_of
+from logbook_agent.findings.tables.spec import Table
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.header import Baseline, BaselineMove, Computed, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.entry_text import heading_title
-from logbook_agent.pages.openings import opening_values
 from logbook_agent.pages.sections import LATER, NO_LATER, Section, sections
 from logbook_agent.pages.templating.templates import Templates, templates_of
 from logbook_agent.store.book import Book
@@ -22,19 +22,17 @@ from logbook_agent.text import markdown as md
 from logbook_agent.text.times import minute
 from logbook_agent.text.words import assignments
 
-if TYPE_CHECKING:
-    from logbook_agent.findings.tables.spec import Table
-
 
 class Blocks:
-    """Text of each block, through the templates of a project."""
+    """Renders the blocks of a logbook through its templates."""
 
     def __init__(self, templates: Templates, header: Header) -> None:
         self._templates = templates
         self._header = header
 
     def header(self, plots: Sequence[str] = (), answers: Opening = NO_ANSWERS) -> str:
-        """`plots`: the pictures of the thread that it names; `answers`: what its comparisons found."""
+        """The block of the header. `plots` are the pictures that the header names; `answers` the findings of
+        comparisons."""
         shown = opening_values(answers) if answers != NO_ANSWERS else None
         values = {**header_values(self._header), "plots": [*plots], "opening": shown}
         return self._templates.render("logbook.md.j2", {"logbook": values})
@@ -49,9 +47,8 @@ class Blocks:
     ) -> str:
         """The block of an entry."""
         entry = record.entry
-        said = self.said(record)
-        trust = trust_of(record.entry, said.runs, compared)
-        found = sections(record, said, later=later, compared=compared, plots=plots)
+        trust = trust_of(record.entry, len(record.runs), compared)
+        found = self.sections(record, later=later, compared=compared, plots=plots)
         values = {
             "id": entry.id,
             "title": heading_title(entry.title),
@@ -73,19 +70,16 @@ class Blocks:
         compared: Compared = NOT_COMPARED,
         plots: Sequence[str] = (),
     ) -> tuple[Section, ...]:
-        """What the bullets of an entry say, before a template lays them out."""
-        return sections(record, self.said(record), later=later, compared=compared, plots=plots)
-
-    def said(self, record: Record) -> ComputedTexts:
-        """What the block of an entry says of its runs."""
-        return said_of(record, self._header.metrics, self.table)
+        """The sections of an entry, before a template lays them out."""
+        said = said_of(record, self._header.metrics, self.table)
+        return sections(record, said, later=later, compared=compared, plots=plots)
 
     def table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
-        """A table with its notes; `more_notes` are Markdown already and go into the same list."""
+        """A table as Markdown with its notes; `more_notes` are Markdown already and go into the same list."""
         return table_text(self._templates, table, more_notes)
 
     def footer(self, thread: Thread) -> str:
-        """Decisions, negative results and the conclusion. May be empty."""
+        """The block of decisions, negative results and the conclusion. May be empty."""
 
         def line(summary: Summary, text: str) -> dict[str, Any]:
             return {
@@ -136,7 +130,7 @@ def number_text(name: str, value: float, metrics: Sequence[Metric]) -> str:
 
 
 def _links(header: Header) -> list[dict[str, str]]:
-    """The experiment issue, what `start` and `link` named, and the snapshots."""
+    """The links of a header: to the experiment issue, those that `start` and `link` named, and to the snapshots."""
     issue = header.issue.url if header.issue is not None else None
     own = [{"label": "Experiment issue", "url": issue}] if issue is not None else []
     named = [{"label": link.label, "url": link.url} for link in header.links if link.url != issue]
@@ -144,7 +138,7 @@ def _links(header: Header) -> list[dict[str, str]]:
 
 
 def computed_text(computed: Computed) -> str:
-    """`unmet, topk=8 was not measured [MOE-I8-003/2]`: what a predicate came to, with the runs that show it."""
+    """The state of a predicate with the runs that show it: `unmet, topk=8 was not measured [MOE-I8-003/2]`."""
     runs = computed.runs_text
     return f"{computed.state}, {computed.reason}" + (f" [{runs}]" if runs else "")
 
@@ -201,7 +195,7 @@ def _move_values(move: BaselineMove, header: Header) -> dict[str, str]:
 
 
 def header_values(header: Header) -> dict[str, Any]:
-    """What a header says, as plain values."""
+    """The values of a header for templates."""
     baseline = header.baseline
     return {
         "topic": header.topic,
@@ -244,3 +238,46 @@ def header_values(header: Header) -> dict[str, Any]:
 def blocks_of(workspace: Workspace, book: Book) -> Blocks:
     """The blocks of a logbook with the templates of an invocation."""
     return Blocks(templates_of(workspace), book.header)
+
+
+def _more(count: int, noun: str) -> str:
+    return f"{count:,} more {noun}: `logbook status --json`"
+
+
+def opening_values(
+    first: Opening,
+    *,
+    plain: Callable[[str], str] = md.escape,
+    prose: Callable[[str], Any] = md.one_line,
+    link: Callable[[str], str] = str,
+    more: Callable[[int, str], str] = _more,
+) -> dict[str, Any]:
+    """The values of the template `opening.md.j2`, which view and issue share. `plain` makes Markdown of plain text,
+    `prose` of a title, `link` of an ID; `more` is the text about lines that are left out."""
+
+    def line(of: Line) -> dict[str, Any]:
+        return {
+            "text": plain(of.text),
+            "is_goal": of.is_goal,
+            "entry": link(of.entry),
+            "title": prose(of.title),
+            "confidence": of.confidence,
+            # What the sentence says already is not said again.
+            "to_settle": "" if of.to_settle in of.text else plain(f"needs {of.to_settle}"),
+            "command": md.one_line_code(of.command),
+        }
+
+    def left_out(lines: tuple[Line, ...], noun: str) -> str:
+        return more(len(lines) - SHOWN, noun) if len(lines) > SHOWN else ""
+
+    return {
+        "asked": prose(first.asked),
+        "settled": [line(one) for one in first.settled[:SHOWN]],
+        "more_settled": left_out(first.settled, "settled findings"),
+        "not_settled": plain(first.not_settled),
+        "command": md.one_line_code(first.command),
+        "open": [line(one) for one in first.open[:SHOWN]],
+        "more_open": left_out(first.open, "open findings"),
+        "next_of": link(first.next_of) if first.next_of else "",
+        "next": prose(first.next),
+    }

@@ -1,4 +1,4 @@
-"""An entry's block in the view, read back: its heading and its labelled bullets.
+"""Parses an entry's block of the view: its heading and its labelled bullets.
 
     ### 2026-02-10 10:43 - MOE-I8-001 Title (confidence: exploratory) (decision)
 
@@ -33,7 +33,7 @@ MAX_LABEL = 100
 
 
 class Unreadable(ValueError):
-    """The text is no entry's block; `line` counts from 0."""
+    """The text is not the block of an entry; `line` counts from 0."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -43,7 +43,7 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPart:
-    """One bullet: what it says, its lines as they stand, and which line of the block it starts at (from 0)."""
+    """One bullet: its label and text, its lines as they stand, and the line of the block where it starts (from 0)."""
 
     label: str
     text: str
@@ -115,7 +115,7 @@ def is_label(label: str) -> bool:
 
 
 def _title(rest: str) -> tuple[str, str | None, str | None]:
-    """Title, confidence and kind of what stands behind the ID."""
+    """Title, confidence and kind, from the heading behind the ID."""
     found: list[str | None] = []
     for pattern in (_KIND, _CONFIDENCE):
         at = rest.rfind(" (")

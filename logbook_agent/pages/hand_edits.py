@@ -1,4 +1,4 @@
-"""What a person's edit of an entry's block makes of the entry: prose is taken, what the tool wrote is not."""
+"""Takes a person's edit of an entry's block into the entry: prose is taken, computed text is refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class StandingText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenEdit:
-    """The entry with what was taken; what changed in it; and each edit that was not taken, with the reason."""
+    """The entry with what was taken, what changed in it, and each edit that was refused, with the reason."""
 
     entry: Entry
     changed: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class TakenEdit:
 
 
 def read_own(record: Record, sections: Sequence[Section], rendered: str) -> EntryText:
-    """The tool's own rendering, read back. Raises StoreError when it does not say what the entry says."""
+    """The rendering of an entry, parsed. Raises StoreError when it differs from the entry."""
     try:
         found = parse(rendered.strip("\n"), {s.label for s in sections})
         said = [p.says for p in found.parts]
@@ -88,7 +88,8 @@ def _unknown(record: Record, merged: Merge) -> str:
 
 
 def _heading(entry: Entry, now: EntryText, view: EntryText) -> tuple[Entry, list[str]]:
-    """The entry with the title and the confidence of the heading, and what else was changed in it."""
+    """The entry with the title and the confidence of the heading, and the other changes of the heading, which are
+    refused."""
     wrong = [
         f"the tool writes the {what} of an entry: {was or 'none'}, not {is_ or 'none'}"
         for what, was, is_ in (
@@ -142,8 +143,8 @@ def _fields(
 
 
 def _passed_over(slots: Sequence[Slot], computed: set[int], refuse: Callable[[TextPart, str], None]) -> set[int]:
-    """Lines of the parts in the view that are no prose: computed ones that were moved or edited. The latter,
-    and those that were removed, are refused."""
+    """The lines of the view that are no prose: computed parts that were moved or edited. Edited and removed ones are
+    refused."""
     by_hand = [s for s in slots if s.change == "by hand"]
     added = [s.view for s in by_hand if s.view is not None and (s.now is None or s.now.line not in computed)]
     passed: set[int] = set()
@@ -183,7 +184,8 @@ def _at(block: StandingText, part: TextPart, why: str) -> str:
 
 
 def _with_places(old: Sequence[Field], new: Sequence[Field]) -> tuple[Field, ...]:
-    """With the fields without text, which hold a place for a computed section, behind what they stood behind."""
+    """The new fields, and behind what they stood behind the old fields without text, which hold a place for a computed
+    section."""
     found = list(new)
     filled = {f.label.casefold() for f in new} - {f.label.casefold() for f in _shown(old)}
     for at, place in enumerate(old):
@@ -200,7 +202,7 @@ def _shown(fields: Sequence[Field]) -> list[Field]:
 
 
 def _changed(old: Entry, new: Entry) -> tuple[str, ...]:
-    """What a person would say was changed: title, confidence, labels."""
+    """The names of what changed: title, confidence, labels, their order."""
     changed = [name for name in ("title", "confidence") if getattr(old, name) != getattr(new, name)]
     before = [(f.label, clean(f.text)) for f in _shown(old.fields)]
     after = [(f.label, clean(f.text)) for f in _shown(new.fields)]

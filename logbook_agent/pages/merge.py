@@ -1,4 +1,4 @@
-"""What was edited by hand in an entry's block, told apart from what has changed in its records since.
+"""Tells apart what was edited by hand in an entry's block and what has changed in its records since.
 
 Three texts matter: the block as the tool wrote it, the block as it stands in the view, and the block as
 it would be written now. The first is gone, but its hash is not: it is put together from the other two,
@@ -32,7 +32,7 @@ class Slot:
 
     @property
     def kept(self) -> TextPart | None:
-        """The part that both changes together lead to."""
+        """The part after both changes."""
         return self.view if self.change == "by hand" else self.now
 
 
@@ -51,7 +51,8 @@ class Merge:
 
 
 def merge(now: EntryText, view: EntryText, is_first: Callable[[str], bool]) -> Merge:
-    """Whose change each difference is; `is_first` says whether a text is the one that the tool wrote."""
+    """The differences between a block as it would be written `now` and as it stands in the `view`, each with whose
+    change it is. `is_first` says whether a text is the one that the tool wrote."""
     slots = list(_aligned(now.parts, view.parts))
     differing: list[int | None] = [i for i, s in enumerate(slots) if not _same(s)]
     if now.heading != view.heading:

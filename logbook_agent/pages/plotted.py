@@ -1,4 +1,4 @@
-"""The plots that entries and the header name, as the view shows them; and which of them have to be drawn."""
+"""The plots that entries and the header name: as pictures in the view, and which have to be drawn."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class NamedPlot:
 
 
 def plots_of(found: Findings, entry: Entry) -> list[str]:
-    """The pictures that an entry names, as Markdown. Which these are follows from the records: whether they are drawn
-    makes no difference to the view."""
+    """The pictures that an entry names, as Markdown. They follow from the records alone, whether they are drawn or
+    not."""
     return [_picture(found.records.topic, figure) for figure in _figures_of(found, entry)]
 
 
 def plots_of_thread(found: Findings) -> list[str]:
-    """The same of the header."""
+    """The pictures that the header names, as Markdown."""
     return [_picture(found.records.topic, figure) for figure in _figures_of(found, None)]
 
 
@@ -93,7 +93,7 @@ def _picture(topic: str, figure: NamedFigure) -> str:
 
 
 def naming_plots(found: Findings) -> Iterator[Entry]:
-    """The entries that name plots. Few do, and of the others the file need not be parsed."""
+    """The entries that name plots. Files of others are not parsed."""
     for entry_id in found.order:
         with suppress(StoreError):  # who renders it warns about it
             if "\nplots:" in found.records.entry_text(entry_id):
@@ -101,8 +101,8 @@ def naming_plots(found: Findings) -> Iterator[Entry]:
 
 
 def mark_due(workspace: Workspace, book: Book, entries: Iterable[Entry]) -> None:
-    """Note that what these entries show was rendered, so that their plots are drawn before the command ends: once,
-    however often it renders, and not while something is measured."""
+    """Note that these entries were rendered, so that their plots are drawn once before the command ends, and not while
+    something is measured."""
     ids = [entry.id for entry in entries if entry.plots]
     if ids or book.header.plots:
         due: dict[str, set[str]] = workspace.made.setdefault(_DUE, {})
@@ -114,7 +114,7 @@ def is_due(workspace: Workspace) -> bool:
 
 
 def take_due(workspace: Workspace) -> dict[str, set[str]]:
-    """The IDs of those entries by topic; from now on nothing is due. A topic stands there for the plots of its thread,
-    too."""
+    """The IDs of the entries whose plots are due, by topic; afterwards nothing is due. The plots of the header of each
+    topic are due, too."""
     due: dict[str, set[str]] = workspace.made.pop(_DUE, {})
     return due

@@ -1,4 +1,4 @@
-"""An entry as its sections: prose in its own order, the computed parts in the places the form gives them."""
+"""The sections of an entry: prose in its own order, computed ones in their places between it."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def sections(
     compared: Compared = NOT_COMPARED,
     plots: Sequence[str] = (),
 ) -> tuple[Section, ...]:
-    """All sections in order; what is unset has none. A field without text holds a place for a computed one.
+    """All sections of an entry in order. A field without text holds a place for a computed section.
 
-    `said` is what its runs say, and `record` need not have them all; `compared` is what the entry's comparisons come
-    to, which depends on the records of other entries, too. `plots`: the pictures that it names.
+    `said` are its computed texts, `compared` is what its comparison and contrasts give to it, and `plots` are the
+    pictures that it names.
     """
     found = [Section(label=one_line(f.label), text=clean(f.text)) for f in record.entry.fields]
     taken = {s.label.casefold() for s in found if s.text.strip()}
@@ -69,7 +69,7 @@ def sections(
         *_computed(record, said),
         (COMPARISON, "computed", items(list(compared.lines))),
         (PLOTS, "drawn", "\n\n".join(plots)),
-        (CONFIDENCE, "computed", _trust_text(trust_of(record.entry, said.runs, compared))),
+        (CONFIDENCE, "computed", _trust_text(trust_of(record.entry, len(record.runs), compared))),
     ]
     for label, suffix, text in computed:
         if text:
@@ -79,7 +79,7 @@ def sections(
 
 
 def _free(label: str, suffix: str, taken: set[str]) -> str:
-    """The label of a computed section: one that no field has, so that the two can be told apart."""
+    """The label of a computed section, which no field has."""
     names = (label, f"{label} ({suffix})", *(f"{label} ({suffix}, {n})" for n in range(2, len(taken) + 3)))
     return next(name for name in names if name.casefold() not in taken)
 
@@ -87,7 +87,7 @@ def _free(label: str, suffix: str, taken: set[str]) -> str:
 def _computed(record: Record, said: ComputedTexts) -> list[tuple[str, str, str]]:
     return [
         (COMMAND, "executed", said.command),
-        (f"{COMMAND} (planned)", "not yet run", facts.planned_section(record.entry, said.pending)),
+        (f"{COMMAND} (planned)", "not yet run", facts.planned_section(record)),
         (CONFIG, "recorded", said.config),
         (PREDICTED, "not measured", said.predicted),
         (RESULT, "measured", said.result),
@@ -95,7 +95,7 @@ def _computed(record: Record, said: ComputedTexts) -> list[tuple[str, str, str]]
 
 
 def _trust_text(trust: Trust | None) -> str:
-    """Empty where the word in the heading says it all: one run is exploratory."""
+    """The confidence with its reasons; empty if there are none, since the heading has the word."""
     return escape(one_line(trust.text)) if trust is not None and (trust.reasons or trust.stated is not None) else ""
 
 
@@ -104,8 +104,8 @@ def _rank(label: str) -> int | None:
 
 
 def _place(found: list[Section], label: str) -> int:
-    """Behind the field of this kind, else before the first section that the form puts after it; the fields
-    themselves never move."""
+    """The place of a computed section: behind the field of its kind, else before the first field that the form puts
+    after it."""
     wanted = _rank(label)
     assert wanted is not None  # noqa: S101  computed labels are all in the form
     same = [at for at, section in enumerate(found) if _rank(section.label) == wanted]

@@ -1,4 +1,4 @@
-"""Bringing the view up to date: the blocks that changed, or all of them."""
+"""Brings the view up to date: the blocks that changed, or all of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FOOTER = "footer"
 
 @contextmanager
 def changing(workspace: Workspace, book: Book) -> Iterator[None]:
-    """What is written to the book inside stands in the view afterwards, also where it broke off."""
+    """Refresh the view after the changes to the book inside, also when they fail midway."""
     try:
         yield
     finally:
@@ -54,8 +54,8 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str] = ()) -> No
 
 
 def _remember(book: Book, seen: Iterable[Record], *, entries: int, folder_ns: int) -> None:
-    """Keep under which commands these entries are found; one that was not run is found under none. `entries` there are,
-    and their folder was changed at `folder_ns` before they were counted."""
+    """Keep under which commands these entries are found. There are so many `entries`; their folder was changed at
+    `folder_ns` before they were counted."""
     keys = {record.id: found for record in seen if (found := keys_of(record))}
     if keys:
         book.tried.keep(keys, entries=entries, folder_ns=folder_ns)
@@ -77,7 +77,7 @@ def _refreshed(
     # What an entry says of a comparison follows from the rows of the others.
     keepers = {keeper for i in found.order if i in changed for keeper in found.keepers(i)}
     compares = any(_compares(found, one) for one in changed)
-    keepers |= found.following(changed) if compares else set()
+    keepers |= found.comparisons.following(changed) if compares else set()
     wanted = changed | (set(found.order) - set(present)) | keepers
     blocks = Blocks(templates_of(workspace), found.header)
     footer = present[FOOTER].text(text) if FOOTER in present else ""
@@ -129,8 +129,8 @@ def render(workspace: Workspace, book: Book, *, discard_edits: bool = False) -> 
 
 
 def _discard_edits(workspace: Workspace, book: Book, text: str) -> None:
-    """Every block of a view anew, also those edited by hand, after a backup. Where nobody can tell what stands between
-    blocks (a marker does not pair, a merge left its own, there is no block at all), the view is built from nothing."""
+    """Render every block again, after a backup, also those edited by hand. The whole view is built again if its blocks
+    cannot be told apart (a marker does not pair, a merge left its own, there is no block)."""
     strays: list[str] = []
     if views.has_conflict(text) or not views.parse(text, strays) or strays:
         _rebuild(workspace, book)
@@ -141,7 +141,7 @@ def _discard_edits(workspace: Workspace, book: Book, text: str) -> None:
 
 
 def _render_over(workspace: Workspace, book: Book, text: str, *, on_disk: str, over_edits: bool = False) -> None:
-    """Every block of a view anew, but for those edited by hand unless `over_edits`."""
+    """Render every block of a view again, but for those edited by hand unless `over_edits`."""
     present = _parsed(workspace, book, text)
     texts: dict[str, str | None] = dict(all_blocks(workspace, book))
     order = book.entry_ids()
@@ -151,7 +151,7 @@ def _render_over(workspace: Workspace, book: Book, text: str, *, on_disk: str, o
 
 
 def _parsed(workspace: Workspace, book: Book, text: str) -> dict[str, views.Block]:
-    """The blocks of a view. Markers that do not pair are somebody's text and stay; they are warned about."""
+    """The blocks of a view. Markers that do not pair stay as text, with a warning."""
     strays: list[str] = []
     present = views.parse(text, strays)
     workspace.warnings += [
@@ -162,7 +162,7 @@ def _parsed(workspace: Workspace, book: Book, text: str) -> dict[str, views.Bloc
 
 
 def _without_conflict(workspace: Workspace, book: Book, text: str) -> str:
-    """Our side of a view that a merge left with conflict markers, after a backup."""
+    """Our side of a view with conflict markers, after a backup."""
     backup = book.backup_view(workspace.moment())
     workspace.warnings.append(
         f"{book.view_path.name} was rebuilt from our side of the merge; hand edits of the other side are in {backup}"
@@ -215,7 +215,7 @@ def _write(
     *,
     over_edits: bool = False,
 ) -> None:
-    """Splice and write; `on_disk` is the file as it is, where `text` was made of it (of a merge conflict)."""
+    """Splice the texts into the view and write it; `on_disk` is the file as it is, if `text` was made of it."""
     new, kept = views.splice(text, texts, (HEADER, *order, FOOTER), present, over_edits=over_edits)
     for name in kept:
         workspace.warnings.append(

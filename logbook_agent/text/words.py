@@ -57,10 +57,16 @@ def assignments(values: Mapping[str, object]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
-def listed(texts: Sequence[str], most: int, joint: str = ", ") -> str:
+def listed(texts: Sequence[str], most: int = 20, joint: str = ", ") -> str:
     """`2, 4, 8 and 3 more`: as many as are shown, and how many others there are."""
     more = len(texts) - most
-    return joint.join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+    return joint.join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def bounded(lines: Sequence[str], most: int, rest: str = "more") -> list[str]:
+    """The first lines, and one that counts the others: `and 3 more`, or with a `rest` that says where they are."""
+    left_out = len(lines) - most
+    return [*lines[:most], *([f"and {left_out:,} {rest}"] if left_out > 0 else [])]
 
 
 def command_line(argv: Sequence[str], env: Mapping[str, str] | None = None, *, shell: bool = False) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
+from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding, Outcome
 from logbook_agent.findings.comparison.answers import answers
 from logbook_agent.findings.comparison.words import SENTENCE_CHARS, sentence
 from logbook_agent.model.comparison import LOOKS
@@ -37,8 +37,8 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
 
 def entry(number: int, *of: Any, void: bool = False, **question: Any) -> Any:
     asked = {"axis": "variant", "base": "old", "sides": ["new"], "metrics": ["time_ms"], **question}
-    stated = {"entry": f"D-{number:03d}", "question": asked, "seed": 7, "budget": 20}
-    return {**stated, "void": void, "code": {}, "series": [*of]}
+    stated = {"entry": f"D-{number:03d}", "question": asked, "seed": 7}
+    return EntryPairs.of({**stated, "void": void, "code": {}, "series": [*of]})
 
 
 def only(found: tuple[Answer, ...]) -> tuple[Answer, Finding]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from logbook_agent.findings.cases import Case
-from logbook_agent.findings.contrasts.contrast import beside
+from logbook_agent.findings.contrast import beside
 from logbook_agent.model.entry import Contrast
 from logbook_agent.model.run import Measurement
 from tests.contrasts.pair_support import DECLARED, on_axis, only, trial

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import re
@@ -16,9 +17,8 @@ import yaml
 from logbook_agent.findings.cases import Case
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import answers
-from logbook_agent.findings.criteria.evaluate import evaluate
+from logbook_agent.findings.criteria.evaluate import ENOUGH, evaluate, odds
 from logbook_agent.findings.criteria.evidence import MET, NOT_COMPUTABLE, UNMET, Facts, Rows
-from logbook_agent.findings.criteria.over_rows import ENOUGH, odds
 from logbook_agent.findings.criteria.predicate import PredicateError, parse
 from logbook_agent.model.header import Computed, Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
@@ -236,7 +236,7 @@ def test_what_was_settled_stays_settled_while_a_comparison_is_open() -> None:
     # Other code of the same case decides, once it is settled.
     found = check(text, [], compared=[settled, ab(2, -0.08)])
     assert (found.state, found.evidence) == (UNMET, ("D-002",))
-    void = entry(1, *settled["series"], void=True, **settled["question"])
+    void = dataclasses.replace(settled, entry="D-001", void=True)
     assert check(text, [], compared=[void]).state == UNMET
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.findings.case import keys_of
+from logbook_agent.findings.case_repeats import keys_of
 from tests.conftest import Cli
 from tests.tables.tables_support import case
 

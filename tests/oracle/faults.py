@@ -8,18 +8,17 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings import comparisons, summaries
-from logbook_agent.findings.comparison import pairs, rule, sentences
+from logbook_agent.findings import contrast, read, summaries
+from logbook_agent.findings.comparison import pairs, rule, words
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.contrasts import contrast
-from logbook_agent.findings.criteria import over_comparisons
+from logbook_agent.findings.criteria import evaluate
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.record import Record
 from logbook_agent.report.figures import by_pair
 from logbook_agent.store import index
 
 Patch = pytest.MonkeyPatch
-Tried = dict[str, Any]
+Tried = pairs.EntryPairs
 
 
 def _measured(change: Callable[[Record, Tried], Tried]) -> Callable[[Patch], None]:
@@ -38,32 +37,39 @@ def _measured(change: Callable[[Record, Tried], Tried]) -> Callable[[Patch], Non
 
 
 def _void_counts(_record: Record, found: Tried) -> Tried:
-    return {**found, "void": False}
+    return dataclasses.replace(found, void=False)
 
 
 def _superseded_is_left_out(record: Record, found: Tried) -> Tried:
-    return {**found, "void": found["void"] or record.id == "MOE-002"}
+    return dataclasses.replace(found, void=found.void or record.id == "MOE-002")
 
 
 def _each_entry_for_itself(record: Record, found: Tried) -> Tried:
-    return {**found, "series": [{**s, "key": s["key"] + record.id} for s in found["series"]]}
+    series = [dataclasses.replace(s, key=s.key + record.id) for s in found.series]
+    return dataclasses.replace(found, series=series)
 
 
 def _other_code_is_the_same(_record: Record, found: Tried) -> Tried:
-    return {**found, "series": [{**s, "key": s["asks"]} for s in found["series"]]}
+    return dataclasses.replace(found, series=[dataclasses.replace(s, key=s.asks) for s in found.series])
 
 
 def _first_run_is_the_base(_record: Record, found: Tried) -> Tried:
     """The base is the side that chance put first."""
-    if not found["series"] or found["series"][0]["pairs"][0][2] > 0:
+    if not found.series or found.series[0].pairs[0].sign > 0:
         return found
-    question = found["question"]
-    [side] = question["sides"]
+    question = found.question
+    [side] = question.sides
     series = [
-        {**s, "side": question["base"], "pairs": [[a, b, -sign, y, x] for a, b, sign, x, y in s["pairs"]]}
-        for s in found["series"]
+        dataclasses.replace(
+            s,
+            side=question.base,
+            pairs=[p._replace(sign=-p.sign, base=p.other, other=p.base) for p in s.pairs],
+        )
+        for s in found.series
     ]
-    return {**found, "question": {**question, "base": side, "sides": [question["base"]]}, "series": series}
+    return dataclasses.replace(
+        found, question=dataclasses.replace(question, base=side, sides=(question.base,)), series=series
+    )
 
 
 def pool_noise(patch: Patch) -> None:
@@ -90,12 +96,12 @@ def spend_twice(patch: Patch) -> None:
 
 def tried_has_a_rule(patch: Patch) -> None:
     """What was tried goes by the medians of both sides."""
-    own = comparisons.without_gain
+    own = read.without_gain
 
     def by_medians(answers: Any) -> Any:
         return own([dataclasses.replace(a, findings=tuple(map(_by_median, a.findings))) for a in answers])
 
-    patch.setattr(comparisons, "without_gain", by_medians)
+    patch.setattr(read, "without_gain", by_medians)
 
 
 def _by_median(f: Finding) -> Finding:
@@ -107,13 +113,13 @@ def _by_median(f: Finding) -> Finding:
 
 def criteria_have_a_rule(patch: Patch) -> None:
     """A criterion goes by the measured change, settled or not."""
-    own = over_comparisons._of_value
+    own = evaluate._of_value
 
     def by_medians(asked: Any, facts: Any, *words: Any) -> Any:
         answers = [dataclasses.replace(a, findings=tuple(map(_by_median, a.findings))) for a in facts.answers]
         return own(asked, dataclasses.replace(facts, answers=tuple(answers)), *words)
 
-    patch.setattr(over_comparisons, "_of_value", by_medians)
+    patch.setattr(evaluate, "_of_value", by_medians)
 
 
 def plots_have_a_rule(patch: Patch) -> None:
@@ -129,8 +135,8 @@ def plots_have_a_rule(patch: Patch) -> None:
 
 def sentences_round_the_interval(patch: Patch) -> None:
     """Sentences have an interval of their own."""
-    own = sentences.interval
-    patch.setattr(sentences, "interval", lambda f: own(dataclasses.replace(f, low=f.low and f.low * 0.9)))
+    own = words.interval
+    patch.setattr(words, "interval", lambda f: own(dataclasses.replace(f, low=f.low and f.low * 0.9)))
 
 
 def numbers_have_an_interval(patch: Patch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.findings import facts
+from logbook_agent.findings import computed_texts
 from logbook_agent.findings.measurements import measured
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Thread
@@ -69,7 +69,7 @@ def test_the_issue_and_a_table_take_the_same_for_a_case(name: str) -> None:
     other = {**APART, **ALIKE}[name]
     same = {"code": Code(commit="0" * 40, identity="one")} if name == "code" else {}
     found = repeated(1.0, 3.0, n1=same, n2={**same, **other})
-    table = facts.table_of(found, HEADER.metrics)
+    table = computed_texts.table_of(found, HEADER.metrics)
     assert table is not None
     column = [c.name for c in table.columns].index("tflops")
     assert [r[column] for r in table.values] == ([1.0, 3.0] if name in APART else [2.0])
@@ -84,7 +84,7 @@ def test_the_issue_and_a_table_take_the_same_for_a_case(name: str) -> None:
 
 def test_a_label_names_rows_of_a_table_and_makes_no_other_case() -> None:
     found = repeated(1.0, 3.0, n2={"label": "b"})
-    table = facts.table_of(found, HEADER.metrics)
+    table = computed_texts.table_of(found, HEADER.metrics)
     assert table is not None
     assert [c.name for c in table.columns] == ["label", "tflops"]
     [trial] = measured(found, HEADER)["tflops"]["trials"]
@@ -166,17 +166,17 @@ def test_of_two_units_a_cell_has_the_median_of_the_declared_one() -> None:
     runs = [
         run(ENTRY, n, row(v, unit=u, quant_mode="none")) for n, (v, u) in enumerate(((1.0, "TF/s"), (3.0, "GF/s")), 1)
     ]
-    table = facts.table_of(record(5, "Units", *runs), HEADER.metrics)
+    table = computed_texts.table_of(record(5, "Units", *runs), HEADER.metrics)
     assert table is not None
     assert table.rows == (("1 TF/s",),)
-    undeclared = facts.table_of(
+    undeclared = computed_texts.table_of(
         record(5, "Units", *(dataclasses.replace(r, rows=(as_speed(r.rows[0]),)) for r in runs)), ()
     )
     assert undeclared is not None
     assert undeclared.rows == (("?",),)
     assert "tflops comes in several units (TF/s, GF/s): not compared" in table.notes
     runs[1] = run(ENTRY, 2, row(3.0, unit="GF/s", quant_mode="int8"))
-    table = facts.table_of(record(5, "Units", *runs), HEADER.metrics)
+    table = computed_texts.table_of(record(5, "Units", *runs), HEADER.metrics)
     assert table is not None
     assert [r[-1] for r in table.rows] == ["1 TF/s", "3 GF/s"]
 
@@ -228,7 +228,7 @@ def test_an_entry_is_worked_out_once_however_often_it_is_rendered(monkeypatch: p
 
         monkeypatch.setattr(home, name, call)
 
-    counting(facts, "table_of")
+    counting(computed_texts, "table_of")
     assert len(made.update(updated(found), 1500).encode()) <= 1500
     assert counts == {"table_of": 3}  # the note was not executed
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from logbook_agent.cli.table_commands import parse_axes, parse_metrics
 from logbook_agent.findings.cases import Case
 from logbook_agent.findings.tables.build import tabulate
-from logbook_agent.findings.tables.spec import Column, Table, TableSpec
-from logbook_agent.model.errors import UsageError
+from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Measurement, Row, Scalar
 from logbook_agent.text.markdown import cell, escape
@@ -69,8 +67,6 @@ def test_per_device_without_a_number_of_devices_says_what_to_report() -> None:
     assert some.notes[1].startswith("per device not known (?): ")
 
 
-# names of one's own
-
 SEED = (
     (32768, 2048, 1408, 60, 2, 0.1, 1572435, 146.826),
     (32768, 2048, 1408, 60, 2, 0.9, 2001485, 20.886),
@@ -85,54 +81,16 @@ def test_the_table_of_the_null_routing_seed() -> None:
         case(dict(zip(KEYS, row[:6], strict=True)), tokens_per_s=row[6], tflops=row[7])  # type: ignore[arg-type]
         for row in SEED
     ]
-    axes, joined = parse_axes(["Shape=tokens,hidden,mlp_dim,experts", "topk"])
-    metrics, titles = parse_metrics(["tokens/s=tokens_per_s", "TF/s=tflops"])
-    spec = TableSpec(
-        axes=axes, joined=joined, metrics=metrics, titles=titles, pivot="null_route_frac", first_last=True, delta=True
-    )
+    spec = TableSpec(metrics=("tokens_per_s", "tflops"), pivot="null_route_frac", first_last=True, delta=True)
     assert (
         to_markdown(tabulate(cases, spec, declared=()))
         == """\
-| Shape | topk | tokens/s @0.1 | tokens/s @0.9 | delta tokens/s | TF/s @0.1 | TF/s @0.9 | delta TF/s |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| 32768x2048x1408x60 | 2 | 1,572,435 | 2,001,485 | +27.29% | 146.826 | 20.886 | -85.77% |
-| 65536x3072x3072x128 | 8 | 383,765 | 771,626 | +101.07% | 469.213 | 104.977 | -77.63% |"""
+| tokens | hidden | mlp_dim | experts | topk | tokens_per_s @0.1 | tokens_per_s @0.9 | delta tokens_per_s \
+| tflops @0.1 | tflops @0.9 | delta tflops |
+| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| 32768 | 2048 | 1408 | 60 | 2 | 1,572,435 | 2,001,485 | +27.29% | 146.826 | 20.886 | -85.77% |
+| 65536 | 3072 | 3072 | 128 | 8 | 383,765 | 771,626 | +101.07% | 469.213 | 104.977 | -77.63% |"""
     )
-
-
-def test_a_joined_column_keeps_apart_what_its_text_does_not() -> None:
-    cases = [case({"a": "1x2", "b": "3"}, y=1.0), case({"a": "1", "b": "2x3"}, y=5.0)]
-    cases += [case({"a": "0.10", "b": "3"}, y=2.0), case({"a": 0.1, "b": "3"}, run=2, y=4.0)]
-    found = tabulate(cases, TableSpec(axes=("ab",), joined={"ab": ("a", "b")}), declared=())
-    assert found.rows == (("1x2x3", "1"), ("1x2x3", "5"), ("0.10x3", "3 [2, 4]"))
-
-
-def test_one_key_under_another_name_stays_what_it_is() -> None:
-    cases = [case({"topk": k}, y=1.0) for k in (2, 8)]
-    found = tabulate(cases, TableSpec(axes=("top-k",), joined={"top-k": ("topk",)}, delta=True), declared=())
-    assert found.columns[0] == Column(name="top-k", numeric=True)
-    assert found.values[0][0] == 2
-    assert not found.notes
-
-
-def test_names_as_they_are_typed() -> None:
-    assert parse_axes(["topk", "shape = a, b", "k=k"]) == (("topk", "shape", "k"), {"shape": ("a", "b")})
-    assert parse_metrics(["y", "TF/s=tflops", "z=z"]) == (("y", "tflops", "z"), {"tflops": "TF/s"})
-
-
-@pytest.mark.parametrize("text", ["", "=a", "a=", "a=b,", "a=b=c"])
-def test_names_without_a_name(text: str) -> None:
-    with pytest.raises(UsageError, match="neither a name nor NEWNAME=NAME"):
-        parse_axes([text])
-
-
-def test_two_columns_never_have_one_name() -> None:
-    with pytest.raises(UsageError, match="given twice"):
-        parse_axes(["a=b", "a=c"])
-    with pytest.raises(UsageError, match="given twice"):
-        parse_metrics(["TF/s=a", "TF/s=b"])
-    with pytest.raises(UsageError, match="several metrics"):
-        parse_metrics(["TF/s=a,b"])
 
 
 # Markdown

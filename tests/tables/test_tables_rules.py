@@ -274,14 +274,6 @@ def test_metrics_are_those_named_or_declared_or_all() -> None:
         (TableSpec(first_last=True), "--first-last without --pivot", "columns that a pivot makes", "--pivot KEY"),
         (TableSpec(base="2", values=("2",)), "--value and --base without --pivot", "choose among", "--pivot KEY"),
         (TableSpec(means=True), "--means without --delta or --ratio", "deltas or ratios", "--means --delta"),
-        (TableSpec(axes=("s",), joined={"s": ("topk", "k")}), "no axis named 'k'", "available", "--axis s="),
-        (TableSpec(axes=("run",), joined={"run": ("topk",)}), "an axis run already", "two things", "another name"),
-        (
-            TableSpec(axes=("s",), joined={"s": ("topk",)}, pivot="topk"),
-            "--pivot topk is part of --axis s=",
-            "no row could",
-            "leave topk out",
-        ),
     ],
 )
 def test_a_wrong_name_is_refused_with_what_there_is(spec: TableSpec, message: str, cause: str, hint: str) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
+from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.comparison import LOOKS, Question
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.units import Direction
+from logbook_agent.model.values import Scalar
 
 LEVEL = 0.95
 SeriesOutcome = Literal["more", "less", "same", "open"]
@@ -31,7 +34,7 @@ class PairSeries:
     steps: tuple[float, ...] = ()
 
     def step(self, pairs: int) -> float:
-        """The step at the last look that so many pairs have reached, else at the first; 0 without steps."""
+        """The step at the last look that this many pairs have reached, else at the first; 0 without steps."""
         at = max(bisect_right(LOOKS, pairs) - 1, 0)
         return self.steps[min(at, len(self.steps) - 1)] if self.steps else 0.0
 
@@ -119,7 +122,7 @@ class Finding:
 
     @property
     def setting(self) -> tuple[object, ...]:
-        """The case as a key: findings of one case in several comparisons share it."""
+        """The case as a key, which findings of one case in several comparisons share."""
         return self.device, *sorted(self.config.items())
 
 
@@ -146,7 +149,7 @@ class Answer:
     names: tuple[str, ...] = ()
 
     def continued_in(self, entry_id: str) -> str | None:
-        """The next entry that goes on with the question of one; None for the last one."""
+        """The next entry that continues the question of `entry_id`; None for the last one."""
         at = self.entries.index(entry_id) + 1 if entry_id in self.entries else len(self.entries)
         return self.entries[at] if at < len(self.entries) else None
 
@@ -156,8 +159,8 @@ class Answer:
 
     @property
     def without_gain(self) -> tuple[Finding, ...]:
-        """The goals that came out worse; and those without a difference, where no other goal of the same side and case
-        came out better."""
+        """The goals that are worse, and those without a difference where no other goal of the same side and case is
+        better."""
         gained = [(f.side, f.case) for f in self.goals if f.outcome is Outcome.BETTER]
         return tuple(
             f
@@ -169,3 +172,69 @@ class Answer:
     def is_settled(self) -> bool:
         """Whether every goal is settled."""
         return bool(self.goals) and all(f.is_settled for f in self.goals)
+
+
+class RunPair(NamedTuple):
+    """The two runs of a pair: `sign` is +1 where the side ran second; `base` and `other` are their values, None without
+    one; `runs` is what only these runs have, so that a copy of them in another record is known; None: not known."""
+
+    started: str
+    ended: str
+    sign: int
+    base: float | None
+    other: float | None
+    runs: str | None
+
+
+@dataclass(slots=True, kw_only=True)
+class EntrySeries:
+    """The pairs of one side, case and metric of an entry, in the order of their first runs.
+
+    Series of other entries with the same `key` belong to the same question; `asks` is the key without code, machine and
+    packages, which earlier tries of the question share. `case` tells the case from others of the entry, `name` is that
+    of the plan, `config` is what the rows report but the axis, `device` its kinds. `unit` and `direction` are as the
+    rows say. `differs` names what else differs between the sides, `cautions` what the benchmark says that its figures
+    cannot tell, and `left_out` how many pairs do not count, by reason.
+    """
+
+    key: str
+    asks: str
+    side: str
+    case: str
+    name: str
+    config: dict[str, Scalar]
+    device: str = ""
+    metric: str
+    unit: str | None = None
+    direction: Direction | None = None
+    differs: list[str] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
+    pairs: list[RunPair] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def leave_out(self, why: str) -> None:
+        """Count a pair that does not count."""
+        self.left_out[why] = self.left_out.get(why, 0) + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryPairs:
+    """What an entry measured of its comparison. `void`: the entry was taken back, and its pairs count for nothing.
+    `code` labels the code of each side."""
+
+    entry: str
+    question: Question
+    seed: int
+    void: bool
+    code: dict[str, str]
+    series: list[EntrySeries]
+
+    def data(self) -> dict[str, Any]:
+        """The same as plain data, which the index keeps."""
+        return {**dataclasses.asdict(self), "question": encode(self.question)}
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> EntryPairs:
+        """The inverse of `data`."""
+        series = [EntrySeries(**{**s, "pairs": [RunPair(*p) for p in s["pairs"]]}) for s in data["series"]]
+        return cls(**{**data, "question": decode(Question, data["question"]), "series": series})

@@ -8,70 +8,68 @@ included. Nothing else changes an answer. A second sitting that settles it the s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.comparison.judgement import Judge, Memo, Own, counted, findings, left_out, sittings
-from logbook_agent.findings.comparison.pairs import Tried
-from logbook_agent.model.codec import decode
-from logbook_agent.model.comparison import Question
+from logbook_agent.findings.comparison.answer import Answer, EntryPairs, EntrySeries, Finding, Outcome
+from logbook_agent.findings.comparison.judgement import Judge, Memo, counted, findings, left_out, sittings
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric
+from logbook_agent.model.values import canonical
 
 
 def _made(_place: str, _key: str, make: Callable[[], str]) -> str:
     return make()
 
 
-def answers(tried: Iterable[Tried], declared: Sequence[Metric] = (), memo: Memo = _made) -> tuple[Answer, ...]:
-    """One answer for each question, in the order of their latest entries; `declared` are the logbook's metrics. What
-    the rule finds of a question is kept by `memo`."""
+def answers(tried: Iterable[EntryPairs], declared: Sequence[Metric] = (), memo: Memo = _made) -> tuple[Answer, ...]:
+    """One answer for each question, in the order of their latest entries. `declared` are the logbook's metrics; `memo`
+    keeps what the rule finds of a question."""
     all_ = list(tried)
-    groups: dict[str, list[Tried]] = {}
+    groups: dict[str, list[EntryPairs]] = {}
     asked: dict[str, dict[str, None]] = {}
     for one in all_:
-        keys = {s["key"]: s["asks"] for s in one["series"]} or {f"{one['entry']}:": ""}
+        keys = {s.key: s.asks for s in one.series} or {f"{one.entry}:": ""}
         for key, asks in keys.items():
             groups.setdefault(key, []).append(one)
-            if not one["void"]:
-                asked.setdefault(asks, {})[one["entry"]] = None
+            if not one.void:
+                asked.setdefault(asks, {})[one.entry] = None
     found = [_answer(key, group, declared, asked, memo) for key, group in groups.items()]
-    order = {one["entry"]: at for at, one in enumerate(all_)}
+    order = {one.entry: at for at, one in enumerate(all_)}
     return tuple(sorted(found, key=lambda a: (order[a.entry], a.last)))
 
 
 def _answer(
     key: str,
-    group: Sequence[Tried],
+    group: Sequence[EntryPairs],
     declared: Sequence[Metric],
     asked: Mapping[str, Iterable[str]],
     memo: Memo,
 ) -> Answer:
-    """The answer from the entries that share a key."""
-    valid = [one for one in group if not one["void"]]
+    """The answer from the entries whose series share a key."""
+    valid = [one for one in group if not one.void]
     latest = (valid or group)[-1]
-    question = decode(Question, latest["question"])
-    own: dict[tuple[str, str, str], list[Own]] = {}
+    question = latest.question
+    own: dict[tuple[str, str, str], list[EntrySeries]] = {}
     for one in valid:
-        for s in one["series"]:
-            if s["key"] == key:
+        for s in one.series:
+            if s.key == key:
                 # A single side has the name that the latest entry gives it.
-                side = question.sides[0] if len(question.sides) == 1 else s["side"]
-                own.setdefault((side, s["case"], s["metric"]), []).append((one, s))
-    rule = Judge(key=key, bound=math.log1p(question.minimum_effect), seed=(valid or group)[0]["seed"], memo=memo)
+                side = question.sides[0] if len(question.sides) == 1 else s.side
+                own.setdefault((side, s.case, s.metric), []).append(s)
+    rule = Judge(key=key, bound=math.log1p(question.minimum_effect), seed=(valid or group)[0].seed, memo=memo)
     found = findings(question, own, declared, rule)
-    times = sorted({(p[0], p[1]) for of in own.values() for _, s in of for p in s["pairs"]})
-    entries = tuple(one["entry"] for one in (valid or group))
-    asks = {s["asks"] for one in valid for s in one["series"] if s["key"] == key}
+    times = sorted({p[:2] for of in own.values() for s in of for p in s.pairs})
+    entries = tuple(one.entry for one in (valid or group))
+    asks = {s.asks for one in valid for s in one.series if s.key == key}
     earlier = dict.fromkeys(e for a in asks for e in asked.get(a, ()) if e not in entries)
-    others = {
-        s["key"]: len(s["pairs"]) for one in valid for s in one["series"] if s["asks"] in asks and s["key"] != key
-    }
-    why = left_out(s for (_, _, name), of in own.items() if not name for _, s in of)
+    others = {s.key: len(s.pairs) for one in valid for s in one.series if s.asks in asks and s.key != key}
+    why = left_out(s for (_, _, name), of in own.items() if not name for s in of)
     why |= {"of other code, or under other conditions": sum(others.values())} if any(others.values()) else {}
     borne_out, reasons = confidence(found)
     return Answer(
-        entry=latest["entry"],
+        entry=latest.entry,
         entries=entries,
         question=question,
         findings=found,
@@ -79,17 +77,17 @@ def _answer(
         sittings=len(sittings(times)),
         confidence=borne_out,
         reasons=reasons,
-        code=latest["code"],
+        code=latest.code,
         last=times[-1][0] if times else "",
         earlier=tuple(earlier),
         left_out=counted(why),
-        names=tuple(dict.fromkeys(n for q in (one["question"] for one in valid) for n in (q["base"], *q["sides"]))),
-        void=tuple(one["entry"] for one in group if one["void"] and valid),
+        names=tuple(dict.fromkeys(n for one in valid for n in one.question.values)),
+        void=tuple(one.entry for one in group if one.void and valid),
     )
 
 
 def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]]:
-    """How far the goals are borne out, by the one that is borne out the least."""
+    """The confidence in an answer and its reasons, by the goal that is borne out the least."""
     goals = [f for f in findings if not f.is_guard]
     left = sum(not f.is_settled for f in goals)
     if not goals or left == len(goals):
@@ -107,3 +105,77 @@ def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]
     if len(cases) > 1 and all(len(outcomes) == 1 for outcomes in by_metric.values()):
         return "stable", (f"settled in two sittings, and the same in {len(cases)} cases",)
     return "replicated", ("settled in two sittings",)
+
+
+# Of what is named in a sentence.
+_CHARS = 40
+
+
+def placed(answers: Iterable[Answer], tried: Sequence[EntryPairs], declared: Collection[str]) -> tuple[Answer, ...]:
+    """The answers with the config that all their rows share added to each case: keys in which comparisons of the thread
+    differ, and those that the logbook has `declared`."""
+    names = apart(tried, declared)
+    if not names:
+        return tuple(answers)
+    return tuple(_placed(answer, tried, names) for answer in answers)
+
+
+def apart(tried: Iterable[EntryPairs], declared: Collection[str]) -> set[str]:
+    """The config keys that tell comparisons apart: those in which they differ, and those that the logbook declares."""
+    return {name for name, values in _values(tried).items() if len(values) > 1 or name in declared}
+
+
+def following(tried: Sequence[EntryPairs], changed: Collection[str], declared: Collection[str]) -> set[str]:
+    """The entries whose answers or sentences may change with the comparisons of the `changed` ones: those that ask the
+    same, of any code; and all, where the keys that tell comparisons apart change."""
+    own = [one for one in tried if one.entry in changed]
+    rest = [one for one in tried if one.entry not in changed]
+    if apart(rest, declared) != apart(tried, declared):
+        return {one.entry for one in tried}
+    asked = {s.asks for one in own for s in one.series}
+    return {one.entry for one in tried if not asked.isdisjoint(s.asks for s in one.series)}
+
+
+def _placed(answer: Answer, tried: Sequence[EntryPairs], apart: Collection[str]) -> Answer:
+    own = _values([one for one in tried if one.entry in answer.entries])
+    shared: dict[str, str] = {}
+    room = _CHARS
+    for name, values in own.items():
+        if name not in apart or len(values) > 1:
+            continue
+        [value] = values
+        room -= len(name) + len(value) + 2
+        if room >= 0:
+            shared[name] = value
+    cases = [{**f.case, **{n: v for n, v in shared.items() if n not in f.case}} for f in answer.findings]
+    findings = tuple(replace(f, case=case) for f, case in zip(answer.findings, cases, strict=True))
+    return replace(answer, findings=findings)
+
+
+def _values(tried: Iterable[EntryPairs]) -> dict[str, set[str]]:
+    """The values of each config key in the rows of comparisons, without their axes."""
+    found: dict[str, set[str]] = {}
+    for series in (s for one in tried for s in one.series):
+        for name, value in series.config.items():
+            found.setdefault(name, set()).add(canonical(value))
+    return found
+
+
+def settled(answers: Sequence[Answer], metrics: Sequence[str] = ()) -> list[tuple[Answer, Finding]]:
+    """What the comparisons of a thread settled: goals before guards, by the order of `metrics`, and of one metric the
+    latest question first."""
+    found = [(a, f) for a in reversed(answers) for f in a.findings if f.is_settled]
+    rank = {name: at for at, name in enumerate(metrics)}
+    return sorted(found, key=lambda one: (one[1].is_guard, rank.get(one[1].metric, len(rank))))
+
+
+def unsettled(answers: Sequence[Answer]) -> list[tuple[Answer, Finding]]:
+    """The goals that are open, those first that the fewest pairs would settle, else the latest question first."""
+    found = [(a, f) for a in reversed(answers) for f in a.goals if not f.is_settled]
+    return sorted(found, key=lambda one: missing_pairs(one[1]))
+
+
+def missing_pairs(finding: Finding) -> float:
+    """How many more pairs would probably settle a finding; infinite where no practical number would."""
+    found = re.search(r"\d+", finding.to_settle)
+    return float(found[0]) if found is not None else math.inf

@@ -13,8 +13,7 @@ from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from logbook_agent.findings.comparison.answer import Finding, Judged, Outcome, PairSeries, Side
-from logbook_agent.findings.comparison.pairs import Tried
+from logbook_agent.findings.comparison.answer import EntrySeries, Finding, Judged, Outcome, PairSeries, RunPair, Side
 from logbook_agent.findings.comparison.resolution import step_of
 from logbook_agent.model.comparison import APART_S, FIRST_LOOK, LOOKS, Question
 from logbook_agent.model.header import Metric, metric_named
@@ -28,10 +27,8 @@ _SLOW = 1.5
 # The logarithm of the largest ratio that is a number, about.
 _LARGEST_LOG = 700.0
 
-# One series of one entry, with what the entry states.
-Own: TypeAlias = tuple[Tried, dict[str, Any]]
-# The series of each side, case and metric.
-Owns: TypeAlias = Mapping[tuple[str, str, str], Sequence[Own]]
+# The series of the entries by side, case and metric.
+Owns: TypeAlias = Mapping[tuple[str, str, str], Sequence[EntrySeries]]
 # Gives the text that was kept in a place under a key, else makes it and keeps it.
 Memo: TypeAlias = Callable[[str, str, Callable[[], str]], str]
 
@@ -54,17 +51,17 @@ def findings(question: Question, own: Owns, declared: Sequence[Metric], rule: Ju
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pooled:
-    """A series over all entries: its pairs in the order of their starts, each with the number of its entry; `copies` of
-    others count for nothing."""
+    """The pairs of one side, case and metric over all entries, in the order of their starts, each with the number of
+    its entry; so many `copies` of others are left out."""
 
     side: str
     case: str
     metric: str
     unit: str | None
     direction: Direction | None
-    pairs: tuple[tuple[int, Any], ...]
+    pairs: tuple[tuple[int, RunPair], ...]
     copies: int
-    of: Sequence[Own]
+    of: Sequence[EntrySeries]
 
     @property
     def name(self) -> str:
@@ -72,31 +69,32 @@ class _Pooled:
 
     def step(self, count: int) -> float:
         """How coarse the values of the first `count` pairs are, relative to their size."""
-        base, other = ([p[at] for _, p in self.pairs[:count] if p[at] is not None] for at in (3, 4))
+        pairs = [p for _, p in self.pairs[:count]]
+        base, other = ([v for v in of if v is not None] for of in ((p.base for p in pairs), (p.other for p in pairs)))
         return step_of(base, other, is_timed=is_timed(self.unit))
 
     def series(self, draws: int) -> PairSeries:
-        """What the rule judges."""
+        """The series as the rule judges it. Series of equal `draws` share their coins."""
         return PairSeries(
             y=tuple(_log(p) for _, p in self.pairs),
-            signs=tuple(p[2] for _, p in self.pairs),
+            signs=tuple(p.sign for _, p in self.pairs),
             entries=tuple(number for number, _ in self.pairs),
             draws=draws,
             steps=tuple(min(_rounded_apart(self.step(n)), 1e9) for n in LOOKS if n <= max(len(self.pairs), FIRST_LOOK)),
         )
 
 
-def _pooled(place: tuple[str, str, str], of: Sequence[Own], declared: Sequence[Metric]) -> _Pooled:
+def _pooled(place: tuple[str, str, str], of: Sequence[EntrySeries], declared: Sequence[Metric]) -> _Pooled:
     side, case, name = place
     metric = metric_named(name, declared)
     unit, direction = metric.unit, metric.direction
-    for _, s in of:
-        unit, direction = unit or s["unit"], direction or s["direction"]
-    made = sorted(((n, p) for n, (_, s) in enumerate(of) for p in s["pairs"]), key=lambda x: x[1][:2])
+    for s in of:
+        unit, direction = unit or s.unit, direction or s.direction
+    made = sorted(((n, p) for n, s in enumerate(of) for p in s.pairs), key=lambda x: x[1][:2])
     # A copied record holds runs that another one has.
-    pairs: dict[object, tuple[int, Any]] = {}
+    pairs: dict[object, tuple[int, RunPair]] = {}
     for at, (n, p) in enumerate(made):
-        pairs.setdefault(p[5] or at, (n, p))
+        pairs.setdefault(p.runs or at, (n, p))
     return _Pooled(
         side=side,
         case=case,
@@ -109,10 +107,11 @@ def _pooled(place: tuple[str, str, str], of: Sequence[Own], declared: Sequence[M
     )
 
 
-def _log(pair: Sequence[Any]) -> float | None:
+def _log(pair: RunPair) -> float | None:
     """log later - log earlier of a pair; None where a side has no value."""
-    _, _, sign, base, other, _ = pair
-    return None if base is None or other is None else sign * (math.log(other) - math.log(base))
+    if pair.base is None or pair.other is None:
+        return None
+    return pair.sign * (math.log(pair.other) - math.log(pair.base))
 
 
 def _rank(finding: Finding, question: Question) -> int:
@@ -121,11 +120,11 @@ def _rank(finding: Finding, question: Question) -> int:
 
 
 def _named_cases(pooled: Sequence[_Pooled]) -> dict[tuple[str, str], dict[str, str]]:
-    """What tells each case from the others: the config in which they differ, else its name. A case that is alone is
-    what its name says, `size=3`."""
-    configs = {(p.side, p.case): p.of[0][1]["config"] for p in pooled}
+    """The config that tells each case from the others, else its name. A case that is alone is what its name says:
+    `size=3`."""
+    configs = {(p.side, p.case): p.of[0].config for p in pooled}
     if len({case for _, case in configs}) < 2:
-        name = " ".join(["", *dict.fromkeys(s["name"] for p in pooled for _, s in p.of), ""])
+        name = " ".join(["", *dict.fromkeys(s.name for p in pooled for s in p.of), ""])
         return {
             at: {n: canonical(v) for n, v in config.items() if f" {n}={canonical(v)} " in name}
             for at, config in configs.items()
@@ -140,17 +139,17 @@ def _named_cases(pooled: Sequence[_Pooled]) -> dict[tuple[str, str], dict[str, s
 
 
 def _change(log_ratio: float | None) -> float | None:
-    """A ratio as a change, at most the largest that is a number."""
+    """A log ratio as a change (a fraction), at most the largest that is a number."""
     return None if log_ratio is None else math.expm1(min(log_ratio, _LARGEST_LOG))
 
 
 def _finding(
     p: _Pooled, series: PairSeries, judged: Judged, question: Question, rule: Judge, case: Mapping[str, str]
 ) -> Finding:
-    good = [(pair[3], pair[4]) for _, pair in p.pairs if None not in pair[3:5]]
-    base, other = (_side([pair[at] for pair in good]) for at in (0, 1))
+    good = [(pair.base, pair.other) for _, pair in p.pairs if pair.base is not None and pair.other is not None]
+    base, other = (_side([values[at] for values in good]) for at in (0, 1))
     outcome = _outcome(judged, p.direction)
-    reasons = left_out(s for _, s in p.of)
+    reasons = left_out(p.of)
     if missing := len(p.pairs) - len(good):
         reasons["a value is missing, zero or negative"] = missing
     if p.copies:
@@ -162,8 +161,8 @@ def _finding(
         is_guard=question.is_guard(p.metric),
         side=p.side,
         case=case,
-        config={name: canonical(value) for name, value in p.of[0][1]["config"].items()},
-        device=p.of[0][1].get("device", ""),
+        config={name: canonical(value) for name, value in p.of[0].config.items()},
+        device=p.of[0].device,
         base=base,
         other=other,
         outcome=outcome,
@@ -185,28 +184,29 @@ def _to_settle(p: _Pooled, series: PairSeries, judged: Judged, rule: Judge) -> s
 
 
 def _notes(p: _Pooled, base: Side, other: Side, question: Question) -> tuple[str, ...]:
-    """What a reader has to know beside the numbers."""
+    """Notes beside the numbers: other differences, a metric without a direction, coarse values, slow runs."""
     notes = [*_slow(p.side, other, p.direction), *_slow(question.base, base, p.direction)]
-    if differs := dict.fromkeys(n for _, s in p.of for n in s["differs"]):
+    if differs := dict.fromkeys(n for s in p.of for n in s.differs):
         notes.insert(0, f"also differs: {', '.join(differs)}")
     if p.direction is None:
         ways = f"{p.metric}:min or {p.metric}:max"
         notes.append(f"which way is better is not stated: add {ways} to metrics in logbook.yaml")
     if (step := p.step(len(p.pairs))) > question.minimum_effect / 4:
         notes.append(f"values come in steps of {100 * step:.3g}%" if step < math.inf else "all values are the same")
-    return (*notes, *dict.fromkeys(text for _, s in p.of for text in s["cautions"]))
+    return (*notes, *dict.fromkeys(text for s in p.of for text in s.cautions))
 
 
-def left_out(series: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+def left_out(series: Iterable[EntrySeries]) -> dict[str, int]:
     """How many pairs do not count, by reason."""
     found: dict[str, int] = {}
     for one in series:
-        for why, count in one["left_out"].items():
+        for why, count in one.left_out.items():
             found[why] = found.get(why, 0) + count
     return found
 
 
 def counted(left_out: Mapping[str, int]) -> tuple[str, ...]:
+    """`2 pairs: a value is missing`, for each reason."""
     return tuple(f"{n} pair{'s' * (n != 1)}: {why}" for why, n in left_out.items())
 
 
@@ -217,7 +217,7 @@ def _side(values: Sequence[float]) -> Side:
 
 
 def _outcome(judged: Judged, direction: Direction | None) -> Outcome:
-    """What the rule found, in words."""
+    """The outcome of a metric with this direction."""
     if judged.outcome == "same":
         return Outcome.NO_DIFFERENCE
     if judged.outcome == "open" or direction is None:
@@ -231,7 +231,7 @@ def _rounded_apart(step: float) -> float:
 
 
 def _slow(name: str, side: Side, direction: Direction | None) -> list[str]:
-    """Rare slow runs that the median hides."""
+    """A note on rare slow runs, which the median hides."""
     if side.median is None or direction is None:
         return []
     parts = [v / side.median if direction == "min" else side.median / v for v in side.values]
@@ -244,7 +244,7 @@ def _slow(name: str, side: Side, direction: Direction | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """The rule on the terms of one question; what it finds is kept by `memo` in places named after `key`."""
+    """The rule on the terms of one question. `memo` keeps what it finds, in places named after `key`."""
 
     key: str
     bound: float
@@ -252,7 +252,7 @@ class Judge:
     memo: Memo
 
     def judged(self, name: str, family: Sequence[PairSeries], seed: int | None = None) -> list[Judged]:
-        """The series of one family, judged together."""
+        """What the rule finds of the series of one family, judged together."""
         seed = self.seed if seed is None else seed
 
         def make() -> str:
@@ -265,7 +265,7 @@ class Judge:
         return [Judged(**dict(zip(fields, one, strict=True))) for one in found]
 
     def to_settle(self, p: _Pooled, series: PairSeries) -> str:
-        """How many more pairs would probably settle it."""
+        """How many more pairs would probably settle a series."""
 
         def make() -> str:
             from logbook_agent.findings.comparison.power import to_settle
@@ -275,10 +275,10 @@ class Judge:
         return str(self._kept(f"to settle {p.name}", astuple(series), make))
 
     def again(self, p: _Pooled, judged: Judged) -> bool | None:
-        """Whether the pairs of later sittings, by themselves, settle it as it was settled; None where they settle
+        """Whether the pairs of later sittings, by themselves, settle it in the same way; None where they settle
         nothing."""
-        good = tuple(x for x in p.pairs if None not in x[1][3:5])
-        later = next((at for at in sittings([(x[0], x[1]) for _, x in good]) if at >= judged.pairs > 0), None)
+        good = tuple(x for x in p.pairs if _log(x[1]) is not None)
+        later = next((at for at in sittings([x[:2] for _, x in good]) if at >= judged.pairs > 0), None)
         if later is None:
             return None
         [second] = self.judged(f"again {p.name}", [replace(p, pairs=good[later:]).series(0)], self.seed + 1)
@@ -289,7 +289,7 @@ class Judge:
 
 
 def sittings(times: Sequence[tuple[str, str]]) -> list[int]:
-    """The places (in times sorted by start) where a sitting begins: so much later than all before had ended."""
+    """The places, in times sorted by start, where a sitting begins: a break of APART_S after all runs before."""
     found: list[int] = []
     last = ""
     for at, (started, ended) in enumerate(times):

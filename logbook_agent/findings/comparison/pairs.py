@@ -1,5 +1,5 @@
-"""The pairs of an entry's comparison as plain data, which the index keeps. The tool made both runs of a pair in the
-order that the design drew; each run states its part.
+"""The pairs that an entry measured for its comparison. The tool made both runs of a pair in the order that the design
+drew; each run states its part.
 
 A pair counts when both runs finished and ran the same code (unless code is what is compared). The pairs of one question
 share command, environment, packages, devices and code: what else differs between the two sides follows from the axis,
@@ -11,29 +11,17 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
+from logbook_agent.findings.cases import value_of
+from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, RunPair
 from logbook_agent.model.codec import encode
 from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison, Part, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.record import Record, digest
 from logbook_agent.model.run import Row, Run
-from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.words import listed
-
-# What an entry measured of its comparison: `entry`, `question`, `seed` and `budget` as stated, `void` (the entry was
-# taken back: its pairs count for nothing), `code` (label of each side's code), and `series`, one for each side, case
-# and metric, in the order of their first runs:
-#   key       pairs of other entries with the same key belong to the same question
-#   asks      the same without code, machine and packages: an earlier try of the question
-#   side, case (what tells it from others of the entry), name (of the case, as the plan has it), config (of the rows,
-#             without the axis), device (its kinds), metric, unit, direction (as the rows say), differs (what else
-#             differs between the sides), cautions (what the benchmark says that its figures cannot tell)
-#   pairs     [started, ended, sign, base, other, runs] of each; sign +1: the side ran second; base, other None: no
-#             value; runs: what their runs have alone, which a copy shares, None: not known
-#   left_out  how many pairs do not count, by reason
-Tried: TypeAlias = dict[str, Any]
 
 _OTHER_CODE = "the code changed between the two runs"
 _MADE_AGAIN = "a run was made again after its partner, so chance did not draw their order"
@@ -42,18 +30,18 @@ _ENV = "env:"
 _SHOWN = 3
 
 
-def tried(record: Record) -> Tried | None:
-    """The pairs of an entry's comparison; None for an entry that has none."""
+def tried(record: Record) -> EntryPairs | None:
+    """What an entry measured of its comparison; None for an entry that states none."""
     stated = record.entry.comparison
     if stated is None:
         return None
     pairs = list(_pairs(record, stated.question))
     asked = _asked(stated.question, [base for base, *_ in pairs])
-    series: dict[tuple[str, ...], dict[str, Any]] = {}
+    series: dict[tuple[str, ...], EntrySeries] = {}
     for base, other, part, why in pairs:
         key = (_conditions(stated.question, base, other), part.side, part.case)
         if why:
-            _count(_series(series, (*key, "", ""), asked, base, {}), why)
+            _series(series, (*key, "", ""), asked, base, {}).leave_out(why)
             continue
         sides = {
             name: [r for r in run.rows if r.failed is None]
@@ -62,10 +50,10 @@ def tried(record: Record) -> Tried | None:
         names = _apart(tuple(sides.values()), stated.question.axis)
         matched, why = _matched(sides, names)
         if why:
-            _count(_series(series, (*key, "", ""), asked, base, {}), why)
+            _series(series, (*key, "", ""), asked, base, {}).leave_out(why)
         for place, row, partner in matched:
             if (said := _other_side(stated.question, part.side, row, partner)) is not None:
-                _count(_series(series, (*key, "", ""), asked, base, {}), said)
+                _series(series, (*key, "", ""), asked, base, {}).leave_out(said)
                 continue
             config = {k: v for k, v in {**row.labels, **row.config}.items() if k in names or k in row.config}
             config.pop(stated.question.axis, None)
@@ -75,16 +63,15 @@ def tried(record: Record) -> Tried | None:
     # Of one case alone, a sweep and an A/B ask the same, however the case is called.
     if len({part.case for _, _, part, _ in pairs}) > 1:
         for one in series.values():
-            one["case"] = one["name"]
-    return {
-        "entry": record.id,
-        "question": encode(stated.question),
-        "seed": stated.design.seed,
-        "budget": stated.design.budget_pairs,
-        "void": record.state == VOID,
-        "code": _labels(stated, pairs),
-        "series": list(series.values()),
-    }
+            one.case = one.name
+    return EntryPairs(
+        entry=record.id,
+        question=stated.question,
+        seed=stated.design.seed,
+        void=record.state == VOID,
+        code=_labels(stated, pairs),
+        series=list(series.values()),
+    )
 
 
 def _pairs(record: Record, question: Question) -> Iterator[tuple[Run, Run, Part, str]]:
@@ -119,8 +106,8 @@ def _sign(base: Run, other: Run) -> int:
 
 
 def _asked(question: Question, bases: Sequence[Run]) -> str:
-    """The question with the command of the base (`--topk=2` is `--topk 2`). Another guard makes no other question.
-    Where code is compared, its names are left out: one commit has several."""
+    """A digest of the question with the command of the base (`--topk=2` is `--topk 2`). Another guard makes no other
+    question. The names of compared codes are left out: one commit has several."""
     question = dataclasses.replace(question, guards=())
     if is_code := question.axis == CODE_AXIS:
         question = dataclasses.replace(question, base="", sides=())
@@ -139,14 +126,15 @@ def _identity(run: Run) -> str | None:
 
 
 def _conditions(question: Question, base: Run, other: Run) -> str:
-    """What the pairs of one question share beside it: the code of the base, its environment, packages and devices; and
-    where code is the axis, that of the other side."""
+    """A digest of what the pairs of one question share beside it: the code of the base, its environment, packages and
+    devices; and where code is the axis, that of the other side."""
     code = _identity(base), _identity(other) if question.axis == CODE_AXIS else None
     return digest(code, _facts(base, question.axis))
 
 
 def _facts(run: Run, axis: str) -> dict[str, Any]:
-    """What a run had beside its command and its code."""
+    """The environment of a run, beside its command and its code: launcher, devices, variables, packages, untracked
+    files."""
     variables = {f"{_ENV}{k}": v for k, v in run.env.variables.items() if axis not in (f"{_ENV}{k}", CODE_AXIS)}
     software = {f"package:{k}": v for k, v in run.software.items() if k.lower().replace("_", "-") != _TOOL}
     rows = [encode(d) for row in run.rows[:1] for d in row.devices] or [encode(d) for d in run.own_devices]
@@ -161,7 +149,7 @@ def _device(run: Run) -> str:
 
 
 def _labels(stated: Comparison, pairs: Sequence[tuple[Run, Run, Part, str]]) -> dict[str, str]:
-    """The code of each side, as the latest pair of it ran it: `3357f54a5`, with `+` where it was changed."""
+    """The code of each side in its latest pair: `3357f54a5`, with `+` where it was changed."""
     found: dict[str, str] = {}
     for base, other, part, _ in pairs:
         for side, run in ((stated.question.base, base), (part.side, other)):
@@ -174,7 +162,7 @@ def _labels(stated: Comparison, pairs: Sequence[tuple[Run, Run, Part, str]]) -> 
 
 
 def _apart(runs: Sequence[Sequence[Row]], axis: str) -> list[str]:
-    """What tells the rows of one run apart: their config, else the words that they report."""
+    """The names that tell the rows of one run apart: of config, else of the words that they report."""
     names = [name for name in _varied([[row.config for row in rows] for rows in runs]) if name != axis]
     if any(len(rows) > 1 for run in runs for rows in _by_place(run, names).values()):
         names += _varied([[row.labels for row in rows] for rows in runs])
@@ -221,7 +209,8 @@ def _is_moved(rows: Sequence[Row], partners: Sequence[Row]) -> bool:
 
 
 def _other_side(question: Question, side: str, base: Row, other: Row) -> str | None:
-    """Why rows are not of the sides that their runs were made for: they report another value of the axis."""
+    """Why two rows are not of the sides that their runs were made for: one reports another value of the axis; else
+    None."""
     for name, row in ((question.base, base), (side, other)):
         said = canonical(row.config.get(question.axis))
         if question.axis in row.config and name != canonical(None) and said != name:
@@ -244,10 +233,9 @@ def _metrics(question: Question, base: Row, other: Row) -> list[str]:
     return list(dict.fromkeys([*base.metrics, *other.metrics, *question.guards]))
 
 
-def _value(row: Row, name: str) -> float | None:
-    """The median of a row's samples of a metric, or an observation by that name; None where it has no ratio."""
-    measured = row.metrics.get(name)
-    value = row.observations.get(name) if measured is None else median(measured.samples) if measured.samples else None
+def _positive(row: Row, name: str) -> float | None:
+    """The value of a row that a ratio can be made of; None where it has none."""
+    value = value_of(row, name)
     return value if value is not None and math.isfinite(value) and value > 0 else None
 
 
@@ -255,61 +243,55 @@ def _value(row: Row, name: str) -> float | None:
 
 
 def _series(
-    series: dict[tuple[str, ...], dict[str, Any]],
+    series: dict[tuple[str, ...], EntrySeries],
     at: tuple[str, str, str, str, str],
     asked: str,
     base: Run,
-    config: Mapping[str, Any],
-) -> dict[str, Any]:
+    config: Mapping[str, Scalar],
+) -> EntrySeries:
     conditions, side, case, place, metric = at
     if at not in series:
-        series[at] = {
-            "key": digest(asked, conditions),
-            "asks": asked,
-            "side": side,
-            "case": place,
-            "name": " ".join(filter(None, (case, place))),
-            "config": dict(config),
-            "device": _device(base),
-            "metric": metric,
-            "unit": None,
-            "direction": None,
-            "differs": [],
-            "cautions": [],
-            "pairs": [],
-            "left_out": {},
-        }
+        series[at] = EntrySeries(
+            key=digest(asked, conditions),
+            asks=asked,
+            side=side,
+            case=place,
+            name=" ".join(filter(None, (case, place))),
+            config=dict(config),
+            device=_device(base),
+            metric=metric,
+        )
     return series[at]
 
 
-def _count(one: dict[str, Any], why: str) -> None:
-    one["left_out"][why] = one["left_out"].get(why, 0) + 1
-
-
-def _add(one: dict[str, Any], base: tuple[Run, Row], other: tuple[Run, Row], axis: str) -> None:
+def _add(one: EntrySeries, base: tuple[Run, Row], other: tuple[Run, Row], axis: str) -> None:
     """Add a pair to a series, with what else differs between its sides. Which way is better is what the base says."""
-    name = one["metric"]
-    for _, row in (base, other):
-        if row.labels.get("caution") not in (None, *one["cautions"]):
-            one["cautions"].append(row.labels["caution"])
-        measured = row.metrics.get(name)
-        one["unit"] = one["unit"] or (measured.unit if measured is not None else None)
-    measured = base[1].metrics.get(name)
-    one["direction"] = one["direction"] or (measured.direction if measured is not None else None)
-    units = {m.unit for _, row in (base, other) if (m := row.metrics.get(name)) is not None and m.unit is not None}
+    measured = [(row.metrics.get(one.metric), row) for _, row in (base, other)]
+    for found, row in measured:
+        if row.labels.get("caution") not in (None, *one.cautions):
+            one.cautions.append(row.labels["caution"])
+        one.unit = one.unit or (found.unit if found is not None else None)
+    one.direction = one.direction or (measured[0][0].direction if measured[0][0] is not None else None)
+    units = {found.unit for found, _ in measured if found is not None and found.unit is not None}
     if len(units) > 1:
-        _count(one, f"two units: {' and '.join(sorted(units))}")
+        one.leave_out(f"two units: {' and '.join(sorted(units))}")
         return
     rows = () if axis == CASE_AXIS else (base, other)
     config = [{k: canonical(v) for k, v in row.config.items() if k != axis} for _, row in rows] or [{}, {}]
     facts = [_facts(run, axis) for run, _ in (base, other)]
     for mine, theirs in (config, facts):
         names = [n for n in dict.fromkeys((*mine, *theirs)) if mine.get(n) != theirs.get(n)]
-        one["differs"] += [n for n in names if n not in one["differs"] and (n in mine) == (n in theirs)]
-    samples = {len(m.samples) for _, row in (base, other) if (m := row.metrics.get(name)) is not None}
-    one["differs"] += ["samples a run"] if len(samples) > 1 and "samples a run" not in one["differs"] else []
-    sign = _sign(base[0], other[0])
-    started = min(run.started for run in (base[0], other[0]))
-    ended = max(run.ended or run.started for run in (base[0], other[0]))
-    runs = "-".join(run.spool or "" for run in (base[0], other[0]))
-    one["pairs"].append([started, ended, sign, _value(base[1], name), _value(other[1], name), runs.strip("-") or None])
+        one.differs += [n for n in names if n not in one.differs and (n in mine) == (n in theirs)]
+    samples = {len(found.samples) for found, _ in measured if found is not None}
+    one.differs += ["samples a run"] if len(samples) > 1 and "samples a run" not in one.differs else []
+    runs = [run for run, _ in (base, other)]
+    one.pairs.append(
+        RunPair(
+            started=min(run.started for run in runs),
+            ended=max(run.ended or run.started for run in runs),
+            sign=_sign(*runs),
+            base=_positive(base[1], one.metric),
+            other=_positive(other[1], one.metric),
+            runs="-".join(run.spool or "" for run in runs).strip("-") or None,
+        )
+    )

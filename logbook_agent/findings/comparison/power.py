@@ -81,23 +81,21 @@ def chances(
     """How often the rule would find a difference in each finding of one family if every change were `effect`, a
     fraction: with so many new pairs, which scatter as those measured do; None where none was."""
     family = [f.series for f in findings if f.pairs]
-    trials = [_repeated(family, math.log1p(effect), pairs, seed) for seed in range(_TRIALS)]
-    judged = [judge(trial, bound=math.log1p(minimum_effect), seed=0) for trial in trials]
-    found = iter([sum(one.outcome == "more" for one in of) / _TRIALS for of in zip(*judged, strict=True)])
+    found = iter(settled_parts(family, effect=math.log1p(effect), pairs=pairs, bound=math.log1p(minimum_effect)))
     return tuple(next(found) if f.pairs else None for f in findings)
 
 
-def settled_part(series: PairSeries, *, effect: float, pairs: int, bound: float) -> float:
-    """How often the rule settles an effect (the log of a ratio; 0: that there is none), in so many new pairs that
-    scatter as those of a series do."""
-    trials = [_repeated((series,), effect, pairs, seed) for seed in range(_TRIALS)]
+def settled_parts(family: Sequence[PairSeries], *, effect: float, pairs: int, bound: float) -> list[float]:
+    """How often the rule settles an effect (the log of a ratio; 0: that there is none) in each series of a family, in
+    so many new pairs that scatter as those of the series do."""
+    trials = [judge(_repeated(family, effect, pairs, seed), bound=bound, seed=0) for seed in range(_TRIALS)]
     wanted = "more" if effect > 0 else "same"
-    return sum(judge(trial, bound=bound, seed=0)[0].outcome == wanted for trial in trials) / _TRIALS
+    return [sum(one.outcome == wanted for one in of) / _TRIALS for of in zip(*trials, strict=True)]
 
 
 def _repeated(family: Sequence[PairSeries], effect: float, pairs: int, seed: int) -> list[PairSeries]:
-    """Series as these, measured again with this effect. They share their coins, so that each re-draw is computed once
-    for all of them."""
+    """Simulated series with this effect and the scatter of the given ones. They share their coins, so that each re-draw
+    is computed once for all of them."""
     rng = np.random.default_rng(seed)
     signs = rng.choice((-1, 1), pairs)
     found = []
@@ -113,11 +111,12 @@ def _repeated(family: Sequence[PairSeries], effect: float, pairs: int, seed: int
 
 
 def _have(series: PairSeries) -> int:
+    """The number of pairs with a ratio."""
     return sum(y is not None for y in series.y)
 
 
 def _tenths(family: Sequence[PairSeries], budget: int, bound: float, effect: float | None) -> str:
-    """How often the first of series that are judged together is settled."""
+    """How often the first of series that are judged together is settled: `8 of 10`."""
     continued = _continued(family, budget, effect)
     found = [judge(one, bound=bound, seed=0)[0].outcome != "open" for one in continued]
     return f"{round(10 * sum(found) / len(found))} of 10"

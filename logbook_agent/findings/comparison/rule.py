@@ -51,8 +51,7 @@ def same_spent(n: int) -> float:
 
 
 def fewest_pairs(series: int = 1) -> int:
-    """The first look at which one of so many series can settle: all its pairs agree, and chance would seldom make them
-    agree in any series."""
+    """The first look at which one of so many series can settle: chance would seldom make all its pairs agree."""
     return next((n for n in LOOKS if series * 2.0 ** (1 - n) <= claims_spent(n)), LOOKS[-1])
 
 
@@ -102,7 +101,7 @@ def judge(family: Sequence[PairSeries], *, bound: float, seed: int) -> tuple[Jud
 
 
 def _rejected(tests: Mapping[int, Array], struck: Flags, spent: float) -> set[int]:
-    """The series of which an effect is rejected because T is high; each re-draw has a negative."""
+    """The series whose T is so high that the effect is rejected; the negative of each re-draw counts, too."""
     if not tests:
         return set()
     weakest, _ = _strike([np.concatenate((t, -t)) for t in tests.values()], struck, spent)
@@ -164,7 +163,7 @@ class _Look:
         return found
 
     def _scale(self, sums: Sequence[Array]) -> Array:
-        """What makes T of a sum; `sums` are those of the signs in each group."""
+        """The factor that makes T of a sum of signed weights; `sums` are those of the signs in each group."""
         left = sum((len(g) - t * t / len(g) for g, t in zip(self._groups, sums, strict=True)), np.zeros(1))
         return np.sqrt(self.pairs / np.where(left > TIE, left, np.inf))
 

@@ -1,49 +1,37 @@
-"""How an answer is said: the lines of an entry, a line about it, and plain data. Every page uses these."""
+"""An answer in words: the sentence of a finding, the lines of an entry, a line about it, and plain data. Every page
+uses these."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
 from typing import Any
 
-from logbook_agent.findings.comparison.answer import Answer, Finding, Side
-from logbook_agent.findings.comparison.sentences import SENTENCE_CHARS as SENTENCE_CHARS
-from logbook_agent.findings.comparison.sentences import interval as interval
-from logbook_agent.findings.comparison.sentences import label as label
-from logbook_agent.findings.comparison.sentences import percent, signed, subject
-from logbook_agent.findings.comparison.sentences import progress as progress
-from logbook_agent.findings.comparison.sentences import sentence as sentence
-from logbook_agent.model.units import format_value, known
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, Side
+from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
+from logbook_agent.model.units import TIMES, format_value, known
 from logbook_agent.text import markdown as md
+from logbook_agent.text.words import assignments, bounded
 
 _SHOWN_FINDINGS = 12
 
 
-def change_text(finding: Finding) -> str:
-    """`-8.1%`; `?` where there is none."""
-    return signed(finding.change)
-
-
 def entry_lines(answer: Answer, entry_id: str) -> list[str]:
-    """What the block of an entry says of its comparison, as Markdown: that a later entry goes on with the question, or
-    a line for each finding, with what stands beside it."""
+    """The lines about the comparison in the block of an entry, as Markdown: that a later entry continues it, or a line
+    for each finding with its notes."""
     later = answer.continued_in(entry_id)
     if later is not None:
         return [f"Continued in {later}, which has the answer."]
-    shown = answer.findings[:_SHOWN_FINDINGS]
     lines = []
-    for f in shown:
+    for f in answer.findings:
         text = md.escape(sentence(answer, f))
         text = f"**{text}**" if f.is_settled and not f.is_guard else text
         lines.append("; ".join([text, *map(md.escape, (*f.left_out, *f.notes))]))
-    more = len(answer.findings) - len(shown)
-    lines += [f"and {more} more, which `logbook compare {entry_id}` shows"] if more > 0 else []
+    lines = bounded(lines, _SHOWN_FINDINGS, f"more, which `logbook compare {entry_id}` shows")
     return [*lines, *map(md.escape, about(answer))]
 
 
 def about(answer: Answer) -> list[str]:
-    """What holds for all findings of an answer: which entries have its pairs, and what was left out."""
+    """Lines about all findings of an answer: whose pairs it has, and what was left out."""
     together = [f"Pairs of {', '.join(answer.entries)} together."] if len(answer.entries) > 1 else []
     ids = ", ".join(answer.earlier)
     earlier = [f"The same was asked of other code, or under other conditions, in {ids}."] if ids else []
@@ -52,7 +40,7 @@ def about(answer: Answer) -> list[str]:
 
 
 def method(answer: Answer) -> list[str]:
-    """How an answer was found, in sentences that a page folds away."""
+    """How an answer was found, in sentences."""
     q, sittings = answer.question, answer.sittings
     codes = dict.fromkeys(answer.code.values())
     named = [f"{label(answer, side)} {code}" for side, code in answer.code.items()] if len(codes) > 1 else [*codes]
@@ -66,8 +54,8 @@ def method(answer: Answer) -> list[str]:
 
 
 def text_lines(answer: Answer) -> list[str]:
-    """An answer as plain text, complete: what is asked, each finding in a sentence, and below it the numbers of both
-    sides and what stands beside it."""
+    """An answer as plain text, complete: the question, each finding in a sentence with the numbers of both sides and
+    its notes below it."""
     lines = [f"{answer.entry}, {asked(answer)}"]
     for f in answer.findings:
         lines += [sentence(answer, f), *(f"  {text}" for text in (_numbers(answer, f), *f.left_out, *f.notes) if text)]
@@ -102,31 +90,6 @@ def headline(answer: Answer, entry_id: str) -> str:
     return sentence(answer, answer.findings[0]) + (f" and {more} more" if more > 0 else "")
 
 
-def settled(answers: Sequence[Answer], metrics: Sequence[str] = ()) -> list[tuple[Answer, Finding]]:
-    """What the comparisons of a thread settled: goals before guards, by the order of `metrics`, and of one metric the
-    latest question first."""
-    found = [(a, f) for a in reversed(answers) for f in a.findings if f.is_settled]
-    rank = {name: at for at, name in enumerate(metrics)}
-    return sorted(found, key=lambda one: (one[1].is_guard, rank.get(one[1].metric, len(rank))))
-
-
-def unsettled(answers: Sequence[Answer]) -> list[tuple[Answer, Finding]]:
-    """The goals that are open, those first that the fewest pairs would settle, else the latest question first."""
-    found = [(a, f) for a in reversed(answers) for f in a.goals if not f.is_settled]
-    return sorted(found, key=lambda one: missing_pairs(one[1]))
-
-
-def missing_pairs(finding: Finding) -> float:
-    """How many more pairs would probably settle a finding; infinite where no practical number would."""
-    found = re.search(r"\d+", finding.to_settle)
-    return float(found[0]) if found is not None else math.inf
-
-
-def negatives(answer: Answer) -> list[str]:
-    """The negative results of a comparison."""
-    return [sentence(answer, f) for f in answer.without_gain]
-
-
 def asked(answer: Answer) -> str:
     """What is asked: `quant_mode: int8 against none`."""
     q = answer.question
@@ -134,8 +97,8 @@ def asked(answer: Answer) -> str:
 
 
 def line_data(answer: Answer, entry_id: str) -> dict[str, Any]:
-    """What a line about an entry says of its comparison, as plain data: the `result` in a sentence, what was `asked`,
-    and each finding of the candidates, which the latest entry has."""
+    """The comparison in a line about an entry, as plain data: its `result` in a sentence, what was `asked`, and if it
+    is the latest entry its findings as `candidates`."""
     has = answer.continued_in(entry_id) is None
     return {
         "result": headline(answer, entry_id),
@@ -147,7 +110,7 @@ def line_data(answer: Answer, entry_id: str) -> dict[str, Any]:
                 "value": f.other.median,
                 "spread": (f.other.high or 0.0) - (f.other.low or 0.0),
                 "unit": f.unit,
-                "change": change_text(f),
+                "change": signed(f.change),
                 "outcome": f.outcome.value,
                 "is_bold": f.is_settled and not f.is_guard,
             }
@@ -204,3 +167,148 @@ def _finding(answer: Answer, f: Finding) -> dict[str, Any]:
 
 def _side(side: Side) -> dict[str, Any]:
     return {"median": side.median, "low": side.low, "high": side.high, "runs": side.runs}
+
+
+SENTENCE_CHARS = 120
+# No name in a sentence is cut to less: at first, and where it does not fit even so.
+_LONG_NAME, _SHORT_NAME = 16, 8
+_AXIS_CHARS = 20
+_TINY, _THOUSAND, _HUGE = 1e-3, 999.5, 1e7
+_ENV = "env:"
+# Values that say nothing without their axis.
+_BARE = frozenset({"true", "false", "null", "on", "off", "yes", "no", "(empty)"})
+# What follows the name in the label of a code: `main@3f2a9c01d`, `WORK+a1b2c3d`.
+_CODE = re.compile(r"[@+](?=[0-9a-f]{7,}$)")
+
+
+def sentence(answer: Answer, finding: Finding) -> str:
+    """`flash takes 8.1% less time than sdpa (95%: 6.9 to 9.4%; 12 pairs)`, at most SENTENCE_CHARS characters: of names
+    that are longer, the middle is left out, never the outcome or the interval."""
+    basis, needs = _basis(finding)
+    for more, least in ((needs, _LONG_NAME), ("", _LONG_NAME), ("", _SHORT_NAME)):
+        text = _within(answer, finding, f"{basis}{more})", least)
+        if len(text) <= SENTENCE_CHARS:
+            break
+    return text
+
+
+def _within(answer: Answer, finding: Finding, basis: str, least: int) -> str:
+    """The sentence with its names cut until it fits, none to less than `least` characters."""
+    side, base = label(answer, finding.side), label(answer, answer.question.base)
+    case, axis = f" at {assignments(finding.case)}" if finding.case else "", _axis_of(answer, finding.side)
+    text = ""
+    for size in range(max(map(len, (side, base, finding.metric, case, "x" * least))), least - 1, -1):
+        others = (_without_middle(name, size) for name in (finding.metric, case))
+        text = f"{_claim(answer, finding, axis, *_apart(side, base, size), *others)} {basis}"
+        if len(text) <= SENTENCE_CHARS:
+            break
+    return text
+
+
+def _apart(side: str, base: str, size: int) -> tuple[str, str]:
+    """Both names in at most `size` characters each, still different where they were."""
+    short = _without_middle(side, size), _without_middle(base, size)
+    if short[0] != short[1] or side == base:
+        return short
+    alike = next((at for at, (one, other) in enumerate(zip(side, base, strict=False)) if one != other), 0)
+    return _without_middle(f"…{side[alike:]}", size), _without_middle(f"…{base[alike:]}", size)
+
+
+def _without_middle(name: str, size: int) -> str:
+    """A name in at most `size` characters, without its middle."""
+    if len(name) <= size:
+        return name
+    tail = (size - 1) // 2
+    return f"{name[: size - 1 - tail]}…{name[len(name) - tail :]}"
+
+
+def label(answer: Answer, side: str) -> str:
+    """The name of a side as the user gave it: `WORK` for the code `WORK+50d5d16`, if that tells the sides apart."""
+    if answer.question.axis == CODE_AXIS:
+        names = {value: code_name(value) for value in answer.question.values}
+        if len(set(names.values())) == len(names):
+            side = names.get(side, side)
+    return side if side else "(empty)"
+
+
+def code_name(label: str) -> str:
+    """The name of a code in its label: `main` of `main@3f2a9c01d`."""
+    return _CODE.split(label)[0]
+
+
+def _axis_of(answer: Answer, side: str) -> str:
+    """`tile=`, if the name of a side alone says nothing; else empty."""
+    name, axis = label(answer, side), answer.question.axis
+    is_bare = axis.startswith(_ENV) or name.casefold() in _BARE or not any(map(str.isalpha, name))
+    return f"{_without_middle(axis.removeprefix(_ENV), _AXIS_CHARS)}=" if is_bare else ""
+
+
+def subject(answer: Answer, side: str) -> str:
+    """The name of a side with its axis, if it needs one: `int8`, `tile=16`."""
+    return f"{_axis_of(answer, side)}{label(answer, side)}"
+
+
+def _claim(answer: Answer, finding: Finding, axis: str, side: str, base: str, name: str, case: str) -> str:
+    change, side = finding.change, f"{axis}{side}"
+    if finding.outcome is Outcome.NO_DIFFERENCE:
+        return f"{side} and {base} show no difference in {name}{case}"
+    if finding.outcome is Outcome.OPEN:
+        seen = f", {signed(change)} so far" if change is not None else ""
+        least = answer.question.minimum_effect
+        of = f" for effects of {percent(least)}% or more" if least != MINIMUM_EFFECT else ""
+        return f"{side} against {base}{case} is open in {name}{of}{seen}"
+    size = f"{percent(abs(change or 0.0))}%"
+    less = (change or 0.0) < 0
+    if finding.unit in TIMES:
+        of = "" if _is_only_time(answer, finding) else f" ({name})"
+        return f"{side} takes {size} {'less' if less else 'more'} time than {base}{case}{of}"
+    if finding.unit is not None and "/" in finding.unit:
+        return f"{side} has {size} {'less' if less else 'more'} {name} than {base}{case}"
+    return f"{side} has {size} {'lower' if less else 'higher'} {name} than {base}{case}"
+
+
+def _is_only_time(answer: Answer, finding: Finding) -> bool:
+    return len({f.metric for f in answer.findings if f.unit in TIMES}) < 2
+
+
+def _basis(finding: Finding) -> tuple[str, str]:
+    """`(95%: 6.9 to 9.4%; 12 pairs`: the interval and the pairs that decided, on the side of the change where it does
+    not hold 0; and `; needs about 8 more pairs`."""
+    count = finding.judged if finding.is_settled else finding.pairs
+    pairs = f"{count} pair{'s' * (count != 1)}"
+    is_counted = finding.to_settle.startswith(("about", "at least"))
+    found = interval(finding)
+    return f"({found}; {pairs}" if found else f"({pairs}", f"; needs {finding.to_settle}" if is_counted else ""
+
+
+def interval(finding: Finding) -> str:
+    """`95%: 6.9 to 9.4%`, or `95%: -0.3 to +0.4%` where it holds 0; empty where there is none."""
+    low, high = finding.low, finding.high
+    if low is None or high is None:
+        return ""
+    if low < 0 < high or not finding.is_settled or finding.outcome is Outcome.NO_DIFFERENCE:
+        return f"{finding.level:.0%}: {percent(low, '+')} to {percent(high, '+')}%"
+    small, large = (percent(end) for end in sorted((abs(low), abs(high))))
+    return f"{finding.level:.0%}: {'above ' if small == '0' else ''}{small} to {large}%"
+
+
+def percent(part: float, sign: str = "") -> str:
+    """A fraction in percent with three digits, without an exponent unless it is absurdly large."""
+    value, size = 100 * part, abs(100 * part)
+    if size < _TINY:
+        return "0"
+    return f"{value:{sign}.3g}" if size < _THOUSAND or size >= _HUGE else f"{value:{sign},.0f}"
+
+
+def signed(part: float | None) -> str:
+    """`-8.1%`; `?` where there is none."""
+    return "?" if part is None else f"{percent(part, '+')}%"
+
+
+def progress(finding: Finding) -> str:
+    """`tflops +5.98% (95%: 5.68 to 6.29%), better`."""
+    side = f"{finding.side}: " if finding.case or finding.side else ""
+    case = f" {assignments(finding.case)}" if finding.case else ""
+    found = interval(finding)
+    text = f"{side}{finding.metric}{case} {signed(finding.change)}" + (f" ({found})" if found else "")
+    return f"{text}, {finding.outcome.value}" if finding.is_settled else text

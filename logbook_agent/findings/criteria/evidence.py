@@ -1,4 +1,5 @@
-"""What predicates are held against: the rows that count, and the answers to comparisons; and what comes of that."""
+"""What predicates are checked against: the rows that count and the answers to comparisons; and how states are
+combined."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from datetime import datetime
 from logbook_agent.findings.advice import go_on
 from logbook_agent.findings.cases import Case, cases
 from logbook_agent.findings.comparison.answer import Answer, Finding
-from logbook_agent.findings.comparison.sentences import code_name
+from logbook_agent.findings.comparison.words import code_name
 from logbook_agent.findings.criteria.predicate import Against
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import Frame, frame_of, show
@@ -57,7 +58,7 @@ def _first(parts: Iterable[Computed], order: tuple[str, str, str]) -> Computed:
 
 
 def _computed(state: str, reason: str, evidence: Iterable[Case | str]) -> Computed:
-    """Evidence is an entry, or a row of a run: `MOE-I8-003/2`."""
+    """A state with its evidence, each an entry or a run: `MOE-I8-003/2`."""
     names = (one if isinstance(one, str) else f"{one.entry}/{one.run}" for one in evidence)
     return Computed(state=state, reason=reason, evidence=tuple(dict.fromkeys(names)))
 
@@ -70,7 +71,8 @@ class Rows:
         self.frame: Frame = frame_of([c for c in cases if c.row.failed is None and c.state in ("finished", None)])
 
     def missing(self, names: Iterable[str]) -> Computed | None:
-        """Where nothing has been measured yet, nothing is met; a name that no row has cannot be looked up."""
+        """The state of a predicate about these names where nothing was measured, or no row has one of them; else
+        None."""
         if not self.frame.items:
             return unmet("nothing has been measured yet")
         name = next((name for name in names if name not in self.frame.axes()), None)
@@ -84,7 +86,8 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """`hours` is the time that runs took; `now` has a zone; `go_on` says what to type to add pairs to a comparison."""
+    """What the records of a thread show. `hours` is the time that runs took; `now` has a zone; `go_on` gives the
+    command that adds pairs to a comparison."""
 
     rows: Rows
     metrics: tuple[Metric, ...]
@@ -108,7 +111,7 @@ class Facts:
 def facts_of(
     records: Records, all_: Sequence[Record], counting: Sequence[Record], answers: Sequence[Answer], now: datetime
 ) -> Facts:
-    """What the records of a thread show now: `all_` of them, and those that are `counting`."""
+    """The facts of a thread, from `all_` its records and those that are `counting`."""
     # That something was predicted is no run of an experiment, and takes no time on a device.
     runs = [s for record in all_ for s in record.runs if not only_predicts(record.entry, s.run)]
     return Facts(
@@ -123,7 +126,7 @@ def facts_of(
 
 
 def _answers(answer: Answer, finding: Finding, asked: Against, value: Scalar) -> bool:
-    """Whether a finding sets a value against the base that is asked for."""
+    """Whether a finding compares a value with the base that is asked for."""
     question = answer.question
     if asked.axis != question.axis and (asked.axis, question.axis) != ("commit", CODE_AXIS):
         return False

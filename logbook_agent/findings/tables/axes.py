@@ -1,27 +1,21 @@
-"""Which columns tell the rows of a table apart, so that unlike rows are never merged."""
+"""Which columns tell the rows of a table apart, so that unlike rows are never merged; and in what two rows are
+unlike."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Collection, Iterable, Sequence
 
+from logbook_agent.findings.cases import Case
 from logbook_agent.findings.tables.frame import Frame, Item, by, groups, show, varies
-from logbook_agent.findings.tables.likeness import beyond_config, differing
 from logbook_agent.findings.tables.spec import TableSpec
+from logbook_agent.text.commands.flags import Parts, normal_name, parts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """`axes` are the columns before the metrics; cases that share them and the pivot are repeats."""
-
-    axes: tuple[str, ...]
-    pivot: str | None
-    notes: tuple[str, ...]
-
-
-def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> Layout:
-    """The axes asked for, or those that vary, and every further one that keeps unlike rows apart. Without `by_origin`,
-    neither the entry nor the label of a run does: the axes are those of cases."""
+def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> tuple[str, ...]:
+    """The columns before the metrics: the axes asked for, or those that vary, and every further one that keeps unlike
+    rows apart. Cases that share them and the pivot are repeats; without `by_origin`, also those of several entries or
+    labels."""
     axes = _asked(frame, spec) if spec.axes else _varied(frame, spec)
     axes += _between_pivot_values(frame, spec, axes)
     if not spec.axes and by_origin:
@@ -31,9 +25,7 @@ def lay_out(frame: Frame, spec: TableSpec, *, by_origin: bool = True) -> Layout:
     entry = frame.pseudo["entry"]
     if by_origin and not spec.axes and spec.pivot is None and entry not in axes and varies(frame.items, entry):
         axes = [entry, *axes]
-    axes += within_a_run(frame, _cell_axes(spec, axes), tell=True)
-    pivot = spec.pivot
-    return Layout(axes=tuple(axes), pivot=pivot, notes=tuple(_notes(frame, spec, axes)))
+    return (*axes, *within_a_run(frame, _cell_axes(spec, axes)))
 
 
 def _asked(frame: Frame, spec: TableSpec) -> list[str]:
@@ -51,11 +43,11 @@ def _varied(frame: Frame, spec: TableSpec) -> list[str]:
 
 
 def _open(frame: Frame, spec: TableSpec, name: str) -> bool:
-    return name != spec.pivot and name not in spec.implied and name not in frame.covered
+    return name != spec.pivot and name not in spec.implied
 
 
 def _between_pivot_values(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
-    """Config and facts that differ between cases of one row, other than the pivot and what it implies."""
+    """The config and facts that differ between cases of one row, other than the pivot and what it implies."""
     rows = groups(frame.items, axes)
     return [
         name
@@ -74,8 +66,8 @@ def _add_label(frame: Frame, spec: TableSpec, axes: list[str]) -> None:
 
 
 def _between_repeats(frame: Frame, spec: TableSpec, axes: Sequence[str], origins: Sequence[str]) -> list[str]:
-    """The axes with those in which the cases of one cell differ: other entries and labels are no repeats, nor
-    are runs that failed of those that did not."""
+    """The axes, and further ones in which the cases of one cell differ: cases of other entries and labels, and of runs
+    that failed, are no repeats."""
     cells = groups(frame.items, _cell_axes(spec, axes))
     origin = [frame.pseudo[name] for name in origins]
 
@@ -87,8 +79,8 @@ def _between_repeats(frame: Frame, spec: TableSpec, axes: Sequence[str], origins
 
 
 def _between_commands(frame: Frame, names: Sequence[str]) -> list[str]:
-    """The command, where the cases of one cell differ in what theirs say beyond config; its place, the words in which
-    they do, is then filled in."""
+    """The axis `command`, if the commands of one cell differ beyond config. Its place in each item is then filled with
+    the words in which they do."""
 
     def differs(cell: Sequence[Item]) -> bool:
         said = {(i.case.command, i.case.cwd, tuple(i.row.config)): i.case for i in cell if i.row.failed is None}
@@ -102,15 +94,13 @@ def _between_commands(frame: Frame, names: Sequence[str]) -> list[str]:
     return [command]
 
 
-def within_a_run(frame: Frame, names: Sequence[str], *, tell: bool = False) -> list[str]:
-    """What tells apart rows that one run printed with equal values on all the names, for they are cases of their
-    own: the run's words, else (with `tell`, which no comparison goes by) a number that nothing declares, else their
-    order, which is then filled in."""
+def within_a_run(frame: Frame, names: Sequence[str]) -> list[str]:
+    """The names that tell apart rows which one run printed with equal values on all `names`: words of the rows, else a
+    number that nothing declares, else their order, whose place is then filled."""
     shared = _shared(frame.items, names)
     words = dict.fromkeys(word for rows in shared for item in rows for word in item.row.labels)
     more = [word for word in words if word not in names and any(varies(rows, word) for rows in shared)]
-    if tell:
-        more += _telling(_shared(frame.items, [*names, *more]))
+    more += _telling(_shared(frame.items, [*names, *more]))
     shared = _shared(frame.items, [*names, *more])
     if shared:
         order = frame.pseudo["row"]
@@ -122,8 +112,8 @@ def within_a_run(frame: Frame, names: Sequence[str], *, tell: bool = False) -> l
 
 
 def _telling(shared: Sequence[Sequence[Item]]) -> list[str]:
-    """The one number that tells such rows apart in every run, where it can be no measurement: whole, another one in
-    each row, and the same ones in every run. None where several would do."""
+    """The one number that tells such rows apart in every run and can be no measurement: whole, different in each row,
+    the same set in every run. None where several would do."""
     found_names = []
     names = dict.fromkeys(name for rows in shared for item in rows for name in item.row.observations)
     for name in names:
@@ -147,7 +137,8 @@ def _cell_axes(spec: TableSpec, axes: Sequence[str]) -> list[str]:
     return [*axes, spec.pivot] if spec.pivot is not None else list(axes)
 
 
-def _notes(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
+def axis_notes(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
+    """Notes on undeclared axes, and on what differs between rows and is no column."""
     notes = []
     order = frame.pseudo["row"]
     if order in axes:
@@ -161,7 +152,7 @@ def _notes(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
     label = frame.pseudo["label"]
     extra = [label] if varies(frame.items, label) else []
     for name in dict.fromkeys([*frame.config, *frame.facts, *spec.implied, *extra]):
-        if name in axes or name == spec.pivot or name in frame.covered or not varies(frame.items, name):
+        if name in axes or name == spec.pivot or not varies(frame.items, name):
             continue
         follows = _follows(frame.items, spec.pivot, name)
         if follows is not None:
@@ -173,7 +164,7 @@ def _notes(frame: Frame, spec: TableSpec, axes: Sequence[str]) -> list[str]:
 
 
 def _advice(frame: Frame, spec: TableSpec, order: str, axes: Sequence[str]) -> str:
-    """What the order of a run's rows stands for, and the observations that might say it better."""
+    """A note on rows that only their order tells apart, with the observations that may be axes."""
     rows = groups(frame.items, [a for a in _cell_axes(spec, axes) if a != order])
     names = dict.fromkeys(name for item in frame.items for name in item.row.observations)
     better = [name for name in names if any(varies(row, name) for row in rows)]
@@ -193,9 +184,65 @@ def _follows(items: Sequence[Item], pivot: str | None, name: str) -> str | None:
     return ", ".join(parts)
 
 
-def blocked_by(frame: Frame, layout: Layout) -> list[str]:
-    """Axes that have one value per pivot value, so that no row can hold two of them."""
-    if layout.pivot is None or not varies(frame.items, layout.pivot):
+def blocked_by(frame: Frame, axes: Sequence[str], pivot: str | None) -> list[str]:
+    """The axes that change together with the pivot, so that no row has two values of it."""
+    if pivot is None or not varies(frame.items, pivot):
         return []
-    axes = [a for a in layout.axes if varies(frame.items, a)]
-    return [a for a in axes if _follows(frame.items, layout.pivot, a) is not None]
+    return [a for a in axes if varies(frame.items, a) and _follows(frame.items, pivot, a) is not None]
+
+
+def beyond_config(case: Case, names: Iterable[str] = ()) -> Parts:
+    """The words of the command of a case that neither its config nor `names` explain."""
+    row = case.row
+    keys = frozenset(map(normal_name, (*row.config, *names)))
+    # The flags of true or false keys take no value.
+    switches = frozenset(normal_name(k) for k, v in row.config.items() if isinstance(v, bool))
+    return parts(case.command, keys, switches, frozenset(map(normal_name, (*row.metrics, *row.observations))))
+
+
+def differing(cases: Sequence[Case], names: Collection[str] = ()) -> list[str | None]:
+    """The words in which the commands of the cases, and their folders, differ, for each case: `--fast`; None: no word
+    that the others lack. `names` are explained beside the config of each."""
+    said = [beyond_config(case, names) for case in cases]
+    shared = set.intersection(*(set(one.flags) for one in said)) if said else set()
+    words = _without_ends([one.words for one in said])
+    folders = len({case.cwd for case in cases}) > 1
+    found: list[str | None] = []
+    for case, one, rest in zip(cases, said, words, strict=True):
+        flags = [word for flag in one.flags if flag not in shared for word in _typed(*flag)]
+        place = ["in", case.cwd] if folders and case.cwd is not None else []
+        found.append(shlex.join([*rest, *flags, *place]) or None)
+    return found
+
+
+def _typed(flag: str, values: Sequence[str]) -> Iterable[str]:
+    for value in values:
+        yield from (flag, value) if value and flag.startswith("-") else (f"{flag}={value}" if value else flag,)
+
+
+def _without_ends(texts: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """The sequences without the words with which all of them start and end."""
+    if not texts:
+        return []
+    least, first = min(map(len, texts)), texts[0]
+    start = 0
+    while start < least and all(text[start] == first[start] for text in texts):
+        start += 1
+    end = 0
+    while end < least - start and all(text[-1 - end] == first[-1 - end] for text in texts):
+        end += 1
+    return [text[start : len(text) - end] for text in texts]
+
+
+def differences(frame: Frame, base: Sequence[Item], other: Sequence[Item], ignored: Collection[str]) -> list[str]:
+    """In what two sets of items differ beside what is ignored: config, devices, facts, `command` and `cwd`."""
+    found = []
+    for name in (*frame.apart, frame.pseudo["devices"]):
+        keys, others = ({item.key(name) for item in items} for items in (base, other))
+        if not {name, name.partition(":")[0]} & {*ignored} and (keys != others or len(keys) > 1):
+            found.append(name)
+    one, two = base[0].case, other[0].case
+    names = [*ignored, *frame.config]
+    if not {"argv", "command"} & {*ignored} and beyond_config(one, names) != beyond_config(two, names):
+        found.append("command")
+    return [*found, "cwd"] if one.cwd != two.cwd else found

@@ -1,14 +1,14 @@
-"""Cases to a table, with notes on what its cells cannot say: samples, repeats, failures, and cells that are empty."""
+"""A table of cases, with notes on samples, repeats, failures and empty cells."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from logbook_agent.findings.case_repeats import level_in
 from logbook_agent.findings.cases import Case, counting
-from logbook_agent.findings.levels import level_in
-from logbook_agent.findings.tables.axes import Layout, blocked_by, lay_out
-from logbook_agent.findings.tables.frame import Frame, Item, frame_of, listed, show, varies
+from logbook_agent.findings.tables.axes import axis_notes, blocked_by, lay_out
+from logbook_agent.findings.tables.frame import Frame, Item, frame_of, show, varies
 from logbook_agent.findings.tables.grid import Grid, Reading, check_pivot, choose_values, lay_cells, unequal_rows
 from logbook_agent.findings.tables.metrics import MetricColumn, choose
 from logbook_agent.findings.tables.spec import Column, Table, TableSpec
@@ -26,6 +26,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.units import known
+from logbook_agent.text.words import bounded, counted, listed
 
 
 def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metric]) -> Table:
@@ -43,33 +44,32 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     frame = frame_of(cases)
     if spec.where:
         frame = frame.only(_having(frame, spec.where))
-    frame = frame.joining(spec.joined)
     frame.check(spec.axes, option="--axis")
     frame.check([spec.pivot] if spec.pivot is not None else [], option="--pivot")
     frame.check(spec.implied, option="--implied")
     metrics, metric_notes = choose(frame, spec, declared)
     frame, shown, value_notes = choose_values(frame, spec)
-    layout = lay_out(frame, spec)
+    axes = lay_out(frame, spec)
     units = {m.name: m.unit or known(m.name).unit for m in declared}
-    grid = replace(lay_cells(frame, spec, layout, shown), units=units)
-    if (spec.delta or spec.ratio) and (unequal := unequal_rows(frame, layout, grid)):
+    grid = replace(lay_cells(frame, spec, axes, shown), units=units)
+    if (spec.delta or spec.ratio) and (unequal := unequal_rows(frame, axes, spec.pivot)):
         value_notes.append(f"no change is shown: {unequal}, and no config tells them apart")
         spec = replace(spec, delta=False, ratio=False, means=False)
-    strips = [axis_strip(grid, name, is_label=name == frame.pseudo["label"]) for name in layout.axes]
+    strips = [axis_strip(grid, name, is_label=name == frame.pseudo["label"]) for name in axes]
     width = len(strips)
     strips += metric_strips(grid, metrics, spec) or failure_strips(grid)
     if spec.pivot is None:
         strips += sample_strips(grid, metrics)
     comparisons = [s.comparison for s in strips if s.comparison is not None]
-    notes = [*warm_up_notes, *value_notes, *layout.notes, *metric_notes, *cell_notes(frame, layout, grid, metrics)]
+    notes = [*warm_up_notes, *value_notes, *axis_notes(frame, spec, axes), *metric_notes]
+    notes += cell_notes(frame, axes, spec.pivot, grid, metrics)
     if spec.means:
         notes += mean_notes(comparisons)
-    return _assembled(strips, width, spec, constants=_constants(frame, layout), notes=notes)
+    return _assembled(strips, width, spec, constants=_constants(frame, {*axes, spec.pivot}), notes=notes)
 
 
 def _warm(cases: Sequence[Case], spec: TableSpec) -> tuple[Sequence[Case], list[str]]:
-    """The cases, and what is said of those of warm-ups: shown by their state beside the others, they are left out where
-    numbers are held against each other."""
+    """The cases without those of warm-ups where numbers are compared, else all of them; and a note on the warm-ups."""
     rest = counting(cases)
     rows = len(cases) - len(rest)
     if not rows:
@@ -99,9 +99,8 @@ def _having(frame: Frame, where: Mapping[str, str]) -> list[Item]:
     return found
 
 
-def _constants(frame: Frame, layout: Layout) -> dict[str, str]:
+def _constants(frame: Frame, shown: Collection[str | None]) -> dict[str, str]:
     """Config that every case has with one value, and that no column shows. A null says nothing, and is left out."""
-    shown = {*layout.axes, layout.pivot, *frame.covered}
     hidden = [k for k in frame.config if k not in shown]
     same = [k for k in hidden if not varies(frame.items, k)]
     held = {k: next(i.place[k] for i in frame.items if k in i.place) for k in same}
@@ -134,14 +133,21 @@ def _assembled(
 _SHOWN_LEVELS = 6
 
 
-def cell_notes(frame: Frame, layout: Layout, grid: Grid, metrics: Sequence[MetricColumn]) -> list[str]:
+def cell_notes(
+    frame: Frame, axes: Sequence[str], pivot: str | None, grid: Grid, metrics: Sequence[MetricColumn]
+) -> list[str]:
     """Notes on samples, repeats, failures and gaps, in this order."""
     readings = [r for m in metrics for column in grid.readings(m.name) for r in column if r is not None]
-    notes = [*_samples(readings), *_repeats(grid), *_levels(layout, grid, metrics), *_failures(frame, grid)]
+    notes = [
+        *_samples(readings),
+        *_repeats(grid),
+        *_levels([*axes, *([pivot] if pivot is not None else [])], grid, metrics),
+        *_failures(frame, grid),
+    ]
     unknown = sum(r.value is None and not r.all_failed for r in readings)
     if unknown:
-        notes.append(f"{_count(unknown, 'value')} not reported (?)")
-    return notes + _missing(frame, layout, grid)
+        notes.append(f"{counted(unknown, 'value')} not reported (?)")
+    return notes + _missing(frame, axes, pivot, grid)
 
 
 def _samples(readings: Sequence[Reading]) -> list[str]:
@@ -158,9 +164,9 @@ def _repeats(grid: Grid) -> list[str]:
     return [f"{_range(runs)} runs in one cell: their median [lowest, highest]"]
 
 
-def _levels(layout: Layout, grid: Grid, metrics: Sequence[MetricColumn]) -> list[str]:
-    """The cells whose level changed on the way."""
-    axes = [*layout.axes, *([layout.pivot] if layout.pivot is not None else [])] if len(grid.cells) > 1 else []
+def _levels(axes: Sequence[str], grid: Grid, metrics: Sequence[MetricColumn]) -> list[str]:
+    """Notes on the cells whose level changed."""
+    axes = axes if len(grid.cells) > 1 else ()
     found = []
     for items in grid.cells.values():
         own = [item.case for item in items]
@@ -168,8 +174,7 @@ def _levels(layout: Layout, grid: Grid, metrics: Sequence[MetricColumn]) -> list
         several = len({case.entry for case in own}) > 1
         levels = [level for m in metrics if (level := level_in(own, m.name)) is not None]
         found += [(f"{where}: " if where else "") + level.text(of_entry=several) for level in levels]
-    more = len(found) - _SHOWN_LEVELS
-    return [*found[:_SHOWN_LEVELS], *([f"and {more} more levels that changed"] if more > 0 else [])]
+    return bounded(found, _SHOWN_LEVELS, "more levels that changed")
 
 
 def _failures(frame: Frame, grid: Grid) -> list[str]:
@@ -179,22 +184,22 @@ def _failures(frame: Frame, grid: Grid) -> list[str]:
         for items in grid.cells.values()
         if any(item.row.failed is None for item in items)
     )
-    notes = [f"{len(failed)} of {_count(len(frame.items), 'case')} failed"] if failed else []
+    notes = [f"{len(failed)} of {counted(len(frame.items), 'case')} failed"] if failed else []
     if left_out:
-        notes.append(f"{_count(left_out, 'failed run')} left out of the median of the other runs in the cell")
+        notes.append(f"{counted(left_out, 'failed run')} left out of the median of the other runs in the cell")
     return notes
 
 
-def _missing(frame: Frame, layout: Layout, grid: Grid) -> list[str]:
+def _missing(frame: Frame, axes: Sequence[str], pivot: str | None, grid: Grid) -> list[str]:
     cells = len(grid.rows) * len(grid.pivots)
     missing = cells - len(grid.cells)
     if not missing:
         return []
-    notes = [f"{missing} of {_count(cells, 'cell')} not run (—)"]
-    held = blocked_by(frame, layout)
+    notes = [f"{missing} of {counted(cells, 'cell')} not run (—)"]
+    held = blocked_by(frame, axes, pivot)
     if held and all(sum((row, c) in grid.cells for c in range(len(grid.pivots))) == 1 for row in range(len(grid.rows))):
         notes.append(
-            f"no row has two values of {layout.pivot}: it changes together with {', '.join(held)} "
+            f"no row has two values of {pivot}: it changes together with {', '.join(held)} "
             f"({' '.join(f'--implied {name}' for name in held)} compares them anyway)"
         )
     return notes
@@ -203,7 +208,3 @@ def _missing(frame: Frame, layout: Layout, grid: Grid) -> list[str]:
 def _range(counts: set[int]) -> str:
     low, high = min(counts), max(counts)
     return str(low) if low == high else f"{low} to {high}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

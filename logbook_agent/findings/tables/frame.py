@@ -1,4 +1,4 @@
-"""The cases of a table with everything that can tell them apart, looked up by name."""
+"""The cases of a table with everything that can tell them apart, by the name of an axis."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Device, Row, Scalar
 from logbook_agent.model.values import canonical, parse_scalar, spelt
 from logbook_agent.model.values import is_number as _is_number
+from logbook_agent.text.words import listed
 
 ABSENT = "—"
 _PSEUDO = ("entry", "run", "label", "state", "devices", "row", "command")
 _HOST = "host"
 # A case without one of these facts does not say what it was; without another (a variable), it had none.
 _PARTLY_KNOWN = ("package:", "file:", _HOST)
-_SHOWN_NAMES = 20
 
 K = TypeVar("K", bound=Hashable)
-Joined = Mapping[str, tuple[str, ...]]
 # Which run a case is of; sorts by when the run started.
 RunKey = tuple[str, str, int]
 
 
 @functools.lru_cache(maxsize=16_384, typed=True)
 def key_of(value: Scalar) -> str | None:
-    """What two spellings of a value share, by the rule of `results`; None for unknown, absent and "null".
+    """The canonical text of a value, the same for all its spellings; None for unknown, absent and "null".
 
     Remembered, because a table asks for the same few values again and again (typed: 1 and True differ).
     """
@@ -56,7 +55,6 @@ class Item:
     case: Case
     place: dict[str, Scalar]
     facts: Mapping[str, str]
-    joined: Joined
 
     @property
     def row(self) -> Row:
@@ -68,9 +66,6 @@ class Item:
 
     def key(self, name: str) -> str | None:
         """The canonical value on an axis; None when the case does not have it."""
-        if name in self.joined:
-            keys = self.keys(self.joined[name])
-            return None if keys == (None,) * len(keys) else repr(keys)
         value = self.place.get(name)
         return None if value is None else str(value) if name in self.facts else key_of(value)
 
@@ -78,8 +73,8 @@ class Item:
         return tuple(self.key(name) for name in names)
 
     def says(self, name: str) -> bool:
-        """Whether the case tells its value on an axis, be it that it has none. A failed one may not have
-        got as far as to tell its config."""
+        """Whether the case tells its value on an axis, which may be that it has none. A failed case may not have
+        reported all its config."""
         if self.key(name) is not None:
             return True
         if name in self.facts:
@@ -92,8 +87,7 @@ class Frame:
     """Items in the order they ran, the config keys in order of appearance, and the names of the pseudo-axes.
 
     `pseudo["label"]` is `label`, or `@label` where a config key has taken the name; so are `facts`, each with
-    the name it has in the cases. `apart` are the config and facts that keep rows apart. `joined` are the axes
-    that stand for other ones.
+    the name it has in the cases. `apart` are the config and facts that keep rows apart.
     """
 
     items: tuple[Item, ...]
@@ -101,27 +95,9 @@ class Frame:
     pseudo: Mapping[str, str]
     facts: Mapping[str, str] = field(default_factory=dict)
     apart: tuple[str, ...] = ()
-    joined: Joined = field(default_factory=dict)
 
     def only(self, items: Iterable[Item]) -> Frame:
-        return frame_of([item.case for item in items], self.joined)
-
-    def joining(self, joined: Joined) -> Frame:
-        """The frame with further axes that stand for several keys. UsageError for keys or names amiss."""
-        for name, keys in joined.items():
-            self.check(keys, option=f"--axis {name}=")
-            if name in self.axes():
-                raise UsageError(
-                    f"--axis {name}=...: there is an axis {name} already",
-                    cause="a column cannot stand for two things",
-                    hint=f"choose another name: --axis my_{name}={','.join(keys)}",
-                )
-        return frame_of([item.case for item in self.items], joined) if joined else self
-
-    @property
-    def covered(self) -> set[str]:
-        """The axes that a joined one shows."""
-        return {key for keys in self.joined.values() for key in keys}
+        return frame_of([item.case for item in items])
 
     def axes(self) -> list[str]:
         """Every name that an axis can have here."""
@@ -130,7 +106,7 @@ class Frame:
         return [name for name in names if name != self.pseudo["row"]]
 
     def check(self, names: Iterable[str], *, option: str) -> None:
-        """UsageError naming what exists, when one of the names is no axis of these rows."""
+        """Raise UsageError for a name that is no axis of these rows."""
         known = self.axes()
         for name in names:
             if name not in known:
@@ -148,9 +124,8 @@ class Frame:
         return [item for item in self.items if all(item.key(name) == key for name, key in wanted.items())]
 
 
-def frame_of(cases: Sequence[Case], joined: Joined | None = None) -> Frame:
+def frame_of(cases: Sequence[Case]) -> Frame:
     """The cases as a frame: config wins over facts and pseudo-axes, those over labels and observations."""
-    joined = joined or {}
     config = tuple(dict.fromkeys(key for case in cases for key in case.row.config))
     pseudo = {name: f"@{name}" if name in config else name for name in _PSEUDO}
     known = dict.fromkeys(name for case in cases for name in case.facts)
@@ -168,24 +143,15 @@ def frame_of(cases: Sequence[Case], joined: Joined | None = None) -> Frame:
         place = {**case.row.config, **origin}
         for more in (case.row.labels, case.row.observations):
             place.update({name: _whole(value) for name, value in more.items() if name not in place})
-        place.update({name: _joined(place, keys) for name, keys in joined.items()})
-        items.append(Item(case=case, place=place, facts=facts, joined=joined))
+        items.append(Item(case=case, place=place, facts=facts))
     # Where the host is not the device, it is only noted that it differs.
     apart = (axis for axis, name in facts.items() if name != _HOST or not all(map(on_accelerator, cases)))
-    return Frame(items=tuple(items), config=config, pseudo=pseudo, facts=facts, apart=(*config, *apart), joined=joined)
+    return Frame(items=tuple(items), config=config, pseudo=pseudo, facts=facts, apart=(*config, *apart))
 
 
 def _whole(value: Scalar) -> Scalar:
-    """Observations are floats; one that is whole is told apart from others as the number that was printed."""
+    """An observation as an integer, if it is whole."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else value
-
-
-def _joined(place: Mapping[str, Scalar], keys: Sequence[str]) -> Scalar:
-    """`32768x2048` of several values; a single one as it is."""
-    values = [place.get(key) for key in keys]
-    if len(values) == 1 or all(value is None for value in values):
-        return values[0]
-    return "x".join(map(show, values))
 
 
 def on_accelerator(case: Case) -> bool:
@@ -207,14 +173,13 @@ def by(items: Iterable[Item], key: Callable[[Item], K]) -> dict[K, list[Item]]:
 
 
 def varies(items: Sequence[Item], name: str) -> bool:
-    """Whether the items differ on an axis. One that does not say its value does not make it vary."""
+    """Whether the items differ on an axis, as far as they tell their values."""
     if len(items) < 2:
         return False
     # Most axes have one value in all of many rows. (Equal floats can be written differently: 0.0 and -0.0.)
-    if name not in items[0].joined:
-        values = {(value.__class__, value) for value in [item.place.get(name) for item in items]}
-        if len(values) == 1 and not isinstance(items[0].place.get(name), float):
-            return False
+    values = {(value.__class__, value) for value in [item.place.get(name) for item in items]}
+    if len(values) == 1 and not isinstance(items[0].place.get(name), float):
+        return False
     return len({item.key(name) for item in items if item.says(name)}) > 1
 
 
@@ -239,7 +204,7 @@ def _device_text(device: Device) -> str:
 
 
 def unknown(what: str, name: str, known: Iterable[str], *, option: str) -> UsageError:
-    """The error for a name that these rows do not have: all there are, and the close one."""
+    """The error for a name that these rows do not have, with all names there are and the closest one."""
     from difflib import get_close_matches  # costs more than the rest of this package; only errors need it
 
     names = list(dict.fromkeys(known))
@@ -250,9 +215,3 @@ def unknown(what: str, name: str, known: Iterable[str], *, option: str) -> Usage
         cause=f"available: {listed(names)}" if names else "these rows have none",
         hint=(f"did you mean {example}?" if close else f"choose one of them: {example}") if names else "leave it out",
     )
-
-
-def listed(names: Sequence[str]) -> str:
-    """`2, 4, 8`, cut where a message would get too long."""
-    more = len(names) - _SHOWN_NAMES
-    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.findings.tables.axes import Layout
+from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.tables.frame import Frame, Item, by, show, unknown, used_devices
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
@@ -19,13 +19,12 @@ class Reading:
     """A median over runs of the medians of their samples, in the metric's own unit; None: not reported.
 
     Values in several units have no median; `unit` is that of all, as far as they say.
-    `medians` are those of the runs, `spread` the lowest and highest of them when there are several.
+    `spread` are the lowest and highest of the runs when there are several.
     `samples` are the numbers of samples of each run that counts, `failed` the reasons of those that do not.
     """
 
     value: float | None = None
     unit: str | None = None
-    medians: tuple[float, ...] = ()
     spread: tuple[float, float] | None = None
     per_device: float | None = None
     runs: int = 0
@@ -38,8 +37,8 @@ class Reading:
 
 
 def read(items: Sequence[Item], metric: str, declared: str | None = None) -> Reading:
-    """The value of a metric, or of an observation by that name, over the repeats in one cell: of values in several
-    units, that of those in the declared one."""
+    """The value of a metric, or of an observation by that name, over the repeats in one cell. Of values in several
+    units, those in the declared one count."""
     good = [item for item in items if item.row.failed is None]
     failed = tuple(item.row.failed.reason for item in items if item.row.failed is not None)
     samples = tuple(
@@ -53,11 +52,10 @@ def read(items: Sequence[Item], metric: str, declared: str | None = None) -> Rea
         good = [i for i in good if (m := i.row.metrics.get(metric)) is None or m.unit in (None, declared)]
     if len(units) > 1:
         return Reading(runs=len(items), samples=samples, failed=failed)
-    values = [value for item in good if (value := value_of(item, metric)) is not None]
+    values = [value for item in good if (value := value_of(item.row, metric)) is not None]
     return Reading(
         value=_over_runs(values),
         unit=next(iter(units), None),
-        medians=tuple(values),
         spread=(min(values), max(values)) if len(values) > 1 else None,
         per_device=_over_runs([share_of(item, metric) for item in good]),
         runs=len(items),
@@ -66,20 +64,12 @@ def read(items: Sequence[Item], metric: str, declared: str | None = None) -> Rea
     )
 
 
-def value_of(item: Item, name: str) -> float | None:
-    """The median of a metric's samples, or the observation of that name; None when there is neither."""
-    measurement = item.row.metrics.get(name)
-    if measurement is not None:
-        return median(measurement.samples) if measurement.samples else None
-    return item.row.observations.get(name)
-
-
 def share_of(item: Item, metric: str) -> float | None:
     """A metric per used device: as the command reported it, else the total over the used devices."""
-    reported = value_of(item, metric + PER_DEVICE)
+    reported = value_of(item.row, metric + PER_DEVICE)
     if reported is not None:
         return reported
-    total, used = value_of(item, metric), used_devices(item.row.devices)
+    total, used = value_of(item.row, metric), used_devices(item.row.devices)
     return None if total is None or used is None else total / used
 
 
@@ -126,7 +116,7 @@ class Grid:
 
 
 def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None], list[str]]:
-    """The frame without the pivot values that are not shown, those shown in order, and notes."""
+    """The frame with the shown pivot values alone, these values in order, and notes."""
     if spec.pivot is None:
         return frame, [None], []
     pivot = spec.pivot
@@ -146,13 +136,13 @@ def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None
     return frame, list(dict.fromkeys(shown)), notes
 
 
-def lay_cells(frame: Frame, spec: TableSpec, layout: Layout, shown: Sequence[str | None]) -> Grid:
+def lay_cells(frame: Frame, spec: TableSpec, axes: Sequence[str], shown: Sequence[str | None]) -> Grid:
     """Every case in its cell, rows in the order they ran."""
-    rows = by(frame.items, lambda item: item.keys(layout.axes))
-    if layout.pivot is None:
+    rows = by(frame.items, lambda item: item.keys(axes))
+    if spec.pivot is None:
         cells = {(number, 0): items for number, items in enumerate(rows.values())}
         return Grid(rows=tuple(map(tuple, rows.values())), pivots=(None,), cells=cells)
-    pivot = layout.pivot
+    pivot = spec.pivot
     column = {value: number for number, value in enumerate(shown)}
     cells = {}
     for number, items in enumerate(rows.values()):
@@ -164,16 +154,16 @@ def lay_cells(frame: Frame, spec: TableSpec, layout: Layout, shown: Sequence[str
     return Grid(rows=tuple(map(tuple, rows.values())), pivots=pivots, cells=cells, base=base)
 
 
-def unequal_rows(frame: Frame, layout: Layout, grid: Grid) -> str:
-    """`3 rows a run against 2`, where only their order, or a number that nothing declares, tells the rows of a run
-    apart: the first row of one run need not be the first of another. Empty where the columns have as many rows each."""
+def unequal_rows(frame: Frame, axes: Sequence[str], pivot: str | None) -> str:
+    """`3 rows a run against 2`, if only their order or an undeclared number tells the rows of a run apart, and the
+    columns have different numbers of them: the first row of one run need not be the first of another. Else empty."""
     numbers = {name for item in frame.items for name in item.row.observations} | {frame.pseudo["row"]}
-    loose = [name for name in layout.axes if name in numbers]
-    if layout.pivot is None or not loose:
+    loose = [name for name in axes if name in numbers]
+    if pivot is None or not loose:
         return ""
-    names = [name for name in layout.axes if name not in loose]
+    names = [name for name in axes if name not in loose]
     for items in by(frame.items, lambda item: item.keys(names)).values():
-        sides = by(items, lambda item: item.key(layout.pivot or ""))
+        sides = by(items, lambda item: item.key(pivot))
         counts = {len({i.keys(loose) for i in side}) for side in sides.values()}
         if len(counts) > 1:
             return f"{max(counts)} rows a run against {min(counts)}"
@@ -181,7 +171,7 @@ def unequal_rows(frame: Frame, layout: Layout, grid: Grid) -> str:
 
 
 def _texts(frame: Frame, pivot: str) -> dict[str | None, str]:
-    """Every pivot value as it was first spelt."""
+    """Every pivot value as it was first spelt, by its key."""
     texts: dict[str | None, str] = {}
     for item in frame.items:
         texts.setdefault(item.key(pivot), show(item.place.get(pivot)))
@@ -196,7 +186,7 @@ def _find(frame: Frame, pivot: str, value: str, option: str) -> str | None:
 
 
 def check_pivot(spec: TableSpec) -> None:
-    """UsageError for options that say nothing together."""
+    """Raise UsageError for options that contradict each other."""
     pairs = (
         ("--value", spec.values),
         ("--first-last", spec.first_last),
@@ -215,11 +205,4 @@ def check_pivot(spec: TableSpec) -> None:
             "--means without --delta or --ratio",
             cause="means are taken of deltas or ratios, never of the metrics of unlike rows",
             hint="--means --delta",
-        )
-    keys = next((name for name, keys in spec.joined.items() if spec.pivot in keys), None)
-    if keys is not None:
-        raise UsageError(
-            f"--pivot {spec.pivot} is part of --axis {keys}=...",
-            cause="no row could then have two values of it",
-            hint=f"leave {spec.pivot} out of {keys}",
         )

@@ -6,12 +6,14 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.tables.frame import Frame, Item, listed, unknown
-from logbook_agent.findings.tables.grid import PER_DEVICE, Reading, share_of, value_of
+from logbook_agent.findings.cases import value_of
+from logbook_agent.findings.tables.frame import Frame, Item, unknown
+from logbook_agent.findings.tables.grid import PER_DEVICE, Reading, share_of
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.units import format_value, known
+from logbook_agent.text.words import listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,18 +21,13 @@ class MetricColumn:
     """A metric of the table. `comparable` is False when its rows are not all in one unit."""
 
     name: str
-    title: str | None = None
     unit: str | None = None
     per_device: bool = False
     comparable: bool = True
 
-    @property
-    def label(self) -> str:
-        return self.title or self.name
-
 
 def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[list[MetricColumn], list[str]]:
-    """The metrics asked for, else the declared ones and what rows without those report; and notes on them."""
+    """The metrics asked for, else the declared ones and those of rows without them; and notes."""
     notes: list[str] = []
     if spec.metrics:
         names = list(dict.fromkeys(spec.metrics))
@@ -38,7 +35,7 @@ def choose(frame: Frame, spec: TableSpec, declared: Sequence[Metric]) -> tuple[l
         observed = [o for item in frame.items for o in item.row.observations]
         _check(frame, names, list(dict.fromkeys([*measured, *observed, *(m.name for m in declared)])))
     else:
-        expected = [m.name for m in declared if any(value_of(i, m.name) is not None for i in frame.items)]
+        expected = [m.name for m in declared if any(value_of(i.row, m.name) is not None for i in frame.items)]
         names = _reported(frame, spec, expected)
         absent = [m.name for m in declared if m.name not in names]
         if absent and expected:
@@ -53,7 +50,7 @@ def _reported(frame: Frame, spec: TableSpec, expected: Sequence[str]) -> list[st
     """The declared metrics that were measured, and those of rows that have none of them."""
     names = dict.fromkeys(expected)
     for item in frame.items:
-        if item.row.failed is None and all(value_of(item, name) is None for name in expected):
+        if item.row.failed is None and all(value_of(item.row, name) is None for name in expected):
             names.update(dict.fromkeys(_own(item, spec)))
     return list(names)
 
@@ -61,7 +58,7 @@ def _reported(frame: Frame, spec: TableSpec, expected: Sequence[str]) -> list[st
 def _own(item: Item, spec: TableSpec) -> list[str]:
     """What a row reports: its metrics, or the observations when it has no metric."""
     metrics = [name for name, measurement in item.row.metrics.items() if measurement.samples]
-    axes = {*spec.axes, *(key for keys in spec.joined.values() for key in keys), spec.pivot}
+    axes = {*spec.axes, spec.pivot}
     return metrics or [name for name, v in item.row.observations.items() if v is not None and name not in axes]
 
 
@@ -83,7 +80,6 @@ def _column(frame: Frame, name: str, spec: TableSpec, declared: Sequence[Metric]
     unit = units[0] if units else metric_named(name, declared).unit
     return MetricColumn(
         name=name,
-        title=spec.titles.get(name),
         unit=unit,
         per_device=spec.per_device
         and _divisible(frame, name, unit)
@@ -93,7 +89,7 @@ def _column(frame: Frame, name: str, spec: TableSpec, declared: Sequence[Metric]
 
 
 def _divisible(frame: Frame, name: str, unit: str | None) -> bool:
-    """Whether a metric has a share per device: a rate has, and what is reported with one."""
+    """Whether a metric has a share per device: a rate has, and one that is reported per device."""
     if name.endswith(PER_DEVICE):
         return False
     reported = any(name + PER_DEVICE in {*i.row.metrics, *i.row.observations} for i in frame.items)
@@ -109,22 +105,22 @@ def _notes(frame: Frame, columns: Sequence[MetricColumn], spec: TableSpec) -> li
     notes = []
     for c in columns:
         if not c.comparable:
-            notes.append(f"{c.label} comes in several units ({', '.join(_units(frame, c.name))}): not compared")
+            notes.append(f"{c.name} comes in several units ({', '.join(_units(frame, c.name))}): not compared")
         if spec.per_device and not c.name.endswith(PER_DEVICE) and not _divisible(frame, c.name, c.unit):
-            notes.append(f"no {c.label} per device: its unit ({c.unit or 'not stated'}) is not a rate")
+            notes.append(f"no {c.name} per device: its unit ({c.unit or 'not stated'}) is not a rate")
     if any(c.per_device for c in columns):
         notes.append("in brackets: per device")
     return notes + (_unshared(frame, columns) if spec.per_device else [])
 
 
 def _unshared(frame: Frame, columns: Sequence[MetricColumn]) -> list[str]:
-    """Why a share per device is not known, and what would tell it."""
+    """A note on metrics whose share per device is unknown, and how to report it."""
     measured = [i for i in frame.items if i.row.failed is None]
     names = [
         c.name
         for c in columns
         if _divisible(frame, c.name, c.unit)
-        and any(value_of(i, c.name) is not None and share_of(i, c.name) is None for i in measured)
+        and any(value_of(i.row, c.name) is not None and share_of(i, c.name) is None for i in measured)
     ]
     if not names:
         return []
@@ -137,15 +133,13 @@ def _unshared(frame: Frame, columns: Sequence[MetricColumn]) -> list[str]:
 
 def heading(column: MetricColumn) -> str:
     """The name of a metric; with its unit where the name does not imply it."""
-    if column.title is not None:
-        return column.title
     if column.unit is None or column.unit == known(column.name).unit or not column.comparable:
         return column.name
     return f"{column.name} ({column.unit})"
 
 
 def decimals(column: MetricColumn, values: Iterable[float | None], *, name: str | None = None) -> int | None:
-    """The usual decimals of a metric in its usual unit; None when they would leave too little of a value.
+    """The usual decimals of a metric in its usual unit; None when too few digits of a value would be left.
 
     A throughput of 0.0004 TF/s on a small machine must not be shown as 0.000.
     """
@@ -159,7 +153,7 @@ def decimals(column: MetricColumn, values: Iterable[float | None], *, name: str 
 
 
 def cell_texts(column: MetricColumn, readings: Sequence[Reading | None], *, first: bool) -> list[str]:
-    """How readings are written; `first`: this is the table's first metric, which says why a case failed."""
+    """The readings as text. The table's `first` metric says why a case failed."""
     total = decimals(column, [r.value for r in readings if r is not None])
     share = decimals(column, [r.per_device for r in readings if r is not None], name=column.name + PER_DEVICE)
     texts = []

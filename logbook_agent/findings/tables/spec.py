@@ -1,4 +1,4 @@
-"""What goes into a table and what comes out of it."""
+"""What a table is asked for, and the table."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from logbook_agent.model.run import Scalar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSpec:
-    """What a table shows.
+    """What a table is to show.
 
     An axis is a config key, a label or observation of the rows, a fact of their runs (`commit`, `env:NAME`), or
     one of `entry`, `run`, `label`, `state`, `devices`.
 
     metrics     metrics or observations, in this order; empty: the declared ones, else all of the rows
     axes        columns that tell rows apart; empty: the config and facts that vary, and `label` when a row has one
-    joined      names in `axes` that stand for several keys, or for one under another name
-    titles      headings of metrics, where they are not their names
     pivot       the axis whose values become columns, in order of appearance
     values      the pivot values to show, in this order; empty: all
     first_last  only the first (or `base`) and the last pivot value
@@ -34,8 +32,6 @@ class TableSpec:
 
     metrics: tuple[str, ...] = ()
     axes: tuple[str, ...] = ()
-    joined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    titles: Mapping[str, str] = field(default_factory=dict)
     pivot: str | None = None
     values: tuple[str, ...] = ()
     first_last: bool = False

@@ -1,4 +1,4 @@
-"""The columns of a table, finished one by one: axes, metrics, deltas and ratios with their means, samples."""
+"""The finished columns of a table: axes, metrics, deltas and ratios with their means, samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Readings = Sequence[Reading | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnComparison:
-    """One column of deltas or ratios: last / base for each row, None where it cannot be said.
+    """A column of deltas or ratios: last / base for each row, None where it is unknown.
 
     `base_row` is the row that the others are compared with, when rows are compared and not columns.
     """
@@ -56,7 +56,7 @@ class ColumnComparison:
 
 
 def compared(name: str, kind: Kind, base: Readings, last: Readings, *, base_row: int | None = None) -> ColumnComparison:
-    """The second column against the first, row by row."""
+    """The comparison of two columns, row by row."""
     quotients = tuple(quotient(a, b) for a, b in zip(base, last, strict=True))
     return ColumnComparison(name=name, kind=kind, quotients=quotients, base_row=base_row)
 
@@ -95,7 +95,7 @@ def mean_of(comparison: ColumnComparison, mean: str) -> float | None:
 
 
 def mean_notes(comparisons: Sequence[ColumnComparison]) -> list[str]:
-    """How many rows a mean leaves out, for those that leave out some."""
+    """Notes on how many rows a mean leaves out."""
     notes = []
     for c in comparisons:
         values = c.counted()
@@ -149,7 +149,7 @@ def metric_strips(grid: Grid, metrics: Sequence[MetricColumn], spec: TableSpec) 
 
 
 def _at(grid: Grid, pivot: str | None) -> str:
-    """` @0.1` behind a heading; ` @ ep`, since GitHub would take `@ep` for somebody's name and tell them."""
+    """` @0.1` behind a heading; ` @ ep` with a blank, since GitHub would take `@ep` for a name and notify its owner."""
     if pivot is None:
         return ""
     decimals = all(is_number(value) and "." in (value or "") for value in grid.pivots)
@@ -172,16 +172,16 @@ def _comparisons(
     if spec.pivot is None:
         own = readings[0]
         first = [own[0]] * len(own)
-        return [compared(f"{kind} {metric.label}", kind, first, own, base_row=0) for kind in kinds]
+        return [compared(f"{kind} {metric.name}", kind, first, own, base_row=0) for kind in kinds]
     found = []
     others = [c for c in range(len(grid.pivots)) if c != grid.base]
     for kind in kinds:
         every = kind == "ratio" or spec.each
         for c in others if every else [c for c in others if c == grid.last]:
             if kind == "ratio":
-                name = f"{metric.label} {grid.pivots[c]}/{grid.pivots[grid.base]}"
+                name = f"{metric.name} {grid.pivots[c]}/{grid.pivots[grid.base]}"
             else:
-                name = f"delta {metric.label}" + (_at(grid, grid.pivots[c]) if spec.each else "")
+                name = f"delta {metric.name}" + (_at(grid, grid.pivots[c]) if spec.each else "")
             found.append(compared(name, kind, readings[grid.base], readings[c]))
     return found
 
@@ -197,7 +197,7 @@ def _compared(c: ColumnComparison) -> Strip:
 
 
 def failure_strips(grid: Grid) -> list[Strip]:
-    """Where there is no metric at all, what became of the cases."""
+    """A column with what became of the cases, where there is no metric at all."""
     reasons = []
     for row in grid.rows:
         failed = dict.fromkeys(item.row.failed.reason for item in row if item.row.failed is not None)

@@ -105,7 +105,7 @@ def _row(f: Finding, *, has_cases: bool) -> str:
         f"{f.metric}{unit}{better}",
         words.number(f, f.base),
         words.number(f, f.other),
-        words.change_text(f) + (f" ({interval})" if interval else ""),
+        words.signed(f.change) + (f" ({interval})" if interval else ""),
         f"{_SIGNS[f.outcome]} {f.outcome.value}",
         str(f.pairs),
     ]

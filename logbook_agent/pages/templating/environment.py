@@ -58,7 +58,7 @@ def problem(error: Exception, name: str) -> tuple[str, str, int | None]:
 
 
 def _line_of(error: BaseException, name: str) -> int | None:
-    """The line of the template in which the error arose: the last frame that Jinja maps to its file."""
+    """The line of the template where the error arose: the last frame that Jinja maps to its file."""
     line = None
     traceback = error.__traceback__
     while traceback is not None:

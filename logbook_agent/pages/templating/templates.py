@@ -92,14 +92,15 @@ class Templates:
 
 @functools.cache
 def _builtin(folder: Path) -> Environment:
-    """One for each process: a template is compiled once, which takes longer than to render it."""
+    """The environment of the built-in templates, one for each process: compiling a template takes longer than rendering
+    it."""
     import jinja2
 
     return environment(jinja2.Environment, jinja2.FileSystemLoader(folder))
 
 
 def templates_of(workspace: Workspace) -> Templates:
-    """The templates of an invocation, made once."""
+    """The templates of an invocation."""
     found: Templates | None = workspace.made.get("templates")
     if found is None:
         found = workspace.made["templates"] = _templates(workspace)

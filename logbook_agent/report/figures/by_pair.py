@@ -33,13 +33,13 @@ def title_of(answer: Answer, found: Sequence[Finding], what: str) -> str:
     base = side_name(answer, answer.question.base)
     text = f"{answer.entry}: {found[0].metric} {what}, "
     text += f"{base} → {next(iter(sides))}" if len(sides) == 1 else f"against {base}"
-    return text + (f": {words.change_text(found[0])}, {found[0].outcome.value}" if len(found) == 1 else "")
+    return text + (f": {words.signed(found[0].change)}, {found[0].outcome.value}" if len(found) == 1 else "")
 
 
 def findings_text(answer: Answer, found: Sequence[Finding]) -> str:
     """`int8 topk=2: +5.99%, better; ...`, for the note of a figure of several findings."""
     said = [
-        f"{finding_name(answer, f) or f.metric}: {words.change_text(f)}, {f.outcome.value}"
+        f"{finding_name(answer, f) or f.metric}: {words.signed(f.change)}, {f.outcome.value}"
         for f in found[:_SHOWN_FINDINGS]
     ]
     more = len(found) - len(said)

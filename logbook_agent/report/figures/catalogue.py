@@ -53,7 +53,7 @@ def of_entry(findings: Findings, record: Record, metric: str | None = None) -> I
 def _of_entry(findings: Findings, record: Record, metric: str | None) -> Iterator[Figure]:
     header, owner = findings.header, record.id
     stated = record.entry.comparison
-    answer = findings.answer_of(owner) if stated is not None else None
+    answer = findings.comparisons.answer_of(owner) if stated is not None else None
     # An earlier entry of a question leaves its figures to the one that goes on with it.
     found = list(_compared(answer, header.metrics, metric)) if answer is not None and answer.entry == owner else []
     # A comparison over an axis shows the curve already.

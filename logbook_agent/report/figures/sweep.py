@@ -6,11 +6,11 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.cases import cases, counting, without_mended
-from logbook_agent.findings.levels import level_of
+from logbook_agent.findings.case_repeats import level_of
+from logbook_agent.findings.cases import cases, counting, value_of, without_mended
 from logbook_agent.findings.tables.axes import lay_out
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, groups, is_number, show
-from logbook_agent.findings.tables.grid import Reading, read, value_of
+from logbook_agent.findings.tables.grid import Reading, read
 from logbook_agent.findings.tables.metrics import choose
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.header import Metric
@@ -58,7 +58,7 @@ def rows_of(record: Record) -> EntryRows | None:
     if not good:
         return None
     frame = frame_of(good)
-    axes = lay_out(frame, TableSpec(), by_origin=False).axes
+    axes = lay_out(frame, TableSpec(), by_origin=False)
     return EntryRows(entry=record.id, frame=frame, axes=axes, left_out=len(every) - len(good))
 
 
@@ -66,7 +66,7 @@ def metrics_of(rows: EntryRows, declared: Sequence[Metric], metric: str | None) 
     """The metrics to draw, with their units: the one asked for where it was measured, else the primary ones, else what
     the rows report. What comes in several units has no common axis."""
     if metric is not None:
-        if not any(_finite(value_of(item, metric)) for item in rows.items):
+        if not any(_finite(value_of(item.row, metric)) for item in rows.items):
             return []
         columns, _ = choose(rows.frame, TableSpec(metrics=(metric,)), declared)
     else:
@@ -197,7 +197,7 @@ def _finite(value: float | None) -> bool:
 def noise(rows: EntryRows, metric: str, unit: str | None, declared: Sequence[Metric]) -> Figure | None:
     """The runs of an entry with one case in the order they were started, beside their median, how far they scatter,
     and the level before and after where it changed. None of several cases, and of few runs."""
-    found = sorted((item.run, value) for item in rows.items if _finite(value := value_of(item, metric)) and value)
+    found = sorted((item.run, value) for item in rows.items if _finite(value := value_of(item.row, metric)) and value)
     if rows.axes or len(found) < _FEWEST_RUNS:
         return None
     values = [value for _, value in found]

@@ -15,7 +15,7 @@ from logbook_agent.findings.best import BestCase, bests
 from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.words import about, method, sentence
-from logbook_agent.findings.opening import SHOWN
+from logbook_agent.findings.comparisons import SHOWN
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.thread import Summary

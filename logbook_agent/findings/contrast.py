@@ -1,4 +1,4 @@
-"""Measured rows beside each other, without an answer: `logbook compare` of rows that no design drew, and the contrasts
+"""Measured rows side by side, without an answer: `logbook compare` of rows whose order was not drawn, and the contrasts
 that entries keep. A contrast is a table with the sides as columns and the change of each from the base."""
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from typing import Any
 
 from logbook_agent.findings.advice import settled_by
 from logbook_agent.findings.cases import Case
-from logbook_agent.findings.contrasts.references import beside_baseline, rows_of
 from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.references import beside_baseline, rows_of
 from logbook_agent.findings.tables.axes import blocked_by, lay_out
 from logbook_agent.findings.tables.build import tabulate
-from logbook_agent.findings.tables.frame import Item, by, frame_of, listed, show, unknown, varies
+from logbook_agent.findings.tables.frame import Item, by, frame_of, show, unknown, varies
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.entry import Contrast, Entry
 from logbook_agent.model.errors import LogbookError, UsageError
@@ -21,7 +21,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import canonical
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import assignments
+from logbook_agent.text.words import assignments, bounded, listed
 
 _SHOWN_ROWS, MOST_ROWS = 12, 40
 
@@ -40,7 +40,8 @@ class Contrasted:
     error: LogbookError | None = None
 
     def markdown(self, own_id: str) -> str:
-        """What the entry `own_id` shows of it: a line for each row, then the notes; or why there are no numbers."""
+        """The contrast in the block of the entry `own_id`: a line for each row, then the notes; or why there are no
+        numbers."""
         asked = self.asked
         only = f", only {assignments(asked.where)}" if asked.where else ""
         of = "" if asked.references == (own_id,) else f" in {', '.join(asked.references)}"
@@ -49,16 +50,12 @@ class Contrasted:
             why = f" ({self.error.cause})" if self.error.cause else ""
             return f"{subject} cannot be compared: {md.escape(self.error.message + why)}"
         names = [column.name for column in self.table.columns]
-        rows = [
-            ", ".join(f"{name} {cell}" for name, cell in zip(names, row, strict=True))
-            for row in self.table.rows[:_SHOWN_ROWS]
-        ]
-        more = len(self.table.rows) - _SHOWN_ROWS
-        rows += [f"and {more} more: logbook compare shows them"] if more > 0 else []
+        rows = [", ".join(f"{name} {cell}" for name, cell in zip(names, row, strict=True)) for row in self.table.rows]
+        rows = bounded(rows, _SHOWN_ROWS, "more: logbook compare shows them")
         return f"{subject}\n{md.items([*map(md.escape, (*rows, *self.notes()))])}"
 
     def notes(self) -> list[str]:
-        """What would settle it, which entries do not count, and what the cells of the table cannot say."""
+        """What would settle it, which entries do not count, and the notes of the table."""
         return [*self.uncounted, *([self.settle] if self.settle else []), *self.table.notes]
 
     def data(self) -> dict[str, Any]:
@@ -79,7 +76,8 @@ class Contrasted:
 
 
 def contrast(records: Records, asked: Contrast) -> Contrasted:
-    """The rows from the records as they are. Raises UsageError for names or values that the rows do not have."""
+    """The contrast of rows as their records are now. Raises UsageError for names or values that the rows do not
+    have."""
     own = {entry_id: records.record(entry_id) for entry_id in asked.entries}
     found = beside(asked, rows_of(asked, own), records.header.metrics)
     answered = next((record.id for record in own.values() if _answers(record, found)), "")
@@ -89,12 +87,12 @@ def contrast(records: Records, asked: Contrast) -> Contrasted:
 
 
 def against_baseline(records: Records, asked: Contrast) -> Contrasted:
-    """The rows of the baseline's case beside those of a contrast. Raises UsageError where no entry measured them."""
+    """The contrast of rows with those of the baseline. Raises UsageError where no entry measured them."""
     return beside(*beside_baseline(records, asked), records.header.metrics)
 
 
 def kept(records: Records, entry: Entry, lost: Mapping[str, str]) -> list[Contrasted]:
-    """The contrasts that an entry keeps; `lost` says of entries that do not count why."""
+    """The contrasts that an entry keeps; `lost` says why entries do not count."""
     found = []
     for asked in entry.contrasts:
         try:
@@ -106,7 +104,7 @@ def kept(records: Records, entry: Entry, lost: Mapping[str, str]) -> list[Contra
 
 
 def settle_varied(records: Records, entry_id: str) -> str:
-    """What would settle the rows of an entry that differ in one key alone."""
+    """What would settle the rows of an entry, if they differ in one key alone; else empty."""
     rows = [row for s in records.record(entry_id).runs if s.counts for row in s.run.rows]
     names = dict.fromkeys(name for row in rows for name in row.config)
     varied = [n for n in names if len({canonical(row.config.get(n)) for row in rows}) > 1]
@@ -122,7 +120,7 @@ def settle_varied(records: Records, entry_id: str) -> str:
 
 
 def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[Metric]) -> Contrasted:
-    """The rows of each reference, side by side."""
+    """The contrast of the rows of each reference."""
     axis = asked.axis or next(name for name in ("side", "side of", "compared") if not _has(rows, name))
     if asked.axis is None:
         rows = _named(axis, asked.references, rows)
@@ -135,7 +133,7 @@ def beside(asked: Contrast, rows: Sequence[Sequence[Case]], declared: Sequence[M
     )
     frame = frame_of(found)
     # What goes with the sides keeps no rows apart: a note says how it differs.
-    held = blocked_by(frame, lay_out(frame, spec, by_origin=False))
+    held = blocked_by(frame, lay_out(frame, spec, by_origin=False), axis)
     expected = [m for m in declared if m.primary or asked.metrics]
     table = tabulate(found, replace(spec, implied=tuple(held)), declared=expected)
     return Contrasted(
@@ -151,7 +149,7 @@ def _has(rows: Sequence[Sequence[Case]], name: str) -> bool:
 
 
 def _named(axis: str, references: Sequence[str], rows: Sequence[Sequence[Case]]) -> list[list[Case]]:
-    """The rows of two references, each with the reference that it is of under the name of the axis."""
+    """The rows of two references, with the reference as the value of the axis."""
     if len(rows) < 2:
         raise _one_reference(references[0], rows[0])
     if {id(c) for c in rows[0]} & {id(c) for c in rows[1]}:
@@ -178,8 +176,8 @@ def _one_reference(reference: str, rows: Sequence[Case]) -> UsageError:
 
 
 def _finished(axis: str, rows: Sequence[Case]) -> tuple[list[Case], list[str]]:
-    """The rows of runs that finished, and all of a side that has no others; and notes on the rows left out and on what
-    the benchmark says that its figures cannot tell."""
+    """The rows of runs that finished, and all of a side that has no others; and notes on the rows left out and on
+    cautions of the benchmark."""
     frame = frame_of(rows)
     frame.check([axis], option="--axis")
     good: list[Case] = []
@@ -221,7 +219,7 @@ def _is_paired(table: Table, sides: Sequence[str]) -> bool:
 
 
 def _settle(axis: str | None, held: Sequence[str], items: Sequence[Item], *, is_paired: bool) -> str:
-    """What would settle it; `items` hold one row of each side."""
+    """The text that says what would settle a contrast; `items` hold one row of each side."""
     if axis is None:
         found = [name for name in held if name != "row"]
         if not found and not is_paired:

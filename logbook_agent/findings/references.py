@@ -1,4 +1,4 @@
-"""What a contrast names, as rows: `ID`, `ID/RUN`, `ID:LABEL`, or the baseline."""
+"""The rows that a contrast names: `ID`, `ID/RUN`, `ID:LABEL`, or the baseline."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from logbook_agent.findings.cases import Case, cases, counting
 from logbook_agent.findings.measurements import baseline_cases, is_case
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.build import matching
-from logbook_agent.findings.tables.frame import listed, show
+from logbook_agent.findings.tables.frame import show
 from logbook_agent.model.entry import Contrast, entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
+from logbook_agent.text.words import listed
 
 
 def checked(records: Records, asked: Contrast, *, baseline: bool) -> Contrast:
-    """With the present IDs of the entries. Raises UsageError for what names too little or too much, and NotFound."""
+    """The contrast with the present IDs of its entries. Raises UsageError for too many or too few names, and
+    NotFound."""
     count = len(asked.references)
     if asked.axis is None and asked.base_value is not None:
         raise UsageError(
@@ -36,8 +38,8 @@ def checked(records: Records, asked: Contrast, *, baseline: bool) -> Contrast:
 
 
 def rows_of(asked: Contrast, records: Mapping[str, Record]) -> list[list[Case]]:
-    """The rows of each reference, with the values asked for, out of `records` by ID. Raises UsageError for one that
-    has none."""
+    """The rows of each reference, with the values asked for. `records` are by ID. Raises UsageError for a reference
+    without rows."""
     # Together, so that one code has one name on all sides.
     found = counting(cases(*(records[entry] for entry in asked.entries)))
     sides = [[case for case in found if is_of(reference, case)] for reference in asked.references]

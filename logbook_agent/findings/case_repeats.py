@@ -1,0 +1,251 @@
+"""Runs that repeat one case, wherever in the thread they were made; how they scatter, and whether their level changed.
+
+Rows are repeats when they agree in config, in the facts of their runs (environment, code, packages, launcher; the host
+where it is the device), in the devices, in what their commands say beyond config, and in what tells them from other
+rows of their run. Labels of runs are names, and tell no cases apart. All readers go by this: the best, criteria,
+results, the baseline. (A contrast keeps apart rows of one run that only an undeclared number tells apart: that may be
+what it compares.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from logbook_agent.findings.cases import Case, cases, counting, value_of
+from logbook_agent.findings.comparison.answer import PairSeries
+from logbook_agent.findings.tables.axes import beyond_config, lay_out, within_a_run
+from logbook_agent.findings.tables.frame import Frame, RunKey, devices_text, frame_of, key_of, on_accelerator, show
+from logbook_agent.findings.tables.spec import TableSpec
+from logbook_agent.model.codec import encode
+from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
+from logbook_agent.model.header import Metric, metric_named
+from logbook_agent.model.record import Record
+from logbook_agent.model.stats import level_change, median, noise_floor
+from logbook_agent.model.units import format_value, known
+from logbook_agent.text.times import duration
+from logbook_agent.text.words import bounded
+
+_DIGITS = 16
+# Fewer pairs do not tell how far they scatter.
+FEWEST_PAIRS = 3
+# The effects that a forecast is about; 0: that there is none.
+_EFFECTS = (0.0, 0.01, 0.03, 0.1)
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """Cases that are one. `apart`: what tells them from other cases beyond config, entry, label and state."""
+
+    cases: tuple[Case, ...]
+    apart: Mapping[str, str] = field(default_factory=dict)
+
+
+def keys_of(cases: Sequence[Case], frame: Frame | None = None) -> list[str]:
+    """The key of each case, which repeats share. `frame`: that of the cases, where it is made already."""
+    own = [_key(case) for case in cases]
+    if len({(case.entry, case.run) for case in cases}) == len(cases):
+        return own
+    frame = frame or frame_of(cases)
+    names = within_a_run(frame, [*frame.apart, frame.pseudo["devices"]])
+    return [_within(key, frame, at, names) for at, key in enumerate(own)]
+
+
+def _within(key: str, frame: Frame, at: int, names: Sequence[str]) -> str:
+    item, order = frame.items[at], frame.pseudo["row"]
+    said = [(name, value) for name in names if (value := item.key(name)) is not None]
+    # Where nothing but their order tells rows apart, the first is what a run with one row of it has.
+    said = [one for one in said if one != (order, "1")]
+    return _digest(key, said) if said else key
+
+
+def repeats(cases: Sequence[Case]) -> list[Repeats]:
+    """The cases in groups of repeats, in order of appearance. Runs that did not finish have groups of their own."""
+    if len(cases) < 2:
+        return [Repeats(cases=(case,)) for case in cases]
+    frame = frame_of(cases)
+    axes = lay_out(frame, TableSpec(), by_origin=False)
+    told = [name for name in axes if name not in {*frame.config, frame.pseudo["state"]}]
+    found: dict[tuple[str, str | None], list[int]] = {}
+    for at, key in enumerate(keys_of(cases, frame)):
+        found.setdefault((key, cases[at].state), []).append(at)
+    return [
+        Repeats(
+            cases=tuple(cases[at] for at in places),
+            apart={name: show(frame.items[places[0]].place.get(name)) for name in told},
+        )
+        for places in found.values()
+    ]
+
+
+def _key(case: Case) -> str:
+    facts = dict(case.facts)
+    # By its name alone, code of two entries may look different that is the same.
+    if facts.pop("commit", None) is not None and case.code is not None:
+        facts["commit"] = case.code
+    if on_accelerator(case):
+        facts.pop("host", None)
+    config = {name: key for name, value in case.row.config.items() if (key := key_of(value)) is not None}
+    said = beyond_config(case), case.cwd
+    return _digest(sorted(config.items()), sorted(facts.items()), devices_text(case.row.devices), said)
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]
+
+
+# -- levels ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """A change of level: the median of a metric over the runs up to `run`, and over those after it."""
+
+    metric: str
+    entry: str
+    run: int
+    before: float
+    after: float
+
+    def text(self, *, of_entry: bool = False) -> str:
+        """`tflops: the level changed after run 12 (100.3 → 92.1)`; with the ID of its entry if `of_entry`."""
+        decimals, spread = known(self.metric).decimals, abs(self.before - self.after)
+        before, after = (format_value(v, decimals=decimals, spread=spread) for v in (self.before, self.after))
+        of = f" of {self.entry}" if of_entry else ""
+        return f"{self.metric}: the level changed after run {self.run}{of} ({before} → {after})"
+
+
+def level_of(metric: str, runs: Sequence[tuple[RunKey, float]]) -> Level | None:
+    """Where the level of a case changed, by the value of each of its runs."""
+    ordered = sorted(runs)
+    if not all(math.isfinite(value) for _, value in ordered):
+        return None
+    found = level_change([value for _, value in ordered])
+    if found is None:
+        return None
+    _, entry, run = ordered[found.count - 1][0]
+    return Level(metric=metric, entry=entry, run=run, before=found.before, after=found.after)
+
+
+def level_in(own: Sequence[Case], metric: str) -> Level | None:
+    """Where the level changed between the finished runs of a case, a value for each row."""
+    good = [c for c in own if c.state in ("finished", None) and c.row.failed is None and metric in c.row.metrics]
+    values = [((c.started, c.entry, c.run), value_of(c.row, metric)) for c in good]
+    return level_of(metric, [(run, value) for run, value in values if value is not None])
+
+
+def level_changes(record: Record) -> list[dict[str, Any]]:
+    """The cases of an entry whose level changed, as plain data: the config of the case, and what changed."""
+    if sum(status.counts and bool(status.run.rows) for status in record.runs) < 2:
+        return []
+    found = []
+    for group in repeats(counting(cases(record))):
+        names = dict.fromkeys(name for case in group.cases for name in case.row.metrics)
+        for level in (level_in(group.cases, name) for name in names):
+            if level is not None:
+                found.append({"config": dict(group.cases[0].row.config), **encode(level)})
+    return found
+
+
+# -- noise -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settles:
+    """How often an A/B of BUDGET_PAIRS settles an effect (0: that there is none), as a part of 1."""
+
+    effect: float
+    part: float
+
+    @property
+    def tenths(self) -> str:
+        return f"{round(10 * self.part)} of 10"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """How far repeats of a case scatter in a metric: `scatter` is the standard deviation of the logs of the runs (0.01:
+    about 1%; None: not known), `run_s` the median time that a run took, `settles` what an A/B would settle."""
+
+    metric: str
+    unit: str | None
+    case: Mapping[str, str]
+    runs: int
+    median: float
+    scatter: float | None
+    run_s: float | None
+    settles: tuple[Settles, ...]
+
+
+def noise_of(record: Record, declared: Sequence[Metric], *, forecasts: int = 0) -> list[Noise]:
+    """The noise of each primary metric of each case of an entry, from its finished runs; else of each metric that they
+    have. The first `forecasts` also say what an A/B would settle, which takes most of a second each."""
+    finished = [case for case in counting(cases(record)) if case.state == "finished"]
+    names = dict.fromkeys(name for case in finished for name in case.row.metrics)
+    metrics = [m for m in declared if m.primary] or [metric_named(name, declared) for name in names]
+    durations = [s.run.duration_s for s in record.runs if s.counts and s.run.duration_s is not None]
+    run_s = median(durations) if durations else None
+    found: list[Noise] = []
+    for group, metric in ((group, metric) for group in repeats(finished) for metric in metrics):
+        measured = [c.row for c in group.cases if metric.name in c.row.metrics]
+        values = [value for row in measured if (value := value_of(row, metric.name)) is not None]
+        if values:
+            scatter = noise_floor([[value] for value in values])
+            is_forecast = len(found) < forecasts and scatter is not None
+            units = (row.metrics[metric.name].unit for row in measured)
+            found.append(
+                Noise(
+                    metric=metric.name,
+                    unit=metric.unit or next((unit for unit in units if unit is not None), None),
+                    case=group.apart,
+                    runs=len(values),
+                    median=median(values),
+                    scatter=scatter,
+                    run_s=run_s,
+                    settles=_forecast(values) if is_forecast else (),
+                )
+            )
+    return found
+
+
+def _forecast(values: Sequence[float]) -> tuple[Settles, ...]:
+    """How often the default A/B would settle each effect: neighbouring runs are taken for pairs of equal sides, and the
+    rule judges simulated pairs that scatter as these do. Empty for too few of them."""
+    pairs = list(zip(values[::2], values[1::2], strict=False))
+    if len(pairs) < FEWEST_PAIRS:
+        return ()
+    from logbook_agent.findings.comparison.power import settled_parts  # takes numpy along
+
+    series = PairSeries(
+        y=tuple(math.log(b) - math.log(a) for a, b in pairs),
+        signs=tuple((-1) ** at for at in range(len(pairs))),
+        entries=(0,) * len(pairs),
+    )
+    bound = math.log1p(MINIMUM_EFFECT)
+    found = [settled_parts((series,), effect=math.log1p(e), pairs=BUDGET_PAIRS, bound=bound) for e in _EFFECTS]
+    return tuple(Settles(effect=e, part=part) for e, [part] in zip(_EFFECTS, found, strict=True))
+
+
+def noise_lines(found: Sequence[Noise]) -> list[str]:
+    """The noise of each metric and case in a line, of at most 20."""
+    return bounded([_line(one) for one in found], _SHOWN, "more: logbook show ID --json")
+
+
+def _line(n: Noise) -> str:
+    case = "".join(f" {k}={v}" for k, v in n.case.items())
+    value = format_value(n.median, decimals=known(n.metric).decimals) + (f" {n.unit}" if n.unit else "")
+    text = f"{n.metric}{case}: median {value} of {n.runs} run{'s' * (n.runs != 1)}"
+    if n.scatter is None:
+        return f"{text}; {'values that are not above zero have no ratio' if n.runs > 1 else 'one run does not scatter'}"
+    text = f"{text}, which scatter by {100 * n.scatter:.2g}%"
+    if not n.settles:
+        return text
+    none, first, *others = n.settles
+    found = f"an effect of {first.effect:.0%} in {first.tenths} cases"
+    found += "".join(f", {one.effect:.0%} in {one.tenths}" for one in others)
+    took = f", {duration(2 * BUDGET_PAIRS * n.run_s)}" if n.run_s is not None else ""
+    return f"{text}; logbook ab ({BUDGET_PAIRS} pairs{took}) would settle {found}, and no difference in {none.tenths}"

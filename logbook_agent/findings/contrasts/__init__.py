@@ -1,1 +1,0 @@
-"""Measured rows beside each other, like for like, without an answer."""
