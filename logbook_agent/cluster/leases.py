@@ -22,6 +22,7 @@ from logbook_agent.cluster.shell import ShellAnswer, run_program
 from logbook_agent.doctor.finding import Examination, Trouble
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError, ToolError, UsageError
+from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.running.executors.settings import Declared, declared, is_confirmed, named
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, write_atomic
@@ -276,6 +277,10 @@ def request(workspace: Workspace, book: Book, name: str, *, ttl_s: float | None 
         try:
             state, answer = allocator.poll(lease.id)
         except ToolError:
+            workspace.warnings.append(f"{lease.id}: {said}; the request may or may not have arrived")
+            return write_lease(book, dataclasses.replace(lease, said=said))
+        if state is None and isinstance(error, NoAnswer):
+            # It may still be created: the next look asks for it again.
             workspace.warnings.append(f"{lease.id}: {said}; the request may or may not have arrived")
             return write_lease(book, dataclasses.replace(lease, said=said))
         seen = lease.seen(state or "failed", said if state is None else answer, workspace.now())

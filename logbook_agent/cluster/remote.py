@@ -248,14 +248,6 @@ class Remote:
         self.fetch(spool, sent)
         self.ask({"verb": "drop", "folder": sent.folder})
 
-    def prune(self) -> PruneCount:
-        """As `Prunes.prune`."""
-        head, _ = self.ask({"verb": "prune", "folder": self.places.folder}, timeout_s=_FETCH_S)
-        found: PruneCount | None = record_of(PruneCount, head)
-        if found is None:
-            raise ToolError(f"cannot tell what was pruned on {self.name}", cause="its answer is not valid")
-        return found
-
     # -- what engines do in their own way --------------------------------------------------------------
 
     def folders(self, items: Sequence[Submission]) -> Sequence[str]:
@@ -431,6 +423,15 @@ class Remote:
 def new_name() -> str:
     """What nothing else is called."""
     return uuid.uuid4().hex[:12]
+
+
+def pruned(machine: Remote) -> PruneCount:
+    """As `Prunes.prune`, for a machine where `far.py` answers."""
+    head, _ = machine.ask({"verb": "prune", "folder": machine.places.folder}, timeout_s=_FETCH_S)
+    found: PruneCount | None = record_of(PruneCount, head)
+    if found is None:
+        raise ToolError(f"cannot tell what was pruned on {machine.name}", cause="its answer is not valid")
+    return found
 
 
 def _elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Work:

@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from logbook_agent.cluster.remote import Places, Remote, check_places, new_name, stage_named
+from logbook_agent.cluster.remote import Places, Remote, check_places, new_name, pruned, stage_named
 from logbook_agent.cluster.shell import Here, Shell
 from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.running.executors.contract import Stage, Submission, Unavailable, nothing_sent
+from logbook_agent.running.executors.contract import PruneCount, Stage, Submission, Unavailable, nothing_sent
 from logbook_agent.running.executors.settings import Declared
 from logbook_agent.store.spool import ERRORS, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
@@ -174,7 +174,7 @@ class Slurm(Remote):
         worker begin."""
         job = None
         with contextlib.suppress(ToolError):
-            job = self.job(sent)
+            job = self._known_job(sent)
         if job is None:
             return not self._close(sent)
         spool.write_sent(dataclasses.replace(sent, job=job.number))
@@ -210,6 +210,10 @@ class Slurm(Remote):
         taken = job is not None and job.state in _TAKEN
         return ("lost" if has_begun or taken else "never-started"), said
 
+    def prune(self) -> PruneCount:
+        """As `Prunes.prune`."""
+        return pruned(self)
+
     # -- Slurm's commands ----------------------------------------------------------------------------
 
     def _sbatch(self, array: PurePosixPath, *more: str) -> list[str]:
@@ -239,7 +243,7 @@ class Slurm(Remote):
     def job(self, sent: Sent) -> SlurmJob | None:
         """What Slurm says of the job of a far spool; None when it has none of this name, or has forgotten it. Raises
         ToolError when it does not answer."""
-        return _job_of(self._jobs(frozenset((name_of(sent.folder),))), sent)
+        return job_of(self._jobs(frozenset((name_of(sent.folder),))), sent)
 
     def _known_job(self, sent: Sent) -> SlurmJob | None:
         """The same, as Slurm said it for all runs some seconds ago."""
@@ -254,7 +258,7 @@ class Slurm(Remote):
             self._told = names, time.monotonic() + _ASK_S, told
         if isinstance(told, ToolError):
             raise told
-        return _job_of(told, sent)
+        return job_of(told, sent)
 
     def _jobs(self, names: frozenset[str]) -> dict[str, SlurmJob]:
         """What Slurm says of the jobs with these names, by the names of their far spools. Raises ToolError."""
@@ -277,10 +281,14 @@ class Slurm(Remote):
         return bool(self.ask({"verb": "close", "folder": sent.folder})[0].get("closed"))
 
 
-def _job_of(told: Mapping[str, SlurmJob], sent: Sent) -> SlurmJob | None:
+def job_of(told: Mapping[str, SlurmJob], sent: Sent) -> SlurmJob | None:
     """The job of a far spool. Slurm tells of elements that never began as one job, by the number of their array."""
-    job = told.get(PurePosixPath(sent.folder).name) or told.get(name_of(sent.folder))
-    return job if job is None or sent.job is None else dataclasses.replace(job, number=sent.job)
+    name = PurePosixPath(sent.folder).name
+    job, element = told.get(name), _ELEMENT.fullmatch(name)
+    if job is not None or element is None or (array := told.get(element[1])) is None:
+        return job
+    # A number alone would mean all elements.
+    return dataclasses.replace(array, number=sent.job or f"{array.number}_{element[2]}")
 
 
 def name_of(folder: str) -> str:
@@ -315,6 +323,12 @@ def slurm(workspace: Workspace, declared: Declared) -> Slurm:
     """The executor of such settings. Raises UsageError."""
     settings = declared.read(SlurmSettings)
     check_places(declared, settings)
+    if set("%\\") & set(settings.folder):
+        raise UsageError(
+            f"executor {declared.name!r}: folder {settings.folder!r} contains % or \\",
+            cause="Slurm replaces words such as %j in the path of an output file",
+            hint=f"choose another folder in {declared.file}",
+        )
     if (said := several_hosts(("sbatch", *settings.options), {})) is not None:
         raise UsageError(
             f"executor {declared.name!r}: {said}: a run on several hosts cannot be recorded",

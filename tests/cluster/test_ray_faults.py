@@ -10,8 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from logbook_agent.cluster.ray_api import Jobs
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit, Run
+from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.running.executors.sending import Sending, send
 from logbook_agent.running.order import RunPlan
 from logbook_agent.store.workspace import Workspace
@@ -148,3 +150,19 @@ def test_a_client_outlives_a_head_that_is_started_again(place: Place, ray: Ray, 
             break
     done = place.ended(second)
     assert (done.exit, place.log(done)) == (Exit(code=0), b"x"), done.problems
+
+
+def test_a_batch_whose_answer_was_lost_is_one_job(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = Jobs.submit
+
+    def unanswered(self: Jobs, job: str, entrypoint: str) -> bool:
+        submit(self, job, entrypoint)
+        raise NoAnswer("Ray does not answer", cause="its answer was lost")
+
+    monkeypatch.setattr(Jobs, "submit", unanswered)
+    runs = send_batch(place, "echo $LOGBOOK_RUN >> came; echo RESULT tflops=2", "echo $LOGBOOK_RUN >> came")
+    monkeypatch.setattr(Jobs, "submit", submit)
+    assert len({Path(sent.folder).stem for run in runs if (sent := place.spool(run).sent()) is not None}) == 1
+    assert [over(place, run).exit for run in runs] == [Exit(code=0)] * 2
+    assert sorted((place.folder / "came").read_text().split()) == ["1", "2"]
+    assert wait_for(lambda: not coordinators())
