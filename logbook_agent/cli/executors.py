@@ -12,10 +12,10 @@ from logbook_agent.cli.output import emit
 from logbook_agent.model.codec import decode
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.run import Device
-from logbook_agent.running.confirmed import confirm, open_claims
+from logbook_agent.running.confirmation import confirm, open_claims
+from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.executors.contract import Installs, PruneCount, Prunes
-from logbook_agent.running.executors.settings import LOCAL, Declared, declared, is_confirmed
-from logbook_agent.running.executors.table import executor_named, made
+from logbook_agent.running.executors.table import Declared, declared, executor_named, is_confirmed, made
 from logbook_agent.store.reading import manual
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.words import counted

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from logbook_agent.entries.attend import collect_ended
 from logbook_agent.entries.open_runs import is_open
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.executors.making import log_piece
+from logbook_agent.running.executors.dispatch import log_piece
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 

@@ -27,8 +27,7 @@ from logbook_agent.cluster.pruning import KEPT_S, prune, prune_if_due
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError, ToolError
 from logbook_agent.running.executors.contract import OVER
-from logbook_agent.running.executors.local import Local, hello
-from logbook_agent.running.executors.stages import log_from, said_by, stage_of
+from logbook_agent.running.executors.local import Local, hello, log_from, said_by, stage_of
 from logbook_agent.running.worker.tree import COPY, ORIGINAL
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import remove_tree
@@ -54,10 +53,11 @@ def main(args: Sequence[str] | None = None) -> None:
         FarServer().serve()
         return
     # Not loaded to answer: it takes as long again as all else here.
-    from logbook_agent.running.worker import nursery, process
+    from logbook_agent.cluster import nursery
+    from logbook_agent.running.worker import entrypoint
 
     if words[:1] == ["worker"]:
-        code = process.main(words[1:])
+        code = entrypoint.main(words[1:])
         sys.stderr.flush()
         os._exit(code)
     if words == ["nursery"]:
@@ -120,7 +120,7 @@ class FarServer:
     def start(self, folder: str, work: Any, secrets: dict[str, str]) -> Answer:
         """Make a spool, and start a worker that outlives this process; neither where the spool is there already. Raises
         ToolError where this machine cannot make runs."""
-        from logbook_agent.running.worker import nursery
+        from logbook_agent.cluster import nursery
 
         _check_python()
         nursery.load()
@@ -213,9 +213,9 @@ class FarServer:
 
 def _check_python() -> None:
     """Raises ToolError where this Python cannot make runs."""
-    from logbook_agent.running.worker import process
+    from logbook_agent.running.worker import entrypoint
 
-    if (trouble := process.unfit()) is not None:
+    if (trouble := entrypoint.unfit()) is not None:
         raise ToolError(trouble)
 
 

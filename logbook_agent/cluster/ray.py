@@ -33,7 +33,7 @@ from logbook_agent.cluster.shell import Here
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.running.executors.contract import PIECE_BYTES, NoAnswer, Stage, Submission, nothing_sent
-from logbook_agent.running.executors.settings import Declared
+from logbook_agent.running.executors.table import Declared
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, HEARTBEAT, SEEN, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace

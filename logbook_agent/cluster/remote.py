@@ -37,10 +37,9 @@ from logbook_agent.running.executors.contract import (
     Unavailable,
     nothing_sent,
 )
-from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.stages import log_from
-from logbook_agent.running.worker.sealing import OWN
-from logbook_agent.running.worker.work import Work
+from logbook_agent.running.executors.local import log_from
+from logbook_agent.running.executors.table import Declared
+from logbook_agent.running.worker.work import OWN, Work
 from logbook_agent.store.files import remove
 from logbook_agent.store.reading import LOG, is_inside
 from logbook_agent.store.repository import Repository, repository_of

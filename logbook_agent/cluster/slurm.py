@@ -27,7 +27,7 @@ from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
 from logbook_agent.running.executors.contract import PruneCount, Stage, Submission, Unavailable, nothing_sent
-from logbook_agent.running.executors.settings import Declared
+from logbook_agent.running.executors.table import Declared
 from logbook_agent.store.spool import ERRORS, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts

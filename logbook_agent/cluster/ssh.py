@@ -15,7 +15,7 @@ from logbook_agent.cluster.remote import Places, Remote, check_places, pruned
 from logbook_agent.cluster.shell import Conversation, Hangup, ShellAnswer, as_text, run_program
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.executors.contract import NoAnswer, PruneCount, Unavailable
-from logbook_agent.running.executors.settings import Declared
+from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.programs import find_program
 from logbook_agent.store.workspace import Workspace
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from logbook_agent.cluster.archive import code_here
 from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
-from logbook_agent.cluster.jobs import Fate, JobState, end_of, job_state, keep_log
+from logbook_agent.cluster.jobs import Fate, JobState, end_of, hidden_values, job_state, keep_log, without_values
 from logbook_agent.cluster.remote import brief
 from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
 from logbook_agent.cluster.submitted import sent_of
@@ -32,15 +32,13 @@ from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Host
 from logbook_agent.model.work import Began
-from logbook_agent.running.confirmed import check_confirmed
+from logbook_agent.running.confirmation import check_confirmed
 from logbook_agent.running.executors.contract import OVER, Followed, NoAnswer, Stage
-from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.stages import log_from
+from logbook_agent.running.executors.local import log_from
+from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
-from logbook_agent.running.worker.sealing import unsealed
-from logbook_agent.running.worker.work import Work
+from logbook_agent.running.worker.work import Work, unsealed
 from logbook_agent.store.files import write_atomic
-from logbook_agent.store.known_values import hidden_values, without_values
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, HEARTBEAT, SENT, WORK, Heartbeat, Seen, Sent, Spool

@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Process, Run
+from logbook_agent.running.launch.family import end_group
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display
+from logbook_agent.running.recovery import finish
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import alive
 from logbook_agent.store.workspace import Workspace
@@ -24,16 +26,13 @@ _PAUSE_S = 0.05
 def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: Display, stops: StopRequests) -> None:
     """Give every run of an earlier process its end: one that a worker still makes is waited for, one whose tool died is
     finished from its log. Raises StoreError when a command goes on without its tool, or another process makes it."""
-    # Reads the log of a run again; most series have none to close.
-    from logbook_agent.running.recover import finish
-
     stamp = workspace.moment()
     deadline = time.monotonic() + _ORPHAN_S
     for run in runs:
         if run.exit is not None:
             continue
         if run.executor is not None:
-            from logbook_agent.running.executors.making import attend
+            from logbook_agent.running.executors.dispatch import attend
 
             display.progress(f"{run.entry} run {run.run} is still running: waiting for it to end")
             attend(workspace, book, run, display, stops)
@@ -94,9 +93,6 @@ def end_orphan(
 ) -> tuple[Run, int | None]:
     """End a command that outlived its tool or its worker; the record with its end, and the last signal that was sent
     (None: it ended before the first, or nobody knows)."""
-    from logbook_agent.running.launch.stopping import end_group
-    from logbook_agent.running.recover import finish
-
     if run.executor is not None:
         from logbook_agent.running.executors.intake import take_in
 

@@ -17,9 +17,10 @@ from collections.abc import Iterator, Sequence
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Process, Run
 from logbook_agent.model.work import Began, End
+from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, with_end, with_facts, work_of
-from logbook_agent.running.provenance.load import host_root
+from logbook_agent.running.provenance.contention import host_root
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
@@ -27,9 +28,6 @@ from logbook_agent.store.files import move
 from logbook_agent.store.markers import marker_name
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.workspace import Workspace
-
-# What makes the runs of a command that returns before they end, unless another executor is named.
-DETACHED = "local"
 
 
 def run(
@@ -51,7 +49,7 @@ def run(
     """
     name = next((plan.command.executor for plan in plans if plan.command.executor is not None), workspace.executor)
     if name is not None:
-        from logbook_agent.running.executors.making import make_all
+        from logbook_agent.running.executors.dispatch import make_all
 
         yield from make_all(workspace, book, plans, name, display, stops, at_most=at_most, waits=waits)
         return
@@ -77,9 +75,9 @@ def _run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display,
 
 def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:
     """Have a worker make a run, and return it as it goes on."""
-    from logbook_agent.running.executors.sending import send
+    from logbook_agent.running.executors.submission import send
 
-    return send(workspace, book, plan, plan.command.executor or workspace.executor or DETACHED)
+    return send(workspace, book, plan, plan.command.executor or workspace.executor or LOCAL)
 
 
 class _Recorder:

@@ -1,21 +1,25 @@
-"""The work order of one run, the record that begins with it, and what is written into that as the worker reports."""
+"""The work order of one run, the record that begins with it, what is written into that as the worker reports, and the
+other runs that use the machine."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from logbook_agent.model.comparison import Part
+from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Contention, Env, Run, Scalar
 from logbook_agent.model.work import Began, End
-from logbook_agent.running.beside import open_runs, with_runs
 from logbook_agent.running.prepare import Command
+from logbook_agent.running.provenance.contention import host_root, load_now
 from logbook_agent.running.worker.work import Stream, Work
 from logbook_agent.store.book import Book
 from logbook_agent.store.markers import new_spool_name
+from logbook_agent.store.processes import this_host
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 
@@ -169,3 +173,45 @@ def _relative(cwd: Path, workspace: Workspace) -> str:
         if base is not None and cwd.is_relative_to(base):
             return cwd.relative_to(base).as_posix()
     return str(cwd)
+
+
+# -- other runs that go on ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRun:
+    """A run of the logbook `topic` that goes on: with its tool, or without it. `has_begun`: its command is known to
+    run."""
+
+    topic: str
+    run: Run
+    state: Literal["running", "orphaned"]
+    has_begun: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.run.entry} run {self.run.run}"
+
+
+def open_runs(workspace: Workspace, book: Book) -> list[OpenRun]:
+    """The runs that go on now, of this logbook and of those beside it."""
+    others = [other for other in workspace.books() if other.topic != book.topic]
+    found = [(one, run, run_state(run, one.life)) for one in (book, *others) for run in one.open_runs()]
+    return [
+        OpenRun(topic=one.topic, run=run, state=state, has_begun=one.has_begun(run))
+        for one, run, state in found
+        if state == "running" or state == "orphaned"
+    ]
+
+
+def with_runs(found: Contention | None, runs: Sequence[OpenRun]) -> Contention | None:
+    """Who else uses the machine, with the runs that go on there."""
+    here = tuple(one.name for one in runs if one.run.is_on(this_host()))
+    return replace(found, runs=here) if found is not None and here else found
+
+
+def machine_now(workspace: Workspace, book: Book) -> Contention:
+    """How busy this machine is now, the look at its accelerators left out."""
+    runnable, load_1m = load_now(host_root(workspace.environ))
+    found = Contention(cores=os.cpu_count(), runnable=runnable, load_1m=load_1m)
+    return with_runs(found, open_runs(workspace, book)) or found

@@ -14,7 +14,7 @@ from logbook_agent.cluster.ray_api import Jobs
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit, Run
 from logbook_agent.running.executors.contract import NoAnswer
-from logbook_agent.running.executors.sending import Sending, send
+from logbook_agent.running.executors.submission import Sending, send
 from logbook_agent.running.order import RunPlan
 from logbook_agent.store.workspace import Workspace
 from tests.cluster.ray_engine import Ray

@@ -11,12 +11,10 @@ from typing import Any
 
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.running.executors.contract import Followed
-from logbook_agent.running.executors.local import hello
-from logbook_agent.running.executors.stages import log_from, stage_of
+from logbook_agent.running.executors.local import hello, log_from, stage_of
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.worker.process import make
-from logbook_agent.running.worker.sealing import environ_of, unsealed
-from logbook_agent.running.worker.work import Work
+from logbook_agent.running.worker.entrypoint import make
+from logbook_agent.running.worker.work import Work, environ_of, unsealed
 from logbook_agent.store.spool import BEGAN, FINAL, Spool
 
 

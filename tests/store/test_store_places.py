@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
+from logbook_agent.cluster.jobs import hidden_values, without_values
 from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
-from logbook_agent.store.known_values import hidden_values, without_values
 from logbook_agent.store.root import create
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.secrets import Secret

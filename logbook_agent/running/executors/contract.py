@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 from logbook_agent.model.errors import ToolError
 from logbook_agent.store.spool import Heartbeat, Spool
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # sent: its worker has not begun yet. orphaned: its command outlived its worker. lost: both are gone without an end.
 Stage = Literal["sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere"]
-STAGES: tuple[Stage, ...] = ("sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere")
+STAGES: tuple[Stage, ...] = get_args(Stage)
 OVER: frozenset[Stage] = frozenset({"ended", "lost", "never-started"})
 # Of a log, at most so much at once.
 PIECE_BYTES = 1 << 20

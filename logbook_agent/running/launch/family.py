@@ -2,7 +2,7 @@
 
 A process belongs to a command if it has the command's mark in its environment, which children inherit; if it is in the
 command's process group; or if it descends from the command. A worker also becomes the parent of processes whose own
-parents ended (`adopt`), so it finds those without the mark, too.
+parents ended (`adopt`), so it finds those without the mark, too. `end_group` ends a command that nobody watches.
 """
 
 from __future__ import annotations
@@ -11,10 +11,15 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from logbook_agent.store.processes import HAS_PROC, of_process
+from logbook_agent.model.errors import StoreError
+from logbook_agent.model.run import Process
+from logbook_agent.running.launch.process import Graces
+from logbook_agent.running.launch.signals import Ladder
+from logbook_agent.store.processes import HAS_PROC, alive, of_process
 
 # The variable that marks a command and all that it starts, with the name of the run's spool.
 MARK = "LOGBOOK_SPOOL"
@@ -141,3 +146,60 @@ def _group_lives(leader: int) -> bool:
         # macOS: nothing but zombies.
         return sys.platform != "darwin"
     return True
+
+
+# -- ending a command that nobody watches any more ---------------------------------------------------
+
+
+_PAUSE_S = 0.02
+
+
+def end_group(
+    child: Process,
+    mark: str | None = None,
+    *,
+    graces: Graces | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> int | None:
+    """Signals to all processes of a command until they have ended; the last signal, None when they ended before the
+    first. `child` is the command's own process, `mark` what the others carry (None: what `child` carries).
+
+    Raises StoreError when one does not end or belongs to another user, or when `child` may be another process by now.
+    """
+    if child.started is None:
+        raise StoreError(
+            f"process {child.pid} is not ended",
+            cause="the record does not say when it was started, so this may be another one",
+            hint=f"look at it: ps -o lstart,cmd -p {child.pid}; to end it: kill -INT -- -{child.pid}",
+        )
+    family = Family(child.pid, mark_of(child.pid) if mark is None else mark)
+    last: int | None = None
+    ladder = Ladder(graces or Graces())
+    ladder.begin(clock())
+    while alive(child.pid, child.started) or (last is not None and family.members()):
+        now = clock()
+        if ladder.exhausted(now):
+            raise StoreError(
+                f"process {child.pid} does not end",
+                cause="it was killed, and the kernel has not let go of it",
+                hint=f"look at it: ps -o stat,wchan,cmd -p {child.pid}",
+            )
+        due = ladder.due(now)
+        if due is not None:
+            last = due
+            _signal_or_raise(family, due)
+        sleep(_PAUSE_S)
+    return last
+
+
+def _signal_or_raise(family: Family, number: int) -> None:
+    pid = family.leader
+    try:
+        family.signal(number)
+    except PermissionError as error:
+        raise StoreError(
+            f"process {pid} cannot be ended: {error.strerror}",
+            cause="another user started it",
+            hint=f"as that user: kill -INT -- -{pid}",
+        ) from error

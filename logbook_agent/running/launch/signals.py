@@ -122,3 +122,19 @@ class Ladder:
     def wait_s(self, now: float) -> float | None:
         """How long until something is due."""
         return None if self._at is None else max(0.0, self._at - now)
+
+
+# -- a process that outlives its terminal ------------------------------------------------------------
+
+
+# What a shell may have had ignored, by `nohup` or in the background, and the command would inherit.
+_RESET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD)
+
+
+def own_session() -> None:
+    """Signals as a fresh process has them, and a session of its own, which no terminal ends."""
+    for number in _RESET:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    if os.getsid(0) != os.getpid() and os.getpgid(0) != os.getpid():
+        os.setsid()

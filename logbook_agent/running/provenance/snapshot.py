@@ -8,7 +8,6 @@ Python.
 from __future__ import annotations
 
 import fnmatch
-import functools
 import os
 import posixpath
 import re
@@ -17,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from logbook_agent.model.run import Code, Contention, Device, Host
+from logbook_agent.running.provenance.contention import host_root
 from logbook_agent.running.provenance.git import code_facts
-from logbook_agent.running.provenance.load import host_root
 from logbook_agent.running.provenance.machine import host_facts, names_in, other_users, visible_devices
 from logbook_agent.text.commands.script import simple_commands_of, uses_uv
 
@@ -263,10 +262,13 @@ def relevant_env(environ: Mapping[str, str], extra: Sequence[str] = ()) -> dict[
 
     Values are as they stand: whoever writes them down redacts them first.
     """
-    matching = _matching((*PATTERNS, *extra))
-    return {name: environ[name] for name in sorted(environ) if matching.match(name)}
+    matching = (*PATTERNS, *extra)
+    return {name: environ[name] for name in sorted(environ) if any(_matches(name, pattern) for pattern in matching)}
 
 
-@functools.cache
-def _matching(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(map(fnmatch.translate, patterns)))
+def _matches(name: str, pattern: str) -> bool:
+    # Most patterns are a beginning and a star: to compile a regular expression for each takes longer.
+    start = pattern.removesuffix("*")
+    if any(sign in start for sign in "*?["):
+        return fnmatch.fnmatchcase(name, pattern)
+    return name == pattern if start == pattern else name.startswith(start)

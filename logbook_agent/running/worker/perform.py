@@ -24,7 +24,7 @@ from logbook_agent.running.launch.output import OutputLog
 from logbook_agent.running.launch.process import Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import resolve
-from logbook_agent.running.provenance.load import counters, until_now
+from logbook_agent.running.provenance.contention import counters, until_now
 from logbook_agent.running.provenance.machine import host_facts
 from logbook_agent.running.provenance.snapshot import Provenance, code_snapshot, snapshot
 from logbook_agent.running.results.lines import LineSplitter

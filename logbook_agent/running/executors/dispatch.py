@@ -7,6 +7,7 @@ order. Where that cannot be had, the machines must be declared to be equal.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import select
 import time
@@ -17,7 +18,7 @@ from logbook_agent.model.errors import LogbookError, ToolError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.contract import OVER, PIECE_BYTES, Batch, Executor, Followed, Pins, Single, Stage
 from logbook_agent.running.executors.intake import take_in_all
-from logbook_agent.running.executors.sending import Sending
+from logbook_agent.running.executors.submission import Sending
 from logbook_agent.running.executors.table import executor_named, executor_of, patience_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan
@@ -110,12 +111,14 @@ class _Making:
         waits: bool = True,
     ) -> None:
         self._workspace, self._book, self._display = workspace, book, display
-        self._executor, self._plans, self._name, self._at_most = executor, plans, name, at_most
+        self._executor, self._name, self._at_most = executor, name, at_most
         self._waits = waits
-        # On equal machines, each run may be made on any.
-        self._has_pins = bool(plans) and pool_of(workspace, name) is None and not isinstance(executor, Single)
+        if plans and (pool_of(workspace, name) is not None or isinstance(executor, Single)):
+            # On equal machines, each run may be made on any.
+            plans = [dataclasses.replace(plan, pin=None) for plan in plans]
+        self._plans = plans
         # Runs with pins go one by one to an executor that can choose a machine.
-        has_any = any(self._pin(place) is not None for place in range(len(plans)))
+        has_any = any(plan.pin is not None for plan in plans)
         is_batch = len(plans) > 1 and isinstance(executor, Batch) and not (has_any and isinstance(executor, Pins))
         self._batch = executor if isinstance(executor, Batch) and is_batch else None
         # The machine of each pin, once a run of it was made.
@@ -141,7 +144,7 @@ class _Making:
                 self._is_ending = True
                 self._stop(self.going.values())
             self._look()
-            for place, run in self._ended(list(self.going.items())):
+            for place, run in self._ended():
                 has_ended = True
                 again = self._over(place, run)
                 yield place, run
@@ -195,7 +198,7 @@ class _Making:
             places = [] if place is None else [place]
         if not places:
             return None
-        node = self._nodes.get(self._pin(places[0]) or "")
+        node = self._nodes.get(self._plans[places[0]].pin or "")
         kept = self._executor.on_node(node) if node is not None and isinstance(self._executor, Pins) else None
         self._todo = [place for place in self._todo if place not in places]
         sending = Sending(
@@ -204,19 +207,15 @@ class _Making:
             [self._plans[place] for place in places],
             self._name,
             executor=kept,
-            has_pins=self._has_pins,
             at_most=self._at_most,
             patience_s=patience_of(self._workspace, self._name) if self._waits else 0.0,
         )
         return sending, places
 
-    def _pin(self, place: int) -> str | None:
-        return self._plans[place].pin if self._has_pins else None
-
     def _next(self) -> int | None:
         """The first run of which no other with its pin is being made."""
-        taken = {pin for pin in map(self._pin, self.going) if pin is not None}
-        return next((place for place in self._todo if self._pin(place) not in taken), None)
+        taken = {pin for place in self.going if (pin := self._plans[place].pin) is not None}
+        return next((place for place in self._todo if self._plans[place].pin not in taken), None)
 
     # -- following -------------------------------------------------------------------------------------
 
@@ -226,10 +225,11 @@ class _Making:
             wait_s = _WAIT_S if self._is_alone else _MANY_S
             self._executor.look([self._book.spool(run) for run in self.going.values()], wait_s=wait_s)
 
-    def _ended(self, news: Sequence[tuple[int, Run]]) -> Iterator[tuple[int, Run]]:
-        """Those of these runs that have ended, taken in. A run whose spool is gone was taken in by another command."""
+    def _ended(self) -> Iterator[tuple[int, Run]]:
+        """The runs that have ended, taken in. A run whose spool is gone was taken in by another command."""
         over: dict[Path, Stage] = {}
         going: set[int] = set()
+        news = list(self.going.items())
         for place, run in news:
             spool = self._book.spool(run)
             if run.exit is not None or not spool.folder.is_dir():
@@ -291,7 +291,7 @@ class _Making:
 
     def _keep_node(self, place: int, spool: Spool) -> None:
         """The runs with the pin of one that has ended are made where it was."""
-        pin = self._pin(place)
+        pin = self._plans[place].pin if self._plans else None
         if pin is None or pin in self._nodes or not isinstance(self._executor, Pins):
             return
         if node := self._executor.node_of(spool):
