@@ -25,7 +25,7 @@ from logbook_agent.model.values import parse_scalar
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.git import code_facts
-from logbook_agent.running.provenance.snapshot import imported_from
+from logbook_agent.running.provenance.software import imported_from
 from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder, checkout_of
 from logbook_agent.store.workspace import Workspace
 

@@ -24,7 +24,6 @@ from logbook_agent.cluster.shell import Conversation, Hangup, Shell
 from logbook_agent.cluster.submitted import sent_of
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Code
 from logbook_agent.model.work import Began
 from logbook_agent.running.executors.contract import (
     OVER,
@@ -313,7 +312,7 @@ class Remote:
         folder = f"{self.places.folder}/trees/{tree.digest}"
         self.provide(folder, tree, is_read_only=True)
         code, _ = code_here(work, spool, self.environ)
-        code = dataclasses.replace(code or Code(), synced=tree.digest)
+        code = dataclasses.replace(code, synced=tree.digest)
         return dataclasses.replace(_elsewhere(work, repository, folder), code=code, tree=folder)
 
     def provide(self, folder: str, files: Files, *, is_read_only: bool = False) -> None:

@@ -18,8 +18,8 @@ from logbook_agent.cluster.shell import Here
 from logbook_agent.cluster.ssh import Detached
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors import submission
-from logbook_agent.running.executors.contract import OVER, Executor, Followed, Stage
 from logbook_agent.running.executors.collection import collected
+from logbook_agent.running.executors.contract import OVER, Executor, Followed, Stage
 from logbook_agent.running.executors.table import EXECUTORS, executor_named
 from logbook_agent.running.order import RunPlan
 from logbook_agent.running.prepare import prepare

@@ -17,7 +17,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from logbook_agent.running.provenance.contention import host_root
 from logbook_agent.running.provenance.machine import devices_of
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.tree import OwnTree, own_tree
-from logbook_agent.running.worker.work import Stream, Work, Workplace, environ_of, redactor_of, unsealed
+from logbook_agent.running.worker.work import Stream, Turn, Work, Workplace, environ_of, redactor_of, unsealed
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, WORK, Heartbeat, Seen, Spool, name_holder
 from logbook_agent.store.turns import Queue, queue_folder
@@ -135,7 +135,7 @@ def make(
     try:
         with turn(work, environ, stops, watch.waits) as found:
             spool.reserve()
-            place = replace(place, keeps=found.keeps, apart=found.apart, beside=found.beside, problems=found.problems)
+            place = replace(place, turn=found)
             tree = own_tree(work, spool.folder)
             end = perform(tree.work, place, watch, stops)
             end = replace(end, problems=(*end.problems, *tree.problems()))
@@ -246,18 +246,6 @@ class SpoolWatch:
 DEVICES, NONE = "LOGBOOK_DEVICES", "none"
 # How often is looked whether the run in front is over.
 _QUEUE_PAUSE_S = 0.1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """What a run that has its turn holds: descriptors that its command inherits, so that its devices are taken as long
-    as it runs; the runs that were at no time beside it, since they need the same devices, and those that go on at
-    others; and what went wrong."""
-
-    keeps: tuple[int, ...] = ()
-    apart: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
 
 
 def devices_needed(work: Work, environ: Mapping[str, str], root: Path = Path("/")) -> tuple[str, ...]:

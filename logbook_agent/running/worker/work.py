@@ -76,13 +76,22 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What a run that has its turn holds: descriptors that its command inherits, so that its devices are taken as long
+    as it runs; the runs that were at no time beside it, since they need the same devices, and those that go on at
+    others; and what went wrong."""
+
+    keeps: tuple[int, ...] = ()
+    apart: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Workplace:
     """Where a worker works: the environment and the clock there, the root of the file system that tells of the machine,
-    what is hidden before it reaches a file, and the folder for its files, which stay `within` a folder above it.
-
-    `keeps` are descriptors that the command inherits; `apart` are runs that cannot be made beside this one,
-    `beside` those that go on. `problems` are known before it begins.
-    """
+    what is hidden before it reaches a file, the folder for its files, which stay `within` a folder above it, and its
+    turn."""
 
     environ: Mapping[str, str]
     redactor: Redactor
@@ -90,10 +99,7 @@ class Workplace:
     host_root: Path
     folder: Path
     within: Path
-    keeps: tuple[int, ...] = ()
-    apart: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
+    turn: Turn = Turn()
 
 
 class Watch(Protocol):
