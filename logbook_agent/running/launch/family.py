@@ -32,22 +32,18 @@ _adopts = False
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A living process of a command: the `name` of its program, and when it `started`, in ticks since the boot."""
+    """A process of a command: the `name` of its program, and when it `started`, in ticks since the boot. `is_over`: it
+    is a zombie."""
 
     pid: int
     name: str
     group: int
     started: int
+    parent: int = 0
+    is_over: bool = False
 
     def __str__(self) -> str:
         return f"{self.name} (pid {self.pid})"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    member: Member
-    parent: int
-    is_over: bool
 
 
 class Family:
@@ -57,7 +53,7 @@ class Family:
     def __init__(self, leader: int, mark: str = "") -> None:
         self.leader, self._mark = leader, f"{MARK}={mark}".encode() if mark else None
         found = _found(leader)
-        self._since = found.member.started if found is not None else 0
+        self._since = found.started if found is not None else 0
         # Members by pid, with their starts: whoever was one stays one when its parent ends.
         self._known: dict[int, int] = {leader: self._since}
 
@@ -67,13 +63,13 @@ class Family:
             alive = _group_lives(self.leader)
             return [Member(pid=self.leader, name="its process group", group=self.leader, started=0)] if alive else []
         # A process that is older than the command was not started by it.
-        young = {one.member.pid: one for one in _processes() if one.member.started >= self._since}
+        young = {one.pid: one for one in _processes() if one.started >= self._since}
         found = []
         for pid, one in young.items():
             if pid != os.getpid() and self._belongs(one, young):
-                self._known[pid] = one.member.started
+                self._known[pid] = one.started
                 if not one.is_over:
-                    found.append(one.member)
+                    found.append(one)
         return found
 
     def signal(self, number: int) -> None:
@@ -84,15 +80,15 @@ class Family:
             with contextlib.suppress(PermissionError):
                 _send(pid, number)
 
-    def _belongs(self, one: _Found, young: dict[int, _Found]) -> bool:
-        if one.member.group == self.leader:
+    def _belongs(self, one: Member, young: dict[int, Member]) -> bool:
+        if one.group == self.leader:
             return True
-        at: _Found | None = one
+        at: Member | None = one
         while at is not None:
-            if self._known.get(at.member.pid) == at.member.started or (_adopts and at.parent == os.getpid()):
+            if self._known.get(at.pid) == at.started or (_adopts and at.parent == os.getpid()):
                 return True
             at = young.get(at.parent)
-        return self._mark is not None and self._mark in _environ(one.member.pid)
+        return self._mark is not None and self._mark in _environ(one.pid)
 
 
 def adopt() -> None:
@@ -118,19 +114,25 @@ def _send(pid: int, number: int) -> None:
             os.kill(pid, signal.SIGCONT)
 
 
-def _processes() -> Iterator[_Found]:
+def _processes() -> Iterator[Member]:
     for name in os.listdir("/proc"):  # noqa: PTH208 - at every end of a command
         if name.isdigit() and (found := _found(int(name))) is not None:
             yield found
 
 
-def _found(pid: int) -> _Found | None:
+def _found(pid: int) -> Member | None:
     head, _, rest = of_process(pid, "stat").decode(errors="replace").rpartition(")")
     fields = rest.split(maxsplit=20)
     if len(fields) < 20:
         return None
-    member = Member(pid=pid, name=head.partition("(")[2], group=int(fields[2]), started=int(fields[19]))
-    return _Found(member=member, parent=int(fields[1]), is_over=fields[0] in ("Z", "X"))
+    return Member(
+        pid=pid,
+        name=head.partition("(")[2],
+        group=int(fields[2]),
+        started=int(fields[19]),
+        parent=int(fields[1]),
+        is_over=fields[0] in ("Z", "X"),
+    )
 
 
 def _environ(pid: int) -> list[bytes]:

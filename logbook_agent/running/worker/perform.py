@@ -29,7 +29,7 @@ from logbook_agent.running.provenance.git import CodeFacts, code_facts
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
 from logbook_agent.running.provenance.software import relevant_env, software_versions
 from logbook_agent.running.results.lines import LineSplitter
-from logbook_agent.running.results.reader import ResultReader, ResultReading
+from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.store.files import create_log, make_folder, write_atomic
 from logbook_agent.store.processes import this_process
@@ -100,7 +100,13 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
             output = log.finish()
             watch.done()
         file_text, file_problems = _read_result_file(result_file)
-    reading = _reading(work, reader, file_text)
+    reading = reader.finish(
+        declared=work.metrics,
+        axes=work.case_keys,
+        argv_flags=flags(work.argv),
+        config=work.config,
+        file_text=file_text,
+    )
     return End(
         ended=stamp(place.now()),
         duration_s=round(outcome.duration_s, 6),
@@ -222,16 +228,6 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
         timeout_s=work.timeout_s,
         keeps=place.turn.keeps,
         mark=work.spool,
-    )
-
-
-def _reading(work: Work, reader: ResultReader, file_text: str | None) -> ResultReading:
-    return reader.finish(
-        declared=work.metrics,
-        axes=work.case_keys,
-        argv_flags=flags(work.argv),
-        config=work.config,
-        file_text=file_text,
     )
 
 
