@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import tempfile
 import textwrap
 import threading
@@ -21,7 +22,6 @@ from typing import Any, BinaryIO, ClassVar
 
 from logbook_agent.cluster.archive import Files, bring, code_here, members, tree_of, worker_code
 from logbook_agent.cluster.shell import Conversation, Hangup, Shell
-from logbook_agent.cluster.submitted import sent_of
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.work import Began
@@ -38,6 +38,7 @@ from logbook_agent.running.executors.contract import (
 )
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.table import Declared
+from logbook_agent.running.provenance.git_calls import try_git
 from logbook_agent.running.worker.work import OWN, Work
 from logbook_agent.store.files import remove
 from logbook_agent.store.reading import LOG, is_inside
@@ -485,3 +486,25 @@ def record_of(kind: type[Any], plain: object) -> Any:
         return None if plain is None else decode(kind, plain)
     except CodecError:
         return None
+
+
+def sent_of(spool: Spool, environ: Mapping[str, str]) -> Sent | None:
+    """Where the run was submitted to; None before it was. Raises StoreError for a spool in the logbook that git has, or
+    may have: a branch that was pulled must not decide which folder of another machine is read and removed."""
+    sent = spool.sent()
+    if sent is not None and spool.is_old and not _is_untracked(spool, environ):
+        raise StoreError(
+            f"the run in {spool.folder} was not submitted by you",
+            cause="its files came with a branch, or lie outside of a git repository",
+            hint="collect it where it was submitted, or remove that folder",
+        )
+    return sent
+
+
+def _is_untracked(spool: Spool, environ: Mapping[str, str]) -> bool:
+    folder = Path(os.path.realpath(spool.folder))
+    place = repository_of(folder)
+    if place is None:
+        return False
+    words = ["ls-files", "--", f":(top,literal){folder.relative_to(place.top)}"]
+    return try_git(place.top, words, environ) == b""

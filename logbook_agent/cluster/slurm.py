@@ -117,7 +117,7 @@ class Slurm(Remote):
         """As `Pins.node_of`; None too where Slurm does not answer, or has forgotten the job."""
         sent, job = spool.sent(), None
         with contextlib.suppress(ToolError):
-            job = self.job(sent) if sent is not None else None
+            job = self.job(sent, at_once=True) if sent is not None else None
         return job.nodes or None if job is not None else None
 
     def on_node(self, node: str) -> Slurm:
@@ -174,7 +174,7 @@ class Slurm(Remote):
         worker begin."""
         job = None
         with contextlib.suppress(ToolError):
-            job = self._known_job(sent)
+            job = self.job(sent)
         if job is None:
             return not self._close(sent)
         spool.write_sent(dataclasses.replace(sent, job=job.number))
@@ -182,7 +182,7 @@ class Slurm(Remote):
 
     def end(self, sent: Sent) -> None:
         """As `Remote.end`: TERM to the worker, and KILL after Slurm's KillWait."""
-        job = self._known_job(sent)
+        job = self.job(sent)
         if job is None or job.is_over:
             return
         answer = self.shell.run(["scancel", job.number])
@@ -201,7 +201,7 @@ class Slurm(Remote):
         # While a client submits it, there need be no job yet.
         if spool.is_held() or (has_begun and silent_s is not None and abs(silent_s) < FRESH_S):
             return alive, None
-        job = self._known_job(sent)
+        job = self.job(sent)
         said = job.said if job is not None else "Slurm has no record of its job"
         if job is not None and not job.is_over:
             return alive, said
@@ -240,16 +240,12 @@ class Slurm(Remote):
         code = array.parents[1] / PurePosixPath(self.code_folder).relative_to(self.places.folder)
         return _SCRIPT.format(worker=shlex.join([python, "-P", str(code), "worker", str(array)]))
 
-    def job(self, sent: Sent) -> SlurmJob | None:
-        """What Slurm says of the job of a far spool; None when it has none of this name, or has forgotten it. Raises
-        ToolError when it does not answer."""
-        return job_of(self._jobs(frozenset((name_of(sent.folder),))), sent)
-
-    def _known_job(self, sent: Sent) -> SlurmJob | None:
-        """The same, as Slurm said it for all runs some seconds ago."""
+    def job(self, sent: Sent, *, at_once: bool = False) -> SlurmJob | None:
+        """What Slurm says of the job of a far spool; None when it has none of this name, or has forgotten it. Slurm is
+        asked for all runs together, every few seconds, or `at_once`. Raises ToolError when it does not answer."""
         name = name_of(sent.folder)
         names, until, told = self._told
-        if name not in names or time.monotonic() >= until:
+        if at_once or name not in names or time.monotonic() >= until:
             names = frozenset((name, *map(name_of, self._looked)))
             try:
                 told = self._jobs(names)
