@@ -273,13 +273,13 @@ def request(workspace: Workspace, book: Book, name: str, *, ttl_s: float | None 
     try:
         allocator.request(lease.id, ttl_s)
     except ToolError as error:
-        said = error.said
+        state: LeaseState | None = None
+        said, answer, is_unknown = error.said, None, isinstance(error, NoAnswer)
         try:
             state, answer = allocator.poll(lease.id)
         except ToolError:
-            workspace.warnings.append(f"{lease.id}: {said}; the request may or may not have arrived")
-            return write_lease(book, dataclasses.replace(lease, said=said))
-        if state is None and isinstance(error, NoAnswer):
+            is_unknown = True
+        if state is None and is_unknown:
             # It may still be created: the next look asks for it again.
             workspace.warnings.append(f"{lease.id}: {said}; the request may or may not have arrived")
             return write_lease(book, dataclasses.replace(lease, said=said))

@@ -55,7 +55,8 @@ def load() -> None:
 
 
 def start(spool: Spool, claim: int, secrets: Mapping[str, str]) -> None:
-    """Have a worker in this spool that outlives this process, with the lock that the caller holds. Raises ToolError."""
+    """Start a worker in this spool that outlives this process, with the lock that the caller holds. Raises
+    ToolError."""
     told, tells = os.pipe()
     try:
         between = os.fork()
@@ -74,7 +75,7 @@ def start(spool: Spool, claim: int, secrets: Mapping[str, str]) -> None:
 
 
 def _bear(folder: Path, claim: int, secrets: Mapping[str, str], told: int, tells: int) -> NoReturn:
-    """Fork the worker, and exit: it is nobody's child then. No signal to the group of its maker reaches it."""
+    """Fork the worker, and exit, so that no signal to the process group of the caller reaches the worker."""
     try:
         os.setsid()
         worker = os.fork()
@@ -103,7 +104,7 @@ def _rehearse() -> None:
 
 
 def _work(folder: Path, environ: dict[str, str], *, lock: int | None = None, with_parent: bool = False) -> NoReturn:
-    """Be the worker of this spool, and exit."""
+    """Make the run of this spool as its worker, and exit."""
     code = 1
     try:
         os.environ.clear()

@@ -79,7 +79,7 @@ class RaySettings(Places):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The same for a task of Ray."""
+        """These resources as options of a Ray task."""
         return {"num_cpus": self.cpus, "num_gpus": self.gpus, "resources": self.resources}
 
 
@@ -137,7 +137,7 @@ class Journal:
 
     @property
     def ended_as(self) -> str:
-        """Why a run that its coordinator did not see end has none."""
+        """Why a run has no end that its coordinator saw."""
         if self.status is None:
             return "Ray no longer knows its Job: the head was restarted"
         if self.is_empty:
@@ -150,7 +150,7 @@ class Journal:
 
 @functools.cache
 def journal_of(address: str, job: str) -> Journal:
-    """The same for all who ask in this process."""
+    """The journal of a Job; one for each in this process."""
     return Journal(jobs_at(address), job)
 
 
@@ -216,7 +216,7 @@ class Ray(Remote):
         write_sent_together([(item.spool, dataclasses.replace(sent, job=job)) for item, sent in items])
 
     def _plan(self, job: str, cases: list[dict[str, Any]], at_most: int, folders: set[str]) -> dict[str, Any]:
-        """What the coordinator is to do."""
+        """The plan of the coordinator: the works, and how to start them."""
         top = f"{self.settings.folder}/"
         return {
             "job": job,
@@ -373,7 +373,7 @@ def _parts(sent: Sent) -> tuple[str, str]:
 
 
 def _package(data: bytes) -> str:
-    """The name of these bytes on a cluster."""
+    """The name of the package with these bytes on a cluster."""
     return f"_ray_pkg_logbook_{hashlib.sha256(data).hexdigest()[:32]}.zip"
 
 

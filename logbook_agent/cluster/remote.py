@@ -317,7 +317,7 @@ class Remote:
         return dataclasses.replace(_elsewhere(work, repository, folder), code=code, tree=folder)
 
     def provide(self, folder: str, files: Files, *, is_read_only: bool = False) -> None:
-        """Have these files there, under a name that stands for their content."""
+        """Copy these files there unless the folder, whose name is their digest, exists."""
         if self.shell.run(["test", "-d", folder]).code == 0:
             return
         # Python keeps bytecode beside code.
@@ -357,7 +357,7 @@ class Remote:
         return head, rest
 
     def hang_up(self) -> None:
-        """Have the next question answered by another process there."""
+        """End the program that answers there: the next question starts another one."""
         with self._asks:
             self._conversation = None
 
@@ -409,7 +409,7 @@ class Remote:
     def _mirror(
         self, spool: Spool, stage: Stage, said: str | None, head: Mapping[str, Any], heartbeat: Heartbeat | None
     ) -> None:
-        """Keep in the client's spool what was seen there."""
+        """Copy what was seen there to the client's spool."""
         began = record_of(Began, head.get("began"))
         if began is not None and began != (spool.began() if spool.has(BEGAN) else None):
             spool.write_began(began)
@@ -420,7 +420,7 @@ class Remote:
 
 
 def new_name() -> str:
-    """What nothing else is called."""
+    """A unique name."""
     return uuid.uuid4().hex[:12]
 
 
@@ -457,7 +457,7 @@ def _forget(spool: Spool) -> None:
 
 
 def _sound(told: object) -> dict[str, Any]:
-    """What is told of a run, without values that it cannot have. Raises ToolError where it is no mapping."""
+    """The reported state of a run, without impossible values. Raises ToolError if it is not a mapping."""
     if not isinstance(told, dict):
         raise ToolError("what is told of the run cannot be read", cause="something else answers there")
     said, complaint, silent_s = (told.get(name) for name in ("said", "complaint", "silent_s"))

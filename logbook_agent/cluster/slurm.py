@@ -272,8 +272,7 @@ class Slurm(Remote):
         return found
 
     def _close(self, sent: Sent) -> bool:
-        """Have no worker begin in a far spool any more, or go on being waited for; False where it has ended, or one
-        is at work."""
+        """Close a far spool, so that no worker can begin there. False if a worker is at work there, or has ended."""
         return bool(self.ask({"verb": "close", "folder": sent.folder})[0].get("closed"))
 
 
@@ -310,7 +309,7 @@ def jobs_of(text: str) -> dict[str, SlurmJob]:
 
 
 def _was_taken(head: Mapping[str, Any]) -> bool:
-    """Whether Slurm ended the command for reasons of its own. The worker saw a request to stop, as from anybody."""
+    """Whether Slurm ended the command by itself (preemption, node failure). The worker saw only a request to stop."""
     complaint = head.get("complaint") or ""
     return bool(head.get("is_interrupted")) and any(text in complaint for text in _SAID_TAKEN)
 

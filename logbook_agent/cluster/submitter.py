@@ -235,8 +235,7 @@ class Submitter:
         return argv if place is None else [*argv[:place], *filled((words[place],), name=sent.name), *argv[place:]]
 
     def _submit(self, work: Work, templates: JobTemplates, sent: Sent) -> str | None:
-        """The job that was submitted; None where it is open whether there is one. Raises ToolError when certainly none
-        was."""
+        """Submit the job; its ID, or None if it is unknown whether there is one. Raises ToolError if there is none."""
         answer, job = None, None
         with contextlib.suppress(NoAnswer):
             answer = self._run(work, self._named(work, templates, sent))

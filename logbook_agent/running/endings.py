@@ -24,8 +24,9 @@ _PAUSE_S = 0.05
 
 
 def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: Display, stops: StopRequests) -> None:
-    """Give every run of an earlier process its end: one that a worker still makes is waited for, one whose tool died is
-    finished from its log. Raises StoreError when a command goes on without its tool, or another process makes it."""
+    """Close the records of unfinished runs of an earlier process: wait for one that a worker still makes, and finish
+    one whose logbook process died from its log. Raises StoreError if its command still runs, or another process makes
+    it."""
     stamp = workspace.moment()
     deadline = time.monotonic() + _ORPHAN_S
     for run in runs:
@@ -51,7 +52,7 @@ def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: D
 
 
 def ask_to_end(workspace: Workspace, book: Book, run: Run) -> None:
-    """Have a run that goes on ended as by Ctrl-C. Raises UsageError for one whose tool is gone."""
+    """End a run as Ctrl-C would. Raises UsageError if its logbook process is gone."""
     if run.executor is not None:
         from logbook_agent.running.executors.table import executor_of
 
@@ -68,7 +69,7 @@ def ask_to_end(workspace: Workspace, book: Book, run: Run) -> None:
 
 
 def terminate(process: Process) -> None:
-    """Send TERM to a process of ours, if it is still there. Raises StoreError when it is another user's."""
+    """Send TERM to a logbook process, if it is still there. Raises StoreError if it belongs to another user."""
     try:
         os.kill(process.pid, signal.SIGTERM)
     except ProcessLookupError:
@@ -91,8 +92,8 @@ def end_orphan(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> tuple[Run, int | None]:
-    """End a command that outlived its tool or its worker; the record with its end, and the last signal that was sent
-    (None: it ended before the first, or nobody knows)."""
+    """End a command that outlived its logbook process or its worker. Returns the record with its end, and the last
+    signal that was sent (None: none was needed, or it is unknown)."""
     if run.executor is not None:
         from logbook_agent.running.executors.intake import take_in
 

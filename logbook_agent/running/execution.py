@@ -20,7 +20,6 @@ from logbook_agent.model.work import Began, End
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, with_end, with_facts, work_of
-from logbook_agent.running.provenance.contention import host_root
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
@@ -58,14 +57,13 @@ def run(
 
 
 def _run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
-    """The run as this process has made it: its record is there before the command starts, and holds its end after."""
+    """Make a run in this process, and return its final record. The record is written before the command starts."""
     number = book.new_run(plan.entry_id)
     recorder = _Recorder(workspace, book, plan, number, display)
     place = Workplace(
         environ=workspace.environ,
         redactor=workspace.redactor,
         now=workspace.now,
-        host_root=host_root(workspace.environ),
         folder=book.run_folder(plan.entry_id, number),
         within=book.root,
     )
@@ -74,14 +72,14 @@ def _run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display,
 
 
 def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:
-    """Have a worker make a run, and return it as it goes on."""
+    """Start a worker that makes a run, and return the record of the run, which has not ended."""
     from logbook_agent.running.executors.submission import send
 
     return send(workspace, book, plan, plan.command.executor or workspace.executor or LOCAL)
 
 
 class _Recorder:
-    """Writes what is known of a run that this process executes to the book, as soon as it is known, and shows it."""
+    """Writes each fact about a run of this process to the book as soon as it is known, and shows output."""
 
     def __init__(self, workspace: Workspace, book: Book, plan: RunPlan, number: int, display: Display) -> None:
         self._book, self._display = book, display
@@ -107,7 +105,7 @@ class _Recorder:
         self._display.done()
 
     def finish(self, end: End) -> Run:
-        """The run with its end, as it was written."""
+        """Write the end of the run, and return its record."""
         before, run = self._run, self._placed()
         log = self._book.run_folder(before.entry, before.run) / LOG
         if run != before and os.path.lexists(log):
@@ -115,7 +113,7 @@ class _Recorder:
         return self._book.write_run(with_end(run, end))
 
     def _placed(self) -> Run:
-        """The run with the entry and number that its record has now: `doctor` may have changed them."""
+        """The run under its present entry and number, which `doctor` may have changed."""
         book, run = self._book, self._run
         try:
             now = book.reread(run)

@@ -142,8 +142,8 @@ def with_end(run: Run, end: End) -> Run:
 
 
 def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bool = False) -> Run:
-    """The planned run with the runs of logbooks that go on while it starts: they may share its machine. `takes_turns`:
-    its worker finds out about those that have not begun."""
+    """The planned run with the runs that are unfinished when it starts, which may share its machine. `takes_turns`: its
+    worker finds out about those that have not begun."""
     beside = [one for one in open_runs(workspace, book) if one.has_begun or not takes_turns]
     own = [one for one in beside if one.topic == book.topic]
     return dataclasses.replace(
@@ -154,12 +154,13 @@ def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bo
 
 
 def _beside(runs: Iterable[str]) -> set[str]:
-    """What is said of these runs when they go on beside another."""
+    """The problems that name these runs as running beside another one."""
     return {_CONTENDED.format(name, state) for name in runs for state in ("running", "orphaned")}
 
 
 def _with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ()) -> Contention | None:
-    """What the worker found, with the runs that the client knows to be beside it and that are not `apart` from it."""
+    """The contention that the worker found, with the runs that the client knows of and that are not `apart` from this
+    one."""
     runs = run.contention.runs if run.contention is not None else ()
     if found is None:
         return None
@@ -167,7 +168,7 @@ def _with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ())
 
 
 def _relative(cwd: Path, workspace: Workspace) -> str:
-    """The working folder from the top of the repository, else from the root's parent, else whole."""
+    """The working folder relative to the top of its repository, else to the parent of the root, else absolute."""
     place = repository_of(cwd)
     for base in (place.top if place is not None else None, workspace.root.parent):
         if base is not None and cwd.is_relative_to(base):
@@ -180,8 +181,8 @@ def _relative(cwd: Path, workspace: Workspace) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRun:
-    """A run of the logbook `topic` that goes on: with its tool, or without it. `has_begun`: its command is known to
-    run."""
+    """An unfinished run of the logbook `topic`: running, or orphaned without its logbook process. `has_begun`: its
+    command is known to run."""
 
     topic: str
     run: Run
@@ -194,7 +195,7 @@ class OpenRun:
 
 
 def open_runs(workspace: Workspace, book: Book) -> list[OpenRun]:
-    """The runs that go on now, of this logbook and of those beside it."""
+    """The unfinished runs of this logbook and of the others in its folder."""
     others = [other for other in workspace.books() if other.topic != book.topic]
     found = [(one, run, run_state(run, one.life)) for one in (book, *others) for run in one.open_runs()]
     return [
@@ -205,13 +206,13 @@ def open_runs(workspace: Workspace, book: Book) -> list[OpenRun]:
 
 
 def with_runs(found: Contention | None, runs: Sequence[OpenRun]) -> Contention | None:
-    """Who else uses the machine, with the runs that go on there."""
+    """The contention with those of these runs that are on this machine."""
     here = tuple(one.name for one in runs if one.run.is_on(this_host()))
     return replace(found, runs=here) if found is not None and here else found
 
 
 def machine_now(workspace: Workspace, book: Book) -> Contention:
-    """How busy this machine is now, the look at its accelerators left out."""
+    """How busy this machine is now; its accelerators are not looked at."""
     runnable, load_1m = load_now(host_root(workspace.environ))
     found = Contention(cores=os.cpu_count(), runnable=runnable, load_1m=load_1m)
     return with_runs(found, open_runs(workspace, book)) or found

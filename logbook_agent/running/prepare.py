@@ -65,7 +65,7 @@ class Command:
         return self.launch is not None
 
     def met(self, found: Contention) -> Contention:
-        """What it meets of those who use this machine: nothing elsewhere."""
+        """Contention on this machine; empty for commands that run elsewhere."""
         return found if self.launch is None and self.executor is None else Contention()
 
     @property
@@ -128,7 +128,7 @@ def prepare(
 
 
 def no_timeout(error: type[E], place: str, timeout_s: float) -> E:
-    """That a launcher which submits cannot end a job; to be raised."""
+    """The error that a launcher which submits cannot end a job; the caller raises it."""
     return error(
         f"{place} cannot end a job after {timeout_s:g} s",
         cause="--timeout works only where a worker of logbook watches the command",

@@ -14,7 +14,7 @@ from logbook_agent.cluster.ray_api import Jobs
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit, Run
 from logbook_agent.running.executors.contract import NoAnswer
-from logbook_agent.running.executors.submission import Sending, send
+from logbook_agent.running.executors.submission import Attempts, send
 from logbook_agent.running.order import RunPlan
 from logbook_agent.store.workspace import Workspace
 from tests.cluster.ray_engine import Ray
@@ -38,9 +38,9 @@ def send_batch(place: Place, *scripts: str, at_most: int = 4, pin: str | None = 
 
 def sent(place: Place, workspace: Workspace, plans: list[RunPlan], at_most: int) -> list[Run]:
     """The runs of a batch that was submitted once."""
-    sending = Sending(workspace, workspace.book(), plans, place.name, at_most=at_most)
-    assert sending.attempt()
-    return sending.runs
+    attempts = Attempts(workspace, workspace.book(), plans, place.name, at_most=at_most)
+    assert attempts.attempt()
+    return attempts.runs
 
 
 def held(place: Place, number: int = 1) -> list[int]:

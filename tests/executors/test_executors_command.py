@@ -393,3 +393,9 @@ def test_a_submission_that_never_came(age_s: float, stage: str, iris: Cli, folde
     [spool] = place.book.spools()
     spool.write_sent(Sent(name="moe-000-01-nowhere", at=time.time() - age_s))
     assert place.executor.follow(spool).stage == stage
+
+
+def test_a_value_that_begins_as_another_is_hidden_as_a_whole() -> None:
+    short, long = Secret(name="A", value="abcdefgh1234"), Secret(name="B", value="abcdefgh1234+5678")
+    found = hidden_values("spool", [short, long])
+    assert without_values("spool", found, f"x={long.value} y={short.value}") == "x=$B y=$A"

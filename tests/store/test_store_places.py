@@ -6,12 +6,10 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-from logbook_agent.cluster.jobs import hidden_values, without_values
 from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
 from logbook_agent.store.root import create
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.redaction.secrets import Secret
 
 Git = Callable[..., str]
 
@@ -51,9 +49,3 @@ def test_a_run_follows_the_highest(tmp_path: Path) -> None:
     for number in (1, 2):
         book.run_folder("MOE-000", number).rmdir()
     assert book.new_run("MOE-000") == 4
-
-
-def test_a_value_that_begins_as_another_is_hidden_as_a_whole() -> None:
-    short, long = Secret(name="A", value="abcdefgh1234"), Secret(name="B", value="abcdefgh1234+5678")
-    found = hidden_values("spool", [short, long])
-    assert without_values("spool", found, f"x={long.value} y={short.value}") == "x=$B y=$A"

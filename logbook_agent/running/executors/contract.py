@@ -8,15 +8,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 from logbook_agent.model.errors import ToolError
+from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Heartbeat, Spool
-
-if TYPE_CHECKING:
-    from logbook_agent.running.worker.work import Work
-    from logbook_agent.text.commands.launchers import Launched
-    from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.commands.launchers import Launched
+from logbook_agent.text.redaction.redactor import Redactor
 
 # sent: its worker has not begun yet. orphaned: its command outlived its worker. lost: both are gone without an end.
 Stage = Literal["sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere"]
@@ -116,8 +114,8 @@ class Submission:
 
 @runtime_checkable
 class Batch(Protocol):
-    """Optional: the executor can start many runs at once. Each is then followed, stopped and collected on its own. One
-    that has `Pins`, too, is given runs without pins alone."""
+    """Optional: the executor can start many runs at once. Each is then followed, stopped and collected on its own. An
+    executor that has `Pins`, too, gets runs with pins one by one."""
 
     def start_all(self, items: Sequence[Submission], at_most: int) -> None:
         """Start a worker for each, `at_most` at a time. As `Executor.start`; an error is one for all of them."""
@@ -125,7 +123,7 @@ class Batch(Protocol):
 
 @runtime_checkable
 class Launches(Protocol):
-    """Optional: no worker of ours runs there; a launcher of the user's submits the command."""
+    """Optional: the user's launcher submits the command, and no worker of logbook runs there."""
 
     def launched(self, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> Launched:
         """The command behind the launcher, as it is recorded. Raises UsageError where it cannot be carried."""

@@ -18,7 +18,7 @@ from logbook_agent.model.errors import LogbookError, ToolError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.contract import OVER, PIECE_BYTES, Batch, Executor, Followed, Pins, Single, Stage
 from logbook_agent.running.executors.intake import take_in_all
-from logbook_agent.running.executors.submission import Sending
+from logbook_agent.running.executors.submission import Attempts
 from logbook_agent.running.executors.table import executor_named, executor_of, patience_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan
@@ -83,20 +83,20 @@ def make_all(
     say, and a lost run is made again even if its command had printed something.
     """
     executor = executor_named(workspace, name)
-    making = _Making(workspace, book, executor, display, plans, name, at_most, waits=waits)
-    yield from making.carry_out(stops)
+    dispatch = _Dispatch(workspace, book, executor, display, plans, name, at_most, waits=waits)
+    yield from dispatch.carry_out(stops)
 
 
 def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: StopRequests) -> Run:
     """Wait for the end of a run that was submitted, take it in and return it. A request to stop is passed on to its
     worker."""
-    making = _Making(workspace, book, executor_of(workspace, run), display)
-    making.going[0] = run
-    return [ended for _, ended in making.carry_out(stops)][-1]
+    dispatch = _Dispatch(workspace, book, executor_of(workspace, run), display)
+    dispatch.going[0] = run
+    return [ended for _, ended in dispatch.carry_out(stops)][-1]
 
 
-class _Making:
-    """Which runs are being made, and which are still to be."""
+class _Dispatch:
+    """The runs that are in progress, and those that are still to be made."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class _Making:
         self._lost = [0] * len(plans)
         self._todo = list(range(len(plans)))
         # Those that are being submitted, with their places, and those that were.
-        self._sending: tuple[Sending, list[int]] | None = None
+        self._attempts: tuple[Attempts, list[int]] | None = None
         self.going: dict[int, Run] = {}
         # Of a run that is made alone: how much of its output was shown; None: it is not shown.
         self._is_alone = len(plans) < 2
@@ -137,7 +137,7 @@ class _Making:
     def carry_out(self, stops: StopRequests) -> Iterator[tuple[int, Run]]:
         """Make the runs, and yield each with its place when it has ended."""
         pause_s = FIRST_S
-        while self.going or self._sending or (self._todo and not self._is_ending):
+        while self.going or self._attempts or (self._todo and not self._is_ending):
             looked, has_ended = time.monotonic(), False
             self._submit()
             if stops.take():
@@ -158,8 +158,8 @@ class _Making:
                 stops.clear_wakeup()
 
     def _next_pause_s(self, pause_s: float) -> float:
-        if not self.going and self._sending is not None:
-            return self._sending[0].wait_s
+        if not self.going and self._attempts is not None:
+            return self._attempts[0].wait_s
         return min(self._executor.pace_s if self._is_alone else _MANY_S, max(FIRST_S, pause_s * _GROWTH))
 
     # -- submitting ------------------------------------------------------------------------------------
@@ -168,28 +168,28 @@ class _Making:
         """Submit what may be submitted now. While a submission is refused, it is retried and nothing else is
         submitted."""
         while True:
-            if self._sending is None and not self._is_ending:
-                self._sending = self._next_sending()
-            if self._sending is None:
+            if self._attempts is None and not self._is_ending:
+                self._attempts = self._next_attempts()
+            if self._attempts is None:
                 return
-            sending, places = self._sending
+            attempts, places = self._attempts
             if self._is_ending:
-                sending.give_up()
-                self._stop(sending.runs)
-            elif sending.wait_s or not sending.attempt(self._display, others_run=bool(self.going)):
+                attempts.give_up()
+                self._stop(attempts.runs)
+            elif attempts.wait_s or not attempts.attempt(self._display, others_run=bool(self.going)):
                 return
-            self._sending = None
-            self.going |= dict(zip(places, sending.runs, strict=True))
-            if any(run.exit is not None for run in sending.runs):
+            self._attempts = None
+            self.going |= dict(zip(places, attempts.runs, strict=True))
+            if any(run.exit is not None for run in attempts.runs):
                 return  # they never started, and that ends the series
 
     def _stop(self, runs: Iterable[Run]) -> None:
-        """End these runs, as far as they go on."""
+        """End those of these runs that have not ended."""
         for run in runs:
             if run.exit is None:
                 self._executor.stop(self._book.spool(run))
 
-    def _next_sending(self) -> tuple[Sending, list[int]] | None:
+    def _next_attempts(self) -> tuple[Attempts, list[int]] | None:
         """Record the next run, or the next batch; None if there is none to be made now."""
         if self._batch is not None:
             places = self._todo[:_TOGETHER] if not self.going else []
@@ -201,7 +201,7 @@ class _Making:
         node = self._nodes.get(self._plans[places[0]].pin or "")
         kept = self._executor.on_node(node) if node is not None and isinstance(self._executor, Pins) else None
         self._todo = [place for place in self._todo if place not in places]
-        sending = Sending(
+        attempts = Attempts(
             self._workspace,
             self._book,
             [self._plans[place] for place in places],
@@ -210,17 +210,17 @@ class _Making:
             at_most=self._at_most,
             patience_s=patience_of(self._workspace, self._name) if self._waits else 0.0,
         )
-        return sending, places
+        return attempts, places
 
     def _next(self) -> int | None:
-        """The first run of which no other with its pin is being made."""
+        """The first run whose pin no run in progress has."""
         taken = {pin for place in self.going if (pin := self._plans[place].pin) is not None}
         return next((place for place in self._todo if self._plans[place].pin not in taken), None)
 
     # -- following -------------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Ask how far the runs are, unless that is asked with the output of one."""
+        """Ask about all runs in progress; where output is shown, `follow` asks about the only one."""
         if self._offset is None and self.going:
             wait_s = _WAIT_S if self._is_alone else _MANY_S
             self._executor.look([self._book.spool(run) for run in self.going.values()], wait_s=wait_s)
@@ -290,7 +290,7 @@ class _Making:
             self._display.output("stdout", rest)
 
     def _keep_node(self, place: int, spool: Spool) -> None:
-        """The runs with the pin of one that has ended are made where it was."""
+        """Keep the machine of a run that has ended for the other runs with its pin."""
         pin = self._plans[place].pin if self._plans else None
         if pin is None or pin in self._nodes or not isinstance(self._executor, Pins):
             return
@@ -298,7 +298,7 @@ class _Making:
             self._nodes[pin] = node
 
     def _over(self, place: int, run: Run) -> bool:
-        """A run has ended; whether it is made again."""
+        """Take a run that has ended off the list; whether it is made again."""
         del self.going[place]
         self._is_ending = self._is_ending or (run.exit is not None and run.exit.never_started)
         if run.exit is None or not run.exit.lost or self._is_ending or not self._plans:

@@ -40,7 +40,7 @@ _TOGETHER = 20
 
 
 def warn_once(workspace: Workspace, text: str) -> None:
-    """Warn once: whoever waits asks again and again."""
+    """Add a warning if it is new: commands that wait collect again and again."""
     workspace.warnings.extend([text] if text not in workspace.warnings else [])
 
 
@@ -132,7 +132,7 @@ def _take_some(
 
 
 def _written(book: Book, ended: Sequence[tuple[Spool, Run]], taken: TakenIn) -> list[tuple[Spool, Run]]:
-    """The records that are on disk, of these with their spools."""
+    """Write these records; those that could be written, with their spools."""
     try:
         runs = book.write_runs([run for _, run in ended])
     except LogbookError:
@@ -174,7 +174,7 @@ def _followed(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
 
 
 def _bring(book: Book, one: _Arrived) -> None:
-    """Have all files of a run that is over in its spool."""
+    """Bring all files of a run that is over into its spool."""
     spool = one.spool
     if one.stage in OVER:
         one.executor.collect(spool)
@@ -245,7 +245,7 @@ def _sent(spool: Spool) -> Sent | None:
 
 
 def _changed(end: End, digest: str | None) -> list[str]:
-    """That the log is not the one that the worker wrote."""
+    """A problem if the log is not the one that the worker wrote."""
     if end.output is None or not end.output.log_bytes or digest == end.output.sha256:
         return []
     return ["the log is missing" if digest is None else "the log was changed after the run: its digest differs"]
@@ -266,7 +266,7 @@ def _errors(spool: Spool, workspace: Workspace) -> str:
 
 
 def _digest(book: Book, spool: Spool, kept: Path) -> str | None:
-    """Of the log, in the spool or where it was moved to already; None when there is none."""
+    """The digest of the log, in the spool or where it was moved to already; None when there is none."""
     for path in (spool.folder / LOG, kept):
         if os.path.lexists(path):
             return digest_of(path, within=book.within(path))
@@ -274,7 +274,7 @@ def _digest(book: Book, spool: Spool, kept: Path) -> str | None:
 
 
 def _keep_files(book: Book, spool: Spool, run: Run) -> None:
-    """Move the log and what is kept of the code to their place beside the record."""
+    """Move the log and the kept files of the code to the folder of the record."""
     folder = book.run_folder(run.entry, run.run)
     for name in _KEPT:
         if spool.has(name) and not os.path.lexists(folder / name):
@@ -282,7 +282,8 @@ def _keep_files(book: Book, spool: Spool, run: Run) -> None:
 
 
 def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: Stage) -> None:
-    """An end for a run that has one: dropped when it is the same, else kept in the backups and named in the record."""
+    """Handle a second end of a run: drop it if it is the same, else keep it in the backups and name it in the
+    record."""
     end = spool.end() if stage == "ended" else None
     if end is None or (end.exit == run.exit and end.ended == run.ended):
         # A command that was cut off recorded it, and may not have come to the view.

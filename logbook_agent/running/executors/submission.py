@@ -26,7 +26,7 @@ from logbook_agent.text.times import duration
 FIRST_S, MOST_S = 1.0, 30.0
 
 
-class Sending:
+class Attempts:
     """Runs that are submitted together: to the executor of this name, or to `executor`, the same one kept to a machine.
     A `Batch` makes at most `at_most` of them at a time.
 
@@ -126,9 +126,9 @@ class Sending:
 
 def send(workspace: Workspace, book: Book, plan: RunPlan, name: str, executor: Executor | None = None) -> Run:
     """Record a run and submit it once."""
-    sending = Sending(workspace, book, [plan], name, executor=executor)
-    sending.attempt()
-    return sending.runs[0]
+    attempts = Attempts(workspace, book, [plan], name, executor=executor)
+    attempts.attempt()
+    return attempts.runs[0]
 
 
 def _submission(

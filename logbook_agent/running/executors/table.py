@@ -80,7 +80,7 @@ def declared(workspace: Workspace, section: Section = "executors") -> dict[str, 
 
 
 def is_confirmed(workspace: Workspace, declared: Declared) -> bool:
-    """Whether the user lets this table be used as it is now."""
+    """Whether the user has confirmed this table as it is now."""
     return open_claim(workspace, declared.section, declared.name) is None
 
 
@@ -171,7 +171,7 @@ def executor_named(workspace: Workspace, name: str) -> Executor:
 
 
 def pool_of(workspace: Workspace, name: str) -> str | None:
-    """What the equal machines of an executor go by in records; None where they are not declared to be equal."""
+    """The name that records give to the equal machines of an executor; None if they are not declared to be equal."""
     return name if is_declared(workspace, name) and named(workspace, name).is_equivalent else None
 
 
@@ -229,13 +229,13 @@ def carried_on(
 
 
 def executor_named_by(workspace: Workspace, on: str | None) -> str | None:
-    """The executor that `--on` names, as far as it has workers of ours."""
+    """The executor that `--on` names if it starts workers of logbook, else None."""
     found = _executor(workspace, on)
     return on if found is not None and not isinstance(found, Launches) else None
 
 
 def executor_at_once(workspace: Workspace, on: str | None) -> str | None:
-    """The executor that `--on` names, as far as it can have several runs at once."""
+    """The executor that `--on` names; None for a launcher, which makes one run at a time."""
     return on if _executor(workspace, on) is not None else None
 
 

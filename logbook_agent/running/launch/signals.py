@@ -16,7 +16,7 @@ _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopRequests:
-    """Counts the requests; `wakeup` becomes readable on any signal, so that a `select` ends at once.
+    """Counts requests to stop; `wakeup` becomes readable on any signal, so that a `select` ends at once.
 
     Only the main thread can catch signals; elsewhere nothing is caught and `wakeup` is never readable.
     A signal that is ignored already (`nohup`, a background job) stays ignored. Who makes a series of runs holds them
@@ -51,7 +51,7 @@ class StopRequests:
         self.last = number
 
     def take(self) -> bool:
-        """Whether a request came that nobody has taken yet; now it is. A command started later is not ended by it."""
+        """Whether a request came since the last call. Each request ends only commands that run when it is taken."""
         asked = self.count > self._taken
         self._taken = self.count
         return asked
@@ -79,7 +79,8 @@ class StopRequests:
 
 
 class Ladder:
-    """Begun once; `due` gives each signal when its turn has come, `hurry` goes straight to the last."""
+    """The signals that end a process group, in turn: `due` gives each signal when its turn has come, `hurry` goes
+    straight to the last."""
 
     def __init__(self, graces: Graces) -> None:
         self._steps = (

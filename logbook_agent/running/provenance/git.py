@@ -42,7 +42,7 @@ _Named = tuple[UntrackedFile, bytes | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeFacts:
-    """`code` without the names under which anything is kept; `diff` and `untracked` hold what to keep.
+    """The code that a command runs, and what is to be kept of it: `diff` and `untracked`.
 
     `diff` is None when there is none or it is larger than asked for; `untracked` maps the path of an
     untracked file to its content, small files only.

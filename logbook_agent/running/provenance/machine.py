@@ -218,7 +218,7 @@ def _gpus_of_driver(root: Path) -> list[_Gpu] | None:
 
 
 def _gpus_of_smi(environ: Mapping[str, str]) -> list[_Gpu]:
-    """Where the driver shows no /proc (WSL): nvidia-smi, when PATH has it."""
+    """What nvidia-smi lists, if PATH has it: some drivers show no /proc (WSL)."""
     tool = find_program("nvidia-smi", environ)
     if tool is None:
         return []

@@ -244,7 +244,7 @@ def measured_only(rows: Sequence[Row], stated: int, loose: Sequence[Row], proble
 
 
 def fold_predicted(rows: Sequence[PredictedRow]) -> tuple[PredictedRow, ...]:
-    """Each of the rows once, in order of first report."""
+    """Predicted rows, each once, in order of first report."""
     found: dict[str, PredictedRow] = {}
     for row in rows:
         found.setdefault(json.dumps(encode(row), sort_keys=True), row)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
-import importlib.util
 import os
 import re
 import select
@@ -27,11 +26,10 @@ from logbook_agent.model.run import Exit, Process
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.launch.family import adopt
 from logbook_agent.running.launch.signals import StopRequests, own_session
-from logbook_agent.running.provenance.contention import host_root
 from logbook_agent.running.provenance.machine import devices_of
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.tree import OwnTree, own_tree
-from logbook_agent.running.worker.work import Stream, Turn, Work, Workplace, environ_of, redactor_of, unsealed
+from logbook_agent.running.worker.work import Stream, Turn, Work, Workplace, environ_of, redactor_of, unfit, unsealed
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, WORK, Heartbeat, Seen, Spool, name_holder
 from logbook_agent.store.turns import Queue, queue_folder
@@ -57,7 +55,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def work_in(folder: Path, *, lock: int | None = None, with_parent: bool = False) -> int:
-    """Be the worker of the spool in this folder, with the options of the command line, and return its exit code."""
+    """Make the run of the spool in this folder, with the options of the command line, and return the exit code."""
     own_session()
     adopt()
     if with_parent:
@@ -73,15 +71,8 @@ def work_in(folder: Path, *, lock: int | None = None, with_parent: bool = False)
         return error.exit_code
 
 
-def unfit() -> str | None:
-    """Why this Python cannot make runs, before one begins; None when it can."""
-    if importlib.util.find_spec("re2") is not None:
-        return None
-    return f"{sys.executable} has no google-re2, which finds secrets: pip install google-re2, or name another python"
-
-
 def stop_with_parent() -> None:
-    """Have the kernel send TERM when the parent dies. Raises ToolError where it cannot. Linux alone."""
+    """Have the kernel send TERM to this process when its parent dies. Raises ToolError on systems other than Linux."""
     parent = os.getppid()
     if sys.platform != "linux" or ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM):
         raise ToolError("the worker cannot be bound to its parent", cause="only Linux can", hint="omit --with-parent")
@@ -126,7 +117,6 @@ def make(
         environ=environ,
         redactor=redactor,
         now=lambda: datetime.now(UTC),
-        host_root=host_root(environ),
         folder=spool.folder,
         within=spool.within,
     )

@@ -24,14 +24,14 @@ from logbook_agent.running.launch.output import OutputLog
 from logbook_agent.running.launch.process import Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import resolve
-from logbook_agent.running.provenance.contention import counters, until_now
+from logbook_agent.running.provenance.contention import counters, host_root, until_now
 from logbook_agent.running.provenance.git import CodeFacts, code_facts
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
 from logbook_agent.running.provenance.software import relevant_env, software_versions
 from logbook_agent.running.results.lines import LineSplitter
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
-from logbook_agent.store.files import create_log, make_folder, write_atomic
+from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.processes import this_process
 from logbook_agent.store.reading import CODE, LOG, read_bytes
 from logbook_agent.text.commands.flags import flags
@@ -85,16 +85,15 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
     facts = facts_now(work, place)
     watch.began(facts)
     reader = ResultReader(lambda plain: redacted(plain, place.redactor))
-    create = functools.partial(create_log, within=place.within)
-    log = OutputLog(place.folder / LOG, place.redactor, create=create, max_bytes=work.log_bytes)
+    log = OutputLog(place.folder / LOG, place.redactor, within=place.within, max_bytes=work.log_bytes)
     sinks = _Sinks(log, reader, watch)
-    contention = facts.contention
+    contention, root = facts.contention, host_root(place.environ)
     with _result_file() as result_file:
-        before = counters(place.host_root)
+        before = counters(root)
         try:
             outcome = _outcome(functools.partial(_job, work, place, result_file), sinks, stops)
             if contention is not None:
-                contention = until_now(contention, before, place.host_root)
+                contention = until_now(contention, before, root)
         finally:
             problems = sinks.finish()
             output = log.finish()
@@ -151,7 +150,7 @@ def facts_now(work: Work, place: Workplace) -> Began:
     if work.is_carried:
         # Of a command that runs on yet another machine, the devices, packages and variables of this one say nothing.
         return facts
-    contention = other_users(host=place.host_root)
+    contention = other_users(host=host_root(place.environ))
     held = [f"contended: {who} held an accelerator" for who in (contention.accelerator if contention else ())]
     return dataclasses.replace(
         facts,

@@ -7,6 +7,8 @@ its own name in `env` keeps it; a word of the command gets a name of ours, under
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -89,21 +91,19 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workplace:
-    """Where a worker works: the environment and the clock there, the root of the file system that tells of the machine,
-    what is hidden before it reaches a file, the folder for its files, which stay `within` a folder above it, and its
-    turn."""
+    """Where a worker works: the environment and the clock there, what is hidden before it reaches a file, the folder
+    for its files, which stay `within` a folder above it, and its turn."""
 
     environ: Mapping[str, str]
     redactor: Redactor
     now: Callable[[], datetime]
-    host_root: Path
     folder: Path
     within: Path
     turn: Turn = Turn()
 
 
 class Watch(Protocol):
-    """Whom a worker reports to while it works. What `began` and `started` raise ends the run; the command starts only
+    """Where a worker reports to while it works. What `began` and `started` raise ends the run; the command starts only
     after `began` has returned."""
 
     def began(self, facts: Began) -> None: ...
@@ -179,7 +179,14 @@ def environ_of(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def redactor_of(work: Work, environ: Mapping[str, str]) -> Redactor:
-    """What hides the secrets of unsealed work and of the variables around it."""
+    """The redactor of unsealed work and of the variables around it."""
     names = work.secret_names
     known = Redactor(secrets=secrets_in(environ, names), extra_names=names, extra_rules=work.secret_rules)
     return known.knowing((*secrets_in(work.env, names), *known.secrets_in_argv(work.argv)))
+
+
+def unfit() -> str | None:
+    """Why this Python cannot make runs, before one begins; None when it can."""
+    if importlib.util.find_spec("re2") is not None:
+        return None
+    return f"{sys.executable} has no google-re2, which finds secrets: pip install google-re2, or name another python"
