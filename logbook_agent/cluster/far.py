@@ -108,7 +108,7 @@ class FarServer:
     def hello(self) -> Answer:
         """Facts of this machine. Raises ToolError where it cannot make runs."""
         _check_python()
-        return hello(os.environ), b""
+        return encode(hello(os.environ)), b""
 
     def put(self, works: dict[str, Any]) -> Answer:
         """Make spools for works, by their folders; somebody else starts their workers. The full paths of those that

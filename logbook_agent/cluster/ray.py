@@ -32,7 +32,15 @@ from logbook_agent.cluster.remote import Places, Remote
 from logbook_agent.cluster.shell import Here
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.running.executors.contract import PIECE_BYTES, NoAnswer, Stage, Submission, nothing_sent
+from logbook_agent.model.run import Host
+from logbook_agent.running.executors.contract import (
+    PIECE_BYTES,
+    MachineFacts,
+    NoAnswer,
+    Stage,
+    Submission,
+    nothing_sent,
+)
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, HEARTBEAT, SEEN, Sent, Spool, write_sent_together
@@ -172,7 +180,7 @@ class Ray(Remote):
     def place(self) -> str | None:
         return self.settings.address.partition("://")[2].rstrip("/")
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> MachineFacts:
         """As `Executor.hello`; its devices are what the nodes offer beside processors."""
         version, nodes = self.jobs.version(), self.jobs.nodes()
         offers: dict[str, float] = {}
@@ -188,7 +196,7 @@ class Ray(Remote):
                 hint="correct cpus, gpus and resources of this executor",
             )
         name = f"{self.place}, Ray {version.get('ray_version')}, {len(nodes)} node{'' if len(nodes) == 1 else 's'}"
-        return {"version": __version__, "host": {"name": name}, "devices": [], "python": self.settings.python or None}
+        return MachineFacts(host=Host(name=name), python=self.settings.python or None, version=__version__)
 
     # -- submitting ----------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from logbook_agent.running.executors.contract import (
     OVER,
     STAGES,
     Followed,
+    MachineFacts,
     NoAnswer,
     PruneCount,
     Stage,
@@ -127,9 +128,12 @@ class Remote:
 
     # -- the contract --------------------------------------------------------------------------------
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> MachineFacts:
         """As `Executor.hello`."""
-        return self.ask({"verb": "hello"})[0]
+        found: MachineFacts | None = record_of(MachineFacts, self.ask({"verb": "hello"})[0])
+        if found is None:
+            raise ToolError(f"cannot tell what machine {self.name} is", cause="its answer is not valid")
+        return found
 
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
         """As `Executor.start`."""

@@ -26,7 +26,14 @@ from logbook_agent.cluster.shell import Here, Shell
 from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.running.executors.contract import PruneCount, Stage, Submission, Unavailable, nothing_sent
+from logbook_agent.running.executors.contract import (
+    MachineFacts,
+    PruneCount,
+    Stage,
+    Submission,
+    Unavailable,
+    nothing_sent,
+)
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.store.spool import ERRORS, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
@@ -130,7 +137,7 @@ class Slurm(Remote):
         """The login node, as the settings name it: which node it will be, the worker says."""
         return self.shell.host or "slurm"
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> MachineFacts:
         """As `Executor.hello`. Raises ToolError, too, where sbatch would not accept a run."""
         found = super().hello()
         answer = self.shell.run(["sbatch", "--test-only", *self.options], stdin=b"#!/bin/sh\n")

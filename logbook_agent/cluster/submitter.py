@@ -20,7 +20,6 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from logbook_agent.cluster.archive import code_here
 from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
@@ -32,7 +31,7 @@ from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Host
 from logbook_agent.model.work import Began
 from logbook_agent.running.confirmation import check_confirmed
-from logbook_agent.running.executors.contract import OVER, Followed, NoAnswer, Stage
+from logbook_agent.running.executors.contract import OVER, Followed, MachineFacts, NoAnswer, Stage
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
@@ -164,14 +163,14 @@ class Submitter:
         problems = self._bring_log(spool, work, templates, sent)
         spool.write_end(end_of(spool, work, job, problems))
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> MachineFacts:
         """As `Executor.hello`: nothing is known of the machines behind a launcher. Raises ToolError when it does not
         answer."""
         if self._given.find:
             own, words = split_env_words(filled(self._given.find, name="hello"))
             answer = run_program(words, {**self._environ, **own}, stdin=b"", timeout_s=self._given.timeout_s)
             self._checked(answer)
-        return {}
+        return MachineFacts()
 
     def launched(self, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> Launched:
         """As `Launches.launched`: the submission without the name of the job, which differs from run to run. Raises

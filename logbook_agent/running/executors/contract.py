@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 from logbook_agent.model.errors import ToolError
+from logbook_agent.model.run import Device, Host
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Heartbeat, Spool
 from logbook_agent.text.commands.launchers import Launched
@@ -34,6 +35,17 @@ class Followed:
     heartbeat: Heartbeat | None = None
     said: str | None = None
     trouble: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineFacts:
+    """What is known of the machine of an executor: `version` is that of this package there, `python` what its workers
+    run in."""
+
+    host: Host = field(default_factory=Host)
+    python: str | None = None
+    version: str | None = None
+    devices: tuple[Device, ...] = ()
 
 
 class Unavailable(ToolError):
@@ -70,9 +82,9 @@ class Executor(Protocol):
     @property
     def devices(self) -> tuple[str, ...] | None: ...
 
-    def hello(self) -> dict[str, Any]:
-        """What its machine is: `host`, `python`, `version` of this package there, `devices`. Whatever a worker needs
-        is brought there. Raises LogbookError where it cannot be used."""
+    def hello(self) -> MachineFacts:
+        """What its machine is. Whatever a worker needs is brought there. Raises LogbookError where it cannot be
+        used."""
 
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
         """Start a worker for sealed work. There is never more than one for a spool: called again, it does nothing.

@@ -11,12 +11,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from logbook_agent import __version__
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.running.executors.contract import PIECE_BYTES, Followed, Stage
+from logbook_agent.running.executors.contract import PIECE_BYTES, Followed, MachineFacts, Stage
 from logbook_agent.running.launch.family import MARK, end_group
 from logbook_agent.running.provenance.machine import host_facts, visible_devices
 from logbook_agent.running.worker.work import Work
@@ -42,7 +41,7 @@ class Local:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> MachineFacts:
         """As `Executor.hello`."""
         return hello(self._environ)
 
@@ -111,14 +110,14 @@ class Local:
         """Nothing to do: the worker wrote into the spool itself."""
 
 
-def hello(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Which machine this is, as plain data."""
-    return {
-        "version": __version__,
-        "python": ".".join(map(str, sys.version_info[:3])),
-        "host": encode(host_facts()),
-        "devices": encode(visible_devices(environ)),
-    }
+def hello(environ: Mapping[str, str]) -> MachineFacts:
+    """Which machine this is."""
+    return MachineFacts(
+        host=host_facts(),
+        python=".".join(map(str, sys.version_info[:3])),
+        version=__version__,
+        devices=visible_devices(environ),
+    )
 
 
 def _heartbeat(spool: Spool) -> Heartbeat | None:
