@@ -33,7 +33,7 @@ sys.path[:0] = [str(HERE.parent)]
 from logbook_agent.cli import main as logbook  # noqa: E402
 from logbook_agent.cli.output import LineDisplay  # noqa: E402
 from logbook_agent.cluster.ray_api import Jobs  # noqa: E402
-from logbook_agent.running.executors.making import make_all  # noqa: E402
+from logbook_agent.running.executors.dispatch import make_all  # noqa: E402
 from logbook_agent.running.launch.signals import StopRequests  # noqa: E402
 from logbook_agent.running.order import RunPlan  # noqa: E402
 from logbook_agent.running.prepare import prepare  # noqa: E402

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from logbook_agent.running.worker.process import main
+from logbook_agent.running.worker.entrypoint import main
 
 if __name__ == "__main__":
     code = main()

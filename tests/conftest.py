@@ -20,7 +20,7 @@ from logbook_agent.campaign import ab_prepare
 from logbook_agent.cli import main
 from logbook_agent.model.comparison import drawn
 from logbook_agent.running.executors import local
-from logbook_agent.running.provenance.snapshot import relevant_env
+from logbook_agent.running.provenance.software import relevant_env
 from logbook_agent.store.book import Book
 from logbook_agent.store.user_config import places_of
 from tests.breadth import WIDE, beyond_samples, in_sample

@@ -24,10 +24,9 @@ from logbook_agent.model.run import Scalar
 from logbook_agent.model.values import parse_scalar
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
-from logbook_agent.running.provenance.checkouts import checkout_folder
 from logbook_agent.running.provenance.git import code_facts
-from logbook_agent.running.provenance.snapshot import imported_from
-from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
+from logbook_agent.running.provenance.software import imported_from
+from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder, checkout_of
 from logbook_agent.store.workspace import Workspace
 
 WORK = "WORK"

@@ -37,8 +37,9 @@ from logbook_agent.model.record import (
 )
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
+from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.order import Display, RunPlan
-from logbook_agent.running.prepare import executor_named_by, prepare
+from logbook_agent.running.prepare import prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import cut_line

@@ -18,8 +18,9 @@ from logbook_agent.model.entry import Entry, is_withdrawn
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Run
-from logbook_agent.running.executors.making import check_parallel
-from logbook_agent.running.prepare import Command, executor_at_once, executor_named_by, own_benchmark, prepare
+from logbook_agent.running.executors.dispatch import check_parallel
+from logbook_agent.running.executors.table import executor_at_once, executor_named_by
+from logbook_agent.running.prepare import Command, own_benchmark, prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of

@@ -19,8 +19,8 @@ from collections.abc import Callable
 from logbook_agent.cli.output import LineDisplay, clean, emit, report_error, say
 from logbook_agent.model.errors import Locked, LogbookError
 from logbook_agent.model.run import Run
-from logbook_agent.running.execution import DETACHED
-from logbook_agent.running.launch.session import own_session
+from logbook_agent.running.executors import LOCAL
+from logbook_agent.running.launch.signals import own_session
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import create_log, remove, remove_tree
 from logbook_agent.store.reading import LOG
@@ -89,7 +89,7 @@ def carried_out(space: Workspace, name: str, body: Body, *, detach: bool, as_jso
     exit code of this process."""
     if not detach:
         return body(LineDisplay())
-    space.executor = DETACHED
+    space.executor = LOCAL
     reader, writer = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -9,13 +9,13 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit
-from logbook_agent.model.codec import decode
+from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.run import Device
-from logbook_agent.running.confirmed import confirm, open_claims
+from logbook_agent.running.confirmation import confirm, open_claims
+from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.executors.contract import Installs, PruneCount, Prunes
-from logbook_agent.running.executors.settings import LOCAL, Declared, declared, is_confirmed
-from logbook_agent.running.executors.table import executor_named, made
+from logbook_agent.running.executors.table import Declared, declared, executor_named, is_confirmed, made
 from logbook_agent.store.reading import manual
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.words import counted
@@ -34,7 +34,7 @@ class Checked:
     host: str | None = None
     python: str | None = None
     version: str | None = None
-    devices: tuple[dict[str, Any], ...] = ()
+    devices: tuple[Device, ...] = ()
     problem: str | None = None
     hint: str | None = None
 
@@ -87,7 +87,7 @@ def executors_command(
     found = [_checked(space, name, there.get(name), offline=offline) for name in chosen]
     left = open_claims(space)
     data = {
-        "executors": [asdict(one) for one in found],
+        "executors": [{**asdict(one), "devices": encode(one.devices)} for one in found],
         "confirmed": done.data() if done is not None else None,
         "not_confirmed": [claim.data() for claim in left],
         "pruned": {name: asdict(count) for name, count in pruned.items()},
@@ -117,10 +117,10 @@ def _checked(workspace: Workspace, name: str, declared: Declared | None, *, offl
     return Checked(
         **known,
         is_ready=True,
-        host=answer.get("host", {}).get("name"),
-        python=answer.get("python"),
-        version=answer.get("version"),
-        devices=tuple(answer.get("devices", ())),
+        host=answer.host.name,
+        python=answer.python,
+        version=answer.version,
+        devices=answer.devices,
     )
 
 
@@ -159,7 +159,7 @@ def _text(one: Checked) -> str:
         "not confirmed" if not one.is_confirmed else "-" if one.is_ready is None else "ok" if one.is_ready else "failed"
     )
     parts = [f"Python {one.python}"] if one.python is not None else []
-    parts += [_device(decode(Device, device)) for device in one.devices]
+    parts += [_device(device) for device in one.devices]
     what = one.problem or ", ".join(parts)
     return "  ".join(part for part in (one.name, one.kind, state, f"{one.host}: {what}" if one.host else what) if part)
 

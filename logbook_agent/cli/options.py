@@ -101,7 +101,7 @@ def _collect(space: Workspace, book: Book) -> None:
     except StoreError as error:
         space.warnings.append(f"not collected: {error.message}")
     if os.path.isdir(above := checkouts_folder(space.environ)):  # noqa: PTH112 - costs less, on every command
-        from logbook_agent.running.provenance.checkouts import clean
+        from logbook_agent.running.provenance.worktrees import clean
 
         clean(above, space.environ)
 

@@ -18,7 +18,7 @@ from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import RunStatus, run_state
 from logbook_agent.model.run import Run
-from logbook_agent.running.executors.making import log_piece
+from logbook_agent.running.executors.dispatch import log_piece
 from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace

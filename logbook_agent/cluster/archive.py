@@ -86,18 +86,11 @@ def worker_code() -> Files:
     return _files({**contents, "__main__.py": _MAIN}, frozenset(), {})
 
 
-def code_here(work: Work, spool: Spool, environ: Mapping[str, str]) -> tuple[Code | None, tuple[str, ...]]:
+def code_here(work: Work, spool: Spool, environ: Mapping[str, str]) -> tuple[Code, tuple[str, ...]]:
     """The code of this machine, which goes along with the work, and what was wrong with finding it. Its diff and small
     untracked files are kept in the client's spool."""
     found = code_facts(Path(work.cwd), Path(work.root), work.argv, environ=environ)
-    kept = keep_code(
-        found.code,
-        found.diff,
-        found.untracked,
-        folder=spool.folder,
-        within=spool.within,
-        redactor=spool.redactor(),
-    )
+    kept = keep_code(found, folder=spool.folder, within=spool.within, redactor=spool.redactor())
     return kept, found.problems
 
 

@@ -12,7 +12,7 @@ from logbook_agent.cli.output import emit
 from logbook_agent.cluster import leases
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import UsageError
-from logbook_agent.running.executors.settings import named
+from logbook_agent.running.executors.table import named
 from logbook_agent.running.prepare import parse_duration
 from logbook_agent.text.words import counted
 

@@ -27,10 +27,9 @@ from logbook_agent.cluster.pruning import KEPT_S, prune, prune_if_due
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import LogbookError, ToolError
 from logbook_agent.running.executors.contract import OVER
-from logbook_agent.running.executors.local import Local, hello
-from logbook_agent.running.executors.stages import log_from, said_by, stage_of
+from logbook_agent.running.executors.local import Local, hello, log_from, said_by, stage_of
 from logbook_agent.running.worker.tree import COPY, ORIGINAL
-from logbook_agent.running.worker.work import Work
+from logbook_agent.running.worker.work import Work, unfit
 from logbook_agent.store.files import remove_tree
 from logbook_agent.store.reading import CODE, LOG
 from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, LOCK, WORK, Spool
@@ -47,17 +46,18 @@ Answer = tuple[dict[str, Any], bytes]
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Be a worker or a nursery, or answer requests."""
+    """Work as a worker or as a nursery, or answer requests, as the arguments say."""
     words = list(sys.argv[1:] if args is None else args)
     if words == ["serve"]:
         _take_own_python()
         FarServer().serve()
         return
     # Not loaded to answer: it takes as long again as all else here.
-    from logbook_agent.running.worker import nursery, process
+    from logbook_agent.cluster import nursery
+    from logbook_agent.running.worker import entrypoint
 
     if words[:1] == ["worker"]:
-        code = process.main(words[1:])
+        code = entrypoint.main(words[1:])
         sys.stderr.flush()
         os._exit(code)
     if words == ["nursery"]:
@@ -77,7 +77,7 @@ def _take_own_python() -> None:
 
 
 class FarServer:
-    """Answers one client. It remembers what it has told of each run."""
+    """Answers one client. It remembers the last state of each run that it has reported."""
 
     def __init__(self) -> None:
         self._left = b""
@@ -108,7 +108,7 @@ class FarServer:
     def hello(self) -> Answer:
         """Facts of this machine. Raises ToolError where it cannot make runs."""
         _check_python()
-        return hello(os.environ), b""
+        return encode(hello(os.environ)), b""
 
     def put(self, works: dict[str, Any]) -> Answer:
         """Make spools for works, by their folders; somebody else starts their workers. The full paths of those that
@@ -120,7 +120,7 @@ class FarServer:
     def start(self, folder: str, work: Any, secrets: dict[str, str]) -> Answer:
         """Make a spool, and start a worker that outlives this process; neither where the spool is there already. Raises
         ToolError where this machine cannot make runs."""
-        from logbook_agent.running.worker import nursery
+        from logbook_agent.cluster import nursery
 
         _check_python()
         nursery.load()
@@ -213,14 +213,12 @@ class FarServer:
 
 def _check_python() -> None:
     """Raises ToolError where this Python cannot make runs."""
-    from logbook_agent.running.worker import process
-
-    if (trouble := process.unfit()) is not None:
+    if (trouble := unfit()) is not None:
         raise ToolError(trouble)
 
 
 def _is_asked_before(deadline: float, pause_s: float) -> bool:
-    """Pause; whether the time is up, or the next request came."""
+    """Wait a moment; whether the time is up, or the next request came."""
     left_s = deadline - time.monotonic()
     return left_s <= 0 or bool(select.select([0], [], [], min(pause_s, left_s))[0])
 
@@ -267,7 +265,7 @@ def _state(place: Path, *, close: bool) -> dict[str, Any]:
 
 
 def _silent_s(folder: Path) -> float | None:
-    """How long nothing was heard of a worker, by the clock of this machine; None: never was."""
+    """Seconds since the last sign of a worker, by the clock of this machine; None: there was none."""
     signs = [(folder / name).stat().st_mtime for name in (LOCK, BEGAN, HEARTBEAT) if (folder / name).exists()]
     return round(time.time() - max(signs), 3) if signs else None
 

@@ -1,28 +1,34 @@
-"""What a launcher tells of a job, read from what it prints: its state, its end and its log."""
+"""What a launcher tells of a job, read from what it prints: its state, its end and its log.
+
+A secret that was handed to a job cannot be written down. A salted digest can, in a folder that only this user may read:
+by it a word of a log that is read later, perhaps by a process that does not have the secret, is known for the value.
+"""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from logbook_agent.model.run import Exit
 from logbook_agent.model.work import End
-from logbook_agent.running.recover import read_log
+from logbook_agent.running.recovery import read_log
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import write_atomic
 from logbook_agent.store.reading import LOG, read_bytes
-from logbook_agent.store.spool import Spool
+from logbook_agent.store.spool import HiddenValue, Spool
 from logbook_agent.text.commands.flags import flags
+from logbook_agent.text.redaction.secrets import Secret
 from logbook_agent.text.times import stamp
 
 # The state of a job, whatever its launcher calls that.
 Fate = Literal["waiting", "running", "succeeded", "failed", "killed", "lost", "never-started"]
-FATES: tuple[Fate, ...] = ("waiting", "running", "succeeded", "failed", "killed", "lost", "never-started")
+FATES: tuple[Fate, ...] = get_args(Fate)
 # Numbers that a launcher may tell of a job, and by how much each is divided.
 _NUMBERS = {
     "exit_code": 1.0,
@@ -171,3 +177,45 @@ def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[str]) -> 
         predictions=reading.predictions,
         problems=(*said, *problems, *reading.problems),
     )
+
+
+# -- secrets that were handed to a job ---------------------------------------------------------------
+
+
+_IN_WORD, _IN_LINE = r"\S", r"[^\n]"
+_DIGEST_CHARS = 32
+
+
+def hidden_values(salt: str, found: Iterable[Secret]) -> tuple[HiddenValue, ...]:
+    """The digests of these secrets."""
+    return tuple(
+        HiddenValue(
+            shown=secret.shown,
+            chars=len(secret.value),
+            is_word=re.search(r"\s", secret.value) is None,
+            digest=_digest(salt, secret.value),
+        )
+        for secret in found
+        if "\n" not in secret.value
+    )
+
+
+def without_values(salt: str, values: Sequence[HiddenValue], text: str) -> str:
+    """The text without these values, as far as each begins where a word does."""
+    shown = {(value.chars, value.digest): value.shown for value in values}
+    # The longest first: a shorter one may be a part of it. Most words of a log are too short to be looked at.
+    for chars, is_word in sorted({(value.chars, value.is_word) for value in values}, reverse=True):
+        begins = re.compile(rf"(?<![A-Za-z0-9_])(?={_IN_WORD if is_word else _IN_LINE}{{{chars}}})")
+        out: list[str] = []
+        done = 0
+        for begin in begins.finditer(text):
+            at = begin.start()
+            if at >= done and (name := shown.get((chars, _digest(salt, text[at : at + chars])))) is not None:
+                out += [text[done:at], name]
+                done = at + chars
+        text = "".join([*out, text[done:]])
+    return text
+
+
+def _digest(salt: str, value: str) -> str:
+    return hashlib.sha256(f"{salt} {value}".encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Literal, get_args
 
 from logbook_agent.cluster.job_templates import Words, filled, unknown_placeholder
 from logbook_agent.cluster.jobs import job_state
@@ -22,7 +22,8 @@ from logbook_agent.cluster.shell import ShellAnswer, run_program
 from logbook_agent.doctor.finding import Examination, Trouble
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError, ToolError, UsageError
-from logbook_agent.running.executors.settings import Declared, declared, is_confirmed, named
+from logbook_agent.running.executors.contract import NoAnswer
+from logbook_agent.running.executors.table import Declared, declared, is_confirmed, named
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.parse import parse_json, place_of
@@ -32,7 +33,7 @@ from logbook_agent.text.redaction.plain import clean_record
 from logbook_agent.text.words import split_env_words
 
 LeaseState = Literal["requested", "waiting", "active", "suspended", "released", "failed"]
-LEASE_STATES: tuple[LeaseState, ...] = ("requested", "waiting", "active", "suspended", "released", "failed")
+LEASE_STATES: tuple[LeaseState, ...] = get_args(LeaseState)
 _CLOSED: frozenset[LeaseState] = frozenset({"released", "failed"})
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
 _BYTES = 64 * 1024
@@ -272,10 +273,14 @@ def request(workspace: Workspace, book: Book, name: str, *, ttl_s: float | None 
     try:
         allocator.request(lease.id, ttl_s)
     except ToolError as error:
-        said = error.said
+        state: LeaseState | None = None
+        said, answer, is_unknown = error.said, None, isinstance(error, NoAnswer)
         try:
             state, answer = allocator.poll(lease.id)
         except ToolError:
+            is_unknown = True
+        if state is None and is_unknown:
+            # It may still be created: the next look asks for it again.
             workspace.warnings.append(f"{lease.id}: {said}; the request may or may not have arrived")
             return write_lease(book, dataclasses.replace(lease, said=said))
         seen = lease.seen(state or "failed", said if state is None else answer, workspace.now())

@@ -32,8 +32,16 @@ from logbook_agent.cluster.remote import Places, Remote
 from logbook_agent.cluster.shell import Here
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.running.executors.contract import PIECE_BYTES, NoAnswer, Stage, Submission, nothing_sent
-from logbook_agent.running.executors.settings import Declared
+from logbook_agent.model.run import Host
+from logbook_agent.running.executors.contract import (
+    PIECE_BYTES,
+    MachineFacts,
+    NoAnswer,
+    Stage,
+    Submission,
+    nothing_sent,
+)
+from logbook_agent.running.executors.table import Declared
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, HEARTBEAT, SEEN, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
@@ -79,7 +87,7 @@ class RaySettings(Places):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The same for a task of Ray."""
+        """These resources as options of a Ray task."""
         return {"num_cpus": self.cpus, "num_gpus": self.gpus, "resources": self.resources}
 
 
@@ -137,7 +145,7 @@ class Journal:
 
     @property
     def ended_as(self) -> str:
-        """Why a run that its coordinator did not see end has none."""
+        """Why a run has no end that its coordinator saw."""
         if self.status is None:
             return "Ray no longer knows its Job: the head was restarted"
         if self.is_empty:
@@ -150,7 +158,7 @@ class Journal:
 
 @functools.cache
 def journal_of(address: str, job: str) -> Journal:
-    """The same for all who ask in this process."""
+    """The journal of a Job; one for each in this process."""
     return Journal(jobs_at(address), job)
 
 
@@ -172,7 +180,7 @@ class Ray(Remote):
     def place(self) -> str | None:
         return self.settings.address.partition("://")[2].rstrip("/")
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> MachineFacts:
         """As `Executor.hello`; its devices are what the nodes offer beside processors."""
         version, nodes = self.jobs.version(), self.jobs.nodes()
         offers: dict[str, float] = {}
@@ -188,7 +196,7 @@ class Ray(Remote):
                 hint="correct cpus, gpus and resources of this executor",
             )
         name = f"{self.place}, Ray {version.get('ray_version')}, {len(nodes)} node{'' if len(nodes) == 1 else 's'}"
-        return {"version": __version__, "host": {"name": name}, "devices": [], "python": self.settings.python or None}
+        return MachineFacts(host=Host(name=name), python=self.settings.python or None, version=__version__)
 
     # -- submitting ----------------------------------------------------------------------------------
 
@@ -216,7 +224,7 @@ class Ray(Remote):
         write_sent_together([(item.spool, dataclasses.replace(sent, job=job)) for item, sent in items])
 
     def _plan(self, job: str, cases: list[dict[str, Any]], at_most: int, folders: set[str]) -> dict[str, Any]:
-        """What the coordinator is to do."""
+        """The plan of the coordinator: the works, and how to start them."""
         top = f"{self.settings.folder}/"
         return {
             "job": job,
@@ -373,7 +381,7 @@ def _parts(sent: Sent) -> tuple[str, str]:
 
 
 def _package(data: bytes) -> str:
-    """The name of these bytes on a cluster."""
+    """The name of the package with these bytes on a cluster."""
     return f"_ray_pkg_logbook_{hashlib.sha256(data).hexdigest()[:32]}.zip"
 
 

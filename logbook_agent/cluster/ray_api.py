@@ -41,7 +41,7 @@ class Jobs:
     # -- packages ------------------------------------------------------------------------------------
 
     def provide(self, name: str, data: bytes) -> None:
-        """Have a package on the cluster. Asking for it keeps it there for ten minutes; then Ray removes it."""
+        """Put a package on the cluster if it is not there. Ray removes it ten minutes after it was last asked for."""
         place = f"/api/packages/gcs/{name}"
         if self._call("GET", place, allowed=(_OK, _MISSING)).status_code == _OK:
             return
@@ -54,7 +54,7 @@ class Jobs:
         self._call("PUT", place, data=data)
 
     def write(self, name: str, data: bytes = b"-") -> None:
-        """Leave word on the cluster, which stands until somebody there removes it."""
+        """Write a value to the store of the cluster, where it stays until a program there removes it."""
         self._call("PUT", f"/api/packages/gcs/{name}", data=data)
 
     # -- jobs ----------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class Jobs:
 
     @contextlib.contextmanager
     def _answers(self) -> Iterator[None]:
-        """Around what reads an answer: raises NoAnswer where it breaks off."""
+        """Raise NoAnswer if an answer that is read in this block breaks off."""
         try:
             yield
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
@@ -182,5 +182,5 @@ def _read(answer: requests.Response, size: int) -> bytes:
 
 @functools.cache
 def jobs_at(address: str) -> Jobs:
-    """The same connections for all who ask in this process."""
+    """The connections to an address; one object for each in this process."""
     return Jobs(address)

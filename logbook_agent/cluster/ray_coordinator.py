@@ -41,7 +41,7 @@ _STOPPED: Event = {"event": "over", "stage": "never-started", "said": "stopped b
 
 
 def stop_key(plan: dict[str, Any], key: str) -> bytes:
-    """Where a client leaves word that this work is to be stopped."""
+    """The key under which a client asks for the end of this work."""
     return f"gcs://{plan['stop']}{key}.zip".encode()
 
 
@@ -156,7 +156,7 @@ def provide(folder: Path, content: Any, python: str | None) -> None:
 
 
 def unpack(folder: Path, content: Any, python: str | None) -> None:
-    """The same, while nobody else does."""
+    """Unpack an archive into a folder; the caller holds its lock."""
     new = folder.with_name(f"{folder.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(mode=0o700)

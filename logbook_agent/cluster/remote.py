@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import tempfile
 import textwrap
 import threading
@@ -21,15 +22,14 @@ from typing import Any, BinaryIO, ClassVar
 
 from logbook_agent.cluster.archive import Files, bring, code_here, members, tree_of, worker_code
 from logbook_agent.cluster.shell import Conversation, Hangup, Shell
-from logbook_agent.cluster.submitted import sent_of
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Code
 from logbook_agent.model.work import Began
 from logbook_agent.running.executors.contract import (
     OVER,
     STAGES,
     Followed,
+    MachineFacts,
     NoAnswer,
     PruneCount,
     Stage,
@@ -37,10 +37,10 @@ from logbook_agent.running.executors.contract import (
     Unavailable,
     nothing_sent,
 )
-from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.stages import log_from
-from logbook_agent.running.worker.sealing import OWN
-from logbook_agent.running.worker.work import Work
+from logbook_agent.running.executors.local import log_from
+from logbook_agent.running.executors.table import Declared
+from logbook_agent.running.provenance.git_calls import try_git
+from logbook_agent.running.worker.work import OWN, Work
 from logbook_agent.store.files import remove
 from logbook_agent.store.reading import LOG, is_inside
 from logbook_agent.store.repository import Repository, repository_of
@@ -128,9 +128,12 @@ class Remote:
 
     # -- the contract --------------------------------------------------------------------------------
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> MachineFacts:
         """As `Executor.hello`."""
-        return self.ask({"verb": "hello"})[0]
+        found: MachineFacts | None = record_of(MachineFacts, self.ask({"verb": "hello"})[0])
+        if found is None:
+            raise ToolError(f"cannot tell what machine {self.name} is", cause="its answer is not valid")
+        return found
 
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
         """As `Executor.start`."""
@@ -248,14 +251,6 @@ class Remote:
         self.fetch(spool, sent)
         self.ask({"verb": "drop", "folder": sent.folder})
 
-    def prune(self) -> PruneCount:
-        """As `Prunes.prune`."""
-        head, _ = self.ask({"verb": "prune", "folder": self.places.folder}, timeout_s=_FETCH_S)
-        found: PruneCount | None = record_of(PruneCount, head)
-        if found is None:
-            raise ToolError(f"cannot tell what was pruned on {self.name}", cause="its answer is not valid")
-        return found
-
     # -- what engines do in their own way --------------------------------------------------------------
 
     def folders(self, items: Sequence[Submission]) -> Sequence[str]:
@@ -322,11 +317,11 @@ class Remote:
         folder = f"{self.places.folder}/trees/{tree.digest}"
         self.provide(folder, tree, is_read_only=True)
         code, _ = code_here(work, spool, self.environ)
-        code = dataclasses.replace(code or Code(), synced=tree.digest)
+        code = dataclasses.replace(code, synced=tree.digest)
         return dataclasses.replace(_elsewhere(work, repository, folder), code=code, tree=folder)
 
     def provide(self, folder: str, files: Files, *, is_read_only: bool = False) -> None:
-        """Have these files there, under a name that stands for their content."""
+        """Copy these files there unless the folder, whose name is their digest, exists."""
         if self.shell.run(["test", "-d", folder]).code == 0:
             return
         # Python keeps bytecode beside code.
@@ -366,7 +361,7 @@ class Remote:
         return head, rest
 
     def hang_up(self) -> None:
-        """Have the next question answered by another process there."""
+        """End the program that answers there: the next question starts another one."""
         with self._asks:
             self._conversation = None
 
@@ -418,7 +413,7 @@ class Remote:
     def _mirror(
         self, spool: Spool, stage: Stage, said: str | None, head: Mapping[str, Any], heartbeat: Heartbeat | None
     ) -> None:
-        """Keep in the client's spool what was seen there."""
+        """Copy what was seen there to the client's spool."""
         began = record_of(Began, head.get("began"))
         if began is not None and began != (spool.began() if spool.has(BEGAN) else None):
             spool.write_began(began)
@@ -429,8 +424,17 @@ class Remote:
 
 
 def new_name() -> str:
-    """What nothing else is called."""
+    """A unique name."""
     return uuid.uuid4().hex[:12]
+
+
+def pruned(machine: Remote) -> PruneCount:
+    """As `Prunes.prune`, for a machine where `far.py` answers."""
+    head, _ = machine.ask({"verb": "prune", "folder": machine.places.folder}, timeout_s=_FETCH_S)
+    found: PruneCount | None = record_of(PruneCount, head)
+    if found is None:
+        raise ToolError(f"cannot tell what was pruned on {machine.name}", cause="its answer is not valid")
+    return found
 
 
 def _elsewhere(work: Work, repository: Repository | None, tree: str | None) -> Work:
@@ -457,7 +461,7 @@ def _forget(spool: Spool) -> None:
 
 
 def _sound(told: object) -> dict[str, Any]:
-    """What is told of a run, without values that it cannot have. Raises ToolError where it is no mapping."""
+    """The reported state of a run, without impossible values. Raises ToolError if it is not a mapping."""
     if not isinstance(told, dict):
         raise ToolError("what is told of the run cannot be read", cause="something else answers there")
     said, complaint, silent_s = (told.get(name) for name in ("said", "complaint", "silent_s"))
@@ -486,3 +490,25 @@ def record_of(kind: type[Any], plain: object) -> Any:
         return None if plain is None else decode(kind, plain)
     except CodecError:
         return None
+
+
+def sent_of(spool: Spool, environ: Mapping[str, str]) -> Sent | None:
+    """Where the run was submitted to; None before it was. Raises StoreError for a spool in the logbook that git has, or
+    may have: a branch that was pulled must not decide which folder of another machine is read and removed."""
+    sent = spool.sent()
+    if sent is not None and spool.is_old and not _is_untracked(spool, environ):
+        raise StoreError(
+            f"the run in {spool.folder} was not submitted by you",
+            cause="its files came with a branch, or lie outside of a git repository",
+            hint="collect it where it was submitted, or remove that folder",
+        )
+    return sent
+
+
+def _is_untracked(spool: Spool, environ: Mapping[str, str]) -> bool:
+    folder = Path(os.path.realpath(spool.folder))
+    place = repository_of(folder)
+    if place is None:
+        return False
+    words = ["ls-files", "--", f":(top,literal){folder.relative_to(place.top)}"]
+    return try_git(place.top, words, environ) == b""

@@ -1,4 +1,4 @@
-"""Programs run on the machine that an executor speaks to, this one or another behind `ssh`: to their end, or as one
+"""Runs programs on the machine that an executor speaks to, this one or another behind `ssh`: to their end, or as one
 that stays and answers requests (`far.py`)."""
 
 from __future__ import annotations

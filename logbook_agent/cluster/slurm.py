@@ -21,13 +21,20 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from logbook_agent.cluster.remote import Places, Remote, check_places, new_name, stage_named
+from logbook_agent.cluster.remote import Places, Remote, check_places, new_name, pruned, stage_named
 from logbook_agent.cluster.shell import Here, Shell
 from logbook_agent.cluster.ssh import Ssh
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import ToolError, UsageError
-from logbook_agent.running.executors.contract import Stage, Submission, Unavailable, nothing_sent
-from logbook_agent.running.executors.settings import Declared
+from logbook_agent.running.executors.contract import (
+    MachineFacts,
+    PruneCount,
+    Stage,
+    Submission,
+    Unavailable,
+    nothing_sent,
+)
+from logbook_agent.running.executors.table import Declared
 from logbook_agent.store.spool import ERRORS, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
@@ -117,7 +124,7 @@ class Slurm(Remote):
         """As `Pins.node_of`; None too where Slurm does not answer, or has forgotten the job."""
         sent, job = spool.sent(), None
         with contextlib.suppress(ToolError):
-            job = self.job(sent) if sent is not None else None
+            job = self.job(sent, at_once=True) if sent is not None else None
         return job.nodes or None if job is not None else None
 
     def on_node(self, node: str) -> Slurm:
@@ -130,7 +137,7 @@ class Slurm(Remote):
         """The login node, as the settings name it: which node it will be, the worker says."""
         return self.shell.host or "slurm"
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> MachineFacts:
         """As `Executor.hello`. Raises ToolError, too, where sbatch would not accept a run."""
         found = super().hello()
         answer = self.shell.run(["sbatch", "--test-only", *self.options], stdin=b"#!/bin/sh\n")
@@ -182,7 +189,7 @@ class Slurm(Remote):
 
     def end(self, sent: Sent) -> None:
         """As `Remote.end`: TERM to the worker, and KILL after Slurm's KillWait."""
-        job = self._known_job(sent)
+        job = self.job(sent)
         if job is None or job.is_over:
             return
         answer = self.shell.run(["scancel", job.number])
@@ -201,7 +208,7 @@ class Slurm(Remote):
         # While a client submits it, there need be no job yet.
         if spool.is_held() or (has_begun and silent_s is not None and abs(silent_s) < FRESH_S):
             return alive, None
-        job = self._known_job(sent)
+        job = self.job(sent)
         said = job.said if job is not None else "Slurm has no record of its job"
         if job is not None and not job.is_over:
             return alive, said
@@ -209,6 +216,10 @@ class Slurm(Remote):
             return alive, None  # it began or ended meanwhile
         taken = job is not None and job.state in _TAKEN
         return ("lost" if has_begun or taken else "never-started"), said
+
+    def prune(self) -> PruneCount:
+        """As `Prunes.prune`."""
+        return pruned(self)
 
     # -- Slurm's commands ----------------------------------------------------------------------------
 
@@ -236,16 +247,12 @@ class Slurm(Remote):
         code = array.parents[1] / PurePosixPath(self.code_folder).relative_to(self.places.folder)
         return _SCRIPT.format(worker=shlex.join([python, "-P", str(code), "worker", str(array)]))
 
-    def job(self, sent: Sent) -> SlurmJob | None:
-        """What Slurm says of the job of a far spool; None when it has none of this name, or has forgotten it. Raises
-        ToolError when it does not answer."""
-        return _job_of(self._jobs(frozenset((name_of(sent.folder),))), sent)
-
-    def _known_job(self, sent: Sent) -> SlurmJob | None:
-        """The same, as Slurm said it for all runs some seconds ago."""
+    def job(self, sent: Sent, *, at_once: bool = False) -> SlurmJob | None:
+        """What Slurm says of the job of a far spool; None when it has none of this name, or has forgotten it. Slurm is
+        asked for all runs together, every few seconds, or `at_once`. Raises ToolError when it does not answer."""
         name = name_of(sent.folder)
         names, until, told = self._told
-        if name not in names or time.monotonic() >= until:
+        if at_once or name not in names or time.monotonic() >= until:
             names = frozenset((name, *map(name_of, self._looked)))
             try:
                 told = self._jobs(names)
@@ -254,7 +261,7 @@ class Slurm(Remote):
             self._told = names, time.monotonic() + _ASK_S, told
         if isinstance(told, ToolError):
             raise told
-        return _job_of(told, sent)
+        return job_of(told, sent)
 
     def _jobs(self, names: frozenset[str]) -> dict[str, SlurmJob]:
         """What Slurm says of the jobs with these names, by the names of their far spools. Raises ToolError."""
@@ -272,15 +279,18 @@ class Slurm(Remote):
         return found
 
     def _close(self, sent: Sent) -> bool:
-        """Have no worker begin in a far spool any more, or go on being waited for; False where it has ended, or one
-        is at work."""
+        """Close a far spool, so that no worker can begin there. False if a worker is at work there, or has ended."""
         return bool(self.ask({"verb": "close", "folder": sent.folder})[0].get("closed"))
 
 
-def _job_of(told: Mapping[str, SlurmJob], sent: Sent) -> SlurmJob | None:
+def job_of(told: Mapping[str, SlurmJob], sent: Sent) -> SlurmJob | None:
     """The job of a far spool. Slurm tells of elements that never began as one job, by the number of their array."""
-    job = told.get(PurePosixPath(sent.folder).name) or told.get(name_of(sent.folder))
-    return job if job is None or sent.job is None else dataclasses.replace(job, number=sent.job)
+    name = PurePosixPath(sent.folder).name
+    job, element = told.get(name), _ELEMENT.fullmatch(name)
+    if job is not None or element is None or (array := told.get(element[1])) is None:
+        return job
+    # A number alone would mean all elements.
+    return dataclasses.replace(array, number=sent.job or f"{array.number}_{element[2]}")
 
 
 def name_of(folder: str) -> str:
@@ -306,7 +316,7 @@ def jobs_of(text: str) -> dict[str, SlurmJob]:
 
 
 def _was_taken(head: Mapping[str, Any]) -> bool:
-    """Whether Slurm ended the command for reasons of its own. The worker saw a request to stop, as from anybody."""
+    """Whether Slurm ended the command by itself (preemption, node failure). The worker saw only a request to stop."""
     complaint = head.get("complaint") or ""
     return bool(head.get("is_interrupted")) and any(text in complaint for text in _SAID_TAKEN)
 
@@ -315,6 +325,12 @@ def slurm(workspace: Workspace, declared: Declared) -> Slurm:
     """The executor of such settings. Raises UsageError."""
     settings = declared.read(SlurmSettings)
     check_places(declared, settings)
+    if set("%\\") & set(settings.folder):
+        raise UsageError(
+            f"executor {declared.name!r}: folder {settings.folder!r} contains % or \\",
+            cause="Slurm replaces words such as %j in the path of an output file",
+            hint=f"choose another folder in {declared.file}",
+        )
     if (said := several_hosts(("sbatch", *settings.options), {})) is not None:
         raise UsageError(
             f"executor {declared.name!r}: {said}: a run on several hosts cannot be recorded",

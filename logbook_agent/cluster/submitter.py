@@ -20,26 +20,22 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from logbook_agent.cluster.archive import code_here
 from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
-from logbook_agent.cluster.jobs import Fate, JobState, end_of, job_state, keep_log
-from logbook_agent.cluster.known_values import hidden_values, without_values
-from logbook_agent.cluster.remote import brief
+from logbook_agent.cluster.jobs import Fate, JobState, end_of, hidden_values, job_state, keep_log, without_values
+from logbook_agent.cluster.remote import brief, sent_of
 from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
-from logbook_agent.cluster.submitted import sent_of
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Host
 from logbook_agent.model.work import Began
-from logbook_agent.running.confirmed import check_confirmed
-from logbook_agent.running.executors.contract import OVER, Followed, NoAnswer, Stage
-from logbook_agent.running.executors.settings import Declared
-from logbook_agent.running.executors.stages import log_from
+from logbook_agent.running.confirmation import check_confirmed
+from logbook_agent.running.executors.contract import OVER, Followed, MachineFacts, NoAnswer, Stage
+from logbook_agent.running.executors.local import log_from
+from logbook_agent.running.executors.table import Declared
 from logbook_agent.running.prepare import no_timeout
-from logbook_agent.running.worker.sealing import unsealed
-from logbook_agent.running.worker.work import Work
+from logbook_agent.running.worker.work import Work, unsealed
 from logbook_agent.store.files import write_atomic
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.reading import LOG
@@ -167,14 +163,14 @@ class Submitter:
         problems = self._bring_log(spool, work, templates, sent)
         spool.write_end(end_of(spool, work, job, problems))
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> MachineFacts:
         """As `Executor.hello`: nothing is known of the machines behind a launcher. Raises ToolError when it does not
         answer."""
         if self._given.find:
             own, words = split_env_words(filled(self._given.find, name="hello"))
             answer = run_program(words, {**self._environ, **own}, stdin=b"", timeout_s=self._given.timeout_s)
             self._checked(answer)
-        return {}
+        return MachineFacts()
 
     def launched(self, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> Launched:
         """As `Launches.launched`: the submission without the name of the job, which differs from run to run. Raises
@@ -238,8 +234,7 @@ class Submitter:
         return argv if place is None else [*argv[:place], *filled((words[place],), name=sent.name), *argv[place:]]
 
     def _submit(self, work: Work, templates: JobTemplates, sent: Sent) -> str | None:
-        """The job that was submitted; None where it is open whether there is one. Raises ToolError when certainly none
-        was."""
+        """Submit the job; its ID, or None if it is unknown whether there is one. Raises ToolError if there is none."""
         answer, job = None, None
         with contextlib.suppress(NoAnswer):
             answer = self._run(work, self._named(work, templates, sent))

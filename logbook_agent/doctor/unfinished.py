@@ -16,7 +16,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
 from logbook_agent.running.endings import end_orphan
 from logbook_agent.running.executors.intake import take_in
-from logbook_agent.running.recover import finish
+from logbook_agent.running.recovery import finish
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import is_marker_name
 from logbook_agent.store.files import make_folder, remove_tree, transfer

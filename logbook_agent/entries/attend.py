@@ -16,7 +16,7 @@ from logbook_agent.model.record import RunStatus, run_state
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
 from logbook_agent.running.endings import ask_to_end, terminate
-from logbook_agent.running.executors import intake
+from logbook_agent.running.executors.collection import collected
 from logbook_agent.running.launch.process import FAILED_STATUS, TIMEOUT_STATUS, exit_status
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -33,7 +33,7 @@ def collect_ended(workspace: Workspace, book: Book) -> list[Run]:
     """Take in the runs whose workers have ended; those that nobody saw the end of are warned about."""
     if not book.spools():
         return []
-    with intake.collected(workspace, book) as found, changing(workspace, book):
+    with collected(workspace, book) as found, changing(workspace, book):
         pass  # the view shows the ends before the spools go
     for run in found:
         if run.exit is not None and (run.exit.lost or run.exit.never_started):

@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Process, Run
+from logbook_agent.running.launch.family import end_group
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display
+from logbook_agent.running.recovery import finish
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import alive
 from logbook_agent.store.workspace import Workspace
@@ -22,18 +24,16 @@ _PAUSE_S = 0.05
 
 
 def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: Display, stops: StopRequests) -> None:
-    """Give every run of an earlier process its end: one that a worker still makes is waited for, one whose tool died is
-    finished from its log. Raises StoreError when a command goes on without its tool, or another process makes it."""
-    # Reads the log of a run again; most series have none to close.
-    from logbook_agent.running.recover import finish
-
+    """Close the records of unfinished runs of an earlier process: wait for one that a worker still makes, and finish
+    one whose logbook process died from its log. Raises StoreError if its command still runs, or another process makes
+    it."""
     stamp = workspace.moment()
     deadline = time.monotonic() + _ORPHAN_S
     for run in runs:
         if run.exit is not None:
             continue
         if run.executor is not None:
-            from logbook_agent.running.executors.making import attend
+            from logbook_agent.running.executors.dispatch import attend
 
             display.progress(f"{run.entry} run {run.run} is still running: waiting for it to end")
             attend(workspace, book, run, display, stops)
@@ -52,7 +52,7 @@ def close_dead(workspace: Workspace, book: Book, runs: Sequence[Run], display: D
 
 
 def ask_to_end(workspace: Workspace, book: Book, run: Run) -> None:
-    """Have a run that goes on ended as by Ctrl-C. Raises UsageError for one whose tool is gone."""
+    """End a run as Ctrl-C would. Raises UsageError if its logbook process is gone."""
     if run.executor is not None:
         from logbook_agent.running.executors.table import executor_of
 
@@ -69,7 +69,7 @@ def ask_to_end(workspace: Workspace, book: Book, run: Run) -> None:
 
 
 def terminate(process: Process) -> None:
-    """Send TERM to a process of ours, if it is still there. Raises StoreError when it is another user's."""
+    """Send TERM to a logbook process, if it is still there. Raises StoreError if it belongs to another user."""
     try:
         os.kill(process.pid, signal.SIGTERM)
     except ProcessLookupError:
@@ -92,11 +92,8 @@ def end_orphan(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> tuple[Run, int | None]:
-    """End a command that outlived its tool or its worker; the record with its end, and the last signal that was sent
-    (None: it ended before the first, or nobody knows)."""
-    from logbook_agent.running.launch.stopping import end_group
-    from logbook_agent.running.recover import finish
-
+    """End a command that outlived its logbook process or its worker. Returns the record with its end, and the last
+    signal that was sent (None: none was needed, or it is unknown)."""
     if run.executor is not None:
         from logbook_agent.running.executors.intake import take_in
 

@@ -17,18 +17,15 @@ from collections.abc import Iterator, Sequence
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Process, Run
 from logbook_agent.model.work import Began, End
+from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, with_end, with_facts, work_of
-from logbook_agent.running.provenance.load import host_root
 from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import move
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.workspace import Workspace
-
-# What makes the runs of a command that returns before they end, unless another executor is named.
-DETACHED = "local"
 
 
 def run(
@@ -50,7 +47,7 @@ def run(
     """
     name = next((plan.command.executor for plan in plans if plan.command.executor is not None), workspace.executor)
     if name is not None:
-        from logbook_agent.running.executors.making import make_all
+        from logbook_agent.running.executors.dispatch import make_all
 
         yield from make_all(workspace, book, plans, name, display, stops, at_most=at_most, waits=waits)
         return
@@ -59,14 +56,13 @@ def run(
 
 
 def _run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
-    """The run as this process has made it: its record is there before the command starts, and holds its end after."""
+    """Make a run in this process, and return its final record. The record is written before the command starts."""
     number = book.new_run(plan.entry_id)
     recorder = _Recorder(workspace, book, plan, number, display)
     place = Workplace(
         environ=workspace.environ,
         redactor=workspace.redactor,
         now=workspace.now,
-        host_root=host_root(workspace.environ),
         folder=book.run_folder(plan.entry_id, number),
         within=book.root,
     )
@@ -75,14 +71,14 @@ def _run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display,
 
 
 def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:
-    """Have a worker make a run, and return it as it goes on."""
-    from logbook_agent.running.executors.sending import send
+    """Start a worker that makes a run, and return the record of the run, which has not ended."""
+    from logbook_agent.running.executors.submission import send
 
-    return send(workspace, book, plan, plan.command.executor or workspace.executor or DETACHED)
+    return send(workspace, book, plan, plan.command.executor or workspace.executor or LOCAL)
 
 
 class _Recorder:
-    """Writes what is known of a run that this process executes to the book, as soon as it is known, and shows it."""
+    """Writes each fact about a run of this process to the book as soon as it is known, and shows output."""
 
     def __init__(self, workspace: Workspace, book: Book, plan: RunPlan, number: int, display: Display) -> None:
         self._book, self._display = book, display
@@ -108,7 +104,7 @@ class _Recorder:
         self._display.done()
 
     def finish(self, end: End) -> Run:
-        """The run with its end, as it was written."""
+        """Write the end of the run, and return its record."""
         before, run = self._run, self._placed()
         log = self._book.run_folder(before.entry, before.run) / LOG
         if run != before and os.path.lexists(log):
@@ -116,7 +112,7 @@ class _Recorder:
         return self._book.write_run(with_end(run, end))
 
     def _placed(self) -> Run:
-        """The run with the entry and number that its record has now: `doctor` may have changed them."""
+        """The run under its present entry and number, which `doctor` may have changed."""
         book, run = self._book, self._run
         try:
             now = book.reread(run)

@@ -1,21 +1,25 @@
-"""The work order of one run, the record that begins with it, and what is written into that as the worker reports."""
+"""The work order of one run, the record that begins with it, what is written into that as the worker reports, and the
+other runs that use the machine."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from logbook_agent.model.comparison import Part
+from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Contention, Env, Run, Scalar
 from logbook_agent.model.work import Began, End
-from logbook_agent.running.beside import open_runs, with_runs
 from logbook_agent.running.prepare import Command
+from logbook_agent.running.provenance.contention import host_root, load_now
 from logbook_agent.running.worker.work import Stream, Work
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import new_spool_name
+from logbook_agent.store.processes import this_host
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
 
@@ -138,8 +142,8 @@ def with_end(run: Run, end: End) -> Run:
 
 
 def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bool = False) -> Run:
-    """The planned run with the runs of logbooks that go on while it starts: they may share its machine. `takes_turns`:
-    its worker finds out about those that have not begun."""
+    """The planned run with the runs that are unfinished when it starts, which may share its machine. `takes_turns`: its
+    worker finds out about those that have not begun."""
     beside = [one for one in open_runs(workspace, book) if one.has_begun or not takes_turns]
     own = [one for one in beside if one.topic == book.topic]
     return dataclasses.replace(
@@ -150,12 +154,13 @@ def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bo
 
 
 def _beside(runs: Iterable[str]) -> set[str]:
-    """What is said of these runs when they go on beside another."""
+    """The problems that name these runs as running beside another one."""
     return {_CONTENDED.format(name, state) for name in runs for state in ("running", "orphaned")}
 
 
 def _with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ()) -> Contention | None:
-    """What the worker found, with the runs that the client knows to be beside it and that are not `apart` from it."""
+    """The contention that the worker found, with the runs that the client knows of and that are not `apart` from this
+    one."""
     runs = run.contention.runs if run.contention is not None else ()
     if found is None:
         return None
@@ -163,9 +168,51 @@ def _with_runs_of(run: Run, found: Contention | None, apart: Sequence[str] = ())
 
 
 def _relative(cwd: Path, workspace: Workspace) -> str:
-    """The working folder from the top of the repository, else from the root's parent, else whole."""
+    """The working folder relative to the top of its repository, else to the parent of the root, else absolute."""
     place = repository_of(cwd)
     for base in (place.top if place is not None else None, workspace.root.parent):
         if base is not None and cwd.is_relative_to(base):
             return cwd.relative_to(base).as_posix()
     return str(cwd)
+
+
+# -- other runs that go on ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRun:
+    """An unfinished run of the logbook `topic`: running, or orphaned without its logbook process. `has_begun`: its
+    command is known to run."""
+
+    topic: str
+    run: Run
+    state: Literal["running", "orphaned"]
+    has_begun: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.run.entry} run {self.run.run}"
+
+
+def open_runs(workspace: Workspace, book: Book) -> list[OpenRun]:
+    """The unfinished runs of this logbook and of the others in its folder."""
+    others = [other for other in workspace.books() if other.topic != book.topic]
+    found = [(one, run, run_state(run, one.life)) for one in (book, *others) for run in one.open_runs()]
+    return [
+        OpenRun(topic=one.topic, run=run, state=state, has_begun=one.has_begun(run))
+        for one, run, state in found
+        if state == "running" or state == "orphaned"
+    ]
+
+
+def with_runs(found: Contention | None, runs: Sequence[OpenRun]) -> Contention | None:
+    """The contention with those of these runs that are on this machine."""
+    here = tuple(one.name for one in runs if one.run.is_on(this_host()))
+    return replace(found, runs=here) if found is not None and here else found
+
+
+def machine_now(workspace: Workspace, book: Book) -> Contention:
+    """How busy this machine is now; its accelerators are not looked at."""
+    runnable, load_1m = load_now(host_root(workspace.environ))
+    found = Contention(cores=os.cpu_count(), runnable=runnable, load_1m=load_1m)
+    return with_runs(found, open_runs(workspace, book)) or found

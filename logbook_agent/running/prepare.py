@@ -7,25 +7,20 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError, UsageError
 from logbook_agent.model.run import Contention, Launch
-from logbook_agent.running.executors.contract import Launches
-from logbook_agent.running.executors.settings import LOCAL, TYPED, is_declared, named
-from logbook_agent.store.reading import manual
+from logbook_agent.running.executors import TYPED
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
-from logbook_agent.text.commands.launchers import Launched, launchers_from, recognise, wrap
+from logbook_agent.text.commands.launchers import Launched, recognise
 from logbook_agent.text.near import nearest
 from logbook_agent.text.words import split_env_word, split_env_words
-
-if TYPE_CHECKING:
-    from logbook_agent.running.executors.contract import Executor
 
 T = TypeVar("T")
 E = TypeVar("E", ToolError, UsageError)
@@ -70,7 +65,7 @@ class Command:
         return self.launch is not None
 
     def met(self, found: Contention) -> Contention:
-        """What it meets of those who use this machine: nothing elsewhere."""
+        """Contention on this machine; empty for commands that run elsewhere."""
         return found if self.launch is None and self.executor is None else Contention()
 
     @property
@@ -133,7 +128,7 @@ def prepare(
 
 
 def no_timeout(error: type[E], place: str, timeout_s: float) -> E:
-    """That a launcher which submits cannot end a job; to be raised."""
+    """The error that a launcher which submits cannot end a job; the caller raises it."""
     return error(
         f"{place} cannot end a job after {timeout_s:g} s",
         cause="--timeout works only where a worker of logbook watches the command",
@@ -163,86 +158,13 @@ def _carried(
 ) -> tuple[str | None, Launched | None]:
     """The executor that `--on` names, or that a typed submission needs, and the launcher that carries the command from
     this folder. Raises UsageError if the user has not confirmed one of them."""
-    found = _executor(workspace, on, folder)
-    launcher: Launches | None = found if isinstance(found, Launches) else None
-    if found is not None and launcher is None:
-        return on, None
-    if shell:
-        if on is None:
-            return None, None
-        raise UsageError(
-            "--shell and --on cannot be combined",
-            cause="a launcher takes words, not shell text",
-            hint="write the shell out: --on NAME -- bash -lc '...'",
-        )
-    if launcher is None:
-        launched = _launched(workspace, argv, words, env, on, folder)
-        return TYPED if launched is not None and launched.submits else None, launched
-    return on, launcher.launched(words, env, workspace.redactor)
-
-
-def _executor(workspace: Workspace, on: str | None, folder: Path | None = None) -> Executor | None:
-    """The executor that `--on` names, for programs that start in this folder; None for a launcher, and without it."""
-    if on is None or not is_declared(workspace, on):
-        return None
-    named(workspace, on, cwd=folder)
-    # Most commands name none.
-    from logbook_agent.running.executors.table import executor_named
-
-    return executor_named(workspace, on)
-
-
-def executor_named_by(workspace: Workspace, on: str | None) -> str | None:
-    """The executor that `--on` names, as far as it has workers of ours."""
-    found = _executor(workspace, on)
-    return on if found is not None and not isinstance(found, Launches) else None
-
-
-def executor_at_once(workspace: Workspace, on: str | None) -> str | None:
-    """The executor that `--on` names, as far as it can have several runs at once."""
-    return on if _executor(workspace, on) is not None else None
-
-
-def _launched(
-    workspace: Workspace,
-    argv: Sequence[str],
-    words: Sequence[str],
-    env: Mapping[str, str],
-    on: str | None,
-    folder: Path,
-) -> Launched | None:
     if on is None:
-        return recognise(argv)
-    from logbook_agent.running.confirmed import check_confirmed
-    from logbook_agent.store.user_config import load_user_config
+        launched = None if shell else recognise(argv)
+        return TYPED if launched is not None and launched.submits else None, launched
+    # Most commands name none.
+    from logbook_agent.running.executors.table import carried_on
 
-    launchers = launchers_from({**workspace.config.launchers, **load_user_config(workspace.environ).launchers})
-    name, _, target = on.partition(":")
-    if name not in launchers:
-        raise _unknown(workspace, name, target, launchers)
-    check_confirmed(workspace, "launchers", name, folder)
-    return wrap(launchers[name], words, env, target or None)
-
-
-def _unknown(workspace: Workspace, name: str, target: str, launchers: Collection[str]) -> UsageError:
-    """What to say of `--on NAME[:TARGET]` where no launcher has this name."""
-    if name == LOCAL:
-        return UsageError(
-            f"--on {LOCAL}: this machine is the default",
-            cause="--on names another machine",
-            hint="leave --on out; to run in the background: --detach",
-        )
-    if target and is_declared(workspace, name):
-        return UsageError(
-            f"executor {name!r} takes no target",
-            cause=f"{target!r} follows its name, and only launchers have targets",
-            hint=f"--on {name}",
-        )
-    return UsageError(
-        f"no executor or launcher {name!r}",
-        cause=f"no executor in the settings has this name; launchers in the settings: {', '.join(launchers) or 'none'}",
-        hint=f"logbook executors lists the executors; {manual('how-to/clusters.md')} describes launchers",
-    )
+    return carried_on(workspace, words, env, on, folder, shell=shell)
 
 
 def _folder(workspace: Workspace, cwd: str | None) -> Path:

@@ -101,7 +101,7 @@ def signal_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def close_pipes(process: subprocess.Popen[bytes]) -> None:
-    """Not read to the end: something that lives on may hold them open."""
+    """Close the pipes of a process without reading them to the end: a process that lives on may hold them open."""
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             with contextlib.suppress(OSError):

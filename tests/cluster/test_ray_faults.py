@@ -10,9 +10,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from logbook_agent.cluster.ray_api import Jobs
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit, Run
-from logbook_agent.running.executors.sending import Sending, send
+from logbook_agent.running.executors.contract import NoAnswer
+from logbook_agent.running.executors.submission import Attempts, send
 from logbook_agent.running.order import RunPlan
 from logbook_agent.store.workspace import Workspace
 from tests.cluster.ray_engine import Ray
@@ -36,9 +38,9 @@ def send_batch(place: Place, *scripts: str, at_most: int = 4, pin: str | None = 
 
 def sent(place: Place, workspace: Workspace, plans: list[RunPlan], at_most: int) -> list[Run]:
     """The runs of a batch that was submitted once."""
-    sending = Sending(workspace, workspace.book(), plans, place.name, at_most=at_most)
-    assert sending.attempt()
-    return sending.runs
+    attempts = Attempts(workspace, workspace.book(), plans, place.name, at_most=at_most)
+    assert attempts.attempt()
+    return attempts.runs
 
 
 def held(place: Place, number: int = 1) -> list[int]:
@@ -148,3 +150,19 @@ def test_a_client_outlives_a_head_that_is_started_again(place: Place, ray: Ray, 
             break
     done = place.ended(second)
     assert (done.exit, place.log(done)) == (Exit(code=0), b"x"), done.problems
+
+
+def test_a_batch_whose_answer_was_lost_is_one_job(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    submit = Jobs.submit
+
+    def unanswered(self: Jobs, job: str, entrypoint: str) -> bool:
+        submit(self, job, entrypoint)
+        raise NoAnswer("Ray does not answer", cause="its answer was lost")
+
+    monkeypatch.setattr(Jobs, "submit", unanswered)
+    runs = send_batch(place, "echo $LOGBOOK_RUN >> came; echo RESULT tflops=2", "echo $LOGBOOK_RUN >> came")
+    monkeypatch.setattr(Jobs, "submit", submit)
+    assert len({Path(sent.folder).stem for run in runs if (sent := place.spool(run).sent()) is not None}) == 1
+    assert [over(place, run).exit for run in runs] == [Exit(code=0)] * 2
+    assert sorted((place.folder / "came").read_text().split()) == ["1", "2"]
+    assert wait_for(lambda: not coordinators())

@@ -30,8 +30,8 @@ from logbook_agent.model.units import KNOWN
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.environment import environment
 from logbook_agent.pages.templating.templates import NAMES, Templates
-from logbook_agent.running.executors.settings import TYPED
-from logbook_agent.running.provenance.snapshot import PATTERNS
+from logbook_agent.running.executors import TYPED
+from logbook_agent.running.provenance.software import PATTERNS
 from logbook_agent.store.config import REQUIRABLE
 
 REFERENCE = REPOSITORY / "docs/reference"

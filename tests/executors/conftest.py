@@ -17,9 +17,9 @@ from logbook_agent.cluster.remote import Places
 from logbook_agent.cluster.shell import Here
 from logbook_agent.cluster.ssh import Detached
 from logbook_agent.model.run import Run
-from logbook_agent.running.executors import sending
+from logbook_agent.running.executors import submission
+from logbook_agent.running.executors.collection import collected
 from logbook_agent.running.executors.contract import OVER, Executor, Followed, Stage
-from logbook_agent.running.executors.intake import collected
 from logbook_agent.running.executors.table import EXECUTORS, executor_named
 from logbook_agent.running.order import RunPlan
 from logbook_agent.running.prepare import prepare
@@ -61,7 +61,7 @@ class Place:
 
     def send(self, *argv: str, **options: Any) -> Run:
         workspace = self.workspace
-        return sending.send(workspace, workspace.book(), self.plan(workspace, *argv, **options), self.name)
+        return submission.send(workspace, workspace.book(), self.plan(workspace, *argv, **options), self.name)
 
     def spool(self, run: Run) -> Spool:
         return self.book.spool(run)

@@ -7,16 +7,13 @@ import signal
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.running.executors.contract import Followed
-from logbook_agent.running.executors.local import hello
-from logbook_agent.running.executors.stages import log_from, stage_of
+from logbook_agent.running.executors.contract import Followed, MachineFacts
+from logbook_agent.running.executors.local import hello, log_from, stage_of
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.worker.process import make
-from logbook_agent.running.worker.sealing import environ_of, unsealed
-from logbook_agent.running.worker.work import Work
+from logbook_agent.running.worker.entrypoint import make
+from logbook_agent.running.worker.work import Work, environ_of, unsealed
 from logbook_agent.store.spool import BEGAN, FINAL, Spool
 
 
@@ -31,7 +28,7 @@ class Threads:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> MachineFacts:
         return hello(self._environ)
 
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:

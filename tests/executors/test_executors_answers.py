@@ -21,7 +21,7 @@ from logbook_agent.cluster.remote import Places, Remote
 from logbook_agent.cluster.shell import Conversation, Hangup, Here, ShellAnswer, run_program
 from logbook_agent.cluster.slurm import Slurm, SlurmSettings
 from logbook_agent.model.errors import LogbookError, StoreError
-from logbook_agent.running.executors import sending
+from logbook_agent.running.executors import submission
 from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.store.spool import Sent, Spool
 from tests.executors.conftest import Place, is_gone, wait_for
@@ -188,7 +188,7 @@ def test_a_program_that_was_killed_may_have_started_a_worker(
     workspace = local.workspace
     with monkeypatch.context() as patched:
         patched.setattr(shell, "Conversation", CutOff)
-        run = sending.send(workspace, workspace.book(), local.plan(workspace, "true"), local.name, far)
+        run = submission.send(workspace, workspace.book(), local.plan(workspace, "true"), local.name, far)
     assert run.exit is None, "nobody knows yet"
     later = Remote(shell=Here(environ=environ), places=places, environ=environ, secrets={})
     wait_for(lambda: later.follow(local.spool(run)).stage == "ended")

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from logbook_agent.cluster.job_templates import JobTemplates, completed
-from logbook_agent.cluster.jobs import GAP, job_state, lines_of, merged
-from logbook_agent.cluster.known_values import hidden_values, without_values
+from logbook_agent.cluster.jobs import GAP, hidden_values, job_state, lines_of, merged, without_values
 from logbook_agent.cluster.submitter import Typed
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import plan_runs, run_state

@@ -10,7 +10,7 @@ import pytest
 
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit
-from logbook_agent.running.executors import sending
+from logbook_agent.running.executors import submission
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import SENT, Spool
 from tests.conftest import state_of
@@ -170,8 +170,8 @@ def test_a_lost_reply_starts_no_second_attempt(place: Place, monkeypatch: pytest
 @pytest.mark.slow
 def test_a_worker_that_cannot_start(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A variable that the work goes by is not set where the worker runs."""
-    sealed = sending.sealed
-    monkeypatch.setattr(sending, "sealed", lambda work, redactor: (sealed(work, redactor)[0], {}))
+    sealed = submission.sealed
+    monkeypatch.setattr(submission, "sealed", lambda work, redactor: (sealed(work, redactor)[0], {}))
     run = place.send(*sh("touch ran"), env={"API_KEY": SECRET})
     done = place.ended(run)
     assert run_state(done, place.book.life) == "never-started"

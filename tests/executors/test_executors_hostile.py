@@ -106,7 +106,7 @@ def test_a_machine_that_stalls_is_asked_once(
     assert started("wait", "--timeout", "2s").err.count("not asked: box: ") == 1, "it is said once"
     box.unlink()
     (folder / "go").touch()
-    monkeypatch.setattr("logbook_agent.running.executors.quiet.time.time", lambda: 2e9)
+    monkeypatch.setattr("logbook_agent.running.executors.collection.time.time", lambda: 2e9)
     assert wait_for(lambda: started("list", "--json").data[0]["state"] == "finished"), "by now it is asked again"
 
 

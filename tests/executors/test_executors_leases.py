@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -129,6 +130,22 @@ def test_an_allocator_without_an_answer(
     assert "requested" in cloud("lease", "list").out, "it may still come"
     clock.tick(10)
     assert "failed" in cloud("lease", "list").out
+
+
+def test_a_request_without_an_answer_in_time_is_asked_for_again(
+    cloud: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: FixedClock
+) -> None:
+    """`poll` answers that there is no such lease: it may be created later."""
+    settings = tmp_path / "config/logbook-agent/config.toml"
+    settings.write_text(SETTINGS.replace("ttl_s = 3600", "ttl_s = 3600\ntimeout_s = 2.0"))
+    monkeypatch.setenv("FAKE_ALLOC_FAULTS", "late")
+    done = cloud("lease", "request", "slice")
+    assert "requested (alloc did not answer within 2 s" in done.out
+    assert "the request may or may not have arrived" in done.err
+    [one] = leases(book_of(folder))
+    (tmp_path / f"fake_alloc/{one.id}.json").write_text(json.dumps({"until": time.time() + 3600, "asked": 1}))
+    assert "active" in cloud("lease", "list").out
+    assert "released" in cloud("lease", "release", "slice").out
 
 
 @pytest.mark.slow

@@ -20,10 +20,10 @@ from logbook_agent.model.run import Exit, Process, Run
 from logbook_agent.model.work import End
 from logbook_agent.running.executors import local as local_executor
 from logbook_agent.running.executors.contract import OVER
-from logbook_agent.running.launch.stopping import end_group
+from logbook_agent.running.launch.family import end_group
 from logbook_agent.running.order import work_of
-from logbook_agent.running.worker.process import write_end
-from logbook_agent.running.worker.sealing import sealed, unsealed
+from logbook_agent.running.worker.entrypoint import write_end
+from logbook_agent.running.worker.work import sealed, unsealed
 from logbook_agent.store.book import Book
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from logbook_agent.model.errors import StoreError
+from logbook_agent.running.executors.dispatch import attend
 from logbook_agent.running.executors.intake import take_in
-from logbook_agent.running.executors.making import attend
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.store.spool import Seen, Spool
 from tests.executors.conftest import Place, sh

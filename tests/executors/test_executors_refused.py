@@ -3,11 +3,14 @@ stands in its record."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from logbook_agent.cluster.slurm import jobs_of
+from logbook_agent.cluster.shell import Here, ShellAnswer
+from logbook_agent.cluster.slurm import Slurm, SlurmSettings, job_of, jobs_of
+from logbook_agent.store.spool import Sent, Spool
 from tests.conftest import Cli
 
 _IRIS = 'kind = "command"\npreset = "iris"\nprogram = ["iris", "--cluster=x"]'
@@ -26,6 +29,8 @@ def settings(tmp_path: Path, table: str) -> Path:
         ('kind = "ssh"\nhost = "box"\nflder = "x"', (), "executor 'box': flder: unknown key"),
         ('kind = "sssh"\nhost = "box"', (), "executor 'box': unknown kind 'sssh'"),
         ('kind = "slurm"\nfolder = "far"', (), "executor 'box': folder 'far' is relative"),
+        ('kind = "slurm"\nfolder = "/far/%j"', (), "executor 'box': folder '/far/%j' contains % or \\"),
+        ('kind = "slurm"\nfolder = "/far\\\\"', (), "executor 'box': folder '/far\\\\' contains % or \\"),
         ('kind = "ssh"\nhost = "box"\ntree = "far"', (), "executor 'box': tree 'far' is relative"),
         (f'{_IRIS}\npython = "python3"', (), "executor 'box': python: unknown key"),
         (_IRIS, ("--timeout", "3s"), "box cannot end a job after 3 s"),
@@ -63,3 +68,34 @@ def test_a_number_of_a_job_is_a_number() -> None:
     told = "--me|a|PENDING|Resources|\n12|a|PENDING|Resources|\n13_4|b|CANCELLED by 1|None|n1\n13_[5-9]|b|PENDING|x|\n"
     assert {name: job.number for name, job in jobs_of(told).items()} == {"a": "12", "b.4": "13_4"}
     assert jobs_of(told)["b.4"].is_over
+
+
+def test_an_element_that_never_began_is_one_of_its_array() -> None:
+    told = jobs_of("12|N-0123456789ab|CANCELLED||\n")
+    for job in (None, "12_3"):
+        found = job_of(told, Sent(folder="/far/spools/N-0123456789ab.3", job=job))
+        assert found is not None
+        assert (found.number, found.is_over) == ("12_3", True), "the number alone means all elements"
+    assert job_of(told, Sent(folder="/far/spools/other-0123456789ab.3")) is None
+
+
+def test_slurm_is_asked_once_for_all_elements_of_an_array(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    def asked(argv: Sequence[str], environ: object, **_: object) -> ShellAnswer:
+        calls.append(argv[0])
+        return ShellAnswer(code=0)
+
+    monkeypatch.setattr("logbook_agent.cluster.shell.run_program", asked)
+    monkeypatch.setattr(Slurm, "_close", lambda self, sent: True)
+    slurm = Slurm(shell=Here(environ={}), settings=SlurmSettings(), environ={})
+    spool = Spool(folder=tmp_path / "spool", within=tmp_path)
+    elements = [Sent(folder=f"/far/spools/N-0123456789ab.{number}") for number in range(3)]
+    assert not any(slurm.has_arrived(spool, sent) for sent in elements)
+    assert calls == ["squeue", "sacct"]
+
+
+def test_nothing_is_pruned_on_a_cluster_of_ray(started: Cli, tmp_path: Path) -> None:
+    settings(tmp_path, 'kind = "ray"\naddress = "http://127.0.0.1:1"')
+    refused = started("executors", "box", "--prune")
+    assert (refused.code, refused.err.splitlines()[0]) == (2, "error: nothing to prune on box")

@@ -9,7 +9,7 @@ import pytest
 
 from logbook_agent.model.run import Contention, Device
 from logbook_agent.running.provenance.machine import cpu_model, host_facts, other_users, visible_devices
-from logbook_agent.running.provenance.snapshot import relevant_env
+from logbook_agent.running.provenance.software import relevant_env
 
 
 def write(path: Path, text: str = "") -> None:
@@ -114,7 +114,7 @@ def test_the_environment_that_matters() -> None:
 
 
 def test_no_framework_is_imported() -> None:
-    names = ("git", "machine", "snapshot")
+    names = ("git", "machine", "software")
     code = "".join(f"import logbook_agent.running.provenance.{n}\n" for n in names) + "import sys; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not {"jax", "torch", "numpy", "psutil", "tomllib", "importlib.metadata", "socket"} & set(out.split())

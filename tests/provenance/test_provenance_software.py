@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.running.provenance.snapshot import software_versions
+from logbook_agent.running.provenance.software import software_versions
 
 FOUND = {"python": "3.12.4", "jax": "0.7.0", "ml-dtypes": "0.5.1"}
 

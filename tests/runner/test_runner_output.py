@@ -9,15 +9,14 @@ import subprocess
 import sys
 import textwrap
 import time
-from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logbook_agent.running.launch import output as output_log
 from logbook_agent.running.launch.output import OutputLog
-from logbook_agent.store.files import create_log
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret
 from tests.breadth import examples
@@ -27,7 +26,7 @@ REDACTOR = Redactor(secrets=(Secret(name="MY_TOKEN", value=TOKEN),))
 
 
 def log_in(folder: Path, **options: int) -> OutputLog:
-    return OutputLog(folder / "output.log", REDACTOR, create=partial(create_log, within=folder), **options)
+    return OutputLog(folder / "output.log", REDACTOR, within=folder, **options)
 
 
 def test_log_is_what_was_printed(tmp_path: Path) -> None:
@@ -59,8 +58,10 @@ def test_readable_lines(tmp_path: Path) -> None:
     )
 
 
-def test_head_tail_and_errors_are_bounded(tmp_path: Path) -> None:
-    log = log_in(tmp_path, head_lines=2, tail_lines=3, error_lines=2)
+def test_head_tail_and_errors_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, lines in (("HEAD_LINES", 2), ("TAIL_LINES", 3), ("ERROR_LINES", 2)):
+        monkeypatch.setattr(output_log, name, lines)
+    log = log_in(tmp_path)
     for i in range(10):
         log.feed("stdout", f"out {i}\n".encode())
         log.feed("stderr", f"err {i}\nmore {i}\n".encode())
@@ -101,7 +102,7 @@ def test_every_line_is_on_disk_at_once(tmp_path: Path) -> None:
 
 
 def test_cap_ends_the_log_but_not_the_count(tmp_path: Path) -> None:
-    log = log_in(tmp_path, max_bytes=25, tail_lines=2)
+    log = log_in(tmp_path, max_bytes=25)
     for i in range(10):
         log.feed("stdout", b"line %d is long\n" % i)
     output = log.finish()
@@ -112,7 +113,7 @@ def test_cap_ends_the_log_but_not_the_count(tmp_path: Path) -> None:
     assert output.truncated
     assert (output.bytes, output.lines, output.log_bytes) == (150, 10, len(data))
     assert output.sha256 == hashlib.sha256(data).hexdigest()
-    assert output.tail == ("line 8 is long", "line 9 is long")
+    assert output.tail[-2:] == ("line 8 is long", "line 9 is long")
 
 
 def test_output_that_reaches_the_cap_at_its_end_is_cut(tmp_path: Path) -> None:
@@ -169,10 +170,7 @@ def test_excerpts_do_not_depend_on_chunks(data: st.DataObject) -> None:
     pieces = [b"a\n", b"10%\r", b"\r\n", b"\n", b"z" * 300, b"end ", b"\r"]
     raw = b"".join(data.draw(st.lists(st.sampled_from(pieces), max_size=12)))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=6)))
-    whole, parts = (
-        OutputLog(Path("/nonexistent/log"), Redactor(), create=partial(create_log, within=Path("/nonexistent")))
-        for _ in range(2)
-    )
+    whole, parts = (OutputLog(Path("/nonexistent/log"), Redactor(), within=Path("/nonexistent")) for _ in range(2))
     whole.feed("stdout", raw)
     for start, end in zip([0, *cuts], [*cuts, len(raw)], strict=True):
         parts.feed("stdout", raw[start:end])
@@ -190,10 +188,9 @@ from logbook_agent.running.launch.process import Job
 from logbook_agent.running.results.lines import LineSplitter
 from logbook_agent.running.launch.output import OutputLog
 from logbook_agent.running.launch.execute import execute
-from logbook_agent.store.files import create_log
 secrets = (Secret(name="MY_TOKEN", value="correct-horse-battery"),)
 path = Path(sys.argv[1])
-log = OutputLog(path, Redactor(secrets=secrets), create=lambda path: create_log(path, within=path.parent))
+log = OutputLog(path, Redactor(secrets=secrets), within=path.parent)
 lines = LineSplitter()
 class Sinks:
     def started(self, pid, create_time): pass

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from logbook_agent.model.run import Exit, Process
+from logbook_agent.running.launch.family import end_group
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.launch.stopping import end_group
 from logbook_agent.store.processes import create_time
 from tests.runner.test_runner_execute import is_running, sh, wait_until
 
@@ -48,7 +48,7 @@ def test_what_nohup_ignores_is_no_request_to_stop() -> None:
 def test_a_session_of_its_own_has_signals_as_a_fresh_process() -> None:
     code = """
 import os, signal
-from logbook_agent.running.launch.session import own_session
+from logbook_agent.running.launch.signals import own_session
 numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD)
 for number in numbers:
     signal.signal(number, signal.SIG_IGN)

@@ -31,8 +31,7 @@ from logbook_agent.issue.gate.verdict import GateFinding
 from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.running.order import Display
-from logbook_agent.running.provenance.checkouts import checkout_folder
-from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
+from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder, checkout_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import append_text, make_folder, write_text
 from logbook_agent.store.workspace import Workspace

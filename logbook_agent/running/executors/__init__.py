@@ -1,8 +1,12 @@
 """Who starts the worker of a run that goes on without its client.
 
-contract   what each executor does; a row of `table` names it
-local      a process of its own on this machine
-sending    runs are recorded and submitted
-making     they are submitted, followed and taken in, one or many at a time, from the side that writes to the book
-intake     what workers left is taken into the book
+contract     what each executor does; a row of `table` names it
+local        a process of its own on this machine
+submission   runs are recorded and submitted
+dispatch     they are submitted, followed and taken in, one or many at a time, from the side that writes to the book
+intake       what workers left is taken into the book
+collection   that of all runs which have ended, as every command does it first
 """
+
+# Executors that need no settings: this machine, and submissions to a known launcher as they were typed.
+LOCAL, TYPED = "local", "typed"

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 from logbook_agent.model.errors import ToolError
+from logbook_agent.model.run import Device, Host
+from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import Heartbeat, Spool
-
-if TYPE_CHECKING:
-    from logbook_agent.running.worker.work import Work
-    from logbook_agent.text.commands.launchers import Launched
-    from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.commands.launchers import Launched
+from logbook_agent.text.redaction.redactor import Redactor
 
 # sent: its worker has not begun yet. orphaned: its command outlived its worker. lost: both are gone without an end.
 Stage = Literal["sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere"]
-STAGES: tuple[Stage, ...] = ("sent", "running", "ended", "orphaned", "lost", "never-started", "elsewhere")
+STAGES: tuple[Stage, ...] = get_args(Stage)
 OVER: frozenset[Stage] = frozenset({"ended", "lost", "never-started"})
 # Of a log, at most so much at once.
 PIECE_BYTES = 1 << 20
@@ -36,6 +35,17 @@ class Followed:
     heartbeat: Heartbeat | None = None
     said: str | None = None
     trouble: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineFacts:
+    """What is known of the machine of an executor: `version` is that of this package there, `python` what its workers
+    run in."""
+
+    host: Host = field(default_factory=Host)
+    python: str | None = None
+    version: str | None = None
+    devices: tuple[Device, ...] = ()
 
 
 class Unavailable(ToolError):
@@ -72,9 +82,9 @@ class Executor(Protocol):
     @property
     def devices(self) -> tuple[str, ...] | None: ...
 
-    def hello(self) -> dict[str, Any]:
-        """What its machine is: `host`, `python`, `version` of this package there, `devices`. Whatever a worker needs
-        is brought there. Raises LogbookError where it cannot be used."""
+    def hello(self) -> MachineFacts:
+        """What its machine is. Whatever a worker needs is brought there. Raises LogbookError where it cannot be
+        used."""
 
     def start(self, spool: Spool, claim: int, work: Work, secrets: Mapping[str, str]) -> None:
         """Start a worker for sealed work. There is never more than one for a spool: called again, it does nothing.
@@ -116,8 +126,8 @@ class Submission:
 
 @runtime_checkable
 class Batch(Protocol):
-    """Optional: the executor can start many runs at once. Each is then followed, stopped and collected on its own. One
-    that has `Pins`, too, is given runs without pins alone."""
+    """Optional: the executor can start many runs at once. Each is then followed, stopped and collected on its own. An
+    executor that has `Pins`, too, gets runs with pins one by one."""
 
     def start_all(self, items: Sequence[Submission], at_most: int) -> None:
         """Start a worker for each, `at_most` at a time. As `Executor.start`; an error is one for all of them."""
@@ -125,7 +135,7 @@ class Batch(Protocol):
 
 @runtime_checkable
 class Launches(Protocol):
-    """Optional: no worker of ours runs there; a launcher of the user's submits the command."""
+    """Optional: the user's launcher submits the command, and no worker of logbook runs there."""
 
     def launched(self, argv: Sequence[str], env: Mapping[str, str], redactor: Redactor) -> Launched:
         """The command behind the launcher, as it is recorded. Raises UsageError where it cannot be carried."""

@@ -12,23 +12,23 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.work import Began, End
-from logbook_agent.running.executors import quiet
-from logbook_agent.running.executors.clocks import clock_problems
 from logbook_agent.running.executors.contract import OVER, Executor, Stage
-from logbook_agent.running.executors.table import executor_named, executor_of
+from logbook_agent.running.executors.table import executor_of
 from logbook_agent.running.order import with_end, with_facts
-from logbook_agent.running.recover import from_log
+from logbook_agent.running.recovery import from_log
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import HINT
 from logbook_agent.store.files import digest_of, make_folder, transfer
 from logbook_agent.store.reading import CODE, LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.times import duration
 
 # The last two are of earlier versions.
 _KEPT = (LOG, CODE, "changes.diff", "files")
@@ -39,62 +39,9 @@ _ABANDONED_S = 60.0
 _TOGETHER = 20
 
 
-@contextlib.contextmanager
-def collected(workspace: Workspace, book: Book) -> Iterator[list[Run]]:
-    """Collect what has arrived, and yield the runs whose end was recorded. What cannot be collected stays, with a
-    warning.
-
-    The spools are removed when the block is left: if the view was not updated in it, the next command does that."""
-    ended: dict[Path, Run] = {}
-    spools: list[Spool] = []
-    for executor, its in _by_executor(book).items():
-        why = quiet.why_not(workspace, executor) if executor else None
-        if why is not None:
-            _warn(workspace, f"not asked: {executor}: {why}")
-            continue
-        ended |= _collected(workspace, book, executor, its)
-        spools += its
-    yield list(ended.values())
-    for spool in spools:
-        if spool.folder in ended:
-            spool.drop()
-
-
-def _collected(workspace: Workspace, book: Book, executor: str, spools: Sequence[Spool]) -> Mapping[Path, Run]:
-    """Collect the runs of one executor; those whose end was recorded."""
-    began = time.monotonic()
-    if executor:
-        # What is wrong is told when each is taken in.
-        with contextlib.suppress(LogbookError):
-            executor_named(workspace, executor).look(spools)
-    taken = take_in_all(workspace, book, spools, drops=False)
-    told = [
-        f"not collected: {book.hint(folder.name) or folder.name}: {error.said}"
-        for folder, error in taken.errors.items()
-    ]
-    told += [f"no news from {executor}: {trouble}" for trouble in dict.fromkeys(taken.troubles.values())]
-    for text in told:
-        _warn(workspace, text)
-    if executor and told:
-        quiet.note(workspace, executor, time.monotonic() - began, told[-1])
-    return taken.ended
-
-
-def _warn(workspace: Workspace, text: str) -> None:
-    """Warn once: whoever waits asks again and again."""
+def warn_once(workspace: Workspace, text: str) -> None:
+    """Add a warning if it is new: commands that wait collect again and again."""
     workspace.warnings.extend([text] if text not in workspace.warnings else [])
-
-
-def _by_executor(book: Book) -> dict[str, list[Spool]]:
-    """The spools of a logbook by the executor that they were sent to; empty: nothing is costly to ask for."""
-    together: dict[str, list[Spool]] = {}
-    for spool in book.spools():
-        executor = None
-        with contextlib.suppress(LogbookError):
-            if spool.has(SENT) and (run := book.run_of(spool.folder.name)) is not None:
-                executor = run.executor
-        together.setdefault(executor or "", []).append(spool)
-    return together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +132,7 @@ def _take_some(
 
 
 def _written(book: Book, ended: Sequence[tuple[Spool, Run]], taken: TakenIn) -> list[tuple[Spool, Run]]:
-    """The records that are on disk, of these with their spools."""
+    """Write these records; those that could be written, with their spools."""
     try:
         runs = book.write_runs([run for _, run in ended])
     except LogbookError:
@@ -208,7 +155,7 @@ def _followed(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
             spool.drop()
         return []
     if spool.is_old:
-        _warn(
+        warn_once(
             workspace,
             f"{run.entry} run {run.run} was started by an earlier version: its files stay in"
             f" {workspace.shown(spool.folder)} until it has ended",
@@ -227,7 +174,7 @@ def _followed(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
 
 
 def _bring(book: Book, one: _Arrived) -> None:
-    """Have all files of a run that is over in its spool."""
+    """Bring all files of a run that is over into its spool."""
     spool = one.spool
     if one.stage in OVER:
         one.executor.collect(spool)
@@ -298,7 +245,7 @@ def _sent(spool: Spool) -> Sent | None:
 
 
 def _changed(end: End, digest: str | None) -> list[str]:
-    """That the log is not the one that the worker wrote."""
+    """A problem if the log is not the one that the worker wrote."""
     if end.output is None or not end.output.log_bytes or digest == end.output.sha256:
         return []
     return ["the log is missing" if digest is None else "the log was changed after the run: its digest differs"]
@@ -319,7 +266,7 @@ def _errors(spool: Spool, workspace: Workspace) -> str:
 
 
 def _digest(book: Book, spool: Spool, kept: Path) -> str | None:
-    """Of the log, in the spool or where it was moved to already; None when there is none."""
+    """The digest of the log, in the spool or where it was moved to already; None when there is none."""
     for path in (spool.folder / LOG, kept):
         if os.path.lexists(path):
             return digest_of(path, within=book.within(path))
@@ -327,7 +274,7 @@ def _digest(book: Book, spool: Spool, kept: Path) -> str | None:
 
 
 def _keep_files(book: Book, spool: Spool, run: Run) -> None:
-    """Move the log and what is kept of the code to their place beside the record."""
+    """Move the log and the kept files of the code to the folder of the record."""
     folder = book.run_folder(run.entry, run.run)
     for name in _KEPT:
         if spool.has(name) and not os.path.lexists(folder / name):
@@ -335,7 +282,8 @@ def _keep_files(book: Book, spool: Spool, run: Run) -> None:
 
 
 def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: Stage) -> None:
-    """An end for a run that has one: dropped when it is the same, else kept in the backups and named in the record."""
+    """Handle a second end of a run: drop it if it is the same, else keep it in the backups and name it in the
+    record."""
     end = spool.end() if stage == "ended" else None
     if end is None or (end.exit == run.exit and end.ended == run.ended):
         # A command that was cut off recorded it, and may not have come to the view.
@@ -351,3 +299,26 @@ def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: 
         f"late: a second result, with {rows}, arrived after the first; it is kept in {place.relative_to(book.folder)}"
     )
     book.write_run(dataclasses.replace(run, problems=(*run.problems, said)))
+
+
+# -- clocks of other machines ------------------------------------------------------------------------
+
+
+# Smaller differences are not reported.
+_SLACK_S = 60.0
+
+
+def clock_problems(began: str, ended: str, *, sent: float, now: float) -> tuple[str, ...]:
+    """What is wrong with the times of a run that was submitted and is over, by this machine's clock (seconds since the
+    epoch). A clock that is ahead shows only in a run that ended not long ago."""
+    behind_s = sent - datetime.fromisoformat(began).timestamp()
+    ahead_s = datetime.fromisoformat(ended).timestamp() - now
+    if behind_s > _SLACK_S:
+        return (_problem("behind", behind_s, "the run began before it was submitted"),)
+    if ahead_s > _SLACK_S:
+        return (_problem("ahead", ahead_s, "the run has not ended yet"),)
+    return ()
+
+
+def _problem(how: str, off_s: float, seems: str) -> str:
+    return f"the clock of that machine is {how} by {duration(off_s)} or more: its times say that {seems}"

@@ -1,29 +1,27 @@
-"""Workers as processes of their own on this machine: they outlive the client, its terminal and its shell."""
+"""Workers as processes of their own on this machine: they outlive the client, its terminal and its shell; and how far
+a run here is, by its spool."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import platform
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from logbook_agent import __version__
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
-from logbook_agent.running.executors.contract import Followed
-from logbook_agent.running.executors.stages import log_from, said_by, stage_of
-from logbook_agent.running.launch.family import MARK
-from logbook_agent.running.launch.stopping import end_group
+from logbook_agent.running.executors.contract import PIECE_BYTES, Followed, MachineFacts, Stage
+from logbook_agent.running.launch.family import MARK, end_group
 from logbook_agent.running.provenance.machine import host_facts, visible_devices
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import create_log, remove
 from logbook_agent.store.processes import alive
+from logbook_agent.store.reading import LOG, open_file
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, Heartbeat, Spool, name_holder
 
 # How long a worker may take to say who it is.
@@ -43,7 +41,7 @@ class Local:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> MachineFacts:
         """As `Executor.hello`."""
         return hello(self._environ)
 
@@ -112,17 +110,47 @@ class Local:
         """Nothing to do: the worker wrote into the spool itself."""
 
 
-def hello(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Which machine this is, as plain data."""
-    return {
-        "version": __version__,
-        "python": platform.python_version(),
-        "host": encode(host_facts()),
-        "devices": encode(visible_devices(environ)),
-    }
+def hello(environ: Mapping[str, str]) -> MachineFacts:
+    """Which machine this is."""
+    return MachineFacts(
+        host=host_facts(),
+        python=".".join(map(str, sys.version_info[:3])),
+        version=__version__,
+        devices=visible_devices(environ),
+    )
 
 
 def _heartbeat(spool: Spool) -> Heartbeat | None:
     with contextlib.suppress(StoreError):
         return spool.heartbeat()
     return None
+
+
+def stage_of(spool: Spool) -> Stage:
+    """How far a run on this machine is, by its spool. An end counts when nobody holds the spool any more: what is there
+    while its worker works was written by somebody else."""
+    life = spool.life()
+    if life == "sent":
+        return "sent"
+    if life == "tool":
+        has_ended = spool.has(FINAL) and not spool.is_held()
+        return "ended" if has_ended else "running" if spool.has(BEGAN) else "sent"
+    stages: dict[str, Stage] = {"child": "orphaned", "lost": "lost", "unstarted": "never-started"}
+    return stages.get(life, "elsewhere")
+
+
+def said_by(spool: Spool) -> str | None:
+    """What a run on this machine waits for before it begins, and later what keeps its worker from writing."""
+    with contextlib.suppress(StoreError):
+        seen = spool.seen() if spool.waits() else None
+        return seen.said if seen is not None else spool.trouble()
+    return None
+
+
+def log_from(spool: Spool, offset: int) -> bytes:
+    """A piece of the log of a spool; empty at its end, and before there is one."""
+    if not spool.has(LOG):
+        return b""
+    with open_file(spool.folder / LOG, within=spool.within) as log:
+        log.seek(offset)
+        return log.read(PIECE_BYTES)

@@ -1,16 +1,147 @@
-"""The executors by name. What makes those of the settings is found in the table of features, by their kind."""
+"""The executors that `--on` may name: tables of the user's own settings, and those of the project that the user has
+confirmed. What makes an executor of its table is found in the table of features, by its kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from logbook_agent.features import FEATURES, present, provided
+from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
-from logbook_agent.running.executors.contract import Executor
+from logbook_agent.running.confirmation import Section, check_confirmed, open_claim
+from logbook_agent.running.executors import LOCAL, TYPED
+from logbook_agent.running.executors.contract import Executor, Launches
 from logbook_agent.running.executors.local import Local
-from logbook_agent.running.executors.settings import LOCAL, PATIENCE_S, TYPED, Declared, is_declared, named
+from logbook_agent.store.reading import manual
+from logbook_agent.store.user_config import load_user_config, user_config_file
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.launchers import Launched, launchers_from, wrap
+from logbook_agent.text.near import nearest
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
+# A start that is refused for a reason that may pass is tried again for so long.
+PATIENCE_S = 900.0
+# What every executor may state.
+COMMON = ("kind", "equivalent", "retry_start_s")
+_MOST_RETRY_S = 7 * 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """One table `[executors.NAME]`: its kind, the other settings as written, and the file that it stands in; or one
+    table `[allocators.NAME]`. `is_equivalent`: its machines are declared to be equal, so that runs of different ones
+    may be compared. `retry_start_s`: for how long a refused start is tried again."""
+
+    name: str
+    kind: str
+    table: Mapping[str, Any]
+    file: Path | None = None
+    is_equivalent: bool = False
+    section: Section = "executors"
+    retry_start_s: float = PATIENCE_S
+
+    @property
+    def what(self) -> str:
+        """`executor 'box'`."""
+        return f"{self.section.removesuffix('s')} {self.name!r}"
+
+    def read(self, settings: type[T]) -> T:
+        """The settings as a value of this class. Raises UsageError for an unknown or missing one, or a wrong type."""
+        try:
+            return decode(settings, dict(self.table))
+        except CodecError as error:
+            raise UsageError(
+                f"{self.what}: {error}",
+                cause=f"[{self.section}.{self.name}] in {self.file} is not valid",
+                hint=f"its settings are: {', '.join(f.name for f in fields(settings))}",
+            ) from None
+
+
+def is_declared(workspace: Workspace, name: str) -> bool:
+    """Whether `--on` of this name means an executor."""
+    return name in workspace.config.executors or name in load_user_config(workspace.environ).executors
+
+
+def declared(workspace: Workspace, section: Section = "executors") -> dict[str, Declared]:
+    """All of them by name; the user's own table is taken where the project has one of the same name."""
+    user, config = load_user_config(workspace.environ), workspace.config
+    here, own = getattr(config, section), getattr(user, section)
+    found = {name: _declared(section, name, table, config.file) for name, table in here.items()}
+    own_file = user_config_file(workspace.environ)
+    found |= {name: _declared(section, name, table, own_file) for name, table in own.items()}
+    return dict(sorted(found.items()))
+
+
+def is_confirmed(workspace: Workspace, declared: Declared) -> bool:
+    """Whether the user has confirmed this table as it is now."""
+    return open_claim(workspace, declared.section, declared.name) is None
+
+
+def named(workspace: Workspace, name: str, section: Section = "executors", cwd: Path | None = None) -> Declared:
+    """The executor of this name, for programs that start in `cwd`. Raises UsageError when there is none, or the user
+    has not confirmed it."""
+    there, one = declared(workspace, section), section.removesuffix("s")
+    if name not in there:
+        near = nearest(name, tuple(there))
+        raise UsageError(
+            f"no {one} {name!r}",
+            cause=f"{section} in the settings: {', '.join(there) or 'none'}",
+            hint=f"did you mean {near}?" if near else f"describe it in your settings: {manual('how-to/clusters.md')}",
+        )
+    check_confirmed(workspace, section, name, cwd)
+    return there[name]
+
+
+def _declared(section: Section, name: str, table: Mapping[str, Any], file: Path | None) -> Declared:
+    """One table of an executor or allocator, with the keys that each executor has.
+
+    kind: `ssh`, `slurm`, `ray` or `command`
+    equivalent: true declares its machines equal: a round of `logbook sweep --parallel` may use several, and runs of
+        different ones are compared; default: false
+    retry_start_s: for how many seconds a start that was refused for a reason that may pass is retried; 0: not at all;
+        default: 900
+    """
+    kind = table.get("kind")
+    if name == LOCAL:
+        raise UsageError(
+            f"[{section}.{LOCAL}] in {file}", cause="that name is reserved for this machine", hint="rename it"
+        )
+    if not isinstance(kind, str):
+        raise UsageError(
+            f"[{section}.{name}] in {file} has no kind",
+            cause="the kind selects how it is reached",
+            hint='write: kind = "command"',
+        )
+    equivalent = table.get("equivalent", False) if section == "executors" else False
+    if not isinstance(equivalent, bool):
+        raise UsageError(
+            f"[{section}.{name}] in {file}: equivalent must be true or false", hint="write: equivalent = true"
+        )
+    retry_s = table.get("retry_start_s", PATIENCE_S) if section == "executors" else PATIENCE_S
+    if isinstance(retry_s, bool) or not isinstance(retry_s, int | float) or not 0 <= retry_s <= _MOST_RETRY_S:
+        raise UsageError(
+            f"[{section}.{name}] in {file}: retry_start_s = {retry_s!r}: expected seconds from 0 to {_MOST_RETRY_S:g}",
+            hint=f"write: retry_start_s = {PATIENCE_S:g}",
+        )
+    own = COMMON if section == "executors" else ("kind",)
+    rest = {key: value for key, value in table.items() if key not in own}
+    return Declared(
+        name=name,
+        kind=kind,
+        table=rest,
+        file=file,
+        is_equivalent=equivalent,
+        section=section,
+        retry_start_s=float(retry_s),
+    )
+
 
 # Those that need no settings.
 EXECUTORS: dict[str, Callable[[Workspace], Executor]] = {LOCAL: lambda workspace: Local(workspace.environ)}
@@ -40,7 +171,7 @@ def executor_named(workspace: Workspace, name: str) -> Executor:
 
 
 def pool_of(workspace: Workspace, name: str) -> str | None:
-    """What the equal machines of an executor go by in records; None where they are not declared to be equal."""
+    """The name that records give to the equal machines of an executor; None if they are not declared to be equal."""
     return name if is_declared(workspace, name) and named(workspace, name).is_equivalent else None
 
 
@@ -67,3 +198,71 @@ def made(workspace: Workspace, declared: Declared) -> Executor:
         )
     found: Executor = provided(feature.executors[declared.kind])(workspace, declared)
     return found
+
+
+# -- what --on names -------------------------------------------------------------------------------
+
+
+def carried_on(
+    workspace: Workspace, words: Sequence[str], env: Mapping[str, str], on: str, folder: Path, *, shell: bool
+) -> tuple[str | None, Launched | None]:
+    """The executor, the launcher, or both, that `--on` names for a command in this folder. Raises UsageError where
+    there is none, or the user has not confirmed it."""
+    executor = _executor(workspace, on, folder)
+    if executor is not None and not isinstance(executor, Launches):
+        return on, None
+    if shell:
+        raise UsageError(
+            "--shell and --on cannot be combined",
+            cause="a launcher takes words, not shell text",
+            hint="write the shell out: --on NAME -- bash -lc '...'",
+        )
+    if executor is not None:
+        return on, executor.launched(words, env, workspace.redactor)
+    launchers = launchers_from({**workspace.config.launchers, **load_user_config(workspace.environ).launchers})
+    name, _, target = on.partition(":")
+    if name not in launchers:
+        raise _unknown(workspace, name, target, launchers)
+    check_confirmed(workspace, "launchers", name, folder)
+    launched = wrap(launchers[name], words, env, target or None)
+    return TYPED if launched.submits else None, launched
+
+
+def executor_named_by(workspace: Workspace, on: str | None) -> str | None:
+    """The executor that `--on` names if it starts workers of logbook, else None."""
+    found = _executor(workspace, on)
+    return on if found is not None and not isinstance(found, Launches) else None
+
+
+def executor_at_once(workspace: Workspace, on: str | None) -> str | None:
+    """The executor that `--on` names; None for a launcher, which makes one run at a time."""
+    return on if _executor(workspace, on) is not None else None
+
+
+def _executor(workspace: Workspace, on: str | None, folder: Path | None = None) -> Executor | None:
+    """The executor that `--on` names, for programs that start in this folder; None for a launcher, and without it."""
+    if on is None or not is_declared(workspace, on):
+        return None
+    check_confirmed(workspace, "executors", on, folder)
+    return executor_named(workspace, on)
+
+
+def _unknown(workspace: Workspace, name: str, target: str, launchers: Collection[str]) -> UsageError:
+    """What to say of `--on NAME[:TARGET]` where no launcher has this name."""
+    if name == LOCAL:
+        return UsageError(
+            f"--on {LOCAL}: this machine is the default",
+            cause="--on names another machine",
+            hint="leave --on out; to run in the background: --detach",
+        )
+    if target and is_declared(workspace, name):
+        return UsageError(
+            f"executor {name!r} takes no target",
+            cause=f"{target!r} follows its name, and only launchers have targets",
+            hint=f"--on {name}",
+        )
+    return UsageError(
+        f"no executor or launcher {name!r}",
+        cause=f"no executor in the settings has this name; launchers in the settings: {', '.join(launchers) or 'none'}",
+        hint=f"logbook executors lists the executors; {manual('how-to/clusters.md')} describes launchers",
+    )

@@ -1,10 +1,8 @@
 """Running one command: started, watched, ended, and its output kept.
 
 process   what to run, one child in a process group of its own, and how it ended
-family    the processes that a command has started, and a signal to all of them
+family    the processes that a command has started, a signal to all of them, and their end
 signals   requests to stop the tool, caught instead of obeyed; when to send which signal to the child
-session   a session of its own, with signals as a fresh process has them
-stopping  ending a command that nobody watches any more
 execute   the loop that joins them
 output    the log on disk and its readable excerpts
 """

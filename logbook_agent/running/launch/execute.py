@@ -203,7 +203,7 @@ class _Loop:
         )
 
     def _left_behind(self, held: bool) -> list[str]:
-        """What is to be said of processes that outlived the command. `held`: one of them still held its output."""
+        """Problems that name processes which outlived the command. `held`: one of them still held its output."""
         left = self._left
         if not left and not held:
             return []
@@ -218,7 +218,7 @@ class _Loop:
             self._family.signal(number)
 
     def abandon(self) -> None:
-        """Kills the command, because the tool cannot go on watching it."""
+        """Kills the command, because it can no longer be watched."""
         self._signal(signal.SIGKILL)
         until = time.monotonic() + self._graces.kill_s
         while self._ended is None and time.monotonic() < until:

@@ -2,7 +2,7 @@
 
 A process belongs to a command if it has the command's mark in its environment, which children inherit; if it is in the
 command's process group; or if it descends from the command. A worker also becomes the parent of processes whose own
-parents ended (`adopt`), so it finds those without the mark, too.
+parents ended (`adopt`), so it finds those without the mark, too. `end_group` ends a command that nobody watches.
 """
 
 from __future__ import annotations
@@ -11,10 +11,15 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from logbook_agent.store.processes import HAS_PROC, of_process
+from logbook_agent.model.errors import StoreError
+from logbook_agent.model.run import Process
+from logbook_agent.running.launch.process import Graces
+from logbook_agent.running.launch.signals import Ladder
+from logbook_agent.store.processes import HAS_PROC, alive, of_process
 
 # The variable that marks a command and all that it starts, with the name of the run's spool.
 MARK = "LOGBOOK_SPOOL"
@@ -27,22 +32,18 @@ _adopts = False
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A living process of a command: the `name` of its program, and when it `started`, in ticks since the boot."""
+    """A process of a command: the `name` of its program, and when it `started`, in ticks since the boot. `is_over`: it
+    is a zombie."""
 
     pid: int
     name: str
     group: int
     started: int
+    parent: int = 0
+    is_over: bool = False
 
     def __str__(self) -> str:
         return f"{self.name} (pid {self.pid})"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    member: Member
-    parent: int
-    is_over: bool
 
 
 class Family:
@@ -52,7 +53,7 @@ class Family:
     def __init__(self, leader: int, mark: str = "") -> None:
         self.leader, self._mark = leader, f"{MARK}={mark}".encode() if mark else None
         found = _found(leader)
-        self._since = found.member.started if found is not None else 0
+        self._since = found.started if found is not None else 0
         # Members by pid, with their starts: whoever was one stays one when its parent ends.
         self._known: dict[int, int] = {leader: self._since}
 
@@ -62,13 +63,13 @@ class Family:
             alive = _group_lives(self.leader)
             return [Member(pid=self.leader, name="its process group", group=self.leader, started=0)] if alive else []
         # A process that is older than the command was not started by it.
-        young = {one.member.pid: one for one in _processes() if one.member.started >= self._since}
+        young = {one.pid: one for one in _processes() if one.started >= self._since}
         found = []
         for pid, one in young.items():
             if pid != os.getpid() and self._belongs(one, young):
-                self._known[pid] = one.member.started
+                self._known[pid] = one.started
                 if not one.is_over:
-                    found.append(one.member)
+                    found.append(one)
         return found
 
     def signal(self, number: int) -> None:
@@ -79,15 +80,15 @@ class Family:
             with contextlib.suppress(PermissionError):
                 _send(pid, number)
 
-    def _belongs(self, one: _Found, young: dict[int, _Found]) -> bool:
-        if one.member.group == self.leader:
+    def _belongs(self, one: Member, young: dict[int, Member]) -> bool:
+        if one.group == self.leader:
             return True
-        at: _Found | None = one
+        at: Member | None = one
         while at is not None:
-            if self._known.get(at.member.pid) == at.member.started or (_adopts and at.parent == os.getpid()):
+            if self._known.get(at.pid) == at.started or (_adopts and at.parent == os.getpid()):
                 return True
             at = young.get(at.parent)
-        return self._mark is not None and self._mark in _environ(one.member.pid)
+        return self._mark is not None and self._mark in _environ(one.pid)
 
 
 def adopt() -> None:
@@ -113,19 +114,25 @@ def _send(pid: int, number: int) -> None:
             os.kill(pid, signal.SIGCONT)
 
 
-def _processes() -> Iterator[_Found]:
+def _processes() -> Iterator[Member]:
     for name in os.listdir("/proc"):  # noqa: PTH208 - at every end of a command
         if name.isdigit() and (found := _found(int(name))) is not None:
             yield found
 
 
-def _found(pid: int) -> _Found | None:
+def _found(pid: int) -> Member | None:
     head, _, rest = of_process(pid, "stat").decode(errors="replace").rpartition(")")
     fields = rest.split(maxsplit=20)
     if len(fields) < 20:
         return None
-    member = Member(pid=pid, name=head.partition("(")[2], group=int(fields[2]), started=int(fields[19]))
-    return _Found(member=member, parent=int(fields[1]), is_over=fields[0] in ("Z", "X"))
+    return Member(
+        pid=pid,
+        name=head.partition("(")[2],
+        group=int(fields[2]),
+        started=int(fields[19]),
+        parent=int(fields[1]),
+        is_over=fields[0] in ("Z", "X"),
+    )
 
 
 def _environ(pid: int) -> list[bytes]:
@@ -141,3 +148,60 @@ def _group_lives(leader: int) -> bool:
         # macOS: nothing but zombies.
         return sys.platform != "darwin"
     return True
+
+
+# -- ending a command that nobody watches any more ---------------------------------------------------
+
+
+_PAUSE_S = 0.02
+
+
+def end_group(
+    child: Process,
+    mark: str | None = None,
+    *,
+    graces: Graces | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> int | None:
+    """Signals to all processes of a command until they have ended; the last signal, None when they ended before the
+    first. `child` is the command's own process, `mark` what the others carry (None: what `child` carries).
+
+    Raises StoreError when one does not end or belongs to another user, or when `child` may be another process by now.
+    """
+    if child.started is None:
+        raise StoreError(
+            f"process {child.pid} is not ended",
+            cause="the record does not say when it was started, so this may be another one",
+            hint=f"look at it: ps -o lstart,cmd -p {child.pid}; to end it: kill -INT -- -{child.pid}",
+        )
+    family = Family(child.pid, mark_of(child.pid) if mark is None else mark)
+    last: int | None = None
+    ladder = Ladder(graces or Graces())
+    ladder.begin(clock())
+    while alive(child.pid, child.started) or (last is not None and family.members()):
+        now = clock()
+        if ladder.exhausted(now):
+            raise StoreError(
+                f"process {child.pid} does not end",
+                cause="it was killed, and the kernel has not let go of it",
+                hint=f"look at it: ps -o stat,wchan,cmd -p {child.pid}",
+            )
+        due = ladder.due(now)
+        if due is not None:
+            last = due
+            _signal_or_raise(family, due)
+        sleep(_PAUSE_S)
+    return last
+
+
+def _signal_or_raise(family: Family, number: int) -> None:
+    pid = family.leader
+    try:
+        family.signal(number)
+    except PermissionError as error:
+        raise StoreError(
+            f"process {pid} cannot be ended: {error.strerror}",
+            cause="another user started it",
+            hint=f"as that user: kill -INT -- -{pid}",
+        ) from error

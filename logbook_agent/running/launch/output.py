@@ -13,6 +13,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Output
 from logbook_agent.running.launch.process import Stream
 from logbook_agent.running.results.lines import strip_ansi
+from logbook_agent.store.files import create_log
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.stream import StreamRedactor
 
@@ -29,7 +30,7 @@ Redact = Callable[[str], str]
 
 
 class OutputLog:
-    """Takes both streams as they were read. `create` opens the new file, below the folder of logbooks.
+    """The log of a run, which takes both streams as they were read. Its new file stays below `within`.
 
     What is safe is handed to the operating system at once, so that it survives the death of the tool; only a
     line that is not complete may be held back, up to the next `idle`. A disk that fails does not end the run:
@@ -41,21 +42,18 @@ class OutputLog:
         path: Path,
         redactor: Redactor,
         *,
-        create: Callable[[Path], int],
+        within: Path,
         max_bytes: int = MAX_LOG_BYTES,
-        head_lines: int = HEAD_LINES,
-        tail_lines: int = TAIL_LINES,
-        error_lines: int = ERROR_LINES,
     ) -> None:
-        self._file = _LogFile(path, create, max_bytes)
+        self._file = _LogFile(path, within, max_bytes)
         self._redactors: dict[Stream, StreamRedactor] = {
             "stdout": StreamRedactor(redactor),
             "stderr": StreamRedactor(redactor),
         }
         self._collectors: dict[Stream, LineCollector] = {"stdout": LineCollector(), "stderr": LineCollector()}
-        self._keep = max(head_lines, tail_lines, error_lines)
-        self._both = Excerpt(head_lines, tail_lines, redactor.text)
-        self._errors = Excerpt(0, error_lines, redactor.text)
+        self._keep = max(HEAD_LINES, TAIL_LINES, ERROR_LINES)
+        self._both = Excerpt(HEAD_LINES, TAIL_LINES, redactor.text)
+        self._errors = Excerpt(0, ERROR_LINES, redactor.text)
         self._lines = 0
         self._open_line: dict[Stream, bool] = {"stdout": False, "stderr": False}
         self.bytes = 0
@@ -108,7 +106,7 @@ class OutputLog:
 class _LogFile:
     """A new file that takes what fits, and stops at its cap or at the first failure."""
 
-    def __init__(self, path: Path, create: Callable[[Path], int], max_bytes: int) -> None:
+    def __init__(self, path: Path, within: Path, max_bytes: int) -> None:
         self.digest = hashlib.sha256()
         self.written = 0
         self.truncated = False
@@ -116,7 +114,7 @@ class _LogFile:
         self._path, self._max = path, max_bytes
         self._fd: int | None = None
         try:
-            self._fd = create(path)
+            self._fd = create_log(path, within=within)
         except (OSError, StoreError) as error:
             self._fail("the log could not be opened", error)
 

@@ -51,7 +51,8 @@ class Graces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOutcome:
-    """`duration_s` ends when the command does. `peak_memory_bytes`: of its largest process; None: unknown."""
+    """How a job ended. `duration_s` ends when the command does. `peak_memory_bytes`: of its largest process; None:
+    unknown."""
 
     exit: Exit
     duration_s: float
@@ -95,7 +96,8 @@ def signal_number(name: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """`exit` lacks the flags that only the caller knows, and code and signal when the status was lost."""
+    """How a child ended. `exit` has no flags such as `timeout`, which its caller knows, and no code or signal if the
+    status was lost."""
 
     exit: Exit
     peak_memory_bytes: int | None

@@ -16,7 +16,7 @@ _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopRequests:
-    """Counts the requests; `wakeup` becomes readable on any signal, so that a `select` ends at once.
+    """Counts requests to stop; `wakeup` becomes readable on any signal, so that a `select` ends at once.
 
     Only the main thread can catch signals; elsewhere nothing is caught and `wakeup` is never readable.
     A signal that is ignored already (`nohup`, a background job) stays ignored. Who makes a series of runs holds them
@@ -51,7 +51,7 @@ class StopRequests:
         self.last = number
 
     def take(self) -> bool:
-        """Whether a request came that nobody has taken yet; now it is. A command started later is not ended by it."""
+        """Whether a request came since the last call. Each request ends only commands that run when it is taken."""
         asked = self.count > self._taken
         self._taken = self.count
         return asked
@@ -79,7 +79,8 @@ class StopRequests:
 
 
 class Ladder:
-    """Begun once; `due` gives each signal when its turn has come, `hurry` goes straight to the last."""
+    """The signals that end a process group, in turn: `due` gives each signal when its turn has come, `hurry` goes
+    straight to the last."""
 
     def __init__(self, graces: Graces) -> None:
         self._steps = (
@@ -122,3 +123,19 @@ class Ladder:
     def wait_s(self, now: float) -> float | None:
         """How long until something is due."""
         return None if self._at is None else max(0.0, self._at - now)
+
+
+# -- a process that outlives its terminal ------------------------------------------------------------
+
+
+# What a shell may have had ignored, by `nohup` or in the background, and the command would inherit.
+_RESET = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD)
+
+
+def own_session() -> None:
+    """Signals as a fresh process has them, and a session of its own, which no terminal ends."""
+    for number in _RESET:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    if os.getsid(0) != os.getpid() and os.getpgid(0) != os.getpid():
+        os.setsid()

@@ -13,7 +13,7 @@ from pathlib import Path
 from logbook_agent.running.provenance.git_calls import try_git
 from logbook_agent.store.repository import repository_of
 
-_BASE, _OURS, _THEIRS = "1", "2", "3"
+_OURS, _THEIRS = "2", "3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,11 +36,13 @@ _SYSTEM = (
 _OUTPUT_FLAG = re.compile(r"-o|--?(?:out|output|log|save|dump|trace|profile|result|report|json|csv)\b[\w-]*")
 # A Python that lies anywhere (pyenv, conda) is not code of the project; its version is recorded apart.
 _INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*")
+# A file outside git, by its path from the repository's top where it lies in there, and its content if that is kept.
+_Named = tuple[UntrackedFile, bytes | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeFacts:
-    """`code` without the names under which anything is kept; `diff` and `untracked` hold what to keep.
+    """The code that a command runs, and what is to be kept of it: `diff` and `untracked`.
 
     `diff` is None when there is none or it is larger than asked for; `untracked` maps the path of an
     untracked file to its content, small files only.
@@ -134,12 +136,12 @@ def _names(process: subprocess.Popen[bytes]) -> set[str]:
     return {os.fsdecode(name) for name in process.stdout.read().split(b"\0") if name}
 
 
-def _read(paths: list[Path], top: Path | None, keep: int) -> tuple[list[NamedFile], list[str]]:
+def _read(paths: list[Path], top: Path | None, keep: int) -> tuple[list[_Named], list[str]]:
     files, problems = [], []
     for path in paths:
         shown = str(path.relative_to(top)) if top is not None and path.is_relative_to(top) else str(path)
         try:
-            file = read_named(path, shown, keep)
+            file = _read_named(path, shown, keep)
         except OSError as error:
             problems.append(f"{shown}: not read: {error.strerror}")
             continue
@@ -150,38 +152,24 @@ def _read(paths: list[Path], top: Path | None, keep: int) -> tuple[list[NamedFil
     return files, problems
 
 
-def _identity(tree: str, diff: Digest, files: Sequence[NamedFile]) -> str:
+def _identity(tree: str, diff: Digest, files: Sequence[_Named]) -> str:
     """One digest of HEAD's tree, the diff and the untracked files, each without the logbook root."""
     digest = hashlib.sha256(f"tree {tree}\0diff {diff.size} {diff.sha256}\0".encode())
-    for file in sorted(files, key=lambda f: f.path):
+    for file in sorted((file for file, _ in files), key=lambda f: f.path):
         digest.update(b"file " + os.fsencode(file.path) + f"\0{file.sha256}\0".encode())
     return digest.hexdigest()
 
 
-def _facts(code: Code, diff: bytes | None, files: Sequence[NamedFile], problems: Sequence[str]) -> CodeFacts:
-    untracked = tuple(UntrackedFile(path=f.path, sha256=f.sha256, bytes=f.size) for f in files)
+def _facts(code: Code, diff: bytes | None, files: Sequence[_Named], problems: Sequence[str]) -> CodeFacts:
     return CodeFacts(
-        code=dataclasses.replace(code, untracked=untracked),
+        code=dataclasses.replace(code, untracked=tuple(file for file, _ in files)),
         diff=diff,
-        untracked={f.path: f.content for f in files if f.content is not None},
+        untracked={file.path: content for file, content in files if content is not None},
         problems=tuple(problems),
     )
 
 
 # -- files that a command names --------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedFile:
-    """A file outside git: `path` relative to the repository's top where it lies in there, else absolute.
-
-    `content` is None when the file is larger than what is kept.
-    """
-
-    path: str
-    sha256: str
-    size: int
-    content: bytes | None
 
 
 def files_named(argv: Sequence[str], cwd: Path) -> list[Path]:
@@ -234,7 +222,7 @@ def _is_foreign(path: Path) -> bool:
     return any(os.path.exists(parent / "pyvenv.cfg") for parent in path.parents[:6])  # noqa: PTH110  as above
 
 
-def read_named(path: Path, shown_as: str, keep: int) -> NamedFile | None:
+def _read_named(path: Path, shown_as: str, keep: int) -> _Named | None:
     """The file's digest, and its content when it has at most `keep` bytes. Raises OSError.
 
     None for a file of more than 64 MiB, which is data rather than code.
@@ -244,9 +232,5 @@ def read_named(path: Path, shown_as: str, keep: int) -> NamedFile | None:
         return None
     with path.open("rb") as file:
         content = file.read(MAX_HASHED_BYTES + 1)
-    return NamedFile(
-        path=shown_as,
-        sha256=hashlib.sha256(content).hexdigest(),
-        size=len(content),
-        content=content if len(content) <= keep else None,
-    )
+    found = UntrackedFile(path=shown_as, sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))
+    return found, content if len(content) <= keep else None

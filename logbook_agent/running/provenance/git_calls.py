@@ -77,7 +77,7 @@ class GitError(Exception):
 
 
 def read_git(top: Path, words: Sequence[str], environ: Mapping[str, str]) -> GitAnswer:
-    """A command that writes nothing. Raises StoreError when git cannot be started or exceeds a limit."""
+    """Run a git command that writes nothing. Raises StoreError when git cannot be started or exceeds a limit."""
     return _call(top, words, environ, writes=False, timeout_s=TIMEOUT_S)
 
 
@@ -91,12 +91,12 @@ def try_git(top: Path, words: Sequence[str], environ: Mapping[str, str]) -> byte
 
 
 def write_git(top: Path, words: Sequence[str], environ: Mapping[str, str], *, timeout_s: float) -> GitAnswer:
-    """A command that writes, under the user's identity and with their hooks; its messages are in English."""
+    """Run a git command that writes, under the user's identity and with their hooks; its messages are in English."""
     return _call(top, words, environ, writes=True, timeout_s=timeout_s)
 
 
 class GitProcesses:
-    """Commands that read and run side by side, with one limit of time for all of them."""
+    """Git commands that read and run at the same time, with one time limit for all of them."""
 
     def __init__(self, environ: Mapping[str, str], config: Mapping[str, str], timeout_s: float) -> None:
         self._environ = environ
@@ -109,13 +109,14 @@ class GitProcesses:
         self._timer.start()
 
     def start(self, top: Path, words: Sequence[str], *, stdin: bool = False) -> subprocess.Popen[bytes]:
-        """One with `stdin` has a pipe for its errors, too; a pipe that nobody empties would hold the others up."""
+        """Start a command. Only one with `stdin` has a pipe for its errors: a pipe that nobody empties would block
+        it."""
         process = _start(top, words, self._environ, config=self._config, stdin=stdin, stderr=stdin)
         self._running.append(process)
         return process
 
     def finish(self) -> str:
-        """Waits for all; what went wrong, or nothing."""
+        """Wait for all commands; what went wrong, or nothing."""
         codes = [process.wait() for process in self._running]
         if self._late:
             raise GitError(f"git took longer than {self._timeout_s:g} s")

@@ -45,7 +45,8 @@ _DIRTY = re.compile(rb"\+Subproject commit [0-9a-f]+-dirty\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """`commit` None: there is none yet. `tree`: the id that HEAD's tree would have without the root."""
+    """HEAD of a repository. `commit` None: there is none yet. `tree`: the id that HEAD's tree would have without the
+    root."""
 
     commit: str | None = None
     tree: str = ""
@@ -155,7 +156,7 @@ def _entries(content: bytes, oid_bytes: int) -> Iterator[tuple[bytes, bytes, byt
 
 
 class Digest(NamedTuple):
-    """`text`: None when there is no difference, or more of it than is kept."""
+    """Digest of a difference. `text`: None when there is no difference, or more of it than is kept."""
 
     sha256: str
     size: int

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from logbook_agent.model.run import Contention, Device, Host
 from logbook_agent.running.programs import find_program, output_of
-from logbook_agent.running.provenance.load import load_now
+from logbook_agent.running.provenance.contention import load_now
 
 # The first processor's lines are enough, and the whole file takes long to make on a large machine.
 _CPUINFO_BYTES = 4096
@@ -136,15 +136,13 @@ class _Gpu:
     uuid: str
 
 
-def visible_devices(
-    environ: Mapping[str, str], root: Path = Path("/"), *, cpu: str | None = None
-) -> tuple[Device, ...]:
+def visible_devices(environ: Mapping[str, str], root: Path = Path("/")) -> tuple[Device, ...]:
     """GPUs and TPU chips, one Device for each kind; the CPU where there are none. `used` stays unknown.
 
-    `root` is the file system's root; `cpu` the processor's name, when the caller has it already.
+    `root` is the file system's root.
     """
     found = [*_nvidia(environ, root), *_tpu(environ, root)]
-    return tuple(found) or (Device(platform="cpu", kind=cpu or cpu_model(root), count=1),)
+    return tuple(found) or (Device(platform="cpu", kind=cpu_model(root), count=1),)
 
 
 # Variables that choose devices by their numbers, or by their names.
@@ -220,7 +218,7 @@ def _gpus_of_driver(root: Path) -> list[_Gpu] | None:
 
 
 def _gpus_of_smi(environ: Mapping[str, str]) -> list[_Gpu]:
-    """Where the driver shows no /proc (WSL): nvidia-smi, when PATH has it."""
+    """What nvidia-smi lists, if PATH has it: some drivers show no /proc (WSL)."""
     tool = find_program("nvidia-smi", environ)
     if tool is None:
         return []

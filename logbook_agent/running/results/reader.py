@@ -6,7 +6,7 @@ A line that cannot be read is a problem of the run, never an exception: the comm
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,9 +14,8 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Measurement, PredictedRow, Row, Scalar
 from logbook_agent.model.units import KNOWN, known
 from logbook_agent.model.values import canonical, finite, is_not_finite, is_number, parse_scalar
-from logbook_agent.running.results.fold import fold, join_loose, merge_lines
+from logbook_agent.running.results.fold import fold, fold_predicted, join_loose, measured_only, merge_lines
 from logbook_agent.running.results.lines import MAX_KEYS, cut, split_line, split_metric, split_pairs
-from logbook_agent.running.results.predicted import fold_predicted, measured_only
 
 MAX_ROWS = 20_000
 MAX_TEXT_CHARS = 64 * 2**20
@@ -27,37 +26,35 @@ _LAST_CHARS = 120
 Clean = Callable[[Any], Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
-    """What is known of a run's keys; `quantities` holds units and directions that the run itself stated."""
-
-    declared: Mapping[str, Metric]
-    metrics: frozenset[str]
-    config_keys: frozenset[str]
-    flags: frozenset[str]
-    run_config: Mapping[str, Scalar]
-    quantities: Mapping[str, Measurement]
-
-
 class Classifier:
     """What the keys of a RESULT line are: metric, config, observation or label.
 
     A key is a metric when the logbook declares it, or a METRIC line or JSON row of the run names it so; else
     config when it is a declared axis, a `--config` key, a config key of a JSON row, or matches a flag of the
     command; else a number is an observation (nan and inf: unknown) and a word a label. A logbook that declares no
-    metric at all takes the names that `units.KNOWN` has as its metrics.
+    metric at all takes the names that `units.KNOWN` has as its metrics. `quantities` holds units and directions that
+    the run itself stated.
     """
 
-    def __init__(self, context: Context, problem: Callable[[str], None]) -> None:
-        self._context = context
-        self._problem = problem
+    def __init__(
+        self,
+        problem: Callable[[str], None],
+        *,
+        declared: Mapping[str, Metric],
+        metrics: Set[str],
+        config_keys: Set[str],
+        flags: Set[str],
+        run_config: Mapping[str, Scalar],
+        quantities: Mapping[str, Measurement],
+    ) -> None:
+        self._problem, self._declared, self._metrics, self._config_keys = problem, declared, metrics, config_keys
+        self._flags, self._run_config, self._quantities = flags, run_config, quantities
 
     def is_metric(self, key: str) -> bool:
-        c = self._context
-        return key in c.declared or key in c.metrics or (not c.declared and key in KNOWN)
+        return key in self._declared or key in self._metrics or (not self._declared and key in KNOWN)
 
     def is_config(self, key: str) -> bool:
-        return key in self._context.config_keys or key.replace("-", "_") in self._context.flags
+        return key in self._config_keys or key.replace("-", "_") in self._flags
 
     def row(self, pairs: Mapping[str, str]) -> Row:
         """The row of one RESULT line."""
@@ -98,7 +95,7 @@ class Classifier:
     def _described(self, name: str, given: Measurement) -> Measurement:
         """Unit and direction: the logbook's declaration, then the run's own, then the table of units. A number that
         was stated in a unit is in that one, whatever is declared."""
-        declared, stated = self._context.declared.get(name), self._context.quantities.get(name)
+        declared, stated = self._declared.get(name), self._quantities.get(name)
         table = known(name)
         meant = declared.unit if declared is not None else None
         if given.unit and meant and given.unit != meant:
@@ -122,11 +119,11 @@ class Classifier:
 
     def _with_run_config(self, own: Mapping[str, Scalar]) -> dict[str, Scalar]:
         """The run's config under the row's own, which wins where they disagree: it was there."""
-        for key, value in self._context.run_config.items():
+        for key, value in self._run_config.items():
             if key in own and canonical(own[key]) != canonical(value):
                 said, meant = canonical(own[key]), canonical(value)
                 self._problem(f"{cut(key, 40)}: the row says {cut(said, 40)}, --config says {cut(meant, 40)}")
-        return {**self._context.run_config, **own}
+        return {**self._run_config, **own}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,25 +263,25 @@ class ResultReader:
             explicit += self._rows(file_text, lambda text: problem(f"result file: {text}"))
         if self._beyond:
             problem(f"{self._beyond} result lines were not kept: over the limit of rows or size")
-        context = Context(
+        classifier = Classifier(
+            problem,
             declared={m.name: m for m in declared},
-            metrics=frozenset(n for n, _, _ in self._metrics) | {n for row in explicit for n in row.metrics},
-            config_keys=frozenset(axes)
+            metrics={n for n, _, _ in self._metrics} | {n for row in explicit for n in row.metrics},
+            config_keys=set(axes)
             | {k for row in explicit for k in row.config}
             | {k for row in self._predicted for k in row.config}
             | set(config),
-            flags=frozenset(argv_flags or {}),
+            flags=(argv_flags or {}).keys(),
             run_config=config,
             quantities=_quantities(explicit, self._metrics),
         )
-        classifier = Classifier(context, problem)
         json_rows = fold([classifier.completed(r) for r in explicit], problem, explicit=True)
         line_rows = fold([classifier.row(p) for p in self._pairs], problem, explicit=False)
-        rows = merge_lines(json_rows, line_rows, context.run_config)
+        rows = merge_lines(json_rows, line_rows, config)
         loose = [Row(metrics={n: classifier.measurement(n, v, u)}) for n, v, u in self._metrics]
         if self._predicts:
             rows, loose = measured_only(rows, len(json_rows), loose, problem), []
-        rows = join_loose(rows, fold(loose, problem, explicit=True), context.run_config)
+        rows = join_loose(rows, fold(loose, problem, explicit=True), config)
         predicted = fold_predicted([classifier.predicted(row) for row in self._predicted])
         return ResultReading(rows=tuple(rows), predictions=predicted, problems=self._problems.texts())
 

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,13 +24,14 @@ from logbook_agent.running.launch.output import OutputLog
 from logbook_agent.running.launch.process import Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import resolve
-from logbook_agent.running.provenance.load import counters, until_now
-from logbook_agent.running.provenance.machine import host_facts
-from logbook_agent.running.provenance.snapshot import Provenance, code_snapshot, snapshot
+from logbook_agent.running.provenance.contention import counters, host_root, until_now
+from logbook_agent.running.provenance.git import CodeFacts, code_facts
+from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
+from logbook_agent.running.provenance.software import relevant_env, software_versions
 from logbook_agent.running.results.lines import LineSplitter
-from logbook_agent.running.results.reader import ResultReader, ResultReading
+from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
-from logbook_agent.store.files import create_log, make_folder, write_atomic
+from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.processes import this_process
 from logbook_agent.store.reading import CODE, LOG, read_bytes
 from logbook_agent.text.commands.flags import flags
@@ -81,26 +82,30 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
 
     The caller holds `stops`, so that a request to stop leaves no execution without an end.
     """
-    found = facts_before(work, place)
-    facts = dataclasses.replace(began_of(found, place), code=_code(work, place, found))
+    facts = facts_now(work, place)
     watch.began(facts)
     reader = ResultReader(lambda plain: redacted(plain, place.redactor))
-    create = functools.partial(create_log, within=place.within)
-    log = OutputLog(place.folder / LOG, place.redactor, create=create, max_bytes=work.log_bytes)
+    log = OutputLog(place.folder / LOG, place.redactor, within=place.within, max_bytes=work.log_bytes)
     sinks = _Sinks(log, reader, watch)
-    contention = facts.contention
+    contention, root = facts.contention, host_root(place.environ)
     with _result_file() as result_file:
-        before = counters(place.host_root)
+        before = counters(root)
         try:
             outcome = _outcome(functools.partial(_job, work, place, result_file), sinks, stops)
             if contention is not None:
-                contention = until_now(contention, before, place.host_root)
+                contention = until_now(contention, before, root)
         finally:
             problems = sinks.finish()
             output = log.finish()
             watch.done()
         file_text, file_problems = _read_result_file(result_file)
-    reading = _reading(work, reader, file_text)
+    reading = reader.finish(
+        declared=work.metrics,
+        axes=work.case_keys,
+        argv_flags=flags(work.argv),
+        config=work.config,
+        file_text=file_text,
+    )
     return End(
         ended=stamp(place.now()),
         duration_s=round(outcome.duration_s, 6),
@@ -124,61 +129,43 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
 # -- facts -----------------------------------------------------------------------------------------
 
 
-def facts_before(work: Work, place: Workplace) -> Provenance:
-    """Everything about this machine and the code that is recorded of a run, as it is now. Writes nothing."""
-    cwd, root, environ = Path(work.cwd), Path(work.root), {**place.environ, **work.env}
-    if work.is_carried and not work.syncs:
-        return Provenance(code=None, host=host_facts())  # which code is there, nobody knows
-    if work.is_carried:
-        return code_snapshot(cwd=cwd, root=root, argv=work.argv, environ=environ)
-    return snapshot(
-        cwd=cwd,
-        root=root,
-        argv=work.argv,
-        environ=environ,
-        env_patterns=work.env_patterns,
-        packages=work.packages,
-    )
-
-
-def began_of(found: Provenance, place: Workplace) -> Began:
-    """The facts to be reported, which name no kept files yet."""
-    return Began(
+def facts_now(work: Work, place: Workplace) -> Began:
+    """The facts of a run on this machine, as they are now. The diff and small untracked files of its code are kept."""
+    cwd, root, environ, turn = Path(work.cwd), Path(work.root), {**place.environ, **work.env}, place.turn
+    code, found = work.code, CodeFacts()
+    # Nobody knows which code is behind a launcher that syncs no files.
+    if not work.is_carried or work.syncs:
+        found = code_facts(cwd, root, work.argv, environ=environ)
+        # What was brought here with the work was kept where it came from.
+        code = code or keep_code(found, folder=place.folder, within=place.within, redactor=place.redactor)
+    facts = Began(
         started=stamp(place.now()),
         tool=this_process(),
-        host=found.host,
-        devices=found.devices,
-        software={**found.software, "logbook-agent": __version__},
-        env=found.relevant_env,
-        contention=dataclasses.replace(found.contention, runs=place.beside) if found.contention is not None else None,
-        code=found.code,
-        apart=place.apart,
-        problems=(*place.problems, *found.problems),
+        host=host_facts(),
+        software={"logbook-agent": __version__},
+        code=code,
+        apart=turn.apart,
+        problems=(*turn.problems, *found.problems),
+    )
+    if work.is_carried:
+        # Of a command that runs on yet another machine, the devices, packages and variables of this one say nothing.
+        return facts
+    contention = other_users(host=host_root(place.environ))
+    held = [f"contended: {who} held an accelerator" for who in (contention.accelerator if contention else ())]
+    return dataclasses.replace(
+        facts,
+        started=stamp(place.now()),
+        devices=visible_devices(environ),
+        software={**software_versions(work.argv, cwd, environ, work.packages), **facts.software},
+        env=relevant_env(environ, work.env_patterns),
+        contention=dataclasses.replace(contention, runs=turn.beside) if contention is not None else None,
+        problems=(*facts.problems, *held),
     )
 
 
-def _code(work: Work, place: Workplace, found: Provenance) -> Code | None:
-    """The code that runs: what was brought here with the work, else what was found, which is kept."""
-    if work.code is not None:
-        return work.code
-    return keep_code(
-        found.code, found.diff, found.untracked, folder=place.folder, within=place.within, redactor=place.redactor
-    )
-
-
-def keep_code(
-    code: Code | None,
-    diff: bytes | None,
-    untracked: Mapping[str, bytes],
-    *,
-    folder: Path,
-    within: Path,
-    redactor: Redactor,
-) -> Code | None:
-    """Write the diff and small untracked files to a folder, redacted and named by their content, and name them in the
-    facts."""
-    if code is None:
-        return None
+def keep_code(found: CodeFacts, *, folder: Path, within: Path, redactor: Redactor) -> Code:
+    """The code, after its diff and small untracked files were written to a folder, redacted and named by their
+    content."""
 
     def kept(content: bytes | None, ending: str) -> str | None:
         if content is None:
@@ -191,11 +178,11 @@ def keep_code(
 
     files = (
         dataclasses.replace(
-            file, kept=kept(untracked.get(file.path), f"-{_safe_name(redactor, utf8(Path(file.path).name))}")
+            file, kept=kept(found.untracked.get(file.path), f"-{_safe_name(redactor, utf8(Path(file.path).name))}")
         )
-        for file in code.untracked
+        for file in found.code.untracked
     )
-    return dataclasses.replace(code, diff_kept=kept(diff, ".diff"), untracked=tuple(files))
+    return dataclasses.replace(found.code, diff_kept=kept(found.diff, ".diff"), untracked=tuple(files))
 
 
 def _safe_name(redactor: Redactor, name: str) -> str:
@@ -238,18 +225,8 @@ def _job(work: Work, place: Workplace, result_file: Path) -> Job:
         cwd=Path(work.cwd),
         env=env,
         timeout_s=work.timeout_s,
-        keeps=place.keeps,
+        keeps=place.turn.keeps,
         mark=work.spool,
-    )
-
-
-def _reading(work: Work, reader: ResultReader, file_text: str | None) -> ResultReading:
-    return reader.finish(
-        declared=work.metrics,
-        axes=work.case_keys,
-        argv_flags=flags(work.argv),
-        config=work.config,
-        file_text=file_text,
     )
 
 

@@ -1,17 +1,27 @@
-"""What a worker is asked to do, where it works, and whom it reports to."""
+"""What a worker is asked to do, where it works, and whom it reports to.
+
+Work can be sealed: then it can be written down, because its secrets go by the names of variables. One that stands under
+its own name in `env` keeps it; a word of the command gets a name of ours, under which the executor must hand it over.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import importlib.util
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
+from logbook_agent.model.errors import ToolError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Code, Process, Scalar
 from logbook_agent.model.work import Began
+from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.secrets import secrets_in
 from logbook_agent.text.redaction.shapes import Rule
 
 Stream = Literal["stdout", "stderr"]
@@ -68,28 +78,32 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workplace:
-    """Where a worker works: the environment and the clock there, the root of the file system that tells of the machine,
-    what is hidden before it reaches a file, and the folder for its files, which stay `within` a folder above it.
+class Turn:
+    """What a run that has its turn holds: descriptors that its command inherits, so that its devices are taken as long
+    as it runs; the runs that were at no time beside it, since they need the same devices, and those that go on at
+    others; and what went wrong."""
 
-    `keeps` are descriptors that the command inherits; `apart` are runs that cannot be made beside this one,
-    `beside` those that go on. `problems` are known before it begins.
-    """
-
-    environ: Mapping[str, str]
-    redactor: Redactor
-    now: Callable[[], datetime]
-    host_root: Path
-    folder: Path
-    within: Path
     keeps: tuple[int, ...] = ()
     apart: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """Where a worker works: the environment and the clock there, what is hidden before it reaches a file, the folder
+    for its files, which stay `within` a folder above it, and its turn."""
+
+    environ: Mapping[str, str]
+    redactor: Redactor
+    now: Callable[[], datetime]
+    folder: Path
+    within: Path
+    turn: Turn = Turn()
+
+
 class Watch(Protocol):
-    """Whom a worker reports to while it works. What `began` and `started` raise ends the run; the command starts only
+    """Where a worker reports to while it works. What `began` and `started` raise ends the run; the command starts only
     after `began` has returned."""
 
     def began(self, facts: Began) -> None: ...
@@ -104,3 +118,75 @@ class Watch(Protocol):
 
     def done(self) -> None:
         """The command has ended, and its log is closed."""
+
+
+# -- work without its secrets ------------------------------------------------------------------------
+
+
+# Names of ours begin so; the command does not see these variables.
+OWN = "LOGBOOK_SECRET_"
+
+
+def sealed(work: Work, redactor: Redactor) -> tuple[Work, dict[str, str]]:
+    """The work without secrets, and the values that are missing in it by the names of their variables."""
+    hidden: dict[str, str] = {}
+    values: dict[str, str] = {}
+
+    def hide(place: str, name: str, value: str) -> str:
+        hidden[place], values[name] = name, value
+        return ""
+
+    shown = redactor.argv(work.argv)
+    argv = [
+        word if word == safe else hide(f"argv.{place}", f"{OWN}{place}", word)
+        for place, (word, safe) in enumerate(zip(work.argv, shown, strict=True))
+    ]
+    env = {
+        name: value if redactor.named(name, value) == value else hide(f"env.{name}", name, value)
+        for name, value in work.env.items()
+    }
+    executable = work.executable
+    if redactor.text(executable) != executable:
+        executable = hide("executable", f"{OWN}EXECUTABLE", executable)
+    config = redacted(dict(work.config), redactor)
+    return dataclasses.replace(
+        work, argv=tuple(argv), env=env, executable=executable, config=config, hidden=hidden
+    ), values
+
+
+def unsealed(work: Work, environ: Mapping[str, str]) -> Work:
+    """The work with its secrets, which are variables of `environ`. Raises ToolError for one that is not set."""
+    missing = sorted({name for name in work.hidden.values() if name not in environ})
+    if missing:
+        raise ToolError(
+            f"not set where the worker runs: {', '.join(missing)}",
+            cause="they hold secrets, and a secret is never sent with a command",
+            hint=f"set {missing[0]} there",
+        )
+    found = {place: environ[name] for place, name in work.hidden.items()}
+    return dataclasses.replace(
+        work,
+        argv=tuple(found.get(f"argv.{place}", word) for place, word in enumerate(work.argv)),
+        env={name: found.get(f"env.{name}", value) for name, value in work.env.items()},
+        executable=found.get("executable", work.executable),
+        hidden={},
+    )
+
+
+def environ_of(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a worker's command: without the variables that were only meant for the worker."""
+    return {name: value for name, value in environ.items() if not name.startswith(OWN)}
+
+
+def redactor_of(work: Work, environ: Mapping[str, str]) -> Redactor:
+    """The redactor of unsealed work and of the variables around it."""
+    names = work.secret_names
+    known = Redactor(secrets=secrets_in(environ, names), extra_names=names, extra_rules=work.secret_rules)
+    return known.knowing((*secrets_in(work.env, names), *known.secrets_in_argv(work.argv)))
+
+
+def unfit() -> str | None:
+    """Why this Python cannot make runs, before one begins; None when it can."""
+    if importlib.util.find_spec("re2") is not None:
+        return None
+    return f"{sys.executable} has no google-re2, which finds secrets: pip install google-re2, or name another python"

@@ -13,8 +13,8 @@ from logbook_agent.model.run import Exit, Host, Run
 from logbook_agent.running.executors.contract import Batch, Executor, NoAnswer, Submission, Unavailable
 from logbook_agent.running.executors.table import executor_named, pool_of
 from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, work_of
-from logbook_agent.running.worker.sealing import sealed
-from logbook_agent.running.worker.turns import devices_needed
+from logbook_agent.running.worker.entrypoint import devices_needed
+from logbook_agent.running.worker.work import sealed
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.spool import Seen, Spool
@@ -25,9 +25,9 @@ from logbook_agent.text.times import duration
 FIRST_S, MOST_S = 1.0, 30.0
 
 
-class Sending:
+class Attempts:
     """Runs that are submitted together: to the executor of this name, or to `executor`, the same one kept to a machine.
-    Without `has_pins` it may make each of them on any machine. A `Batch` makes at most `at_most` of them at a time.
+    A `Batch` makes at most `at_most` of them at a time.
 
     A run that cannot be started is recorded as never started. Even if this process is killed, at most one worker is
     started for each run, and the run's spool tells whether one was.
@@ -41,7 +41,6 @@ class Sending:
         name: str,
         *,
         executor: Executor | None = None,
-        has_pins: bool = True,
         at_most: int = 1,
         patience_s: float = 0.0,
     ) -> None:
@@ -55,7 +54,7 @@ class Sending:
         self._next, self._pause_s = 0.0, FIRST_S
         with contextlib.ExitStack() as stack:
             found = [_submission(workspace, book, plan, name, self._executor, stack) for plan in plans]
-            self._items = [item if has_pins else dataclasses.replace(item, pin=None) for item, _ in found]
+            self._items = [item for item, _ in found]
             self.runs = book.write_runs([run for _, run in found])
             self._claims = stack.pop_all()
 
@@ -126,9 +125,9 @@ class Sending:
 
 def send(workspace: Workspace, book: Book, plan: RunPlan, name: str, executor: Executor | None = None) -> Run:
     """Record a run and submit it once."""
-    sending = Sending(workspace, book, [plan], name, executor=executor)
-    sending.attempt()
-    return sending.runs[0]
+    attempts = Attempts(workspace, book, [plan], name, executor=executor)
+    attempts.attempt()
+    return attempts.runs[0]
 
 
 def _submission(

@@ -42,7 +42,7 @@ def finish(workspace: Workspace, book: Book, stamp_of_backup: str, entry_id: str
 
 
 def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -> Run:
-    """The record of a run whose end nobody saw, with what its log holds. `why` is said as a problem."""
+    """The record of a run whose end nobody saw, with what its log holds. `why` becomes a problem of the run."""
     log = book.log_path(run.entry, run.run)
     reader, output, last = read_log(log, book.within(log), workspace.redactor)
     reading = reader.finish(

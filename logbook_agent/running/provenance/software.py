@@ -1,4 +1,4 @@
-"""Everything recorded about where and with what a run happens, taken just before it starts.
+"""Versions of the packages that a command runs with, and the variables around it that matter.
 
 Versions of packages are those of the Python that the command will run; no process is started, and only names of
 `*.dist-info` folders are read. A command whose Python cannot be told gives nothing, rather than those of some other
@@ -8,18 +8,13 @@ Python.
 from __future__ import annotations
 
 import fnmatch
-import functools
 import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from logbook_agent.model.run import Code, Contention, Device, Host
-from logbook_agent.running.provenance.git import code_facts
-from logbook_agent.running.provenance.load import host_root
-from logbook_agent.running.provenance.machine import host_facts, names_in, other_users, visible_devices
+from logbook_agent.running.provenance.machine import names_in
 from logbook_agent.text.commands.script import simple_commands_of, uses_uv
 
 PACKAGES = frozenset(
@@ -207,66 +202,18 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
-    """Facts of one moment. `diff` and `untracked` hold what is to be kept beside the record, unredacted."""
-
-    code: Code | None
-    diff: bytes | None = None
-    untracked: dict[str, bytes] = field(default_factory=dict)
-    host: Host
-    devices: tuple[Device, ...] = ()
-    software: dict[str, str] = field(default_factory=dict)
-    relevant_env: dict[str, str] = field(default_factory=dict)
-    contention: Contention | None = None
-    problems: tuple[str, ...] = ()
-
-
-def snapshot(
-    *,
-    cwd: Path,
-    root: Path,
-    argv: Sequence[str],
-    environ: Mapping[str, str],
-    env_patterns: Sequence[str] = (),
-    packages: Sequence[str] = (),
-) -> Provenance:
-    """Facts about `argv` as started in `cwd`, and about this machine."""
-    found = code_snapshot(cwd=cwd, root=root, argv=argv, environ=environ)
-    contention = other_users(host=host_root(environ))
-    held = [f"contended: {who} held an accelerator" for who in (contention.accelerator if contention else ())]
-    return replace(
-        found,
-        devices=visible_devices(environ),
-        software=software_versions(argv, cwd, environ, packages),
-        relevant_env=relevant_env(environ, env_patterns),
-        contention=contention,
-        problems=(*found.problems, *held),
-    )
-
-
-def code_snapshot(*, cwd: Path, root: Path, argv: Sequence[str], environ: Mapping[str, str]) -> Provenance:
-    """Facts about the code and the host alone: of a command that runs on another machine, the devices, packages and
-    variables of this one say nothing."""
-    code = code_facts(cwd, root, argv, environ=environ)
-    return Provenance(
-        code=code.code,
-        diff=code.diff,
-        untracked=code.untracked,
-        host=host_facts(),
-        problems=code.problems,
-    )
-
-
 def relevant_env(environ: Mapping[str, str], extra: Sequence[str] = ()) -> dict[str, str]:
     """The variables whose names match `PATTERNS` or the glob patterns in `extra`, sorted by name.
 
     Values are as they stand: whoever writes them down redacts them first.
     """
-    matching = _matching((*PATTERNS, *extra))
-    return {name: environ[name] for name in sorted(environ) if matching.match(name)}
+    matching = (*PATTERNS, *extra)
+    return {name: environ[name] for name in sorted(environ) if any(_matches(name, pattern) for pattern in matching)}
 
 
-@functools.cache
-def _matching(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(map(fnmatch.translate, patterns)))
+def _matches(name: str, pattern: str) -> bool:
+    # Most patterns are a beginning and a star: to compile a regular expression for each takes longer.
+    start = pattern.removesuffix("*")
+    if any(sign in start for sign in "*?["):
+        return fnmatch.fnmatchcase(name, pattern)
+    return name == pattern if start == pattern else name.startswith(start)

@@ -23,7 +23,7 @@ _ASKED = 32
 
 
 def host_root(environ: Mapping[str, str]) -> Path:
-    """The root of the file system that tells of the machine."""
+    """The folder with the /proc and /sys of the machine; `/` outside of containers."""
     return Path(environ.get(HOST_ROOT) or "/")
 
 
@@ -75,7 +75,7 @@ def counters(root: Path) -> Counters:
 
 
 def until_now(found: Contention, before: Counters, root: Path) -> Contention:
-    """With what is known when the run has ended; `before` was counted when it was about to start."""
+    """The contention with what is known when the run has ended; `before` was counted before it started."""
     after = counters(root)
     runnable, load_1m = load_now(root)
     found = replace(found, runnable_after=runnable, load_1m_after=load_1m)
@@ -111,6 +111,6 @@ def _throttled(root: Path) -> int | None:
 
 
 def _start_of(path: Path | str, size: int) -> str:
-    """The first bytes of a file; what the system makes on reading is not made further than that."""
+    """The first bytes of a file of /proc or /sys; the kernel produces no more than is read."""
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123  a Path costs more than the look
         return file.read(size).decode("ascii", "replace")

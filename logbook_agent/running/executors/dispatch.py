@@ -7,6 +7,7 @@ order. Where that cannot be had, the machines must be declared to be equal.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import select
 import time
@@ -17,7 +18,7 @@ from logbook_agent.model.errors import LogbookError, ToolError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.contract import OVER, PIECE_BYTES, Batch, Executor, Followed, Pins, Single, Stage
 from logbook_agent.running.executors.intake import take_in_all
-from logbook_agent.running.executors.sending import Sending
+from logbook_agent.running.executors.submission import Attempts
 from logbook_agent.running.executors.table import executor_named, executor_of, patience_of, pool_of
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan
@@ -82,20 +83,20 @@ def make_all(
     say, and a lost run is made again even if its command had printed something.
     """
     executor = executor_named(workspace, name)
-    making = _Making(workspace, book, executor, display, plans, name, at_most, waits=waits)
-    yield from making.carry_out(stops)
+    dispatch = _Dispatch(workspace, book, executor, display, plans, name, at_most, waits=waits)
+    yield from dispatch.carry_out(stops)
 
 
 def attend(workspace: Workspace, book: Book, run: Run, display: Display, stops: StopRequests) -> Run:
     """Wait for the end of a run that was submitted, take it in and return it. A request to stop is passed on to its
     worker."""
-    making = _Making(workspace, book, executor_of(workspace, run), display)
-    making.going[0] = run
-    return [ended for _, ended in making.carry_out(stops)][-1]
+    dispatch = _Dispatch(workspace, book, executor_of(workspace, run), display)
+    dispatch.going[0] = run
+    return [ended for _, ended in dispatch.carry_out(stops)][-1]
 
 
-class _Making:
-    """Which runs are being made, and which are still to be."""
+class _Dispatch:
+    """The runs that are in progress, and those that are still to be made."""
 
     def __init__(
         self,
@@ -110,12 +111,14 @@ class _Making:
         waits: bool = True,
     ) -> None:
         self._workspace, self._book, self._display = workspace, book, display
-        self._executor, self._plans, self._name, self._at_most = executor, plans, name, at_most
+        self._executor, self._name, self._at_most = executor, name, at_most
         self._waits = waits
-        # On equal machines, each run may be made on any.
-        self._has_pins = bool(plans) and pool_of(workspace, name) is None and not isinstance(executor, Single)
+        if plans and (pool_of(workspace, name) is not None or isinstance(executor, Single)):
+            # On equal machines, each run may be made on any.
+            plans = [dataclasses.replace(plan, pin=None) for plan in plans]
+        self._plans = plans
         # Runs with pins go one by one to an executor that can choose a machine.
-        has_any = any(self._pin(place) is not None for place in range(len(plans)))
+        has_any = any(plan.pin is not None for plan in plans)
         is_batch = len(plans) > 1 and isinstance(executor, Batch) and not (has_any and isinstance(executor, Pins))
         self._batch = executor if isinstance(executor, Batch) and is_batch else None
         # The machine of each pin, once a run of it was made.
@@ -123,7 +126,7 @@ class _Making:
         self._lost = [0] * len(plans)
         self._todo = list(range(len(plans)))
         # Those that are being submitted, with their places, and those that were.
-        self._sending: tuple[Sending, list[int]] | None = None
+        self._attempts: tuple[Attempts, list[int]] | None = None
         self.going: dict[int, Run] = {}
         # Of a run that is made alone: how much of its output was shown; None: it is not shown.
         self._is_alone = len(plans) < 2
@@ -134,14 +137,14 @@ class _Making:
     def carry_out(self, stops: StopRequests) -> Iterator[tuple[int, Run]]:
         """Make the runs, and yield each with its place when it has ended."""
         pause_s = FIRST_S
-        while self.going or self._sending or (self._todo and not self._is_ending):
+        while self.going or self._attempts or (self._todo and not self._is_ending):
             looked, has_ended = time.monotonic(), False
             self._submit()
             if stops.take():
                 self._is_ending = True
                 self._stop(self.going.values())
             self._look()
-            for place, run in self._ended(list(self.going.items())):
+            for place, run in self._ended():
                 has_ended = True
                 again = self._over(place, run)
                 yield place, run
@@ -155,8 +158,8 @@ class _Making:
                 stops.clear_wakeup()
 
     def _next_pause_s(self, pause_s: float) -> float:
-        if not self.going and self._sending is not None:
-            return self._sending[0].wait_s
+        if not self.going and self._attempts is not None:
+            return self._attempts[0].wait_s
         return min(self._executor.pace_s if self._is_alone else _MANY_S, max(FIRST_S, pause_s * _GROWTH))
 
     # -- submitting ------------------------------------------------------------------------------------
@@ -165,28 +168,28 @@ class _Making:
         """Submit what may be submitted now. While a submission is refused, it is retried and nothing else is
         submitted."""
         while True:
-            if self._sending is None and not self._is_ending:
-                self._sending = self._next_sending()
-            if self._sending is None:
+            if self._attempts is None and not self._is_ending:
+                self._attempts = self._next_attempts()
+            if self._attempts is None:
                 return
-            sending, places = self._sending
+            attempts, places = self._attempts
             if self._is_ending:
-                sending.give_up()
-                self._stop(sending.runs)
-            elif sending.wait_s or not sending.attempt(self._display, others_run=bool(self.going)):
+                attempts.give_up()
+                self._stop(attempts.runs)
+            elif attempts.wait_s or not attempts.attempt(self._display, others_run=bool(self.going)):
                 return
-            self._sending = None
-            self.going |= dict(zip(places, sending.runs, strict=True))
-            if any(run.exit is not None for run in sending.runs):
+            self._attempts = None
+            self.going |= dict(zip(places, attempts.runs, strict=True))
+            if any(run.exit is not None for run in attempts.runs):
                 return  # they never started, and that ends the series
 
     def _stop(self, runs: Iterable[Run]) -> None:
-        """End these runs, as far as they go on."""
+        """End those of these runs that have not ended."""
         for run in runs:
             if run.exit is None:
                 self._executor.stop(self._book.spool(run))
 
-    def _next_sending(self) -> tuple[Sending, list[int]] | None:
+    def _next_attempts(self) -> tuple[Attempts, list[int]] | None:
         """Record the next run, or the next batch; None if there is none to be made now."""
         if self._batch is not None:
             places = self._todo[:_TOGETHER] if not self.going else []
@@ -195,41 +198,38 @@ class _Making:
             places = [] if place is None else [place]
         if not places:
             return None
-        node = self._nodes.get(self._pin(places[0]) or "")
+        node = self._nodes.get(self._plans[places[0]].pin or "")
         kept = self._executor.on_node(node) if node is not None and isinstance(self._executor, Pins) else None
         self._todo = [place for place in self._todo if place not in places]
-        sending = Sending(
+        attempts = Attempts(
             self._workspace,
             self._book,
             [self._plans[place] for place in places],
             self._name,
             executor=kept,
-            has_pins=self._has_pins,
             at_most=self._at_most,
             patience_s=patience_of(self._workspace, self._name) if self._waits else 0.0,
         )
-        return sending, places
-
-    def _pin(self, place: int) -> str | None:
-        return self._plans[place].pin if self._has_pins else None
+        return attempts, places
 
     def _next(self) -> int | None:
-        """The first run of which no other with its pin is being made."""
-        taken = {pin for pin in map(self._pin, self.going) if pin is not None}
-        return next((place for place in self._todo if self._pin(place) not in taken), None)
+        """The first run whose pin no run in progress has."""
+        taken = {pin for place in self.going if (pin := self._plans[place].pin) is not None}
+        return next((place for place in self._todo if self._plans[place].pin not in taken), None)
 
     # -- following -------------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Ask how far the runs are, unless that is asked with the output of one."""
+        """Ask about all runs in progress; where output is shown, `follow` asks about the only one."""
         if self._offset is None and self.going:
             wait_s = _WAIT_S if self._is_alone else _MANY_S
             self._executor.look([self._book.spool(run) for run in self.going.values()], wait_s=wait_s)
 
-    def _ended(self, news: Sequence[tuple[int, Run]]) -> Iterator[tuple[int, Run]]:
-        """Those of these runs that have ended, taken in. A run whose spool is gone was taken in by another command."""
+    def _ended(self) -> Iterator[tuple[int, Run]]:
+        """The runs that have ended, taken in. A run whose spool is gone was taken in by another command."""
         over: dict[Path, Stage] = {}
         going: set[int] = set()
+        news = list(self.going.items())
         for place, run in news:
             spool = self._book.spool(run)
             if run.exit is not None or not spool.folder.is_dir():
@@ -290,15 +290,15 @@ class _Making:
             self._display.output("stdout", rest)
 
     def _keep_node(self, place: int, spool: Spool) -> None:
-        """The runs with the pin of one that has ended are made where it was."""
-        pin = self._pin(place)
+        """Keep the machine of a run that has ended for the other runs with its pin."""
+        pin = self._plans[place].pin if self._plans else None
         if pin is None or pin in self._nodes or not isinstance(self._executor, Pins):
             return
         if node := self._executor.node_of(spool):
             self._nodes[pin] = node
 
     def _over(self, place: int, run: Run) -> bool:
-        """A run has ended; whether it is made again."""
+        """Take a run that has ended off the list; whether it is made again."""
         del self.going[place]
         self._is_ending = self._is_ending or (run.exit is not None and run.exit.never_started)
         if run.exit is None or not run.exit.lost or self._is_ending or not self._plans:

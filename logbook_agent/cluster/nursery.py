@@ -23,9 +23,8 @@ from logbook_agent.model.codec import decode, encode
 from logbook_agent.model.errors import LogbookError, ToolError
 from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.worker import process
-from logbook_agent.running.worker.sealing import environ_of, unsealed
-from logbook_agent.running.worker.work import Work
+from logbook_agent.running.worker import entrypoint
+from logbook_agent.running.worker.work import Work, environ_of, unsealed
 from logbook_agent.store.files import create_log
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.spool import ERRORS, WORK, Spool, name_holder
@@ -35,7 +34,7 @@ _NUMBER_BYTES = 20
 
 def main() -> None:
     """Serve until standard input ends, or the parent dies; then a worker that is left ends its command."""
-    process.stop_with_parent()
+    entrypoint.stop_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     load()
     for line in sys.stdin.buffer:
@@ -56,7 +55,8 @@ def load() -> None:
 
 
 def start(spool: Spool, claim: int, secrets: Mapping[str, str]) -> None:
-    """Have a worker in this spool that outlives this process, with the lock that the caller holds. Raises ToolError."""
+    """Start a worker in this spool that outlives this process, with the lock that the caller holds. Raises
+    ToolError."""
     told, tells = os.pipe()
     try:
         between = os.fork()
@@ -75,7 +75,7 @@ def start(spool: Spool, claim: int, secrets: Mapping[str, str]) -> None:
 
 
 def _bear(folder: Path, claim: int, secrets: Mapping[str, str], told: int, tells: int) -> NoReturn:
-    """Fork the worker, and exit: it is nobody's child then. No signal to the group of its maker reaches it."""
+    """Fork the worker, and exit, so that no signal to the process group of the caller reaches the worker."""
     try:
         os.setsid()
         worker = os.fork()
@@ -100,11 +100,11 @@ def _rehearse() -> None:
         spool.make()
         work = decode(Work, parse_json(json.dumps(encode(work)), spool.folder / WORK))
         with StopRequests() as stops:
-            process.make(unsealed(work, {}), spool, environ_of(os.environ), stops, patience_s=0.0)
+            entrypoint.make(unsealed(work, {}), spool, environ_of(os.environ), stops, patience_s=0.0)
 
 
 def _work(folder: Path, environ: dict[str, str], *, lock: int | None = None, with_parent: bool = False) -> NoReturn:
-    """Be the worker of this spool, and exit."""
+    """Make the run of this spool as its worker, and exit."""
     code = 1
     try:
         os.environ.clear()
@@ -112,7 +112,7 @@ def _work(folder: Path, environ: dict[str, str], *, lock: int | None = None, wit
         nothing = os.open(os.devnull, os.O_RDWR)
         for number, descriptor in ((0, nothing), (1, nothing), (2, create_log(folder / ERRORS, within=folder.parent))):
             os.dup2(descriptor, number)
-        code = process.work_in(folder, lock=lock, with_parent=with_parent)
+        code = entrypoint.work_in(folder, lock=lock, with_parent=with_parent)
         sys.stderr.flush()
     finally:
         os._exit(code)

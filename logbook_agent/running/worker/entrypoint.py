@@ -9,12 +9,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
-import importlib.util
 import os
+import re
+import select
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,14 +25,12 @@ from logbook_agent.model.errors import LogbookError, StoreError, ToolError
 from logbook_agent.model.run import Exit, Process
 from logbook_agent.model.work import Began, End
 from logbook_agent.running.launch.family import adopt
-from logbook_agent.running.launch.session import own_session
-from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.provenance.load import host_root
+from logbook_agent.running.launch.signals import StopRequests, own_session
+from logbook_agent.running.provenance.machine import devices_of
 from logbook_agent.running.worker.perform import perform
-from logbook_agent.running.worker.sealing import environ_of, redactor_of, unsealed
 from logbook_agent.running.worker.tree import OwnTree, own_tree
-from logbook_agent.running.worker.turns import turn
-from logbook_agent.running.worker.work import Stream, Work, Workplace
+from logbook_agent.running.worker.work import Stream, Turn, Work, Workplace, environ_of, redactor_of, unfit, unsealed
+from logbook_agent.store.device_queue import Queue, queue_folder
 from logbook_agent.store.parse import parse_json
 from logbook_agent.store.spool import BEGAN, CLOSED, FINAL, WORK, Heartbeat, Seen, Spool, name_holder
 from logbook_agent.text.times import stamp
@@ -56,7 +55,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def work_in(folder: Path, *, lock: int | None = None, with_parent: bool = False) -> int:
-    """Be the worker of the spool in this folder, with the options of the command line, and return its exit code."""
+    """Make the run of the spool in this folder, with the options of the command line, and return the exit code."""
     own_session()
     adopt()
     if with_parent:
@@ -72,15 +71,8 @@ def work_in(folder: Path, *, lock: int | None = None, with_parent: bool = False)
         return error.exit_code
 
 
-def unfit() -> str | None:
-    """Why this Python cannot make runs, before one begins; None when it can."""
-    if importlib.util.find_spec("re2") is not None:
-        return None
-    return f"{sys.executable} has no google-re2, which finds secrets: pip install google-re2, or name another python"
-
-
 def stop_with_parent() -> None:
-    """Have the kernel send TERM when the parent dies. Raises ToolError where it cannot. Linux alone."""
+    """Have the kernel send TERM to this process when its parent dies. Raises ToolError on systems other than Linux."""
     parent = os.getppid()
     if sys.platform != "linux" or ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM):
         raise ToolError("the worker cannot be bound to its parent", cause="only Linux can", hint="omit --with-parent")
@@ -125,7 +117,6 @@ def make(
         environ=environ,
         redactor=redactor,
         now=lambda: datetime.now(UTC),
-        host_root=host_root(environ),
         folder=spool.folder,
         within=spool.within,
     )
@@ -134,7 +125,7 @@ def make(
     try:
         with turn(work, environ, stops, watch.waits) as found:
             spool.reserve()
-            place = replace(place, keeps=found.keeps, apart=found.apart, beside=found.beside, problems=found.problems)
+            place = replace(place, turn=found)
             tree = own_tree(work, spool.folder)
             end = perform(tree.work, place, watch, stops)
             end = replace(end, problems=(*end.problems, *tree.problems()))
@@ -236,3 +227,57 @@ class SpoolWatch:
             self._trouble = trouble
             with contextlib.suppress(StoreError):
                 self._spool.write_trouble(trouble)
+
+
+# -- waiting for devices -----------------------------------------------------------------------------
+
+
+# The devices that runs take turns at, in place of those that are found; `none`: there is no queue.
+DEVICES, NONE = "LOGBOOK_DEVICES", "none"
+# How often is looked whether the run in front is over.
+_QUEUE_PAUSE_S = 0.1
+
+
+def devices_needed(work: Work, environ: Mapping[str, str], root: Path = Path("/")) -> tuple[str, ...]:
+    """The devices that the command may use, by the variables around it; none where there is no queue for it.
+
+    `root` is the file system's root, which shows what devices there are.
+    """
+    if not work.takes_turns:
+        return ()
+    around = {**environ, **work.env}
+    said = around.get(DEVICES)
+    if said is None:
+        return devices_of(around, root, work.devices)
+    names = tuple(name for name in re.split(r"[,\s]+", said) if name)
+    return () if names == (NONE,) else devices_of(around, root, names)
+
+
+@contextlib.contextmanager
+def turn(work: Work, environ: Mapping[str, str], stops: StopRequests, waits: Callable[[str], None]) -> Iterator[Turn]:
+    """The turn of a run, until the block is left. While it waits, `waits` is told for what, again and again. Raises
+    ToolError when it is to be stopped before its turn has come."""
+    devices = devices_needed(work, environ)
+    if not devices:
+        yield Turn()
+        return
+    queue = Queue(folder=queue_folder(environ))
+    with contextlib.ExitStack() as stack:
+        try:
+            mine = stack.enter_context(queue.drawn(f"{work.entry} run {work.run}", work.root, devices))
+            for place, other in enumerate(mine.ahead):
+                shared = ", ".join(name for name in devices if name in other.devices)
+                more = len(mine.ahead) - place - 1
+                text = f"queued for {shared} behind {other.name}{f' and {more} more' if more else ''}"
+                while queue.is_held(other.number):
+                    waits(text)
+                    if stops.take():
+                        raise ToolError(f"it was cancelled while it was {text}", cause="it was asked to stop")
+                    if select.select([stops.wakeup], [], [], _QUEUE_PAUSE_S)[0]:
+                        stops.clear_wakeup()
+            apart, beside = queue.apart(mine.ticket), queue.beside(mine.ticket)
+        except StoreError as error:
+            found = Turn(problems=(f"it did not wait for {', '.join(devices)}: {error.message}",))
+        else:
+            found = Turn(keeps=(mine.descriptor,), apart=apart, beside=beside)
+        yield found

@@ -12,7 +12,7 @@ import pytest
 from logbook_agent.model.codec import decode
 from logbook_agent.model.load import BUSY, IDLE, STOLEN, busy_text, is_busy, machine_text
 from logbook_agent.model.run import Contention, Host, Run
-from logbook_agent.running.provenance.load import counters, load_now, until_now
+from logbook_agent.running.provenance.contention import counters, load_now, until_now
 from tests.conftest import Cli, confirm
 
 
