@@ -11,7 +11,7 @@ from docs_runner import REPOSITORY, agrees, disagreements, documents, steps
 _WIDE = {
     *("README.md", "tutorial.md", "github.md", "bench-core.md", "recipes.md", "ab.md", "what-is-measured.md"),
     *("tpu-without-a-tpu.md", "repair.md", "tried.md", "templates.md"),
-    *("agents.md", "report-results.md", "several-devices.md", "detached.md", "ci.md", "clusters.md", "report.md"),
+    *("agents.md", "results.md", "detached.md", "ci.md", "clusters.md", "report.md"),
 }
 
 
