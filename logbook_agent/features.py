@@ -47,12 +47,12 @@ FEATURES = (
     Feature(
         name="issue",
         commands=(
-            Subcommand("sync", "issue.commands", "Bring the GitHub issue up to date; a second sync writes nothing."),
-            Subcommand("link", "issue.commands", "Link the issue, or a prior or related one; confirm a host."),
+            Subcommand("sync", "issue.commands", "Bring the GitHub issue up to date."),
+            Subcommand("link", "issue.commands", "Link the experiment issue or a related one; confirm a host."),
             Subcommand(
                 "snapshot",
                 "issue.tag",
-                "Tag the pushed commit and tell the issue how to reproduce it.",
+                "Tag the pushed commit, and post how to reproduce it.",
             ),
             Subcommand("close", "issue.closing", "Close a thread: conclusion, limitations, next steps."),
             Subcommand("ci", "issue.gate.commands", "Measure base and head of a pull request in pairs; comment on it."),

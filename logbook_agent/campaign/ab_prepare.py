@@ -75,7 +75,7 @@ def checked(request: AbRequest) -> AbRequest:
         if (found := _DIRECTED.fullmatch(name)) is not None:
             raise UsageError(
                 f"--metric {name} states a direction",
-                cause="which way is better stands in the logbook",
+                cause="the direction of a metric is declared in the logbook",
                 hint=f"--metric {found[1]}, with {name} under metrics in logbook.yaml",
             )
     return request
@@ -102,8 +102,8 @@ def comparison_of(
     names = tuple(map(workspace.redacted, values))
     if len(set(names)) < len(names):
         raise UsageError(
-            f"two values of {axis} read the same once secrets are hidden",
-            cause="a side is known by its value, and no secret is written",
+            f"two values of {axis} are the same text after secrets are redacted",
+            cause="sides are told apart by their values, and the record holds no secrets",
             hint="name the values by something else: a variable that the command reads them from",
         )
     goals = tuple(m.name for m in header.metrics if m.primary) if metrics is None else tuple(metrics)

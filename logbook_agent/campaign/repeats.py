@@ -263,8 +263,8 @@ def noise(workspace: Workspace, request: RunRequest, display: Display) -> NoiseR
         _check_kind(book.entry(request.entry_id))
     elif request.repeat < 2 * FEWEST_PAIRS:
         raise UsageError(
-            f"--repeat {request.repeat} is too few to tell how far pairs scatter",
-            cause=f"two runs are a pair, and {FEWEST_PAIRS} pairs are the fewest that say something",
+            f"--repeat {request.repeat} is too few to measure noise",
+            cause=f"two runs are a pair, and {FEWEST_PAIRS} pairs are the fewest that can be judged",
             hint=f"--repeat {NOISE_RUNS}",
         )
     request = dataclasses.replace(request, noise=True)

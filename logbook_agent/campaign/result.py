@@ -1,4 +1,4 @@
-"""What came out of a sweep: rows against the plan, the CSV, and what its runs printed, as one file."""
+"""The result of a sweep: rows against the plan, the CSV, and what its runs printed, as one file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in the logbook of a plan: which of its runs have been made, in which entry, and what is left of it."""
+"""The progress of a plan in the logbook: which of its runs have been made, in which entry, and which are left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which case of a sweep came out best, and which case it is compared with."""
+"""The best case of a sweep, and the two cases that are compared after it."""
 
 from __future__ import annotations
 

@@ -49,7 +49,9 @@ CORE = (
     Subcommand("baseline", "cli.header_commands", "Show the baseline and how it moved; move it, with a reason."),
     Subcommand("criteria", "cli.header_commands", "Show which stop criteria are met; record a judgement on one."),
     Subcommand("executors", "cli.executors", "List the executors for `--on`, and check each."),
-    Subcommand("render", "cli.render_command", "Render the whole view again, or copy its hand edits into the entries."),
+    Subcommand(
+        "render", "cli.render_command", "Render the whole view again, or copy hand edits of it into the entries."
+    ),
     Subcommand("doctor", "cli.doctor", "Find and fix problems in the store; delete old logs."),
 )
 

@@ -69,7 +69,7 @@ def _refuse_mixed(asked: list[str], *, keep: bool, dry_run: bool) -> None:
     if len(asked) > 1:
         raise UsageError(
             f"cannot combine {asked[0]} and {asked[1]}",
-            cause="each is a job of its own",
+            cause="run them one after the other",
             hint=f"logbook doctor {asked[0]}, then: logbook doctor {asked[1]}",
         )
     if keep and asked != ["--prune"]:

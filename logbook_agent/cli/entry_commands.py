@@ -75,7 +75,7 @@ def edit_command(
         Option(
             "--state",
             metavar="STATE",
-            help="planned, blocked, abandoned, void (nothing counts the entry any more), or computed.",
+            help="planned, blocked, abandoned, void (the entry does not count), or computed.",
         ),
     ] = None,
     append: Annotated[bool, Option("--append", help="Add to the fields instead of replacing them.")] = False,

@@ -1,4 +1,4 @@
-"""`logbook executors`: what runs can be made on, and what of a project the user confirms."""
+"""`logbook executors`: lists and checks executors, and confirms the tables of a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How plans of sweeps read: as data, and in at most a screen of text."""
+"""Plans of sweeps as JSON data, and as at most a screen of text."""
 
 from __future__ import annotations
 

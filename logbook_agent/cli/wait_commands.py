@@ -1,4 +1,4 @@
-"""`logbook wait` and `logbook cancel`: runs that go on by themselves."""
+"""`logbook wait` and `logbook cancel`: runs in the background."""
 
 from __future__ import annotations
 

@@ -196,4 +196,4 @@ def _reading() -> Iterator[None]:
     try:
         yield
     except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
-        raise StoreError("cannot read the files that a run has left", cause=str(error)) from error
+        raise StoreError("cannot read the files that the run left behind", cause=str(error)) from error

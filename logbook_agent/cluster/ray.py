@@ -254,7 +254,7 @@ class Ray(Remote):
                 return False
             journal.refresh(at_once=True)
         if journal.is_going and not journal.has_begun and not journal.is_empty:
-            raise NoAnswer(f"the job {job} has not begun yet", cause=f"Ray calls it {journal.status}")
+            raise NoAnswer(f"the job {job} has not started yet", cause=f"its state in Ray is {journal.status}")
         return journal.has_begun
 
     def end(self, sent: Sent) -> None:

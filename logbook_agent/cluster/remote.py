@@ -463,7 +463,7 @@ def _forget(spool: Spool) -> None:
 def _sound(told: object) -> dict[str, Any]:
     """The reported state of a run, without impossible values. Raises ToolError if it is not a mapping."""
     if not isinstance(told, dict):
-        raise ToolError("what is told of the run cannot be read", cause="something else answers there")
+        raise ToolError("cannot read the state of the run", cause="the answer does not come from logbook")
     said, complaint, silent_s = (told.get(name) for name in ("said", "complaint", "silent_s"))
     return {
         **told,

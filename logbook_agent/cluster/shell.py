@@ -207,11 +207,11 @@ class Conversation:
                 if len(self._left) > MOST_ANSWER_BYTES:
                     raise NoAnswer(
                         f"{self._name} answered with more than {MOST_ANSWER_BYTES >> 20} MiB",
-                        cause="logbook asks for nothing that long",
+                        cause="logbook expects a shorter answer",
                     )
                 if not self._turn(began + timeout_s):
                     raise NoAnswer(
-                        f"{self._name} did not answer within {timeout_s:g} s", cause="the answer had no end by then"
+                        f"{self._name} did not answer within {timeout_s:g} s", cause="the answer was incomplete"
                     )
             head, size = self._head(MOST_ANSWER_BYTES if into is None else MOST_BYTES)
             return head, self._received(size, began, timeout_s, into)
@@ -228,9 +228,9 @@ class Conversation:
             head = None
         size = head.pop("follows", None) if isinstance(head, dict) else None
         if not isinstance(head, dict) or type(size) is not int or size < 0:
-            raise NoAnswer(f"{self._name} did not answer a request", cause="what it said cannot be read")
+            raise NoAnswer(f"{self._name} did not answer a request", cause="its answer cannot be read")
         if size > most:
-            raise NoAnswer(f"{self._name} has more than {most >> 20} MiB to send", cause="no run leaves that much")
+            raise NoAnswer(f"{self._name} has more than {most >> 20} MiB to send", cause="logbook expects less")
         return head, size
 
     def _received(self, size: int, began: float, timeout_s: float, into: BinaryIO | None) -> bytes:

@@ -194,7 +194,7 @@ class Submitter:
         if redactor.argv(argv) != tuple(argv):
             raise UsageError(
                 "the command holds a secret",
-                cause=f"executor {self.place!r} would pass it to its launcher; others may read what that stores",
+                cause=f"executor {self.place!r} would pass it to its launcher, where others may read it",
                 hint="pass it in an environment variable that is set where the command runs",
             )
 
@@ -371,7 +371,7 @@ class Typed(Submitter):
         line = _line(work)
         if any(place in work.hidden for place in ("executable", *(f"argv.{n}" for n in range(line.base)))):
             raise ToolError(
-                "the state of this job could not be asked for later",
+                "logbook could not ask for the state of this job later",
                 cause="the words before `job run` hold a secret, and secrets are never stored",
                 hint="pass it to iris in an environment variable",
             )

@@ -1,4 +1,4 @@
-"""All checks in their order. With `fix`, what one finds is mended before the next one looks."""
+"""Runs all checks in order. With `fix`, the findings of a check are repaired before the next check runs."""
 
 from __future__ import annotations
 

@@ -84,7 +84,9 @@ def _two_runs(mend: _Mend, entry_id: str, number: int) -> Trouble:
         return Trouble("note", "merge", path, message, examination.git_add())
     mended = f"{DOCTOR_FIX} keeps ours and gives theirs the next number"
     fix = functools.partial(mend.renumber_run, entry_id, number)
-    return Trouble("error", "merge", path, f"run {number} of {entry_id} is two runs since a merge", mended, fix)
+    return Trouble(
+        "error", "merge", path, f"run {number} of {entry_id} stands for two different runs since a merge", mended, fix
+    )
 
 
 def _by_hand(mend: _Mend, path: str) -> Trouble:

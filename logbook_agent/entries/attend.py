@@ -1,4 +1,4 @@
-"""Detached runs: collecting those that have ended, waiting for them, ending them."""
+"""Detached runs: collects those that have ended, waits for them, and stops them."""
 
 from __future__ import annotations
 

@@ -53,7 +53,9 @@ def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) 
         return
     judged, text = request.judgement, clean(request.add or "").strip()
     if request.add is not None and not text:
-        raise UsageError("an empty criterion", cause="--add has no text", hint="logbook criteria --add 'when ...'")
+        raise UsageError(
+            "the criterion has no text", cause="the text after --add is empty", hint="logbook criteria --add 'when ...'"
+        )
     predicate = _predicate(request.predicate[1]) if request.predicate is not None else None
     judgement = None
     if judged is not None:

@@ -108,7 +108,7 @@ def note(
     if kind == PREDICTION:
         raise UsageError(
             "a note cannot be a prediction",
-            cause="an entry of that kind holds what a compiled program predicts of a step time",
+            cause="an entry of that kind holds a step time that was predicted from a compiled program",
             hint="logbook predict -- OPTIONS, or write down what you expect as a hypothesis: --hypothesis '...'",
         )
     is_plan = commands is not None
@@ -221,7 +221,7 @@ def _state(given: str | None, old: SettableState | None, *, has_runs: bool) -> S
     if given not in SETTABLE_STATES:
         raise UsageError(
             f"{given!r} cannot be set",
-            cause=f"a person sets {', '.join(SETTABLE_STATES)}, or computed; other states follow from the runs",
+            cause=f"you can set {', '.join(SETTABLE_STATES)}, or computed; other states follow from the runs",
             hint=choice("--state", given, [*SETTABLE_STATES, "computed"]),
         )
     if given == "planned" and has_runs:

@@ -37,7 +37,7 @@ def answered(entry_id: str, by: str) -> UsageError:
     """The error of an entry that cannot keep the numbers of sides which the comparison of another one is about."""
     return UsageError(
         f"{entry_id} cannot keep these numbers: the comparison of {by} answers the question",
-        cause="numbers without a design never stand in place of a designed answer",
+        cause="numbers of other runs never replace the answer of a comparison",
         hint=f"leave --save out; logbook show {by} shows the answer",
     )
 

@@ -1,4 +1,4 @@
-"""A word about a command that was tried before."""
+"""The warning that a command was tried before."""
 
 from __future__ import annotations
 

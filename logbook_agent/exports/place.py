@@ -1,4 +1,4 @@
-"""Where an export goes, and what may be replaced there: an earlier export of the same form, as it was written."""
+"""Where an export is written. It may replace only an unchanged earlier export of the same form."""
 
 from __future__ import annotations
 

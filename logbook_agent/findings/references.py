@@ -83,7 +83,7 @@ def _no_rows(reference: str, record: Record) -> UsageError:
     names = [name for run in with_rows for name in (f"{entry}/{run.run}", run.label and f"{entry}:{run.label}") if name]
     there = list(dict.fromkeys(names))
     near = (get_close_matches(reference, there, n=1) or there)[0]
-    return UsageError(f"no rows in {reference}", cause=f"rows are in {listed(there)}", hint=f"{near!r} names some")
+    return UsageError(f"no rows in {reference}", cause=f"rows are in {listed(there)}", hint=f"{near!r} has rows")
 
 
 def beside_baseline(records: Records, asked: Contrast) -> tuple[Contrast, list[list[Case]]]:

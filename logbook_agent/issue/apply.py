@@ -1,4 +1,4 @@
-"""Apply a plan: step by step, and after an answer that was lost, read the issue again and plan anew.
+"""Apply a plan: step by step; after a lost answer, read the issue again and plan again.
 
 Nothing is kept here between two calls. A process that dies anywhere leaves the issue in a state from which the next
 plan goes on.

@@ -186,7 +186,7 @@ def write_offline(
     within = Path(os.path.normpath(workspace.cwd / Path(folder).expanduser()))
     if not folder.strip() or (within.exists() and not within.is_dir()):
         raise UsageError(
-            f"{folder!r} is not a folder", cause="the documents are written as files in one", hint="name another one"
+            f"{folder!r} is not a folder", cause="--offline writes several files into a folder", hint="name another one"
         )
     for path in _earlier(workspace, within, documents.wanted.book):
         remove(path, within=within)

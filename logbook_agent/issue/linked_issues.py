@@ -58,7 +58,9 @@ def link(
     if label is not None:
         name = one_line_code(label).strip()
         if not name:
-            raise UsageError("no label", cause="--as says what the issue is to this thread", hint="--as 'Prior issue'")
+            raise UsageError(
+                "no label", cause="the text after --as is empty; it is the label of the link", hint="--as 'Prior issue'"
+            )
         with changing(workspace, book):
             book.change_header(lambda header: _linked(header, Link(label=name, url=url), one_way=one_way))
         return book, address
@@ -114,7 +116,7 @@ def _linked(header: Header, new: Link, *, one_way: bool) -> Header:
     if header.issue is not None and header.issue.url == new.url:
         raise Taken(
             f"{new.url} is the experiment issue of {header.topic}",
-            cause="it is already linked everywhere, and a link to itself would say nothing",
+            cause="the experiment issue cannot also be a related issue",
             hint="logbook link URL --as 'Related issue', with the address of another one",
         )
     old = next((x for x in header.links if x.url == new.url), None)

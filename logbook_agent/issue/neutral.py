@@ -1,4 +1,4 @@
-"""Text in which nothing is live: no name is called, no issue is referred to, none is closed.
+"""Makes text inert: it mentions nobody, and refers to or closes no issue.
 
 The host looks for names and references in the text that is left when the Markdown has been rendered. So a backslash,
 an entity or a code span protects nothing (a mail that answers has no code spans); a space of no width, U+200B, does.

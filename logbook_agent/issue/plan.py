@@ -55,7 +55,7 @@ def _check_whole(wanted: Wanted) -> None:
     if wanted.unreadable:
         raise StoreError(
             f"{', '.join(wanted.unreadable[:5])} cannot be read, so the issue was not opened",
-            cause="its first text would count only what can be read",
+            cause="the first text of the issue must cover all entries",
             hint="logbook doctor",
         )
 

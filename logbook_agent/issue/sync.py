@@ -80,7 +80,7 @@ def sync(workspace: Workspace, request: SyncRequest, wire: SendOptions) -> SyncR
             raise with_progress(error, len(done)) from None
         except KeyboardInterrupt:
             made = "1 write" if len(done) == 1 else f"{len(done)} writes"
-            wire.say(f"interrupted after {made}; the rest stays in the plan: {wire.again}")
+            wire.say(f"interrupted after {made}; to send the rest: {wire.again}")
             raise
         result = _result(book, done, contents)
         try:

@@ -127,7 +127,7 @@ def _pushed_head(workspace: Workspace) -> tuple[str, GitRemote]:
     if outside:
         raise UsageError(
             f"uncommitted changes outside the logbook: {listed(outside, 5)}",
-            cause="a snapshot that lacks them would not be what was run",
+            cause="without them, nobody could reproduce what was run",
             hint="commit and push them, or put them aside with: git stash -u; then take the snapshot again",
         )
     if pushed_commit(root, remote.name, environ) != commit:

@@ -44,7 +44,7 @@ def select(
     if other is not None:
         raise UsageError(
             f"--predict and {other} cannot be used together",
-            cause="which cases run is chosen before the first run",
+            cause="--predict chooses the cases before the first run",
             hint="leave --predict out",
         )
     prepared = prepare_sweep(workspace, request, needs_logbook=not dry_run)
@@ -86,8 +86,8 @@ def _check_not_begun(prepared: Prepared) -> None:
             begun = begun or earlier.entry.id
     if begun is not None:
         raise UsageError(
-            f"{begun} carries out {chosen.recipe.name} and is unfinished",
-            cause="which cases run was chosen before its first run",
+            f"{begun} is an unfinished sweep of {chosen.recipe.name}",
+            cause="its cases were chosen before its first run",
             hint=f"resume it: logbook sweep --resume {begun}, or start another one: add --new",
         )
 

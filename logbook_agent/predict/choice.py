@@ -1,4 +1,4 @@
-"""Which cases of a plan are worth a device, by what is predicted of them. Nothing is read or run.
+"""Chooses the cases of a plan that can win, from their predictions. Pure.
 
 A case cannot win when another one that is compared with it is predicted to be better by the ratio from which a
 direction is claimed (`bench_core.accounting.prediction`). What is compared with each other, the recipe says: the values

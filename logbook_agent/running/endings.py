@@ -1,4 +1,4 @@
-"""Ending runs, whoever makes them: another process of this tool, or a worker. Nobody else needs to know which."""
+"""Stops a run, whether another process of this tool or a worker executes it."""
 
 from __future__ import annotations
 

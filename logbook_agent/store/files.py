@@ -396,7 +396,7 @@ def _told(path: Path) -> Iterator[None]:
         raise StoreError(
             f"cannot write {path}: {error.strerror or error}",
             cause="its folder was moved or removed",
-            hint="where it is now, type: logbook doctor",
+            hint="type in its new place: logbook doctor",
         ) from error
     except OSError as error:
         raise StoreError(

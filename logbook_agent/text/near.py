@@ -1,4 +1,4 @@
-"""What was probably meant: the choices of an option, in a hint that can be pasted."""
+"""Suggests the nearest valid choice for a mistyped name, as a hint that can be pasted."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def test_a_run_of_two_clones(clones: tuple[Cli, Cli], git: Git, folder: Path, cl
     commit(git, folder)
     assert "CONFLICT" in merge(git, folder)
     out = cli("doctor").out
-    assert "run 2 of MOE-000 is two runs since a merge" in out
+    assert "run 2 of MOE-000 stands for two different runs since a merge" in out
     answer = cli("doctor", "--fix")
     assert answer.code == 0, answer.out
     runs = Book(folder / "logbooks", "moe").runs("MOE-000")

@@ -129,7 +129,7 @@ def test_saving_never_stands_in_place_of_an_answer(bench: Cli, folder: Path) -> 
         assert answer.error == {
             "code": "usage",
             "message": "MOE-001 cannot keep these numbers: the comparison of MOE-001 answers the question",
-            "cause": "numbers without a design never stand in place of a designed answer",
+            "cause": "numbers of other runs never replace the answer of a comparison",
             "hint": "leave --save out; logbook show MOE-001 shows the answer",
         }
     assert (folder / "logbooks/moe.md").read_text() == view
@@ -234,7 +234,7 @@ def test_what_is_no_comparison(pair: Cli) -> None:
         (["MOE-000", "MOE-001", "MOE-000"], "cannot compare 3 references", "logbook compare A B"),
         (["MOE-000", "MOE-000/1"], "MOE-000 and MOE-000/1 hold the same rows", "logbook compare ID/1 ID/2"),
         (["MOE-000", "MOE-001", "--base", "x"], "--base x without --axis", "--axis NAME --base x"),
-        (["MOE-000/9", "MOE-001"], "no rows in MOE-000/9", "'MOE-000/4' names some"),
+        (["MOE-000/9", "MOE-001"], "no rows in MOE-000/9", "'MOE-000/4' has rows"),
         (["MOE-000:Int8", "MOE-001"], "no rows in MOE-000:Int8", "names some"),
         (["MOE-000", "MOE-007"], "no entry MOE-007", "logbook list"),
         (["MOE-000", "--baseline"], "moe has no baseline", "logbook baseline --entry ID"),

@@ -248,7 +248,7 @@ def test_a_judgement_goes_before_what_is_computed(judging: Cli, folder: Path) ->
         (["--predicate", "1=compared: {axis"], "the predicate cannot be read"),
         (["--predicate", "date: 2020-01-01"], "--predicate needs the number of a criterion"),
         (["--predicate", "9=date: 2020-01-01"], "no stop criterion 9"),
-        (["--add", " "], "an empty criterion"),
+        (["--add", " "], "the criterion has no text"),
         (["--add", "new", "--predicate", "compare: {}"], "unknown predicate 'compare'"),
         (["--add", "new", "--predicate", "9=date: 2020-01-01"], "no stop criterion 9"),
         (["--add", "new", "--met", "1"], "no evidence"),

@@ -1,4 +1,4 @@
-"""`logbook sweep --predict`: which cases run is chosen before the first run."""
+"""`logbook sweep --predict`: --predict chooses the cases before the first run."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_sweep_with_cases_left_out_is_resumed_as_it_is(forms: Cli, folder: Pat
     assert again == {
         "code": "usage",
         "message": "MOE-001 carries out forms and is unfinished",
-        "cause": "which cases run was chosen before its first run",
+        "cause": "its cases were chosen before its first run",
         "hint": "resume it: logbook sweep --resume MOE-001, or start another one: add --new",
     }
     assert forms("sweep", "--resume", "MOE-001").out.startswith("MOE-001: 8 of 8 rows, none failed\n")

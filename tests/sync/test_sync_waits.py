@@ -143,7 +143,7 @@ def test_interrupted_while_no_answer_comes(thirty: Bench, path: str, writes: str
         assert time.monotonic() < until
         time.sleep(0.01)
     time.sleep(0.2)
-    assert f"interrupted after {writes}; the rest stays in the plan: logbook sync" in interrupted(process)
+    assert f"interrupted after {writes}; to send the rest: logbook sync" in interrupted(process)
     thirty.github.rules.clear()
     thirty.sync("--create")
     thirty.settled(thirty.book.entry_ids())
@@ -156,7 +156,7 @@ def test_interrupted_in_a_wait(thirty: Bench) -> None:
     assert process.stderr is not None
     while not process.stderr.readline().startswith("waiting 5 min, until "):
         assert process.poll() is None
-    assert "interrupted after 2 writes; the rest stays in the plan: logbook sync" in interrupted(process)
+    assert "interrupted after 2 writes; to send the rest: logbook sync" in interrupted(process)
     thirty.github.rules.clear()
     thirty.sync()
     thirty.settled(thirty.book.entry_ids())

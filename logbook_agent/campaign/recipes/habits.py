@@ -1,4 +1,4 @@
-"""Rules that a plan is held against before anything runs.
+"""Rules that are checked on a plan before anything runs.
 
 One is about any recipe: what it compares can come to an answer. The others are of measuring Mixture-of-Experts blocks:
 they speak of config keys of the benchmark, and say nothing of a recipe that does not have these keys. What would be

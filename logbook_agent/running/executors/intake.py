@@ -1,4 +1,4 @@
-"""What workers left in their spools is taken into the logbook: their facts while they work, then how the run ended.
+"""Copies what workers left in their spools into the logbook: facts during a run, then its end.
 
 Taking in is idempotent, and may be cut off anywhere: the spool goes last. The first end that is recorded stands; one
 that comes later is kept beside it, as late.

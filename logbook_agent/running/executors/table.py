@@ -151,9 +151,7 @@ _MADE = "the executor named"
 def executor_of(workspace: Workspace, run: Run) -> Executor:
     """The executor that made, or makes, a run. Raises StoreError where none did, or this version does not have it."""
     if run.executor is None:
-        raise StoreError(
-            f"{run.entry} run {run.run} was not made by a worker of its own", hint=f"logbook show {run.entry}"
-        )
+        raise StoreError(f"{run.entry} run {run.run} has no worker", hint=f"logbook show {run.entry}")
     return executor_named(workspace, run.executor)
 
 

@@ -184,7 +184,7 @@ def end_group(
         if ladder.exhausted(now):
             raise StoreError(
                 f"process {child.pid} does not end",
-                cause="it was killed, and the kernel has not let go of it",
+                cause="it was sent SIGKILL, but the kernel has not ended it yet",
                 hint=f"look at it: ps -o stat,wchan,cmd -p {child.pid}",
             )
         due = ladder.due(now)
