@@ -47,8 +47,8 @@ test-cluster: setup  ## test executors against real engines, each in its own net
 	@scripts/cluster_slurm install || true
 	@command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || apt-get install -y -qq openssh-server || true
 	@for engine in ssh slurm ray; do \
-	  $(BIN)/python scripts/test tests/cluster/test_$${engine}_*.py || exit 1; \
-	  LOGBOOK_WIDE=1 $(BIN)/python scripts/test tests/cluster/test_$${engine}_contract.py || exit 1; done
+	  $(BIN)/python scripts/test tests/cluster/engines/test_$${engine}_*.py || exit 1; \
+	  LOGBOOK_WIDE=1 $(BIN)/python scripts/test tests/cluster/engines/test_$${engine}_contract.py || exit 1; done
 
 test-browser: setup  ## test the pages in a real Chromium; installs it if run as root (scripts/browser)
 	@scripts/browser $(BIN) >/dev/null
@@ -59,13 +59,13 @@ picture: setup  ## take the pictures of a report at the top of the README again
 
 test-exports: setup  ## test exports by reading them back with MLflow, W&B and Trackio (scripts/exports)
 	@scripts/exports
-	@$(BIN)/python scripts/test tests/exports
+	@$(BIN)/python scripts/test tests/exports/libraries
 
 check: setup  ## check style, types and layers
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -q tests/test_layers.py
+	@$(BIN)/python -m pytest -q tests/project/test_layers.py
 
 check-devices: setup  ## check the MoE benchmark on 8 virtual devices, in every form, against its oracle (twenty minutes)
 	@JAX_PLATFORMS=cpu $(BIN)/bench-core check --devices 8 --backend tiled
@@ -83,9 +83,9 @@ format: setup  ## format the code
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format .
 
 stress: setup  ## stress the store with concurrent writers, kills and failing disks; test every property with many examples (long)
-	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress tests/executors/test_executors_kills.py
-	@LOGBOOK_STRESS=5 LOGBOOK_WIDE=1 $(BIN)/python -m pytest -q tests/executors/test_executors_command.py -k killed
-	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/cluster -k kills
+	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress tests/running/executors/test_executors_kills.py
+	@LOGBOOK_STRESS=5 LOGBOOK_WIDE=1 $(BIN)/python -m pytest -q tests/cluster/test_executors_command.py -k killed
+	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/cluster/engines -k kills
 	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q -n auto --dist worksteal -m hypothesis
 
 secrets: emulator  ## test that every kind of secret is redacted in every place (seven minutes)

@@ -28,7 +28,7 @@ from tests.breadth import WIDE, beyond_samples, in_sample
 REPOSITORY = Path(__file__).resolve().parent.parent
 NOWHERE = REPOSITORY / "build/nowhere"
 # The root of a machine that nobody else uses.
-QUIET = REPOSITORY / "tests/runner/quiet"
+QUIET = REPOSITORY / "tests/running/quiet"
 
 # Where bytecode is not kept, every process of a test compiles the package anew, and every process of tests all tests.
 sys.dont_write_bytecode = False

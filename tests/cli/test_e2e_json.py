@@ -54,9 +54,9 @@ def filled(started: Cli) -> Cli:
     return started
 
 
-# A snapshot is made of what is pushed: tests/sync/test_sync_snapshot.py; a prediction by a compiler: tests/predictions;
-# base and head are two commits: tests/gate; what runs can be ended: tests/executors; what goes on until it is ended:
-# tests/live.
+# A snapshot is made of what is pushed: tests/issue/test_sync_snapshot.py; a prediction by a compiler: tests/predict;
+# base and head are two commits: tests/issue/gate; what runs can be ended: tests/running/executors; what goes on until
+# it is ended: tests/report/live.
 def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
     """One command, another schema: its data have another shape."""
     log = json.loads(filled("show", "MOE-000", "--log", "--tail", "1", "--json").out)

@@ -24,7 +24,7 @@ from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.running.executors import sending
 from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.store.spool import Sent, Spool
-from tests.executors.conftest import Place, is_gone, wait_for
+from tests.running.executors.conftest import Place, is_gone, wait_for
 
 pytestmark = pytest.mark.slow
 

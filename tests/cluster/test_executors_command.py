@@ -25,11 +25,11 @@ from logbook_agent.store.spool import Sent
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.secrets import Secret
 from tests.breadth import STRESS
+from tests.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
 from tests.conftest import Cli, book_of
 from tests.e2e.e2e_support import LOGBOOK
-from tests.executors import test_executors_contract as contract
-from tests.executors.conftest import FAKES, Place, wait_for
-from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.running.executors import test_executors_contract as contract
+from tests.running.executors.conftest import FAKES, Place, wait_for
 
 SETTINGS = """
 [executors.cluster]

@@ -13,7 +13,7 @@ import pytest
 
 from logbook_agent.model.run import Host, Run
 from tests.conftest import Cli, book_of, confirm
-from tests.executors.conftest import FAKES, wait_for
+from tests.running.executors.conftest import FAKES, wait_for
 
 NAME = "dlwh-codex1"
 # The benchmark of those logbooks, which takes no time here.

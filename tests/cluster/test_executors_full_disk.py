@@ -20,7 +20,7 @@ from logbook_agent.running.executors.table import EXECUTORS
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
-from tests.executors.conftest import Place, sh, wait_for
+from tests.running.executors.conftest import Place, sh, wait_for
 
 pytestmark = pytest.mark.slow
 DISK_BYTES = 8 << 20

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.cluster import remote
+from tests.cluster import relay
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK
-from tests.executors import relay
-from tests.executors.conftest import wait_for
+from tests.running.executors.conftest import wait_for
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ import pytest
 
 from logbook_agent.cluster.leases import Lease, leases, write_lease
 from tests.conftest import Cli, FixedClock, book_of
-from tests.executors.conftest import FAKES, wait_for
+from tests.running.executors.conftest import FAKES, wait_for
 
 SETTINGS = """
 [allocators.slice]

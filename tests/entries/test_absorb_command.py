@@ -8,8 +8,8 @@ import pytest
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.text.marked import parse, render_block
-from tests.absorb.test_absorb_entry import OWN, Edit, at, book, edit, edited, entry_of, fields_of, view
 from tests.conftest import Cli, FixedClock
+from tests.entries.test_absorb_entry import OWN, Edit, at, book, edit, edited, entry_of, fields_of, view
 
 pytestmark = pytest.mark.slow
 

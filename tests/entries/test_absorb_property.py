@@ -15,7 +15,7 @@ from logbook_agent.pages.hand_edits import StandingText, TakenEdit, read_own, ta
 from logbook_agent.text.markdown import bullet, clean, one_line
 from logbook_agent.text.marked import digest, protect
 from tests.breadth import examples
-from tests.markdown.test_markdown_entry import BLOCKS, HOSTILE, RECORDS
+from tests.pages.test_markdown_entry import BLOCKS, HOSTILE, RECORDS
 
 TEXT = HOSTILE.filter(lambda t: bool(clean(t).strip()))
 

@@ -10,7 +10,7 @@ import pytest
 from logbook_agent.api import EntryRecord, Logbook
 from logbook_agent.exports.notebook import entry_html, logbook_html
 from logbook_agent.model.record import Record
-from tests.exported.exported_support import NASTY, full
+from tests.exports.exported_support import NASTY, full
 
 TAGS = {"div", "strong", "table", "thead", "tbody", "tr", "th", "td", "p"}
 

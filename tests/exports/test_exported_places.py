@@ -13,8 +13,8 @@ from logbook_agent.exports import write as writing
 from logbook_agent.exports.place import MANIFEST, ExportPlace, building, check_replaceable
 from logbook_agent.model.errors import StoreError, Taken
 from tests.conftest import Cli
-from tests.exported.exported_support import full
-from tests.without import without
+from tests.exports.exported_support import full
+from tests.predict.without import without
 
 pytestmark = pytest.mark.slow
 

@@ -27,7 +27,7 @@ from logbook_agent.store.workspace import utc_now
 from logbook_agent.text.cells import neutral_cell
 from logbook_agent.text.redaction.names import is_secret_name
 from tests.breadth import examples
-from tests.exported.exported_support import NASTY, add, all_rows, full, new_book, original_cell, table
+from tests.exports.exported_support import NASTY, add, all_rows, full, new_book, original_cell, table
 
 FORMULAS = "=+-@\t\r\n＝＋－＠"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from logbook_agent.findings.case import keys_of
 from tests.conftest import Cli
-from tests.tables.tables_support import case
+from tests.findings.tables.tables_support import case
 
 TARGET = json.dumps({"target": {"metric": "tflops", "at_least": 1}})
 

@@ -20,7 +20,7 @@ from logbook_agent.model.run import Code, Device, Env, Exit, Row
 from logbook_agent.store.book import Book
 from logbook_agent.text.markdown import lead
 from tests.conftest import Cli
-from tests.report.report_support import (
+from tests.issue.report_support import (
     HEADER,
     ROOM,
     SNAPSHOT,

@@ -8,9 +8,9 @@ import pytest
 
 from tests.conftest import Cli
 from tests.emulator.fixtures import Hub, github, github_server
-from tests.sync.adapter_support import connect
-from tests.sync.pushed_support import other, published, pushed, told
-from tests.sync.sync_support import Bench, made_bench
+from tests.issue.adapter_support import connect
+from tests.issue.pushed_support import other, published, pushed, told
+from tests.issue.sync_support import Bench, made_bench
 
 __all__ = ["bench", "connect", "github", "github_server", "other", "published", "pushed", "told"]
 

@@ -13,7 +13,7 @@ from logbook_agent.issue.pace import Calls, Pace
 from logbook_agent.issue.steps import EntryWanted, Wanted
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.header import ExperimentIssue
-from tests.issues.model_server import Client, Killed, Server
+from tests.issue.model_server import Client, Killed, Server
 
 BOOK = "MOE.12345678"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.sync.sync_support import Bench
+from tests.issue.sync_support import Bench
 
 Git = Callable[..., str]
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from logbook_agent.issue import marking
 from logbook_agent.issue.steps import EntryWanted
 from tests.breadth import examples
-from tests.issues.model_server import FAULTS, Client, Server
-from tests.issues.model_support import BOOK, Header, attempt, check, entry, settle
+from tests.issue.model_server import FAULTS, Client, Server
+from tests.issue.model_support import BOOK, Header, attempt, check, entry, settle
 
 
 @pytest.mark.parametrize("people", ["", "What people wrote.\n\n- [ ] theirs"])

@@ -19,10 +19,10 @@ from logbook_agent.issue.permalinks import blob_sha, entries_as_pushed
 from logbook_agent.issue.steps import Comment, Create, Issue, IssueState
 from logbook_agent.model.errors import IssueMissing, RateLimited, Rejected, Unreachable
 from logbook_agent.model.header import Closing, ExperimentIssue, Header, Link
-from tests.issues.model_server import Client, Server
-from tests.issues.model_support import BOOK, Clock, entry, sync
-from tests.issues.model_support import Header as Learnt
-from tests.issues.test_issues_plan import posted
+from tests.issue.model_server import Client, Server
+from tests.issue.model_support import BOOK, Clock, entry, sync
+from tests.issue.model_support import Header as Learnt
+from tests.issue.test_issues_plan import posted
 
 HEADER = Header(topic="moe", prefix="MOE", title="moe", opened="2026-02-10T10:43:00+00:00")
 

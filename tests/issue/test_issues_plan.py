@@ -11,8 +11,8 @@ from logbook_agent.issue import marking
 from logbook_agent.issue.plan import make_plan
 from logbook_agent.issue.steps import Comment, Delete, EditStep, EntryWanted, Issue, Post, Step, Wanted, WriteBlock
 from logbook_agent.model.errors import LogbookError, MarkersDamaged, RateLimited
-from tests.issues.model_server import Client, Server
-from tests.issues.model_support import BOOK, Header, Texts, check, entry, settle, sync, told, wanted_of
+from tests.issue.model_server import Client, Server
+from tests.issue.model_support import BOOK, Header, Texts, check, entry, settle, sync, told, wanted_of
 
 
 def posted(number: int = 12, **more: object) -> tuple[Server, Header, list[EntryWanted]]:

@@ -11,7 +11,7 @@ import pytest
 from logbook_agent.issue import neutral
 from logbook_agent.model.entry import Field, PlannedCommand
 from logbook_agent.model.run import Exit, Output
-from tests.report.report_support import (
+from tests.issue.report_support import (
     CLOSING,
     HEADER,
     LINKS,

@@ -15,7 +15,7 @@ from logbook_agent.issue.links import Links
 from logbook_agent.model.entry import Field, settled
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import Exit
-from tests.report.report_support import (
+from tests.issue.report_support import (
     CLOSING,
     HEADER,
     REPO,

@@ -17,7 +17,7 @@ from logbook_agent.model.run import Exit, Output
 from logbook_agent.text import fit
 from logbook_agent.text.pieces import fences, tokens
 from tests.breadth import wide
-from tests.report.report_support import (
+from tests.issue.report_support import (
     CLOSING,
     HEADER,
     ROOM,

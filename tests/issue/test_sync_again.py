@@ -11,8 +11,8 @@ import pytest
 from logbook_agent.issue import marking
 from tests.emulator import faults
 from tests.emulator.faults import Fault
-from tests.sync.pushed_support import Pushed, link, refused, tags
-from tests.sync.sync_support import Bench
+from tests.issue.pushed_support import Pushed, link, refused, tags
+from tests.issue.sync_support import Bench
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from logbook_agent.issue.github import GitHub
 from logbook_agent.model.errors import AnswerLost, RemoteError, Unreachable
 from tests.emulator.faults import JSON, Fault, Reply
 from tests.emulator.fixtures import Hub
-from tests.sync.adapter_support import Connect, everything
+from tests.issue.adapter_support import Connect, everything
 
 GOOD = {
     "number": 1,

@@ -10,8 +10,8 @@ import pytest
 from logbook_agent.issue import marking
 from tests.conftest import FixedClock
 from tests.emulator import faults
-from tests.sync.pushed_support import refused
-from tests.sync.sync_support import Bench
+from tests.issue.pushed_support import refused
+from tests.issue.sync_support import Bench
 
 pytestmark = pytest.mark.slow
 

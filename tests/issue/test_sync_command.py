@@ -8,7 +8,7 @@ import pytest
 
 from tests.emulator import faults
 from tests.emulator.faults import Fault
-from tests.sync.sync_support import Bench
+from tests.issue.sync_support import Bench
 
 pytestmark = pytest.mark.slow
 

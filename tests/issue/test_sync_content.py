@@ -8,7 +8,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.sync.sync_support import Bench
+from tests.issue.sync_support import Bench
 
 pytestmark = pytest.mark.slow
 

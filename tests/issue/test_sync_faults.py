@@ -11,7 +11,7 @@ import pytest
 
 from tests.emulator import faults
 from tests.emulator.faults import Fault, Reply, Request, Stall
-from tests.sync.sync_support import PEOPLE, WRITE, Bench
+from tests.issue.sync_support import PEOPLE, WRITE, Bench
 
 pytestmark = pytest.mark.slow
 

@@ -23,7 +23,7 @@ from logbook_agent.model.errors import (
 from tests.emulator import faults
 from tests.emulator.faults import Fault
 from tests.emulator.fixtures import Hub
-from tests.sync.adapter_support import LOST, TERMINAL, Connect, everything
+from tests.issue.adapter_support import LOST, TERMINAL, Connect, everything
 
 SINCE = datetime(2020, 1, 1, tzinfo=UTC)
 

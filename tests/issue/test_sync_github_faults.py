@@ -19,7 +19,7 @@ from logbook_agent.model.errors import (
 from tests.emulator import faults
 from tests.emulator.faults import Fault, Stall
 from tests.emulator.fixtures import Hub
-from tests.sync.adapter_support import LOST, TERMINAL, WRITES, Connect
+from tests.issue.adapter_support import LOST, TERMINAL, WRITES, Connect
 
 
 @pytest.mark.parametrize("write", WRITES)

@@ -24,7 +24,7 @@ from logbook_agent.model.errors import (
 from tests.emulator import faults
 from tests.emulator.faults import Fault
 from tests.emulator.fixtures import Hub
-from tests.sync.adapter_support import WRITES, Connect, everything, post
+from tests.issue.adapter_support import WRITES, Connect, everything, post
 
 
 def test_a_moved_issue_is_named(github: Hub, connect: Connect) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from tests.conftest import Cli
 from tests.emulator.faults import Fault, Reply, Request
-from tests.sync.pushed_support import Pushed, refused
-from tests.sync.sync_support import Bench
+from tests.issue.pushed_support import Pushed, refused
+from tests.issue.sync_support import Bench
 
 pytestmark = pytest.mark.slow
 

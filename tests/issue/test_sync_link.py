@@ -10,8 +10,8 @@ import pytest
 
 from logbook_agent.store.book import Book
 from tests.conftest import Cli
-from tests.sync.pushed_support import link, refused
-from tests.sync.sync_support import Bench
+from tests.issue.pushed_support import link, refused
+from tests.issue.sync_support import Bench
 
 # -- the experiment issue ------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ import pytest
 
 from logbook_agent.issue import marking
 from tests.emulator import faults
-from tests.sync.pushed_support import link, refused
-from tests.sync.sync_support import Bench
+from tests.issue.pushed_support import link, refused
+from tests.issue.sync_support import Bench
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.emulator import faults
-from tests.sync.pushed_support import Pushed, refused
-from tests.sync.sync_support import Bench
+from tests.issue.pushed_support import Pushed, refused
+from tests.issue.sync_support import Bench
 
 pytestmark = pytest.mark.slow
 

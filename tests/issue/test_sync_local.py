@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import pytest
 
-from tests.sync.sync_support import Bench
+from tests.issue.sync_support import Bench
 
 LOCAL = [
     ("run", "--title", "A run", "--", "python", "-c", "print('RESULT tflops=2')"),

@@ -16,7 +16,7 @@ from logbook_agent.issue import marking
 from logbook_agent.model.errors import RemoteError
 from tests.emulator import faults
 from tests.emulator.faults import Fault, Request, Stall
-from tests.sync.sync_support import PEOPLE, WRITE, Bench, Machine, other_machine
+from tests.issue.sync_support import PEOPLE, WRITE, Bench, Machine, other_machine
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ import pytest
 
 from logbook_agent.issue import marking
 from tests.emulator import faults
-from tests.sync.sync_support import PEOPLE, Bench
+from tests.issue.sync_support import PEOPLE, Bench
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import REPOSITORY, Cli
 from tests.emulator.fixtures import Hub
-from tests.sync.sync_support import Bench, FakeTime, settings
+from tests.issue.sync_support import Bench, FakeTime, settings
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from tests.breadth import wide
-from tests.sync.pushed_support import Pushed
-from tests.sync.sync_support import Bench
+from tests.issue.pushed_support import Pushed
+from tests.issue.sync_support import Bench
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.sync.pushed_support import Pushed, refused, tags
-from tests.sync.sync_support import Bench
+from tests.issue.pushed_support import Pushed, refused, tags
+from tests.issue.sync_support import Bench
 
 pytestmark = pytest.mark.slow
 

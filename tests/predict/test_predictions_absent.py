@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.predictions.test_predictions_pages import PREDICT, PREDICTED
-from tests.without import without
+from tests.predict.test_predictions_pages import PREDICT, PREDICTED
+from tests.predict.without import without
 
 
 @pytest.mark.slow

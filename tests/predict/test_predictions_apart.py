@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli, FixedClock
-from tests.predictions.test_predictions_pages import PREDICT, PREDICTED, A, block, measure
+from tests.predict.test_predictions_pages import PREDICT, PREDICTED, A, block, measure
 
 pytestmark = pytest.mark.slow
 

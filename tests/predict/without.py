@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def without(feature: str, tmp_path: Path, cwd: Path) -> Callable[..., subprocess.CompletedProcess[str]]:

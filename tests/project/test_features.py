@@ -14,7 +14,7 @@ import pytest
 from logbook_agent import features
 from logbook_agent.features import FEATURES
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 # The rooms of the logbook from the ground up, with those below that each of them uses. What touches a process or the
 # machine is in `running`; what answers a question from records in `findings`; what turns answers into text in `pages`
@@ -127,7 +127,7 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
 
 def level(layers: tuple[set[str], ...], part: str) -> int:
     found = [i for i, layer in enumerate(layers) if part in layer]
-    assert found, f"the package {part} has no place in tests/test_layers.py"
+    assert found, f"the package {part} has no place in tests/project/test_layers.py"
     return found[0]
 
 
@@ -137,7 +137,7 @@ def test_rooms_use_those_below_them() -> None:
     for path, part in modules("logbook_agent"):
         if part in ("__main__", "worker", "features"):  # what a process starts in, and the table of features
             continue
-        assert part in ROOMS, f"{path.relative_to(ROOT)}: the room {part} has no place in tests/test_layers.py"
+        assert part in ROOMS, f"{path.relative_to(ROOT)}: the room {part} has no place in tests/project/test_layers.py"
         for _, name in imports(path):
             words = name.split(".")
             if words[0] == "logbook_agent" and len(words) > 1 and words[1] in ROOMS and words[1] != part:
@@ -280,3 +280,13 @@ def test_the_maps_name_files_that_exist() -> None:
         missing = [n for n in names if not any((place / n).exists() for place in places)]
         below = {path.name for path in page.parent.rglob("*.py")}
         assert [n for n in missing if n not in below] == [], page
+
+
+def test_the_tests_mirror_the_rooms() -> None:
+    """A folder of tests is named as a room or a part of one, or is a tool or a whole story."""
+    more = {"bench_core", "browser", "docs", "e2e", "emulator", "fuzz", "net", "oracle", "project", "stores", "stress"}
+    tests = ROOT / "tests"
+    assert {path.parent.name for path in tests.glob("*/*.py")} <= {*ROOMS} - {"api"} | more
+    below = {path.parent.relative_to(tests) for room in ROOMS for path in (tests / room).glob("*/**/test_*.py")}
+    of_libraries = {Path("cluster/engines"), Path("exports/libraries")}
+    assert [str(path) for path in below - of_libraries if not (ROOT / "logbook_agent" / path).is_dir()] == []

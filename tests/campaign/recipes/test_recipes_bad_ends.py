@@ -17,8 +17,8 @@ from logbook_agent.findings.measurements import row_counts
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Exit, Measurement, Row, Run
 from logbook_agent.store.book import Book
+from tests.campaign.recipes.sweep_support import runs_of, write_recipe
 from tests.conftest import Cli
-from tests.recipes.sweep_support import runs_of, write_recipe
 
 MODES = """\
 name: modes

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from logbook_agent.store.book import Book
+from tests.campaign.recipes.sweep_support import COMPARED, REST, runs_of, write_recipe
 from tests.conftest import Cli
-from tests.recipes.sweep_support import COMPARED, REST, runs_of, write_recipe
 
 # Size 3 comes out best once, and below all others after that. The last digits follow from the number of the run.
 LUCKY = """\

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaign.recipes.sweep_support import runs_of
+from tests.campaign.recipes.test_recipes_files import ON_FOUR
 from tests.conftest import REPOSITORY, Cli
-from tests.recipes.sweep_support import runs_of
-from tests.recipes.test_recipes_files import ON_FOUR
 
 RUNS = {"ep-none": 2, "ep-forms": 3, "dp-ep": 4, "null-routing-ep": 2, "overlap-topk": 3}
 

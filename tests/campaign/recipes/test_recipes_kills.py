@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.breadth import wide
+from tests.campaign.recipes.sweep_support import COMPARED, runs_of, write_recipe
 from tests.conftest import Cli
-from tests.recipes.sweep_support import COMPARED, runs_of, write_recipe
 
 ENTRY = "logbooks/moe/entries/MOE-000.yaml"
 

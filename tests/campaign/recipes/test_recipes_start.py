@@ -10,8 +10,8 @@ from logbook_agent.campaign.recipe_files import recipe_files
 from logbook_agent.model.header import Header, MatrixAxis
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
+from tests.campaign.recipes.sweep_support import RECIPE, write_recipe
 from tests.conftest import REPOSITORY, Cli
-from tests.recipes.sweep_support import RECIPE, write_recipe
 
 
 def header_of(folder: Path, topic: str) -> Header:

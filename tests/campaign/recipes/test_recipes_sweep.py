@@ -10,8 +10,8 @@ import pytest
 
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import locked
+from tests.campaign.recipes.sweep_support import BENCH, COMPARED, RECIPE, REST, runs_of, write_recipe
 from tests.conftest import Cli, confirm
-from tests.recipes.sweep_support import BENCH, COMPARED, RECIPE, REST, runs_of, write_recipe
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaign.recipes.sweep_support import RECIPE, write_recipe
 from tests.conftest import Cli
-from tests.recipes.sweep_support import RECIPE, write_recipe
 
 PAIR = """\
 name: pair

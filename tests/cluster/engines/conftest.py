@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import ray_engine, slurm_engine, slurm_place, ssh_place
+from tests.cluster.engines import ray_engine, slurm_engine, slurm_place, ssh_place
 from tests.conftest import Cli
 
 

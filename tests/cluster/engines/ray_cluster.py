@@ -1,8 +1,9 @@
 """A real Ray for tests: a head and a second node on this machine, in a network namespace of their own.
 
-`scripts/cluster_ray python -m tests.cluster.ray_cluster` starts both, prints one line of JSON when they are ready, and
-ends them with all that they started when its standard input ends. Commands on standard input, each answered by a line:
-`kill node`, `kill head`, `start node`, `start head`, and `mend` for what was killed. With `-- COMMAND`, both last as
+`scripts/cluster_ray python -m tests.cluster.engines.ray_cluster` starts both, prints one line of JSON when they are
+ready, and ends them with all that they started when its standard input ends. Commands on standard input, each
+answered by a line: `kill node`, `kill head`, `start node`, `start head`, and `mend` for what was killed.
+With `-- COMMAND`, both last as
 long as that command, which runs beside them. Never `ray stop`, which ends processes by their names.
 """
 
@@ -23,7 +24,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.cluster import namespace
+from tests.cluster.engines import namespace
 
 HEAD, NODE, DASHBOARD = "127.0.0.1", "127.0.0.2", 8265
 _PORT = 6379

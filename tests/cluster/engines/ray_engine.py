@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cluster import namespace
+from tests.cluster.engines import namespace
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 PYTHON = REPOSITORY / ".venv-ray/bin/python"
 # Variables that hold secrets on its nodes.
 SECRET_NAMES = ("HF_TOKEN", "NODE_API_KEY")
@@ -76,7 +76,7 @@ def why_not() -> str | None:
 def started(environ: Mapping[str, str]) -> Iterator[Ray]:
     """Both nodes, started with these variables."""
     with subprocess.Popen(
-        [PYTHON, "-m", "tests.cluster.ray_cluster"],
+        [PYTHON, "-m", "tests.cluster.engines.ray_cluster"],
         cwd=REPOSITORY,
         env=dict(environ)
         | {name: secret(name) for name in SECRET_NAMES}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.cluster.ray_engine import Ray
-from tests.executors.conftest import Place
+from tests.cluster.engines.ray_engine import Ray
+from tests.running.executors.conftest import Place
 
 LEASE_S = 15
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psutil
 
-from tests.cluster.slurm_engine import HOST
-from tests.executors.conftest import Place
+from tests.cluster.engines.slurm_engine import HOST
+from tests.running.executors.conftest import Place
 
 NAME = "cluster"
 

@@ -14,7 +14,7 @@ import psutil
 
 from logbook_agent.cluster.ssh import private_folder
 from logbook_agent.store.spool import Spool
-from tests.executors.conftest import Place
+from tests.running.executors.conftest import Place
 
 NAME = "box"
 _SSHD = """HostKey {folder}/host

@@ -14,11 +14,11 @@ from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit
 from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.running.order import work_of
-from tests.cluster.ray_engine import SECRET_NAMES, Ray, secret
-from tests.cluster.ray_place import place_on
+from tests.cluster.engines.ray_engine import SECRET_NAMES, Ray, secret
+from tests.cluster.engines.ray_place import place_on
 from tests.conftest import Cli
-from tests.executors.conftest import Place, sh, wait_for
-from tests.executors.test_executors_contract import (  # noqa: F401
+from tests.running.executors.conftest import Place, sh, wait_for
+from tests.running.executors.test_executors_contract import (  # noqa: F401
     files_with,
     test_100_megabytes_of_output,
     test_a_signal,

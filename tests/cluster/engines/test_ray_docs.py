@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from tests.cluster.ray_engine import REPOSITORY, Ray
+from tests.cluster.engines.ray_engine import REPOSITORY, Ray
 
 sys.path.append(str(REPOSITORY / "tests/docs"))
 

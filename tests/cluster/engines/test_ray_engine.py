@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import requests
 
-from tests.cluster import namespace
-from tests.cluster.ray_engine import Ray
-from tests.executors.conftest import wait_for
+from tests.cluster.engines import namespace
+from tests.cluster.engines.ray_engine import Ray
+from tests.running.executors.conftest import wait_for
 
 
 def nodes(ray: Ray) -> set[str]:

@@ -15,10 +15,10 @@ from logbook_agent.model.run import Exit, Run
 from logbook_agent.running.executors.sending import Sending, send
 from logbook_agent.running.order import RunPlan
 from logbook_agent.store.workspace import Workspace
-from tests.cluster.ray_engine import Ray
-from tests.cluster.ray_place import LEASE_S, place_on
+from tests.cluster.engines.ray_engine import Ray
+from tests.cluster.engines.ray_place import LEASE_S, place_on
 from tests.conftest import Cli
-from tests.executors.conftest import Place, is_gone, sh, wait_for
+from tests.running.executors.conftest import Place, is_gone, sh, wait_for
 
 HOLDS = "sleep 600 & echo $! >> held; echo RESULT tflops=1; wait"
 

@@ -20,13 +20,13 @@ import psutil
 
 from logbook_agent.model.record import plan_runs
 from tests.breadth import STRESS
-from tests.cluster.ray_engine import Ray
-from tests.cluster.ray_place import LEASE_S, place_on
-from tests.cluster.test_ray_faults import coordinators
+from tests.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.cluster.engines.ray_engine import Ray
+from tests.cluster.engines.ray_place import LEASE_S, place_on
+from tests.cluster.engines.test_ray_faults import coordinators
 from tests.conftest import Cli, book_of
 from tests.e2e.e2e_support import LOGBOOK, logbook
-from tests.executors.conftest import wait_for
-from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.running.executors.conftest import wait_for
 
 CASES, CLIENTS = (40, 50) if STRESS else (8, 4)
 SEED = int(os.environ.get("LOGBOOK_SEED", "1"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.slurm_engine import Slurm
+from tests.cluster.engines.slurm_engine import Slurm
 from tests.conftest import REPOSITORY
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.cluster.slurm_engine import HOST, Slurm, started_in
-from tests.executors.conftest import wait_for
+from tests.cluster.engines.slurm_engine import HOST, Slurm, started_in
+from tests.running.executors.conftest import wait_for
 
 
 def words_of(process: psutil.Process) -> list[str]:

@@ -9,10 +9,10 @@ import pytest
 
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
-from tests.cluster.slurm_engine import Slurm
-from tests.cluster.slurm_place import SlurmPlace, processes_inside, slurm_place
+from tests.cluster.engines.slurm_engine import Slurm
+from tests.cluster.engines.slurm_place import SlurmPlace, processes_inside, slurm_place
 from tests.conftest import Cli
-from tests.executors.conftest import collect, sh, wait_for
+from tests.running.executors.conftest import collect, sh, wait_for
 
 # Longer than Slurm takes to miss a node, and the client to miss a worker.
 PATIENCE_S = 90.0

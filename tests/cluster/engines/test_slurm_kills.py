@@ -16,12 +16,12 @@ from logbook_agent.model.record import plan_runs
 from logbook_agent.store.book import Book
 from logbook_agent.store.spool import Spool
 from tests.breadth import STRESS
-from tests.cluster.slurm_engine import Slurm
-from tests.cluster.slurm_place import SlurmPlace, processes_inside
+from tests.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.cluster.engines.slurm_engine import Slurm
+from tests.cluster.engines.slurm_place import SlurmPlace, processes_inside
 from tests.conftest import Cli, book_of
 from tests.e2e.e2e_support import logbook
-from tests.executors.conftest import wait_for
-from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.running.executors.conftest import wait_for
 
 KILLS = 50 if STRESS else 5
 CASES = 40 if STRESS else 8

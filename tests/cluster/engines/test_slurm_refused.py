@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.slurm_engine import Slurm
-from tests.cluster.slurm_place import SlurmPlace, slurm_place
-from tests.cluster.test_slurm_submission import wrapped
+from tests.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.cluster.engines.slurm_engine import Slurm
+from tests.cluster.engines.slurm_place import SlurmPlace, slurm_place
+from tests.cluster.engines.test_slurm_submission import wrapped
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK
-from tests.executors.conftest import wait_for
-from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.running.executors.conftest import wait_for
 
 TEXT = RECIPE.replace("size: [1, 2, 3, 4]", "size: [1, 2]")
 BENCH = 'echo x >> came; echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.record import run_state
-from tests.cluster.slurm_engine import Slurm
-from tests.cluster.slurm_place import SlurmPlace, slurm_place
+from tests.campaign.recipes.sweep_support import runs_of, write_recipe
+from tests.cluster.engines.slurm_engine import Slurm
+from tests.cluster.engines.slurm_place import SlurmPlace, slurm_place
 from tests.conftest import Cli
-from tests.executors.conftest import sh, wait_for
-from tests.executors.test_executors_contract import SECRET, files_with
-from tests.executors.test_executors_many import RECIPE, at_once
-from tests.recipes.sweep_support import runs_of, write_recipe
+from tests.running.executors.conftest import sh, wait_for
+from tests.running.executors.test_executors_contract import SECRET, files_with
+from tests.running.executors.test_executors_many import RECIPE, at_once
 
 
 def test_secrets_go_by_name_alone(slurm: Slurm, queue: SlurmPlace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cluster.ssh_place import SshPlace
-from tests.executors.test_executors_contract import *  # noqa: F403
+from tests.cluster.engines.ssh_place import SshPlace
+from tests.running.executors.test_executors_contract import *  # noqa: F403
 
 
 @pytest.fixture

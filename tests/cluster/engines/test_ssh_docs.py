@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import ssh_place
+from tests.cluster.engines import ssh_place
 from tests.conftest import REPOSITORY
 
 

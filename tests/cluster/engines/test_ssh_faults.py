@@ -17,11 +17,11 @@ import psutil
 import pytest
 
 from logbook_agent.model.record import run_state
-from tests.cluster.ssh_place import SshPlace, ssh_place
+from tests.campaign.recipes.sweep_support import runs_of
+from tests.cluster.engines.ssh_place import SshPlace, ssh_place
 from tests.conftest import Cli, confirm
 from tests.e2e.e2e_support import LOGBOOK, logbook
-from tests.executors.conftest import is_gone, sh, wait_for
-from tests.recipes.sweep_support import runs_of
+from tests.running.executors.conftest import is_gone, sh, wait_for
 
 
 def test_connection_and_session_killed(box: SshPlace) -> None:

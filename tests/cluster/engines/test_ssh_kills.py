@@ -18,11 +18,11 @@ import pytest
 
 from logbook_agent.model.record import plan_runs
 from tests.breadth import STRESS
-from tests.cluster.ssh_place import SshPlace
+from tests.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.cluster.engines.ssh_place import SshPlace
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK
-from tests.executors.conftest import is_gone, wait_for
-from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.running.executors.conftest import is_gone, wait_for
 
 KILLS = 50 if STRESS else 6
 CASES = 40 if STRESS else 8

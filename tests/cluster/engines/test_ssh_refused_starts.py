@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.ssh_place import SshPlace, program
+from tests.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.cluster import relay
+from tests.cluster.engines.ssh_place import SshPlace, program
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK
-from tests.executors import relay
-from tests.executors.conftest import wait_for
-from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.running.executors.conftest import wait_for
 
 TEXT = RECIPE.replace("size: [1, 2, 3, 4]", "size: [1, 2]")
 BENCH = 'echo x >> came; sleep 0.5; echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'

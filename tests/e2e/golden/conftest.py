@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli, FixedClock
-from tests.golden.golden_support import Story
+from tests.e2e.golden.golden_support import Story
 
 
 @pytest.fixture

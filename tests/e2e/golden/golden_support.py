@@ -4,7 +4,7 @@ The whole view is compared with a file beside the tests. What belongs to the mac
 first, and nothing else: see `normalised`. Commit hashes need no replacing, because the commits of a story are
 made with a fixed author, date and content.
 
-To accept a change of the documents: `LOGBOOK_UPDATE_GOLDEN=1 pytest tests/golden`, then read the diff.
+To accept a change of the documents: `LOGBOOK_UPDATE_GOLDEN=1 pytest tests/e2e/golden`, then read the diff.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def check(story: Story, name: str, blocks: list[str]) -> None:
     text = normalised(incremental, story.folder)
     if UPDATE:
         golden.write_text(text)
-    assert text == golden.read_text(), "if this change is wanted: LOGBOOK_UPDATE_GOLDEN=1 pytest tests/golden"
+    assert text == golden.read_text(), "if this change is wanted: LOGBOOK_UPDATE_GOLDEN=1 pytest tests/e2e/golden"
 
 
 def assert_full_render_is_the_same(story: Story, incremental: str) -> None:

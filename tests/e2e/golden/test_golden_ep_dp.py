@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli, confirm
-from tests.golden.golden_support import Story, check, ids
+from tests.e2e.golden.golden_support import Story, check, ids
 
 LAUNCHER = """\
 [launchers.slice]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.golden.golden_support import Story, check, ids
+from tests.e2e.golden.golden_support import Story, check, ids
 
 TINY = ("--tokens", "64", "--hidden", "32", "--experts", "4", "--topk", "2")
 BENCH = ("python", "moe_bench.py", *TINY)

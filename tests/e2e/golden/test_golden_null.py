@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.golden_support import Story, check, ids
+from tests.e2e.golden.golden_support import Story, check, ids
 
 HEADER = """\
 topic: null_slots

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import REPOSITORY
-from tests.exported.exported_support import full
+from tests.exports.exported_support import full
 
 PYTHON = REPOSITORY / ".venv-exports/bin/python"
 # Nothing leads out of it, and the kernel counts what wanted to go, the questions to name servers included.

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.store.book import Book
-from tests.exported.exported_support import NASTY, all_rows
-from tests.exports.conftest import Exporting, Reading, in_namespace
+from tests.exports.exported_support import NASTY, all_rows
+from tests.exports.libraries.conftest import Exporting, Reading, in_namespace
 
 MLFLOW = """
 import json, os, sys

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 # Of 100 trials with a chance of 5%, 15 come up in one of 7,000 cells.
 TRIALS, TOO_MANY = 100, 0.15
 

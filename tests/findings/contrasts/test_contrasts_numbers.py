@@ -12,7 +12,7 @@ from logbook_agent.findings.cases import Case
 from logbook_agent.findings.contrasts.contrast import beside
 from logbook_agent.model.entry import Contrast
 from logbook_agent.model.run import Measurement
-from tests.contrasts.pair_support import DECLARED, on_axis, only, trial
+from tests.findings.contrasts.pair_support import DECLARED, on_axis, only, trial
 
 
 def with_unit(found: Case, unit: str) -> Case:

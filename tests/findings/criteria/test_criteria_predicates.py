@@ -23,7 +23,7 @@ from logbook_agent.findings.criteria.predicate import PredicateError, parse
 from logbook_agent.model.header import Computed, Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 from logbook_agent.model.values import Scalar
-from tests.comparison.test_comparison_answers import entry, series
+from tests.findings.comparison.test_comparison_answers import entry, series
 
 TFLOPS = (Metric(name="tflops", direction="max", unit="TF/s"),)
 V5P = (Device(platform="tpu", kind="TPU v5p", count=4, used=4),)
@@ -456,7 +456,7 @@ def test_what_is_no_predicate(text: str, said: str) -> None:
     assert str(error.value).startswith(said)
 
 
-@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "recipes").glob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[3] / "recipes").glob("*.yaml")), ids=lambda p: p.stem)
 def test_the_criteria_of_the_recipes(path: Path) -> None:
     criteria = yaml.safe_load(path.read_text(encoding="utf-8"))["criteria"]
     for criterion in criteria:

@@ -12,7 +12,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Measurement, Row, Scalar
 from logbook_agent.text.markdown import cell, escape
-from tests.tables.tables_support import to_markdown
+from tests.findings.tables.tables_support import to_markdown
 
 
 def case(

@@ -15,7 +15,7 @@ from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Scalar
-from tests.tables.tables_support import case, names, table, to_markdown
+from tests.findings.tables.tables_support import case, names, table, to_markdown
 
 
 def tpu(used: int | None, kind: str = "TPU v5p", count: int | None = None) -> tuple[Device, ...]:

@@ -9,7 +9,7 @@ from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row, Scalar
-from tests.tables.tables_support import to_markdown
+from tests.findings.tables.tables_support import to_markdown
 
 V5P = (Device(platform="tpu", kind="TPU v5p", count=4, used=4),)
 TFLOPS = Metric(name="tflops", direction="max", unit="TF/s")

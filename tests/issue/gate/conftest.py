@@ -8,8 +8,8 @@ import pytest
 
 from tests.conftest import Cli
 from tests.emulator.fixtures import Hub, github, github_server
-from tests.gate.gate_support import Git, Job, pull_request
-from tests.sync.sync_support import FakeTime
+from tests.issue.gate.gate_support import Git, Job, pull_request
+from tests.issue.sync_support import FakeTime
 
 __all__ = ["github", "github_server"]
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.gate.gate_support import Job
+from tests.issue.gate.gate_support import Job
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 INSTALL, MEASURE, KEEP = STEPS

@@ -8,7 +8,7 @@ import pytest
 
 from logbook_agent.issue import marking
 from tests.emulator import faults
-from tests.gate.gate_support import Job
+from tests.issue.gate.gate_support import Job
 
 pytestmark = pytest.mark.slow
 

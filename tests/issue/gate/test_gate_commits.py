@@ -11,7 +11,7 @@ from logbook_agent.issue.gate.pull_request import PullRequest, commits_of, pull_
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.provenance.worktrees import Checkout, checkout_of
 from tests.conftest import Cli
-from tests.gate.gate_support import Git, commit
+from tests.issue.gate.gate_support import Git, commit
 
 pytestmark = pytest.mark.slow
 

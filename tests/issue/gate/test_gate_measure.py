@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.conftest import Answer, Cli
-from tests.gate.gate_support import BENCH, BENCH_WORDS, Git, commit, with_speeds
+from tests.issue.gate.gate_support import BENCH, BENCH_WORDS, Git, commit, with_speeds
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ import pytest
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.templating.templates import Templates
 from tests.conftest import REPOSITORY
-from tests.report.report_support import (
+from tests.issue.report_support import (
     CLOSING,
     HEADER,
     ROOM,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.live.live_support import serving
+from tests.report.live.live_support import serving
 
 pytestmark = pytest.mark.slow
 

@@ -11,9 +11,9 @@ import pytest
 
 from logbook_agent.report.live.last_lines import LastLines
 from logbook_agent.store.workspace import Workspace
+from tests.cluster.test_executors_command import SECRET, TYPED, iris, quick, run_of, sh  # noqa: F401
 from tests.conftest import Cli
-from tests.executors.conftest import wait_for
-from tests.executors.test_executors_command import SECRET, TYPED, iris, quick, run_of, sh  # noqa: F401
+from tests.running.executors.conftest import wait_for
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from uvicorn.server import ServerState
 
 from logbook_agent.report.live import server
 from tests.conftest import Cli
-from tests.live.live_support import GO, Served, serving, whole
+from tests.report.live.live_support import GO, Served, serving, whole
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from logbook_agent.report.live.marks import Marks
 from logbook_agent.report.live.watch_lines import lines_of
 from tests.conftest import Cli, book_of
 from tests.e2e.e2e_support import LOGBOOK
-from tests.executors.conftest import wait_for
-from tests.live.live_support import GO, running, whole
+from tests.report.live.live_support import GO, running, whole
+from tests.running.executors.conftest import wait_for
 
 SLOW = ("sh", "-c", f"printf 'step 1\\n\\033[31mred\\033[0m \\342\\200\\256 <b>\\n'; {GO}; echo RESULT tflops=3")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli, FixedClock
-from tests.plots.plots_support import Seeded, copied
-from tests.predictions.conftest import double
+from tests.predict.conftest import double
+from tests.report.plots.plots_support import Seeded, copied
 
 __all__ = ["double"]
 

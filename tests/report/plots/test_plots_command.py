@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.report.plots.draw import svg
-from tests.plots.plots_support import Seeded
+from tests.report.plots.plots_support import Seeded
 
 pytestmark = pytest.mark.slow
 

@@ -122,8 +122,8 @@ def both() -> str:
 def test_equal_figures_are_equal_bytes_in_any_process(tmp_path: Path) -> None:
     """Whatever the hash seed, the settings of matplotlib in the folder or in the environment, and the locale's."""
     (tmp_path / "matplotlibrc").write_text("lines.linewidth: 9\nsvg.fonttype: path\nfigure.dpi: 30\nfont.size: 30\n")
-    program = "import sys; from tests.plots.test_plots_draw import both; sys.stdout.write(both())"
-    here = Path(__file__).resolve().parents[2]
+    program = "import sys; from tests.report.plots.test_plots_draw import both; sys.stdout.write(both())"
+    here = Path(__file__).resolve().parents[3]
     found = [
         subprocess.run(
             [sys.executable, "-c", program],

@@ -15,8 +15,8 @@ import pytest
 from logbook_agent.model.errors import NotFound
 from logbook_agent.report.figures.figure import Figure, PlotPoint, PlotSeries
 from logbook_agent.report.plots.draw import svg
-from tests.plots import measured
-from tests.plots.plots_support import Seeded, drawn_data, marks, parsed
+from tests.report.plots import measured
+from tests.report.plots.plots_support import Seeded, drawn_data, marks, parsed
 
 pytestmark = pytest.mark.slow
 
@@ -202,7 +202,7 @@ def test_records_give_the_same_bytes_in_another_process(seeded: Seeded) -> None:
     assert sorted(before) == KEYS
     for key in before:
         (seeded.folder / f"logbooks/ep/plots/{key}.svg").unlink()
-    here = str(Path(__file__).resolve().parents[2])
+    here = str(Path(__file__).resolve().parents[3])
     program = "from logbook_agent.cli import main; raise SystemExit(main(['plot']))"
     env = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": here, "LC_ALL": "C"}
     subprocess.run([sys.executable, "-c", program], cwd=seeded.folder, env=env, check=True, capture_output=True)

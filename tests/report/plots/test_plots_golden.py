@@ -1,7 +1,7 @@
 """Where every text and every mark of a picture lies, against pictures that people looked at. The tolerance is for
 another version of matplotlib; a label that moved by two points, of the nine that its letters are high, fails.
 
-To accept a change: `LOGBOOK_UPDATE_GOLDEN=1 pytest tests/plots/test_plots_golden.py`, then look at the pictures.
+To accept a change: `LOGBOOK_UPDATE_GOLDEN=1 pytest tests/report/plots/test_plots_golden.py`, then look at the pictures.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.report.plots.draw import svg
-from tests.golden.golden_support import UPDATE
-from tests.plots.plots_support import SVG, Seeded, parsed
+from tests.e2e.golden.golden_support import UPDATE
+from tests.report.plots.plots_support import SVG, Seeded, parsed
 
 pytestmark = pytest.mark.slow
 

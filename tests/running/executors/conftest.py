@@ -27,11 +27,11 @@ from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
-from tests.conftest import Cli
-from tests.executors.double import Threads
+from tests.conftest import REPOSITORY, Cli
+from tests.running.executors.double import Threads
 
 LONG_S = 60.0
-FAKES = Path(__file__).parent / "fakes"
+FAKES = REPOSITORY / "tests/cluster/fakes"
 
 
 @dataclass

@@ -14,7 +14,7 @@ from logbook_agent.running.executors import sending
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.spool import SENT, Spool
 from tests.conftest import state_of
-from tests.executors.conftest import Place, sh, wait_for
+from tests.running.executors.conftest import Place, sh, wait_for
 
 SECRET = "hf_" + "Q7x" * 12
 

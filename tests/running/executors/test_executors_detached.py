@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from tests.campaign.recipes.sweep_support import runs_of, write_recipe
 from tests.conftest import Cli, book_of, state_of
 from tests.e2e.e2e_support import LOGBOOK, logbook
-from tests.executors.conftest import is_gone, wait_for
-from tests.recipes.sweep_support import runs_of, write_recipe
+from tests.running.executors.conftest import is_gone, wait_for
 
 GO = "until [ -e go ]; do sleep 0.02; done"
 WAITS = ("sh", "-c", f"echo RESULT tflops=2; {GO}; echo RESULT tflops=3; exit 3")

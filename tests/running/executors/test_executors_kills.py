@@ -19,10 +19,10 @@ import pytest
 from logbook_agent.model.record import plan_runs
 from logbook_agent.store.book import Book
 from tests.breadth import STRESS
+from tests.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
 from tests.conftest import Cli, book_of
 from tests.e2e.e2e_support import logbook
-from tests.executors.conftest import is_gone, wait_for
-from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.running.executors.conftest import is_gone, wait_for
 
 KILLS = 50 if STRESS else 3
 # So many cases, half of them controls, each of a moment.

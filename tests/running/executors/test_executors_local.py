@@ -28,15 +28,15 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
-from tests.executors.conftest import Place, collect, is_gone, sh, wait_for
-from tests.executors.test_executors_contract import SECRET
+from tests.running.executors.conftest import Place, collect, is_gone, sh, wait_for
+from tests.running.executors.test_executors_contract import SECRET
 
 WAITS = "echo RESULT tflops=2; until [ -e go ]; do sleep 0.02; done; echo RESULT tflops=3"
 # Submits a run and dies at once, as the shell of a client may.
 CLIENT = """
 import os, sys
 from pathlib import Path
-from tests.executors.conftest import Place
+from tests.running.executors.conftest import Place
 place = Place("local", Path.cwd())
 run = place.send("sh", "-c", sys.argv[1])
 os.kill(os.getpid(), 9)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.running.executors.table import EXECUTORS
+from tests.campaign.recipes.sweep_support import runs_of, write_recipe
 from tests.conftest import Cli
-from tests.executors.double import Threads
-from tests.recipes.sweep_support import runs_of, write_recipe
+from tests.running.executors.double import Threads
 
 RECIPE = """
 name: spread

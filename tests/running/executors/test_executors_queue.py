@@ -22,7 +22,7 @@ from logbook_agent.running.provenance.machine import devices_of
 from logbook_agent.store.turns import Queue, queue_folder
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK
-from tests.executors.conftest import LONG_S, Place, is_gone, sh, wait_for
+from tests.running.executors.conftest import LONG_S, Place, is_gone, sh, wait_for
 
 TIMED = 'b=$(date +%s.%N); sleep 0.2; echo "RESULT tflops=1 begin=$b end=$(date +%s.%N)"'
 GO = "echo RESULT tflops=1; until [ -e go ]; do sleep 0.02; done"

@@ -11,7 +11,7 @@ from logbook_agent.running.executors.intake import take_in
 from logbook_agent.running.executors.making import attend
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.store.spool import Seen, Spool
-from tests.executors.conftest import Place, sh
+from tests.running.executors.conftest import Place, sh
 
 SCRIPT = "echo first; until [ -e go ]; do sleep 0.02; done; echo last; echo RESULT tflops=1"
 

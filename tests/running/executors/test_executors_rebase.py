@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli, book_of
-from tests.executors.conftest import wait_for
+from tests.running.executors.conftest import wait_for
 
 WAITS = "echo RESULT tflops=2; until [ -e go ]; do sleep 0.02; done; echo RESULT tflops=3"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli, book_of
-from tests.executors.conftest import is_gone, wait_for
+from tests.running.executors.conftest import is_gone, wait_for
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.launch.stopping import end_group
 from logbook_agent.store.processes import create_time
-from tests.runner.test_runner_execute import is_running, sh, wait_until
+from tests.running.launch.test_runner_execute import is_running, sh, wait_until
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

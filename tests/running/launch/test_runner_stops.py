@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.store.files import locked
+from tests.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK
-from tests.recipes.sweep_support import RECIPE, runs_of, write_recipe
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Sends itself a signal just before the record of the third run is begun: no command is under way then.

@@ -12,7 +12,7 @@ from logbook_agent.text.redaction.redactor import Redactor, by_shape
 from logbook_agent.text.redaction.shapes import Rule
 from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.conftest import Cli
-from tests.redaction.kinds_support import HEX, Maker
+from tests.text.redaction.kinds_support import HEX, Maker
 
 VALUE = Maker("attacked").word() + "Lm2Tz"
 

@@ -15,7 +15,7 @@ from logbook_agent.text.redaction.names import is_reference, is_secret_value
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.rules import entropy
 from tests.breadth import examples
-from tests.redaction.kinds_support import ALL, ALNUM, Maker
+from tests.text.redaction.kinds_support import ALL, ALNUM, Maker
 
 PLAIN = Redactor()
 ENTROPY = {"Base64 High Entropy String", "Hex High Entropy String"}

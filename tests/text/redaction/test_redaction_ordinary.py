@@ -12,10 +12,10 @@ from logbook_agent.text.redaction.lines import LineRedactor
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import wide
-from tests.redaction.ordinary_support import KINDS, lines
+from tests.text.redaction.ordinary_support import KINDS, lines
 
 PLAIN = Redactor()
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def changed(text: str) -> list[tuple[str, str | None]]:
@@ -81,7 +81,7 @@ EXAMPLES = ("password=VALUE",)
 @pytest.mark.slow
 def test_texts_of_this_repository() -> None:
     """Documents, logbooks and golden files stay, but for lines that show what a secret looks like."""
-    kinds = ("*.md", "*.yaml", "*.json", "*.toml", "tests/golden")
+    kinds = ("*.md", "*.yaml", "*.json", "*.toml", "tests/e2e/golden")
     listed = subprocess.run(["git", "ls-files", *kinds], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     alarms = []
     count = 0

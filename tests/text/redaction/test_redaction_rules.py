@@ -12,7 +12,7 @@ from logbook_agent.text.redaction.rules import ShapeFinders, compile_linear
 from logbook_agent.text.redaction.shapes import RULES
 from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import STRESS, examples
-from tests.redaction.kinds_support import ALL, BLOCKS, KEYS, PHRASES, TOKENS, Kind
+from tests.text.redaction.kinds_support import ALL, BLOCKS, KEYS, PHRASES, TOKENS, Kind
 
 PLAIN = Redactor()
 # Before and behind a token: quotes, brackets, colours, escapes, parts of a name, percent signs.

@@ -17,11 +17,11 @@ import pytest
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import by_shape
 from logbook_agent.text.redaction.stream import StreamRedactor
-from tests.redaction.kinds_support import ALNUM, HEX, UPPER, Maker
-from tests.redaction.vendor_shapes import TEMPLATES, made
+from tests.text.redaction.kinds_support import ALNUM, HEX, UPPER, Maker
+from tests.text.redaction.vendor_shapes import TEMPLATES, made
 
 SAFE = by_shape()
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 VALUE = Maker("beside its name").word()
 
 

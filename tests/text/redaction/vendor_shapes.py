@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import string
 
-from tests.redaction.kinds_support import ALNUM, BASE64, HEX, LOWER, UPPER, URL, Maker
+from tests.text.redaction.kinds_support import ALNUM, BASE64, HEX, LOWER, UPPER, URL, Maker
 
 # Models, experiments, clouds for training: what a run of a benchmark may print.
 _MODELS = """
