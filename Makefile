@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets fuzz oracle net format constraints bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
+.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets mutants fuzz oracle net format constraints bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -90,6 +90,10 @@ stress: setup  ## stress the store with concurrent writers, kills and failing di
 
 secrets: emulator  ## test that every kind of secret is redacted in every place (seven minutes)
 	@LOGBOOK_SECRETS=1 $(BIN)/python scripts/test -n auto --dist worksteal tests/e2e -k secret
+
+MUTANTS ?= --sample 300
+mutants: emulator  ## change the core at 300 places, one at a time, and list the changes that no test notices (hours); MUTANTS="--sample 60"
+	@$(BIN)/python -m tests.mutants $(MUTANTS)
 
 fuzz: setup  ## try 100,000 damaged and hostile documents (half an hour); FUZZ="--seed 2 --first 0 --documents 1000" tries others
 	@$(BIN)/python -m tests.fuzz $(FUZZ)
