@@ -4,71 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from logbook_agent.issue import marking
-from logbook_agent.issue.closing import _changed
-from logbook_agent.issue.creation import _day_before, _opened
+from logbook_agent.issue.creation import _opened
 from logbook_agent.issue.destination import confirm_host, is_confirmed
-from logbook_agent.issue.linked_issues import WANTED, adopted
 from logbook_agent.issue.pace import Calls, Pace
 from logbook_agent.issue.permalinks import blob_sha, entries_as_pushed
-from logbook_agent.issue.steps import Comment, Create, Issue, IssueState
-from logbook_agent.model.errors import IssueMissing, RateLimited, Rejected, Unreachable
-from logbook_agent.model.header import Closing, ExperimentIssue, Header, Link
+from logbook_agent.issue.steps import Create, Issue
+from logbook_agent.model.errors import RateLimited
 from tests.issue.model_server import Client, Server
-from tests.issue.model_support import BOOK, Clock, entry, sync
-from tests.issue.model_support import Header as Learnt
+from tests.issue.model_support import BOOK, Clock, sync
 from tests.issue.test_issues_plan import posted
-
-HEADER = Header(topic="moe", prefix="MOE", title="moe", opened="2026-02-10T10:43:00+00:00")
 
 
 def pace(clock: Clock, **more: float) -> Pace:
     return Pace(say=lambda _: None, clock=clock, sleep=clock.sleep, **more)
-
-
-class Forgetful(Client):
-    def edit_issue(self, number: int, *, body: str | None = None, state: IssueState | None = None) -> Issue:
-        return self._write(lambda: self.server.issues[number])
-
-
-class Denied(Client):
-    def edit_comment(self, comment_id: int, body: str) -> Comment:
-        def edit() -> Comment:
-            raise IssueMissing("404")
-
-        return self._write(edit)
-
-
-def test_an_issue_that_keeps_nothing_is_given_up() -> None:
-    server, header, entries = posted(1)
-    client = Forgetful(server, "ada")
-    with pytest.raises(Rejected, match="does not keep what is written to it: write the block"):
-        sync(client, [replace(entries[0], digest="f" * 16)], header).run()
-    # Four times the block, and once the comment.
-    assert client.sent == 5
-
-
-def test_a_comment_that_may_not_be_edited_is_given_up() -> None:
-    server, header, entries = posted(1)
-    client = Denied(server, "ada")
-    with pytest.raises(IssueMissing):
-        sync(client, [replace(entries[0], digest="f" * 16)], header).run()
-    # The block, and three times the comment.
-    assert client.sent == 4
-
-
-def test_a_host_that_never_answers_is_given_up() -> None:
-    server = Server()
-    server.add_issue("someone", "t", "")
-    client = Client(server, "ada", dict.fromkeys(range(1, 100), "before"))
-    with pytest.raises(Unreachable, match="gave up after 8 requests without an answer"):
-        sync(client, [entry(0)], Learnt()).run()
-    assert client.sent == 8
 
 
 def test_a_success_makes_the_next_refusal_the_first() -> None:
@@ -83,18 +36,6 @@ def test_a_success_makes_the_next_refusal_the_first() -> None:
             waits.append(clock.now - before)
         waiting.succeeded()
     assert waits == [61, 122, 61, 122]
-
-
-@pytest.mark.parametrize(("most", "within_s"), [(80, 60.0), (500, 3600.0)])
-def test_no_window_holds_more_writes_than_it_may(most: int, within_s: float) -> None:
-    clock = Clock()
-    waiting = pace(clock, pause_s=0.0, max_wait_s=1e9)
-    times = []
-    for _ in range(2 * most + 1):
-        waiting.before_write()
-        times.append(clock.now)
-    spans = [later - earlier for earlier, later in zip(times, times[most:], strict=False)]
-    assert min(spans) == within_s
 
 
 def test_a_comment_that_changed_since_it_was_read_is_not_written() -> None:
@@ -135,27 +76,6 @@ def test_of_two_issues_the_older_stays() -> None:
     assert [issue.state for issue in server.issues.values()] == ["open", "closed"]
     assert server.issues[1].body == body
     assert server.issues[2].body.endswith("The experiment issue is https://h/o/r/issues/1")
-
-
-def test_issues_are_looked_for_from_the_day_before() -> None:
-    assert _day_before("2026-03-01T00:43:00+01:00") == datetime(2026, 2, 27, 23, 43, tzinfo=UTC)
-    assert _day_before("some day") is None
-
-
-def test_links_back_lead_to_the_new_issue() -> None:
-    links = (Link(label="A", url="https://h/o/r/issues/7", back="https://h/c1"), Link(label="B", url="https://h/b"))
-    header = replace(HEADER, links=links, issue=ExperimentIssue(url="https://h/o/r/issues/1", trusted=("ada",)))
-    assert adopted(header, "https://h/o/r/issues/1", ()).links == links
-    moved = adopted(header, "https://h/o/r/issues/2", ("bob",), managed=True)
-    assert [link.back for link in moved.links] == [WANTED, None]
-    assert moved.issue == ExperimentIssue(url="https://h/o/r/issues/2", trusted=("ada", "bob"), managed=True)
-
-
-def test_the_same_words_close_a_thread_once() -> None:
-    closed = replace(HEADER, closing=Closing(at="one", conclusion="c", limitations=("l",)))
-    assert _changed(closed, Closing(at="two", conclusion="c", limitations=("l",))) is closed
-    assert _changed(closed, Closing(at="two", conclusion="c")).closing == Closing(at="two", conclusion="c")
-    assert _changed(closed, None).closing is None
 
 
 @pytest.mark.parametrize("here", [(), ("01",), ("01", "02"), ("01", "02", "03")])

@@ -10,9 +10,9 @@ import pytest
 from logbook_agent.issue import marking
 from logbook_agent.issue.plan import make_plan
 from logbook_agent.issue.steps import Comment, Delete, EditStep, EntryWanted, Issue, Post, Step, Wanted, WriteBlock
-from logbook_agent.model.errors import LogbookError, MarkersDamaged, RateLimited
+from logbook_agent.model.errors import LogbookError, MarkersDamaged
 from tests.issue.model_server import Client, Server
-from tests.issue.model_support import BOOK, Header, Texts, check, entry, settle, sync, told, wanted_of
+from tests.issue.model_support import BOOK, Header, Texts, check, entry, sync, told, wanted_of
 
 
 def posted(number: int = 12, **more: object) -> tuple[Server, Header, list[EntryWanted]]:
@@ -35,13 +35,6 @@ def full_plan(server: Server, entries: Sequence[EntryWanted], header: Header, **
 def edit_comment(server: Server, number: int, change: Callable[[str], str]) -> None:
     comment = server.comments[number]
     server.comments[number] = replace(comment, body=change(comment.body))
-
-
-def test_nothing_new_is_two_reads_and_no_write() -> None:
-    server, header, entries = posted()
-    client = Client(server, "ada")
-    assert sync(client, entries, header).run().steps == ()
-    assert (client.reads, client.sent) == (2, 0)
 
 
 def test_unsettled_entries_wait_and_chosen_ones_do_not() -> None:
@@ -78,41 +71,10 @@ def test_a_correction_edits_the_comment_that_it_corrects() -> None:
     assert plan_of(server, corrected, header) == ()
 
 
-def test_links_come_once_an_entry_was_pushed_and_stay() -> None:
-    server, header, entries = posted(2)
-    pushed = [replace(e, linked=True) for e in entries]
-    [change] = plan_of(server, pushed, header)
-    assert isinstance(change, EditStep)
-    sync(Client(server, "ada"), pushed, header).run()
-    assert plan_of(server, entries, header) == (), "a clone that does not know what is pushed takes no links away"
-
-
-def test_pictures_come_once_they_were_pushed_and_stay() -> None:
-    server, header, entries = posted(2)
-    linked = [replace(e, linked=True) for e in entries]
-    sync(Client(server, "ada"), linked, header).run()
-    pictured = [linked[0], replace(linked[1], pictured=True)]
-    [change] = plan_of(server, pictured, header)
-    assert isinstance(change, EditStep)
-    sync(Client(server, "ada"), pictured, header).run()
-    assert plan_of(server, pictured, header) == ()
-    for known in (linked, entries):
-        assert plan_of(server, known, header) == (), "a clone that does not know what is pushed takes no picture away"
-
-
 def test_an_entry_that_runs_again_is_told_anew_when_it_has_ended() -> None:
     server, header, _ = posted(1)
     assert not [s for s in plan_of(server, [entry(0, 1, stage="open")], header) if isinstance(s, EditStep)]
     assert [s for s in plan_of(server, [entry(0, 2)], header) if isinstance(s, EditStep)]
-
-
-def test_a_comment_that_a_person_edited_is_left_alone() -> None:
-    server, header, entries = posted(2)
-    edit_comment(server, 1, lambda body: body + "\n\nI doubt it.")
-    plan = full_plan(server, [entry(0, 1), entries[1], entry(2, supersedes="MOE-001")], header)
-    assert [type(s) for s in plan.steps] == [WriteBlock, Post]
-    assert "edited by hand" in plan.warnings[0]
-    assert "MOE-000" in plan.warnings[0]
 
 
 def test_line_ends_and_blanks_of_a_browser_are_no_edit() -> None:
@@ -123,33 +85,6 @@ def test_line_ends_and_blanks_of_a_browser_are_no_edit() -> None:
     assert full_plan(server, entries, header) == full_plan(server, entries, header)
     assert plan_of(server, entries, header) == ()
     assert full_plan(server, entries, header).warnings == ()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda body: body.split("\n", 1)[1],
-        lambda body: body.replace("MOE-000:", "MOE-009:"),
-        lambda body: "> " + body,
-        lambda body: "See below.\n" + body,
-    ],
-)
-def test_a_marker_that_was_removed_or_changed_is_none(change: Callable[[str], str]) -> None:
-    server, header, entries = posted(2)
-    edit_comment(server, 1, change)
-    [new] = plan_of(server, entries, header)
-    assert isinstance(new, Post)
-    assert new.about == ("MOE-000", "MOE-001")
-
-
-def test_a_marker_of_somebody_else_counts_for_nothing() -> None:
-    server, header, entries = posted(2)
-    later = [*entries, entry(2)]
-    planted = marking.stamped("update", BOOK, {"entries": f"MOE-002:{entry(2).digest}:l"}, "x")
-    server.add_comment("mallory", planted)
-    assert [s.about for s in plan_of(server, later, header) if isinstance(s, Post)] == [("MOE-002",)]
-    server.add_comment("ada", planted)
-    assert [s for s in plan_of(server, later, header) if isinstance(s, Post)] == []
 
 
 def test_a_marker_of_another_logbook_counts_for_nothing() -> None:
@@ -167,63 +102,11 @@ def test_a_marker_of_a_newer_version_stops_the_sync() -> None:
         plan_of(server, entries, header)
 
 
-def test_of_duplicates_the_oldest_is_kept() -> None:
-    server, header, entries = posted(2)
-    copy = server.add_comment("ada", server.comments[1].body)
-    assert plan_of(server, entries, header) == (Delete(comment=copy.id, of=1),)
-    edit_comment(server, copy.id, lambda body: body + "\nSee?")
-    plan = full_plan(server, entries, header)
-    assert plan.steps == ()
-    assert "edited by hand" in plan.warnings[0]
-
-
 def test_a_clone_that_lacks_an_entry_leaves_its_comment_alone() -> None:
     server, header, entries = posted(3)
     plan = full_plan(server, [entry(0, 1), entries[1]], header)
     assert [type(s) for s in plan.steps] == [WriteBlock]
     assert "MOE-002, which is not in this clone" in plan.warnings[0]
-
-
-def broken(body: str, how: str) -> str:
-    begin, end = [line for line in body.split("\n") if line.startswith("<!-- logbook:")]
-    return {
-        "both missing": body.replace(begin, "").replace(end, ""),
-        "begin missing": body.replace(begin, ""),
-        "end missing": body.replace(end, ""),
-        "begin twice": body.replace(begin, f"{begin}\n{begin}"),
-        "end twice": body.replace(end, f"{end}\n{end}"),
-        "reversed": body.replace(begin, "@").replace(end, begin).replace("@", end),
-        "block twice": f"{body}\n{body}",
-        "begin cut": body.replace(begin, begin[:40]),
-    }[how]
-
-
-@pytest.mark.parametrize(
-    "how",
-    [
-        "both missing",
-        "begin missing",
-        "end missing",
-        "begin twice",
-        "end twice",
-        "reversed",
-        "block twice",
-        "begin cut",
-    ],
-)
-@pytest.mark.parametrize("knows", ["header", "comments"])
-def test_damaged_markers_stop_the_sync(how: str, knows: str) -> None:
-    server, header, entries = posted(2)
-    if knows == "header":
-        server.comments.clear()
-    else:
-        header.managed = False
-    issue = server.issues[1]
-    server.issues[1] = replace(issue, body=broken(issue.body, how))
-    writes = server.writes
-    with pytest.raises(MarkersDamaged):
-        sync(Client(server, "ada"), [*entries, entry(2)], header).run()
-    assert server.writes == writes
 
 
 def test_a_new_block_on_request() -> None:
@@ -234,58 +117,12 @@ def test_a_new_block_on_request() -> None:
     check(server, entries, "people", "ada")
 
 
-def test_a_ticked_box_is_told_and_follows_the_logbook() -> None:
-    server, header, entries = posted(2)
-    issue = server.issues[1]
-    server.issues[1] = replace(issue, body=issue.body.replace("block: ", "block: [x] "))
-    plan = full_plan(server, entries, header)
-    assert [type(s) for s in plan.steps] == [WriteBlock]
-    assert "ticked box" in plan.warnings[0]
-
-
 def test_text_of_people_that_leaves_no_room_is_an_error() -> None:
     server, header, entries = posted(2)
     issue: Issue = server.issues[1]
     server.issues[1] = replace(issue, body="x" * 65_000 + "\n" + issue.body)
     with pytest.raises(LogbookError, match=r"leaves \d+ bytes"):
         plan_of(server, entries, header)
-
-
-def test_snapshots_and_the_end_are_told_once() -> None:
-    server, header, entries = posted(1)
-    more = {"snapshots": (("v1", "a" * 40),), "final": "f1"}
-    client = Client(server, "ada")
-    sync(client, entries, header, **more).run()
-    assert server.issues[1].state == "closed"
-    kinds = [m.kind for c in server.comments.values() if (m := marking.read_comment(c.body, BOOK))]
-    assert kinds == ["update", "snapshot", "final"]
-    server.issues[1] = replace(server.issues[1], state="open")
-    assert plan_of(server, entries, header, **more) == (), "who opens it again means it"
-
-
-def test_an_account_that_is_not_told_its_name_is_known_by_what_it_posted() -> None:
-    server, header = Server(), Header()
-    server.add_issue("someone", "t", "")
-    entries = [entry(n) for n in range(3)]
-    client = Client(server, "app", {2: "after"}, knows_itself=False)
-    sync(client, entries, header).run()
-    assert told(server, "app") == ["MOE-000", "MOE-001", "MOE-002"]
-    assert header.trusted == {"app"}
-    assert client.sent == 2, "nothing is posted twice"
-
-
-def test_a_limit_that_does_not_end_leaves_the_rest_in_the_plan() -> None:
-    server, header = Server(), Header()
-    server.add_issue("someone", "t", "")
-    entries = [entry(n) for n in range(30)]
-    client = Client(server, "ada", dict.fromkeys(range(3, 100), "limited"))
-    syncing = sync(client, entries, header)
-    with pytest.raises(RateLimited):
-        syncing.run()
-    assert len(syncing.done) == 2
-    assert len(server.comments) == 1
-    settle([Client(server, "ada")], entries, [header])
-    check(server, entries, "", "ada")
 
 
 def test_comments_that_a_list_lags_behind_are_not_posted_again() -> None:
@@ -349,19 +186,6 @@ def test_no_issue_is_begun_while_an_entry_cannot_be_read() -> None:
     assert server.writes == 0
 
 
-def test_a_thread_that_is_closed_anew_has_one_final_summary() -> None:
-    server, header, entries = posted(1)
-    sync(Client(server, "ada"), entries, header, final="f1").run()
-    server.issues[1] = replace(server.issues[1], state="open")
-    sync(Client(server, "ada"), entries, header, final="f2", final_of="e1").run()
-    finals = [m for c in server.comments.values() if (m := marking.read_comment(c.body, BOOK)) and m.kind == "final"]
-    assert [dict(m.fields) for m in finals] == [{"closing": "f2", "of": "e1"}]
-    assert server.issues[1].state == "closed"
-    edit_comment(server, max(server.comments), lambda body: body + "\nI doubt it.")
-    sync(Client(server, "ada"), entries, header, final="f3").run()
-    assert len(server.comments) == 3, "what a person edited stays, and the new words are told beside it"
-
-
 def test_of_two_summaries_the_older_stays() -> None:
     """Two machines tagged and closed the thread at one time."""
     server, header, entries = posted(1)
@@ -375,13 +199,6 @@ def test_of_two_summaries_the_older_stays() -> None:
     )
     sync(Client(server, "ada"), entries, header, **more).run()
     assert list(server.comments)[1:] == [snapshot, final]
-
-
-def test_an_account_is_known_in_any_case() -> None:
-    server, _, entries = posted(2)
-    server.comments[1] = replace(server.comments[1], author="Ada")
-    assert plan_of(server, entries, Header({"ADA"}, managed=True)) == ()
-    assert len(plan_of(server, entries, Header({"bob"}, managed=True))) == 1
 
 
 def test_an_issue_that_shows_another_logbook_is_not_closed() -> None:
@@ -425,12 +242,3 @@ def test_what_was_warned_about_is_told_after_it_was_mended() -> None:
     ended = sync(Client(server, "ada"), entries, header).run()
     assert ended.steps == ()
     assert [w for w in ended.warnings if "ticked box" in w]
-
-
-def test_steps_name_what_they_are_about() -> None:
-    def text(*names: str, kind: str = "update") -> str:
-        return str(EditStep(kind=kind, comment=3, old="", about=names, render=str))
-
-    assert text("MOE-000") == "edit comment 3: MOE-000"
-    assert text("MOE-000", "MOE-003", "MOE-001", "MOE-002") == "edit comment 3: MOE-000 to MOE-003 (4 entries)"
-    assert text(kind="final") == "edit comment 3: final"

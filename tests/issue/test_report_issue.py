@@ -13,8 +13,7 @@ from logbook_agent.findings.queries import STATES
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.issue.links import Links
 from logbook_agent.model.entry import Field, settled
-from logbook_agent.model.header import Header, Metric
-from logbook_agent.model.run import Exit
+from logbook_agent.model.header import Header
 from tests.issue.report_support import (
     CLOSING,
     HEADER,
@@ -138,12 +137,6 @@ def test_the_final_summary_begins_with_the_answers_and_many_are_counted() -> Non
     assert text.index("more settled findings") < text.index("int8 is **beneficial** here")
 
 
-def test_where_nothing_was_compared_the_first_lines_say_so_with_the_command() -> None:
-    first = Opening(asked="is int8 faster?", not_settled="No comparison was made.", command="logbook ab -- `x`")
-    text = section(documents(first=first).block(ROOM), "TL;DR")
-    assert "\n\n- No comparison was made. To compare: `` logbook ab -- `x` ``\n" in text
-
-
 def test_a_closed_thread() -> None:
     text = documents(closing=CLOSING).block(ROOM)
     assert section(text, "Status").startswith("- **Closed** (2026-02-12 09:00)")
@@ -166,23 +159,6 @@ def test_not_pushed() -> None:
     assert section(text, "Links").startswith("- Logbook: not pushed\n")
 
 
-def test_a_superseded_entry_holds_no_best_result() -> None:
-    text = documents([*records(), correction()]).block(ROOM)
-    assert section(text, "Best so far").startswith(
-        "- `tflops`: 236.000 TF/s in MOE-I8-005 (higher is better; not compared with the baseline; a single run): `"
-    )
-    assert "260" not in section(text, "Best so far")
-    assert "| finished, superseded by MOE-I8-005 |" in section(text, "Results")
-
-
-def test_a_failed_run_shows_as_such_and_keeps_its_rows() -> None:
-    failed = record(5, "Half a sweep", run("MOE-I8-005", 1, row(300.0, quant_mode="int8"), exit=Exit(code=1)))
-    text = documents([failed]).block(ROOM)
-    line = "| Half a sweep | failed | exploratory | 300.000 TF/s (failed, not counted) | — |"
-    assert line in section(text, "Results")
-    assert "300" not in text.replace(line, "")
-
-
 def test_entries_that_are_under_way_are_no_results() -> None:
     going = record(5, "Going on", run("MOE-I8-005", 1, row(300.0, quant_mode="none"), exit=None, ended=None))
     going = dataclasses.replace(going, state="running")
@@ -197,13 +173,6 @@ def test_what_is_settled() -> None:
 
 
 # -- best --------------------------------------------------------------------------------------------
-
-
-def test_many_tries_of_one_case_count_as_their_median() -> None:
-    tries = [run("MOE-I8-005", n, row(v, quant_mode="none")) for n, v in enumerate((230.0, 260.0, 240.0), 1)]
-    text = section(documents([record(5, "Repeats", *tries)]).block(ROOM), "Best so far")
-    assert text.startswith("- `tflops`: 240 TF/s in MOE-I8-005 (higher is better; ")
-    assert "median of 3 runs [230, 260]" in text
 
 
 def test_nothing_that_no_comparison_settled_is_bold() -> None:
@@ -229,10 +198,3 @@ def test_the_row_of_a_comparison_names_its_candidate() -> None:
     made.values = dataclasses.replace(made.values, summaries=[summary])
     row = "| int8: 252.0 TF/s (**+5.2%, better**) | 2 open, 1 worse | `quant_mode: int8 against none` |"
     assert row in section(made.block(ROOM), "Results")
-
-
-def test_a_metric_without_a_direction_has_no_best() -> None:
-    metrics = (Metric(name="tflops", unit="TF/s"),)
-    text = documents(metrics=metrics).block(ROOM)
-    assert section(text, "Best so far") == ""
-    assert "| 241.000 .. 260.000 TF/s (2 cases) |" in section(text, "Results")

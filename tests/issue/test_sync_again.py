@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Any
 
 import pytest
 
 from logbook_agent.issue import marking
 from tests.emulator import faults
 from tests.emulator.faults import Fault
-from tests.issue.pushed_support import Pushed, link, refused, tags
+from tests.issue.pushed_support import Pushed, refused, tags
 from tests.issue.sync_support import Bench
 
 pytestmark = pytest.mark.slow
@@ -46,18 +45,6 @@ def test_opening_the_issue(bench: Bench, fault: Fault, more: tuple[str, ...]) ->
         bench.ok(*commands[0][1:])
         assert bench.told() == ["MOE-000"]
         assert [label["name"] for label in bench.github.issue(bench.repo, 1)["labels"]] == ["a b"]
-
-
-@pytest.mark.parametrize(("fault", "more"), FAULTS.values(), ids=FAULTS)
-def test_once_it_is_open(bench: Bench, fault: Fault, more: tuple[str, ...]) -> None:
-    """The same command goes on: what is said of a new issue is not used any more."""
-    bench.note()
-    bench.github.rules.add("POST", "/comments$", fault)
-    error = refused(bench, 4, "-L", "moe", "sync", "--create", "--label", "x", *more)
-    bench.github.rules.clear()
-    bench.ok(*typed(error, "logbook sync")[0][1:])
-    bench.sync()
-    assert bench.told() == ["MOE-000"]
 
 
 @pytest.mark.parametrize("where", ["/git/tags$", "/comments$"])
@@ -97,13 +84,6 @@ def api(bench: Bench, path: str) -> Fault:
     return faults.moved(f"{bench.github.api}/{path}")
 
 
-def test_an_issue_that_moved_out_of_sight(told: Bench) -> None:
-    told.github.rules.add("GET", "/issues/1", api(told, "repositories/999999/issues/7"))
-    error = refused(told, 4, "sync")
-    assert error["code"] == "issue_missing"
-    assert "repositories/" not in error["hint"] + error["message"]
-
-
 def test_a_repository_that_was_renamed(bench: Bench) -> None:
     bench.github.rules.add("GET", f"{bench.repo}$", api(bench, f"repos/{bench.github.new_repo()}"))
     error = refused(bench, 4, "sync", "--create")
@@ -112,47 +92,4 @@ def test_a_repository_that_was_renamed(bench: Bench) -> None:
     assert "then: logbook sync --create" in error["hint"]
 
 
-def test_a_linked_issue_that_moved(told: Bench, other: tuple[str, int, str]) -> None:
-    """It does not become the thread's own."""
-    repo, number, url = other
-    there = told.github.new_repo()
-    new = told.github.open_issue_as("bob", there)
-    link(told, url, "--as", "Prior issue")
-    told.github.rules.add(
-        ".*", f"{repo}/issues/{number}", faults.moved(f"{told.github.api}/repos/{there}/issues/{new}")
-    )
-    error = refused(told, 4, "sync")
-    assert "--replace" not in error["hint"]
-    for command in typed(error, "logbook"):
-        told.ok(*command[1:])
-    assert len(told.github.comments(there, new)) == 1
-    assert told.github.comments(repo, number) == []
-    assert told.sync()["steps"] == []
-
-
 # -- a tag that is there after all -------------------------------------------------------------------------
-
-
-def test_a_tag_that_somebody_sets_at_the_same_moment(published: Pushed) -> None:
-    bench = published.bench
-    elsewhere = bench.github.head(bench.repo)
-
-    def tag(name: str, commit: str) -> Any:
-        def now(_request: object, true: faults.Reply | None) -> faults.Reply | None:
-            bench.github.ask("POST", f"/repos/{bench.repo}/git/refs", {"ref": f"refs/tags/{name}", "sha": made["sha"]})
-            return faults.refusal(422, "Reference already exists")
-
-        words = {"tag": name, "message": "Theirs", "object": commit, "type": "commit"}
-        made = bench.github.ask("POST", f"/repos/{bench.repo}/git/tags", words)
-        return Fault(name="race", applied=False, answers=now)
-
-    bench.github.rules.add("POST", "/git/refs$", tag("moe-1", published.head), times=1)
-    assert bench.ok("snapshot", "moe-1", "--json").data["created"] is False
-    bench.github.rules.add("POST", "/git/refs$", tag("moe-2", elsewhere), times=1)
-    error = refused(bench, 2, "snapshot", "moe-2")
-    assert error["code"] == "taken"
-    assert elsewhere[:9] in error["message"]
-    bench.github.rules.add("POST", "/git/refs$", faults.invalid("Reference update failed"), times=1)
-    error = refused(bench, 4, "snapshot", "moe-3")
-    assert error["code"] == "rejected"
-    assert "a name other than" in error["hint"]

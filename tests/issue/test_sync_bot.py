@@ -6,7 +6,6 @@ import pytest
 
 from logbook_agent.issue import marking
 from tests.emulator import faults
-from tests.issue.pushed_support import link
 from tests.issue.sync_support import Bench
 
 pytestmark = pytest.mark.slow
@@ -81,18 +80,3 @@ def test_two_attempts_of_one_account_become_one_issue(bot: Bench) -> None:
     bot.sync("--create")
     assert bot.number == 1
     assert bot.github.issue(bot.repo, second)["state"] == "closed"
-
-
-@pytest.mark.parametrize("fault", [faults.dropped(), faults.bad_gateway()], ids=lambda fault: fault.name)
-def test_a_link_back_whose_answer_was_lost(bot: Bench, other: tuple[str, int, str], fault: faults.Fault) -> None:
-    repo, number, url = other
-    bot.adopt()
-    link(bot, url, "--as", "Prior issue")
-    rule = bot.github.rules.add("POST", f"{repo}/issues/{number}/comments$", fault, times=1)
-    bot.sync()
-    assert rule.met == 1
-    [comment] = bot.github.comments(repo, number)
-    marked = marking.read_comment(comment["body"], bot.key)
-    assert marked is not None
-    assert marked.kind == marking.LINK
-    assert bot.book.header.links[0].back == comment["html_url"]

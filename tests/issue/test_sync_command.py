@@ -123,15 +123,3 @@ def test_an_entry_that_was_asked_for_is_not_said_to_wait(bench: Bench) -> None:
     data = bench.sync("--create", "--entry", "MOE-000")
     assert data["waiting"] == ["MOE-001"]
     assert bench.told() == ["MOE-000"]
-
-
-@pytest.mark.slow
-def test_a_number_beside_the_baseline_has_no_change_that_nothing_compared(bench: Bench) -> None:
-    bench.ok("run", "--", "sh", "-c", "echo RESULT mode=none tflops=100")
-    bench.ok("baseline", "--entry", "MOE-000", "--config", "mode=none", "--reason", "the first one")
-    bench.ok("run", "--", "sh", "-c", "echo RESULT mode=none tflops=120")
-    bench.sync("--create")
-    said = bench.block + "".join(comment["body"] for comment in bench.comments)
-    assert "120.000 TF/s" in said
-    assert "%" not in said
-    assert "**120" not in said

@@ -49,14 +49,6 @@ def test_a_comment_that_the_host_wrongly_misses_is_not_posted_again(changed: Ben
     changed.settled(["MOE-000"])
 
 
-def test_a_read_that_wrongly_misses_it_does_no_harm_either(changed: Bench) -> None:
-    before = len(changed.github.writes)
-    changed.github.rules.add("GET|PATCH", COMMENT, faults.missing(), times=2)
-    changed.sync()
-    assert posts(changed, before) == []
-    changed.settled(["MOE-000"])
-
-
 @pytest.mark.slow
 def test_a_comment_that_cannot_be_edited_is_reported(changed: Bench) -> None:
     before = len(changed.github.writes)
@@ -101,26 +93,6 @@ def test_what_a_person_writes_in_a_comment_during_a_sync_stays(changed: Bench) -
     assert [c["body"] for c in changed.comments] == [edited]
     [warning] = json.loads(answer.out)["warnings"]
     assert "was edited by hand and is left alone, though MOE-000 changed" in warning
-
-
-@pytest.mark.slow
-def test_what_a_person_writes_in_a_link_back_during_a_sync_stays(told: Bench, other: tuple[str, int, str]) -> None:
-    repo, number, url = other
-    told.ok("link", url, "--as", "Related issue")
-    told.sync()
-    [comment] = told.github.comments(repo, number)
-    told.ok("link", url, "--as", "Related issue", "--one-way")
-    told.ok("link", url, "--as", "Prior issue")
-
-    def edit(_: Request) -> None:
-        told.github.edit_comment_as("bob", repo, comment["id"], comment["body"] + PEOPLE)
-
-    # Its answer is the text of before.
-    told.github.rules.add("GET", f"{repo}/issues/{number}/comments$", faults.also(edit), times=1)
-    before = len(told.github.writes)
-    told.sync()
-    assert [w.path for w in told.github.writes[before:] if repo in w.path] == []
-    assert [c["body"] for c in told.github.comments(repo, number)] == [comment["body"] + PEOPLE]
 
 
 def test_what_a_person_wrote_in_an_issue_that_was_opened_twice_stays(bench: Bench) -> None:

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,9 +15,8 @@ import psutil
 import pytest
 
 from tests.emulator import faults
-from tests.emulator.faults import MAX_BODY_BYTES, Fault, Stall
+from tests.emulator.faults import MAX_BODY_BYTES, Fault
 from tests.emulator.fixtures import Hub
-from tests.emulator.server import Emulator
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 Answer = tuple[int, dict[str, str], bytes]
@@ -35,28 +33,6 @@ def ask(hub: Hub, method: str, path: str, data: object = None, *, token: str | N
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
     finally:
         connection.close()
-
-
-def test_each_token_is_its_user_and_an_unknown_one_is_refused(github: Hub) -> None:
-    for user, token in github.tokens.items():
-        status, _, content = ask(github, "GET", "/user", token=token)
-        assert (status, json.loads(content)["login"]) == (200, user)
-    assert ask(github, "GET", "/user", token="of-nobody")[0] == 401
-    assert [request.user for request in github.requests] == ["ada", "bob", "mallory", None]
-
-
-def test_pages_of_the_web_stand_outside_the_api(github: Hub) -> None:
-    repo = github.new_repo()
-    _, _, content = ask(github, "POST", f"/repos/{repo}/issues", {"title": "One"})
-    assert json.loads(content)["html_url"] == f"{github.web}/{repo}/issues/1"
-    assert json.loads(content)["url"] == f"{github.api}/repos/{repo}/issues/1"
-    assert len(github.head(repo)) == 40
-
-
-def test_a_repository_is_new_for_each_test(github: Hub) -> None:
-    first, second = github.new_repo(), github.new_repo()
-    github.open_issue_as("bob", first)
-    assert (len(github.issues(first)), github.issues(second)) == (1, [])
 
 
 @pytest.mark.parametrize(("size", "status"), [(MAX_BODY_BYTES // 4, 201), (MAX_BODY_BYTES // 4 + 1, 422)])
@@ -108,43 +84,6 @@ def test_an_answer_can_be_lost_after_the_write(github: Hub) -> None:
     assert [issue["title"] for issue in github.issues(repo)] == ["Dropped", "Lost"]
 
 
-def test_a_stall_lasts_until_it_is_released(github: Hub) -> None:
-    repo = github.new_repo()
-    stall = Stall()
-    github.rules.add("POST", "/issues$", stall, times=1)
-    ended = threading.Event()
-
-    def post() -> None:
-        with pytest.raises(http.client.RemoteDisconnected):
-            ask(github, "POST", f"/repos/{repo}/issues", {"title": "Stalled"})
-        ended.set()
-
-    threading.Thread(target=post, daemon=True).start()
-    assert not ended.wait(0.2)
-    assert len(github.issues(repo)) == 1
-    stall.release()
-    assert ended.wait(2)
-
-
-def test_the_old_body_can_be_answered(github: Hub) -> None:
-    repo = github.new_repo()
-    github.open_issue_as("ada", repo, body="old")
-    github.rules.add("PATCH", "/issues/1$", faults.old_body())
-    status, _, content = ask(github, "PATCH", f"/repos/{repo}/issues/1", {"body": "new"})
-    assert (status, json.loads(content)["body"], github.issue(repo, 1)["body"]) == (200, "old", "old")
-
-
-def test_rules_count_and_cast_lots_the_same_way_each_time(github: Hub) -> None:
-    def statuses() -> list[int]:
-        github.rules.clear()
-        github.rules.add("GET", "/user$", faults.server_error(), probability=0.5)
-        return [ask(github, "GET", "/user")[0] for _ in range(12)]
-
-    first = statuses()
-    assert set(first) == {200, 500}
-    assert statuses() == first
-
-
 @pytest.mark.slow
 def test_it_listens_on_loopback_alone_and_goes_with_its_parent(tmp_path: Path) -> None:
     code = (
@@ -166,14 +105,3 @@ def test_it_listens_on_loopback_alone_and_goes_with_its_parent(tmp_path: Path) -
     parent.send_signal(signal.SIGKILL)
     parent.communicate()
     emulator.wait(5)
-
-
-@pytest.mark.slow
-def test_it_starts_within_two_seconds_and_stops() -> None:
-    with Emulator("http://127.0.0.1:1", ["ada"]) as emulator:
-        assert emulator._process is not None
-        # Of processor time: how long that takes is a matter of what else the machine does.
-        assert sum(psutil.Process(emulator._process.pid).cpu_times()[:2]) < 2
-        assert emulator.ask("GET", "/user", user="ada").data["login"] == "ada"
-        process = psutil.Process(emulator._process.pid)
-    assert not process.is_running()

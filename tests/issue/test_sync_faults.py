@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable
 from typing import TypeAlias
@@ -190,23 +189,6 @@ def test_edits_and_deletions_that_fail_in_turn(thirty: Bench, name: str) -> None
     thirty.settled(ids, people=people)
 
 
-@pytest.mark.parametrize("adopted", [False, True], ids=["create", "adopted"])
-@pytest.mark.parametrize("name", ["500_before", "502_after"])
-@pytest.mark.sample(2)
-def test_a_token_that_does_not_say_whose_it_is(thirty: Bench, name: str, adopted: bool) -> None:
-    """That of an app, for example: authors are learned from what is written, and duplicates go once they are."""
-    ids, people = prepared(thirty, adopted, name)
-    applied = name.endswith("_after")
-    for at in range(1, 5):
-        thirty.github.rules.add("GET", "/user$", faults.forbidden("Resource not accessible by integration"))
-        thirty.github.rules.add(WRITE, "", MADE[name](), nth=1 if applied or at == 1 else 2, times=1)
-        thirty.fails("unreachable", *HURRIED)
-        thirty.github.rules.clear()
-    thirty.github.rules.add("GET", "/user$", faults.forbidden("Resource not accessible by integration"))
-    thirty.sync("--create")
-    thirty.settled(ids, people=people)
-
-
 def test_a_write_that_takes_effect_after_it_was_given_up(thirty: Bench) -> None:
     """It was not there when the sync looked; of the two that are there later the older stays."""
     thirty.adopt()
@@ -223,21 +205,3 @@ def test_a_write_that_takes_effect_after_it_was_given_up(thirty: Bench) -> None:
     steps = [s["step"].split()[0] for s in thirty.sync()["steps"]]
     assert steps == ["add", "comment:", "comment:", "comment:", "delete"]
     thirty.settled(thirty.book.entry_ids(), people=PEOPLE)
-
-
-def test_faults_of_all_kinds_by_lot(thirty: Bench) -> None:
-    """Half of all requests fail, each time in another way."""
-    ids, people = prepared(thirty, True, "")
-    names = [*LIMITS, *LOST]
-    for run in itertools.count():
-        assert run < 40
-        for seed, name in enumerate(names):
-            thirty.github.rules.add(".*", "", MADE[name](), probability=0.06, seed=100 * run + seed)
-        answer = thirty.cli("sync", "--max-wait", "5m")
-        thirty.github.rules.clear()
-        if answer.code == 0:
-            break
-        assert answer.code == 4
-    assert len([r for r in thirty.github.requests if r.fault]) > 3
-    thirty.sync()
-    thirty.settled(ids, people=people)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 import threading
 from datetime import UTC, datetime
 
@@ -13,10 +11,8 @@ import pytest
 from logbook_agent.issue import github as adapter
 from logbook_agent.model.errors import (
     BadToken,
-    Forbidden,
     IssueLocked,
     IssueMissing,
-    NoToken,
     Rejected,
     RemoteError,
 )
@@ -141,16 +137,6 @@ def test_the_login_of_the_token(github: Hub, connect: Connect) -> None:
     assert connect("ada/any").login() is None
 
 
-def test_public_issues_can_be_read_without_a_token(github: Hub, connect: Connect) -> None:
-    repo = github.new_repo()
-    github.open_issue_as("ada", repo)
-    remote = connect(repo, token=None)
-    assert remote.issue(1).number == 1
-    with pytest.raises(NoToken):
-        remote.post_comment(1, "text")
-    assert {request.authorization for request in github.requests} == {None}
-
-
 @pytest.mark.parametrize("fault", [*LOST, *[fault for fault, _ in TERMINAL]], ids=lambda fault: fault.name)
 def test_the_token_is_in_no_log_and_no_error(
     github: Hub, connect: Connect, fault: Fault, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
@@ -168,13 +154,6 @@ def test_the_token_is_in_no_log_and_no_error(
     assert github.token not in told
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
     assert all(request.authorization == f"token {github.token}" for request in github.requests)
-
-
-def test_a_page_that_repeats_the_token_does_not_pass_it_on(github: Hub, connect: Connect) -> None:
-    github.rules.add(".*", "", faults.forbidden(f"no entry with Bearer {github.token}"))
-    with pytest.raises(Forbidden) as caught:
-        connect("ada/any").post_comment(1, "text")
-    assert caught.value.cause == "no entry with Bearer [token]"
 
 
 def test_whole_messages(github: Hub, connect: Connect) -> None:
@@ -215,12 +194,3 @@ def test_a_wait_is_not_silent(github: Hub, connect: Connect, monkeypatch: pytest
     connect(repo, timeout_s=60, say=say).issue(1)
     assert said[0] == f"waiting for {github.host} to read issue {repo}#1: 0 s so far, at most 60 s for each answer"
     assert len(said) >= 2
-
-
-def test_five_seconds_are_never_silent() -> None:
-    assert adapter.SAY_EVERY_S < 5 > 4 * adapter.READ_BACKOFF_S
-
-
-def test_the_command_line_starts_without_it() -> None:
-    code = "import sys, logbook_agent.cli; sys.exit('github' in sys.modules or 'requests' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], timeout=30, check=False).returncode == 0

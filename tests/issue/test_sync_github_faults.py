@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from logbook_agent.issue.github import GitHub
-from logbook_agent.issue.refusals import wait_asked_s
 from logbook_agent.model.errors import (
     AnswerLost,
     RateLimited,
@@ -118,11 +117,6 @@ def test_how_long_to_wait(github: Hub, connect: Connect, fault: Fault, wait_s: f
     assert len(github.requests) == 1
 
 
-def test_a_wait_that_is_not_said() -> None:
-    assert wait_asked_s({"retry-after": "soon", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "later"}, 0) is None
-    assert wait_asked_s({"x-ratelimit-remaining": "7", "x-ratelimit-reset": "1"}, 0) is None
-
-
 def test_a_body_that_is_too_long_is_rejected_with_the_reason(github: Hub, connect: Connect) -> None:
     repo = github.new_repo()
     remote = connect(repo)
@@ -148,14 +142,3 @@ def test_a_body_that_was_not_stored_is_noticed(github: Hub, connect: Connect) ->
             write()
     with pytest.raises(Rejected, match="not stored as sent"):
         remote.edit_issue(1, state="closed")
-
-
-def test_ends_of_lines_do_not_count(github: Hub, connect: Connect) -> None:
-    repo = github.new_repo()
-
-    def with_crlf(_request: object, true: faults.Reply | None) -> faults.Reply:
-        assert true is not None
-        return faults.Reply(status=200, headers=true.headers, content=true.content.replace(rb"\n", rb"\r\n"))
-
-    github.rules.add("POST", "", Fault(name="crlf", applied=True, answers=with_crlf))
-    assert connect(repo).create_issue("One", "a  \nb\n\n", []).body == "a  \r\nb\r\n\r\n"

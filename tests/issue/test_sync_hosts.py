@@ -195,22 +195,6 @@ def test_a_host_is_confirmed_and_that_is_taken_back(bench: Bench, monkeypatch: p
     assert bench.ok("link", "--forget-host", host).out == f"was not confirmed: {host}\n"
 
 
-def test_confirming_as_json_and_with_a_link(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GH_HOST", "ghe.example.org")
-    data = bench.ok("link", "--confirm-host", bench.github.host, "--json").data
-    assert (data["logbook"], data["url"], data["label"]) == (None, None, None)
-    assert [(h["host"], h["by"].rsplit("/", 1)[-1]) for h in data["hosts"]] == [
-        ("github.com", "always"),
-        ("ghe.example.org", "GH_HOST"),
-        (bench.github.host, "config.toml"),
-    ]
-    monkeypatch.delenv("GH_HOST")
-    bench.ok("link", "--forget-host", bench.github.host)
-    answer = bench.ok("link", f"{bench.repo}#1", "--confirm-host", bench.github.host)
-    assert answer.out.splitlines()[0].startswith("confirmed: ")
-    assert answer.out.endswith("next: logbook sync\n")
-
-
 def test_a_host_is_confirmed_without_a_logbook(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = cli("link", "--confirm-host", "https://ghe.example.org", "--json")
     assert (answer.code, answer.data["hosts"][1]["host"]) == (0, "ghe.example.org")
@@ -224,21 +208,6 @@ def test_a_host_is_confirmed_without_a_logbook(cli: Cli, monkeypatch: pytest.Mon
     monkeypatch.setenv("GH_HOST", "ghe.example.org")
     answer = cli("link", "--forget-host", "ghe.example.org")
     assert answer.out.splitlines()[-1] == "a token may still go there: GH_HOST names it"
-
-
-def test_broken_settings_of_the_user_are_named(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    bench.note()
-    monkeypatch.delenv("GH_HOST")
-    path = tmp_path / "config/logbook-agent/config.toml"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"\xff")
-    for words in (("sync", "--create"), ("link",), ("link", "--confirm-host", "a.example.org")):
-        answer = bench.cli(*words, "--json")
-        assert (answer.code, answer.error["code"]) == (3, "store")
-        assert str(path) in answer.error["message"]
-    assert bench.github.requests == []
-    assert path.read_bytes() == b"\xff"
-    bench.ok("list")
 
 
 def test_the_token_is_not_sent_in_clear_text_to_a_proxy(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

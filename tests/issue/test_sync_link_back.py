@@ -163,29 +163,6 @@ def test_no_token_for_the_host_of_a_link(told: Bench) -> None:
     assert len(told.told()) == 2
 
 
-def test_a_label_is_text(told: Bench, other: tuple[str, int, str]) -> None:
-    repo, number, url = other
-    link(told, url, "--as", " @bob's [prior](x)\nfixes #1 <b> ")
-    told.sync()
-    [back] = back_links(told, repo, number)
-    for text in (told.block, back["body"]):
-        assert "@bob" not in text
-        assert "fixes #1" not in text
-        assert "<b>" not in text
-    assert url in told.block
-
-
-def test_the_experiment_issue_under_a_label(told: Bench, other: tuple[str, int, str]) -> None:
-    repo, number, url = other
-    assert refused(told, 2, "link", "#1", "--as", "Related issue")["code"] == "taken"
-    # And one that was linked before it became the thread's own.
-    link(told, url, "--as", "Prior issue")
-    link(told, url, "--replace")
-    told.sync()
-    assert back_links(told, repo, number) == []
-    assert told.sync()["steps"] == []
-
-
 # -- going on in another issue ---------------------------------------------------------------------------
 
 
@@ -228,18 +205,3 @@ def test_a_link_back_that_a_person_edited_is_left_alone(told: Bench, other: tupl
     [after] = told.github.comments(repo, number)
     assert after["body"].endswith("Bob: thanks")
     assert told.sync()["steps"] == []
-
-
-@pytest.mark.parametrize("fault", [faults.dropped(), faults.server_error()], ids=lambda f: f.name)
-@pytest.mark.sample(1)
-def test_a_lost_edit_of_a_link_back(told: Bench, other: tuple[str, int, str], fault: faults.Fault) -> None:
-    repo, number, url = other
-    link(told, url, "--as", "Prior issue")
-    told.sync()
-    new = told.github.open_issue_as("bob", told.repo)
-    link(told, f"#{new}", "--replace")
-    rule = told.github.rules.add("PATCH", f"{repo}/issues/comments/", fault, times=1)
-    told.sync()
-    assert rule.met == 1
-    [after] = back_links(told, repo, number)
-    assert f"/issues/{new}" in after["body"]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from tests.emulator import faults
-from tests.issue.pushed_support import Pushed, refused
+from tests.issue.pushed_support import Pushed
 from tests.issue.sync_support import Bench
 
 pytestmark = pytest.mark.slow
@@ -145,24 +143,6 @@ def committed_paths(pushed: Pushed) -> set[str]:
     return set(pushed.git("show", "--name-only", "--format=", "HEAD").splitlines())
 
 
-def test_commit_takes_the_logbook_root_alone(pushed: Pushed) -> None:
-    bench = pushed.bench
-    pushed.publish()
-    entry_id = bench.note()
-    before, head = dirtied(pushed), pushed.head
-    data = bench.sync("--create", "--commit")
-    assert data["commit"] == pushed.head != head
-    assert pushed.git("rev-parse", "HEAD^") == head
-    assert outside(pushed) == before
-    assert committed_paths(pushed) == {VIEW, f"logbooks/moe/entries/{entry_id}.yaml", "logbooks/moe/logbook.yaml"}
-    assert pushed.git("status", "--porcelain", "--", "logbooks") == ""
-    # The link to the issue is in it, too; with the push come the permalinks.
-    assert data["issue"] in pushed.git("show", f"HEAD:{VIEW}")
-    sha = pushed.push()
-    assert steps(pushed, "--commit") == [BLOCK, f"edit comment N: {entry_id}"]
-    assert set(entry_links(pushed, bench.comments[0]["body"], sha)) == {entry_id}
-
-
 def test_nothing_to_commit_is_fine(pushed: Pushed) -> None:
     bench = pushed.bench
     bench.note()
@@ -205,18 +185,3 @@ def test_the_records_are_committed_though_the_host_refuses(pushed: Pushed, fault
     sha = pushed.push()
     bench.sync()
     assert entry_id in entry_links(pushed, bench.comments[-1]["body"], sha)
-
-
-def test_a_hook_that_refuses_is_quoted(pushed: Pushed, tmp_path: Path) -> None:
-    bench = pushed.bench
-    pushed.publish()
-    bench.note()
-    hook = bench.folder / ".git/hooks/pre-commit"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f"#!{shutil.which('sh')}\necho 'no such commits here' >&2\nexit 1\n")
-    hook.chmod(0o755)
-    head = pushed.head
-    error = refused(bench, 3, "sync", "--create", "--commit")
-    assert "no such commits here" in error["cause"]
-    assert pushed.head == head
-    assert len(bench.comments) == 1, "the issue was told before"

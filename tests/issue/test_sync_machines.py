@@ -16,7 +16,7 @@ from logbook_agent.issue import marking
 from logbook_agent.model.errors import RemoteError
 from tests.emulator import faults
 from tests.emulator.faults import Fault, Request, Stall
-from tests.issue.sync_support import PEOPLE, WRITE, Bench, Machine, other_machine
+from tests.issue.sync_support import PEOPLE, Bench, Machine, other_machine
 
 pytestmark = pytest.mark.slow
 
@@ -113,16 +113,6 @@ def test_the_other_machine_syncs_in_the_middle_of_any_request(
     assert interleave(thirty, other, (".*", nth), applied=True, create=False)
     converge(thirty, other)
     thirty.settled(thirty.book.entry_ids(), people=PEOPLE, authors=("ada", "bob"))
-
-
-@pytest.mark.parametrize("nth", range(1, 5))
-@pytest.mark.sample(2)
-def test_the_other_machine_syncs_before_a_write_that_fails(thirty: Bench, tmp_path: Path, nth: int) -> None:
-    thirty.adopt()
-    other = other_machine(thirty, tmp_path / "other")
-    assert interleave(thirty, other, (WRITE, nth), applied=False, create=False)
-    converge(thirty, other)
-    thirty.settled(thirty.book.entry_ids(), people=PEOPLE)
 
 
 @pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])

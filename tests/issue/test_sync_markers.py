@@ -42,16 +42,6 @@ def test_markers_beyond_the_first_page(thirty: Bench) -> None:
     assert thirty.told() == thirty.book.entry_ids()
 
 
-def test_nothing_new_is_two_reads_for_100_comments(thirty: Bench) -> None:
-    thirty.adopt()
-    chat(thirty, 97)
-    thirty.sync()
-    assert len(thirty.comments) == 100
-    before = len(thirty.github.requests)
-    assert thirty.sync()["steps"] == []
-    assert [r.method for r in thirty.github.requests[before:]] == ["GET", "GET"]
-
-
 def test_a_comment_that_was_deleted_is_told_again(thirty: Bench) -> None:
     thirty.adopt()
     thirty.sync()

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.emulator import faults
 from tests.issue.pushed_support import Pushed, link, refused, tags
 from tests.issue.sync_support import Bench
 
@@ -58,14 +57,6 @@ def test_labels_that_cannot_be(bench: Bench, label: str, words: str) -> None:
     assert {label["name"] for label in bench.github.issue(bench.repo, 1)["labels"]} == {"one", "x" * 50}
 
 
-def test_a_label_of_a_link_is_said_without_its_secret(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SERVICE_TOKEN", "my-s3cr3t-value")
-    for more in ((), ("--json",)):
-        answer = bench.ok("link", "ada/other#3", "--as", "of my-s3cr3t-value", *more)
-        assert "my-s3cr3t-value" not in answer.out + answer.err
-        assert "$SERVICE_TOKEN" in answer.out
-
-
 # -- the commit -------------------------------------------------------------------------------------------
 
 
@@ -93,27 +84,6 @@ def test_a_commit_that_fails_hides_nothing(published: Pushed) -> None:
     assert f"written before: open an issue in {bench.repo}: " in error["cause"]
     assert "; comment: update MOE-000, MOE-001" in error["cause"]
     assert "written before" not in refused(bench, 3, "sync", "--commit")["cause"]
-
-
-def test_trouble_of_git_does_not_hide_that_of_the_host(published: Pushed) -> None:
-    bench = published.bench
-    bench.sync("--create")
-    hook(bench)
-    bench.github.rules.add(".*", ".", faults.unauthorized())
-    answer = bench.cli("sync", "--commit")
-    assert answer.code == 4
-    assert "nor was the logbook committed" in answer.err
-    assert "does not know the token" in answer.err
-
-
-def test_a_dry_run_says_that_it_would_commit(published: Pushed) -> None:
-    bench, head = published.bench, published.head
-    for args in (("--create", "--dry-run", "--commit"), ("--dry-run", "--commit")):
-        assert "would then be committed" in bench.ok("sync", *args).out
-        assert bench.sync(*args)["would_commit"] is True
-        assert bench.sync(*args[:-1])["would_commit"] is False
-        assert published.head == head
-        bench.sync("--create")
 
 
 # -- documents as files -----------------------------------------------------------------------------------
@@ -155,36 +125,7 @@ def test_files_of_somebody_else_stay(bench: Bench, name: str) -> None:
     assert "issue.md" in refused(bench, 2, "-L", "moe", "sync", "--offline", "two")["message"]
 
 
-@pytest.mark.parametrize("text", ["", " "])
-def test_no_folder_is_not_this_one(bench: Bench, text: str) -> None:
-    before = files(bench.folder)
-    assert "is not a folder" in refused(bench, 2, "sync", "--offline", text)["message"]
-    assert files(bench.folder) == before
-
-
-def test_a_file_in_place_of_the_folder(bench: Bench) -> None:
-    (bench.folder / "out").write_text("mine")
-    assert "'out' is not a folder" in refused(bench, 2, "sync", "--offline", "out")["message"]
-    assert (bench.folder / "out").read_text() == "mine"
-
-
 # -- what is said -----------------------------------------------------------------------------------------
-
-
-def test_who_holds_the_lock_of_what(told: Bench) -> None:
-    with told.book.sync_lock():
-        message = told.fails("sync_running")["message"]
-    assert message.startswith("another sync of moe is under way (pid ")
-    assert "open" not in message
-
-
-def test_a_warning_is_not_lost_with_an_error(told: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GH_ENTERPRISE_TOKEN", "")
-    assert "warning: " in told.ok("sync", "--dry-run").err
-    told.github.rules.add("GET", "/issues/1", faults.missing())
-    answer = told.cli("sync", "--dry-run")
-    assert answer.code == 4
-    assert answer.err.count("reading without one") == 1
 
 
 def test_a_dry_run_leaves_the_header_alone(told: Bench) -> None:

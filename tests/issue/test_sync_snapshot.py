@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from logbook_agent.issue import marking
-from tests.conftest import FixedClock
 from tests.emulator import faults
 from tests.issue.pushed_support import Pushed, refused, tags
 from tests.issue.sync_support import Bench
@@ -124,14 +123,6 @@ def test_the_tag_is_set_where_the_code_is(ready: Pushed) -> None:
     assert f"{bench.github.web}/{code}/blob/{ready.head}/{VIEW}?plain=1#L" in comment["body"]
 
 
-def test_no_secret_is_in_a_tag(published: Pushed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SERVICE_TOKEN", "s3cr3t-value-of-the-service")
-    bench = published.bench
-    snapshot(bench, "moe-1", "--message", "with s3cr3t-value-of-the-service")
-    assert "s3cr3t-value" not in "".join(request.body for request in bench.github.requests)
-    assert bench.github.tag(bench.repo, "moe-1")["message"].startswith("with ")
-
-
 def test_what_came_later_is_not_in_it(ready: Pushed) -> None:
     """The comment says what stood there, also when it is written after more was done."""
     bench = ready.bench
@@ -203,22 +194,6 @@ def test_a_lost_answer_leaves_one_tag_and_one_comment(ready: Pushed, where: str,
     assert bench.github.tag(bench.repo, "moe-1")["object"]["sha"] == ready.head
     assert len(told(bench)) == 1
     assert bench.sync()["steps"] == []
-
-
-@pytest.mark.parametrize("where", ["/git/tags$", "/git/refs$", "/comments$"])
-@pytest.mark.sample(1)
-def test_a_command_that_gave_up_is_made_good_by_the_next(ready: Pushed, where: str, clock: FixedClock) -> None:
-    bench = ready.bench
-    bench.github.rules.add("POST", where, faults.dropped(), times=1)
-    bench.github.rules.add("GET", "/git/ref/|/comments$", faults.dropped(), nth=2)
-    error = refused(bench, 4, "snapshot", "moe-1")
-    assert error["code"] == "unreachable"
-    bench.github.rules.clear()
-    clock.tick(90)
-    snapshot(bench)
-    assert tags(bench) == ["refs/tags/moe-1"]
-    assert len(told(bench)) == 1
-    assert len(bench.book.header.snapshots) == 1
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -93,13 +92,6 @@ def test_an_issue_that_was_locked(thirty: Bench) -> None:
     thirty.settled(thirty.book.entry_ids(), people=PEOPLE)
 
 
-def test_a_locked_issue_with_nothing_new_is_no_error(bench: Bench) -> None:
-    bench.note()
-    bench.sync("--create")
-    bench.github.lock(bench.repo, bench.number)
-    assert bench.sync()["steps"] == []
-
-
 def test_an_issue_that_was_transferred_is_followed_when_a_person_says_so(thirty: Bench) -> None:
     thirty.sync("--create")
     there = thirty.github.new_repo()
@@ -166,16 +158,6 @@ def test_without_a_token_nothing_is_asked(thirty: Bench, monkeypatch: pytest.Mon
     assert thirty.github.requests == []
 
 
-@pytest.mark.parametrize("token", ["good\nX-Other: evil", "two words", "naïve"])
-def test_a_token_that_is_none(thirty: Bench, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GH_ENTERPRISE_TOKEN", token)
-    answer = thirty.cli("sync", "--create")
-    assert answer.code == 4
-    assert token not in answer.out + answer.err
-    assert thirty.fails("no_token", "--create")["hint"].startswith("set GH_ENTERPRISE_TOKEN")
-    assert thirty.github.requests == []
-
-
 def test_a_token_with_a_line_end_is_that_token(thirty: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `export GH_ENTERPRISE_TOKEN="$(cat file)"` in some shells, and files of secrets, have it."""
     monkeypatch.setenv("GH_ENTERPRISE_TOKEN", thirty.github.token + "\n")
@@ -224,17 +206,3 @@ def test_another_issue_takes_its_place(thirty: Bench) -> None:
     assert thirty.number == number
     assert thirty.told() == thirty.book.entry_ids()
     assert thirty.sync()["steps"] == []
-
-
-def test_what_the_server_does_not_keep_is_no_endless_loop(thirty: Bench) -> None:
-    """An oversized PATCH is reported to answer 200 with the old body."""
-    thirty.adopt()
-    thirty.github.rules.add("PATCH", "", faults.old_body())
-    began = time.monotonic()
-    error = thirty.fails("rejected")
-    assert "not stored as sent" in error["message"]
-    assert len(thirty.github.writes) == 1
-    assert time.monotonic() - began < 5
-    thirty.github.rules.clear()
-    thirty.sync()
-    thirty.settled(thirty.book.entry_ids(), people=PEOPLE)

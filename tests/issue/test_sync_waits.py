@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import subprocess
 import time
-from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from logbook_agent.issue import github as adapter
 from tests.emulator import faults
-from tests.emulator.faults import Fault, Reply, Request, Stall
-from tests.issue.sync_support import PEOPLE, WRITE, Bench
+from tests.emulator.faults import Fault, Stall
+from tests.issue.sync_support import PEOPLE, Bench
 
 pytestmark = pytest.mark.slow
 
@@ -23,18 +19,6 @@ def configured(bench: Bench, old: str, new: str) -> None:
     config = bench.folder / "logbook.toml"
     assert old in config.read_text()
     config.write_text(config.read_text().replace(old, new))
-
-
-def write_times(bench: Bench) -> list[float]:
-    """Filled with the time at each write, by the clock of the sync."""
-    found: list[float] = []
-
-    def noted(_: Request, true: Reply | None) -> Reply | None:
-        found.append(bench.time.now)
-        return true
-
-    bench.github.rules.add(WRITE, "", Fault(name="noted", applied=True, answers=noted))
-    return found
 
 
 @pytest.mark.parametrize(
@@ -59,68 +43,6 @@ def test_it_waits_as_long_as_it_was_asked_to(
     assert [line.startswith(said or "") for line in lines] == ([] if said is None else [True])
     assert all(thirty.github.host in line for line in lines)
     thirty.settled(thirty.book.entry_ids(), people=PEOPLE)
-
-
-def test_waits_grow_while_nobody_says_how_long(thirty: Bench) -> None:
-    thirty.adopt()
-    thirty.github.rules.add("POST", "/comments$", faults.secondary_limit(), times=3)
-    err = thirty.ok("sync").err
-    assert re.findall(r"^waiting ([^,]*),", err, re.MULTILINE) == ["60 s", "2 min", "4 min"]
-    assert sum(thirty.time.waits) == 60 + 120 + 240
-
-
-@pytest.mark.parametrize("max_wait", ["1s", "119s", "4m", "15m", "2h"])
-@pytest.mark.sample(2)
-def test_all_waits_together_have_a_bound(thirty: Bench, max_wait: str) -> None:
-    """Also where reads, writes and lost answers take turns, and where another issue is written to."""
-    thirty.adopt()
-    other = thirty.github.open_issue_as("bob", thirty.repo)
-    thirty.ok("link", f"{thirty.repo}#{other}", "--as", "Prior issue")
-    for nth in range(2, 40, 3):
-        thirty.github.rules.add(".*", "", faults.too_many(45), nth=nth, times=1)
-        thirty.github.rules.add(".*", "", faults.bad_gateway(applied=False), nth=nth + 1, times=1)
-    answer = thirty.cli("sync", "--max-wait", max_wait)
-    bound = {"s": 1, "m": 60, "h": 3600}[max_wait[-1]] * int(max_wait[:-1])
-    # A read is asked again by itself, twice, within 2.5 s.
-    waits = [w for w in thirty.time.waits if w not in (0.5, 2.0)]
-    assert sum(waits) <= bound
-    assert answer.code == (0 if bound >= 900 else 4)
-    if answer.code:
-        assert "--max-wait allows" in answer.err
-        assert "or wait for it: logbook sync --max-wait" in answer.err
-    thirty.github.rules.clear()
-    thirty.sync()
-    thirty.settled(thirty.book.entry_ids(), people=PEOPLE)
-
-
-def test_writes_are_a_second_apart_wherever_they_go(thirty: Bench) -> None:
-    configured(thirty, "pause_s = 0", "pause_s = 1")
-    for _ in range(3):
-        there = thirty.github.new_repo()
-        thirty.ok("link", f"{there}#{thirty.github.open_issue_as('bob', there)}", "--as", "Related issue")
-    found = write_times(thirty)
-    answer = thirty.ok("sync", "--create")
-    assert len(found) == 4 + 3
-    assert all(b - a >= 1 for a, b in pairwise(found)), found
-    assert found[-1] - found[0] == 6
-    # A second is no wait that people are told of.
-    assert "waiting" not in answer.err
-
-
-def test_never_more_than_80_writes_in_a_minute(
-    bench: Bench, made_entries: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("logbook_agent.issue.updates.UPDATE_ENTRIES", 1)
-    ids = bench.entries(100, made_entries)
-    bench.adopt()
-    found = write_times(bench)
-    err = bench.ok("sync").err
-    assert len(found) == 101
-    assert all(b - a >= 60 for a, b in zip(found, found[80:], strict=False))
-    assert "waiting 60 s" in err
-    assert "the host allows 80 writes in 1 min" in err
-    assert bench.told() == ids
-    assert bench.sync()["steps"] == []
 
 
 def interrupted(process: subprocess.Popen[str]) -> str:
@@ -169,14 +91,3 @@ def test_interrupted_in_a_wait(thirty: Bench) -> None:
     thirty.github.rules.clear()
     thirty.sync()
     thirty.settled(thirty.book.entry_ids())
-
-
-def test_a_slow_answer_is_told_of(thirty: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert adapter.SAY_EVERY_S < 5
-    monkeypatch.setattr(adapter, "SAY_EVERY_S", 0.2)
-    thirty.adopt()
-    thirty.github.rules.add("POST", "/comments$", faults.slow(0.7), times=1)
-    lines = [line for line in thirty.ok("sync").err.splitlines() if line.startswith("waiting")]
-    assert 1 < len(lines) < 4
-    assert all(f"waiting for {thirty.github.host} to comment on" in line for line in lines)
-    thirty.settled(thirty.book.entry_ids(), people=PEOPLE)

@@ -74,15 +74,6 @@ def test_a_job_without_a_token(job: Job) -> None:
     assert not any(r.is_write for r in job.github.requests)
 
 
-@pytest.mark.wide
-def test_thirty_pushes_make_one_comment(job: Job) -> None:
-    for _ in range(30):
-        head = job.push()
-        assert job.run().code == 0
-    assert head in body(job)
-    assert [w.method for w in job.github.writes] == ["POST", *["PATCH"] * 29]
-
-
 def test_two_jobs_at_once_leave_one_comment(job: Job) -> None:
     """The other job posts between the look and the post of this one."""
     job.run()
@@ -180,13 +171,6 @@ def test_a_host_that_does_not_answer_changes_no_verdict(job: Job) -> None:
     assert answer.code == 0
     assert "the comment was not written: " in answer.err
     assert job.summary.startswith(TITLE)
-
-
-def test_two_names_are_two_comments(job: Job) -> None:
-    for name in ("cpu", "gpu", "cpu"):
-        assert job.run("--name", name, "--", "python3", "bench.py").code == 0
-    titles = [c["body"].split("\n")[1] for c in job.comments]
-    assert titles == [TITLE.replace("command", name) for name in ("cpu", "gpu")]
 
 
 def test_outside_of_a_job_the_comment_is_printed(job: Job) -> None:

@@ -127,9 +127,3 @@ def test_a_worktree_is_removed_whatever_a_build_leaves_there(git: Git, folder: P
 )
 def test_an_event_that_is_damaged_or_of_something_else_has_no_pull_request(event: object) -> None:
     assert pull_of(event) is None
-
-
-def test_of_an_event_only_what_fits_is_read() -> None:
-    sides = {"base": {"sha": "$(touch hacked)", "repo": None}, "head": {"sha": "a" * 40, "repo": {"full_name": "b/c"}}}
-    found = pull_of({"pull_request": {"number": 3, **sides}})
-    assert found == PullRequest(number=3, base=None, head="a" * 40, is_fork=True)

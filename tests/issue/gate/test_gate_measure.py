@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.conftest import Answer, Cli
 from tests.issue.gate.gate_support import BENCH, BENCH_WORDS, Git, commit, with_speeds
@@ -64,20 +63,6 @@ def test_ten_percent_more_are_worse(cli: Cli, git: Git, folder: Path, record: Pa
     assert git("status", "--short") == ""
 
 
-def test_the_entry_states_the_comparison(cli: Cli, git: Git, folder: Path, record: Path) -> None:
-    with_speeds(git, folder, "100", "110")
-    ci(cli, record, "--min-effect", "2%", "--max-pairs", "1", *BENCH_WORDS)
-    stated = yaml.safe_load((record / "ci/entries/CI-000.yaml").read_text())["comparison"]
-    assert stated["question"] == {
-        "axis": "code",
-        "base": "base",
-        "sides": ["head"],
-        "metrics": ["step_ms"],
-        "minimum_effect": 0.02,
-    }
-    assert stated["design"]["budget_pairs"] == 1
-
-
 def test_what_the_noise_hides_is_open_with_the_power_to_see_it(cli: Cli, git: Git, folder: Path, record: Path) -> None:
     with_speeds(git, folder, "100", "103")
     commit(git, folder, "bench.py", (folder / "bench.py").read_text().replace("0.01 * noise", "0.3 * noise"))
@@ -93,15 +78,6 @@ def test_what_the_noise_hides_is_open_with_the_power_to_see_it(cli: Cli, git: Gi
     assert "🔴" not in text
     assert f"; a change of 3% is found in about {tenths} such measurements\n" in text
     assert f"- at the noise of these pairs, 20 pairs find a change of 3% in at least {tenths} measurements\n" in text
-
-
-@pytest.mark.wide
-@pytest.mark.parametrize("seed", ["a", "b", "c", "d"])
-def test_noise_is_no_difference(cli: Cli, git: Git, folder: Path, record: Path, seed: str) -> None:
-    with_speeds(git, folder, "100", "100.0", seed=seed)
-    answer = ci(cli, record, "--json", *BENCH_WORDS)
-    assert answer.code == 0, answer.err
-    assert answer.data["outcome"] in ("no-difference", "open")
 
 
 def test_one_case_is_better_and_another_worse(cli: Cli, git: Git, folder: Path, record: Path) -> None:
@@ -220,14 +196,6 @@ def test_a_head_that_fails(cli: Cli, git: Git, folder: Path, record: Path) -> No
     assert "\\u202e" in text
     assert "\u202e" not in text
     assert git("worktree", "list").count("\n") == 0
-
-
-def test_both_fail(cli: Cli, git: Git, folder: Path, record: Path) -> None:
-    git("checkout", "-q", "-b", "pr")
-    commit(git, folder, "other.py", "")
-    answer = ci(cli, record, "--json", "--", "sh", "-c", "exit 3")
-    assert (answer.code, answer.data["outcome"]) == (6, "not-measured")
-    assert "both sides fail: exit code 3" in answer.data["comment"]["text"]
 
 
 def test_a_command_without_a_result(cli: Cli, git: Git, folder: Path, record: Path) -> None:
