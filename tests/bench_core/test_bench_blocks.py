@@ -101,16 +101,6 @@ def test_awkward_shapes(shape: MoeShape, impl: str, dtype: DType, quant_mode: Qu
 
 @pytest.mark.slow
 @pytest.mark.wide
-def test_one_token_in_its_hardest_mode() -> None:
-    shape = AWKWARD["one_token"]
-    inputs = inputs_of(shape, DType.BFLOAT16)
-    outputs = outputs_of(inputs, shape, DType.BFLOAT16, "fused_w13", QuantMode.INT8, BenchPass.FORWARD)
-    expected = expected_of(inputs, DType.BFLOAT16, QuantMode.INT8, BenchPass.FORWARD)
-    assert compare(outputs, expected).passed
-
-
-@pytest.mark.slow
-@pytest.mark.wide
 @pytest.mark.parametrize("quant_mode", QuantMode)
 @pytest.mark.parametrize("dtype", TIMED_DTYPES)
 def test_no_false_alarm_over_seeds(dtype: DType, quant_mode: QuantMode) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from bench_core.accounting.chips import CHIPS
 from bench_core.aot.targets import TARGETS
 from bench_core.gmm.default import ANYWHERE, default_backends
 from bench_core.gmm.inflation_table import TABLE, Compiled, InflationTable, inflation_table
@@ -92,11 +91,6 @@ def test_what_gmm_does_not_serve_has_ragged_dot_with_the_reason() -> None:
     assert "XLA's partitioner cannot cut a Pallas kernel" in chosen.labels()["default_backend"]
 
 
-def test_nothing_is_said_where_no_table_was_asked() -> None:
-    chosen = with_default_backend(_case(), platform="cpu", device_kind="cpu")
-    assert (chosen.case.backend, chosen.labels()) == ("tiled", {})
-
-
 def test_rows_at_the_most() -> None:
     shape = MoeShape(tokens=30, hidden=8, mlp_dim=8, experts=8, topk=2)
     parallel = Parallel(mode=ParallelMode.EP, ep_impl=EpImpl.PSUM, dp_size=2, ep_size=4, devices=8)
@@ -130,8 +124,3 @@ def test_the_table_is_written_as_it_is_read(tmp_path: Path) -> None:
 
     script.write_inflation_table(tmp_path / "table.json", [row(kept) for kept in known["rows"]])
     assert (tmp_path / "table.json").read_text() == TABLE.read_text()
-
-
-def test_names_of_one_chip_share_their_programs() -> None:
-    assert CHIPS["TPU v5p"] is CHIPS["TPU v5"]
-    assert inflation_table().worst("TPU v5p") == inflation_table().worst("TPU v5") != {}

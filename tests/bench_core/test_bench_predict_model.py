@@ -13,9 +13,9 @@ from bench_core.harness.compiler_flags import CompilerFlags
 from bench_core.parallel.spread import Parallel, ParallelMode
 from bench_core.predict import calibration
 from bench_core.predict.calibration import Calibration, fit
-from bench_core.predict.model import Seconds, bound, seconds
+from bench_core.predict.model import Seconds
 from bench_core.predict.predicting import Predictor
-from bench_core.predict.scheduled import NotScheduled, Scheduled, peak_bytes, variables
+from bench_core.predict.scheduled import NotScheduled, Scheduled, peak_bytes
 from bench_core.predict.slice import slice_rates
 from bench_core.predict.terms import Terms, terms_of
 from bench_core.quant.mode import QuantMode
@@ -106,17 +106,6 @@ def test_the_estimate_is_the_sum_of_its_terms() -> None:
     assert (found.fits, found.vmem, found.refused, found.cautions) == (True, "not checked", None, ())
 
 
-def test_a_matmul_may_be_bound_by_its_bytes() -> None:
-    rates = slice_rates(choose_target("v5p-8"))
-    assert rates is not None
-    terms = terms_of(PROGRAM, buffer_bytes=7, tile=None)
-    assert seconds(terms, rates).matmul == FLOPS / rates.flops
-    assert seconds(replace(terms, matmul_flops=1), rates).matmul == (X + W + Y) / rates.hbm
-    # Everything overlaps in the bound, and integers have a peak of their own.
-    alone = replace(terms, sent_bytes={}, int8_flops=FLOPS, matmul_bytes=0, other_bytes=0)
-    assert bound(alone, rates) == FLOPS / 918e12
-
-
 @pytest.mark.parametrize(
     ("target", "group", "links", "most"),
     [
@@ -163,33 +152,11 @@ def test_what_cannot_be_said_is_refused(case: Case, outcome: Scheduled, fitted: 
     assert found.bound > 0
 
 
-def test_chips_whose_devices_share_links_have_no_estimate_of_collectives() -> None:
-    found = predictor("tpu7x-8").of(CASE, scheduled())
-    assert found.refused == "the devices of a TPU7x chip share its links, and no rate of that is published"
-    alone = "\n".join(line for line in PROGRAM.splitlines() if "all-reduce" not in line)
-    assert predictor("tpu7x-8").of(CASE, scheduled(alone)).estimate is not None
-
-
 def test_a_calibration_that_is_too_fast_is_refused() -> None:
     alone = "\n".join(line for line in PROGRAM.splitlines() if "all-reduce" not in line)
     found = predictor(fitted=replace(PLAIN, matmul_factor=0.1, routed_factor=0.1)).of(CASE, scheduled(alone))
     assert found.refused is not None
     assert found.refused.endswith("less than the lower bound")
-
-
-def test_notes_say_what_nothing_tests() -> None:
-    tiled = predictor(fitted=replace(PLAIN, tiles=("512,1024,1024",))).of(CASE, scheduled())
-    assert tiled.cautions == ("no row behind the calibration has tiles of 128,128,128: theirs are 512,1024,1024",)
-    fitted = replace(PLAIN, measured_with="unknown", shortest=0.1, most_sent=0.2)
-    case = replace(CASE, backend="ragged_dot", parallel=CASE.parallel)
-    found = predictor("v5e-8", fitted).of(case, scheduled())
-    assert [caution.split(",")[0] for caution in found.cautions] == [
-        "the calibration's rows do not say which libtpu ran them",
-        "the factors were fitted on TPU v5",
-        "no row that tests the model took less than 100 ms",
-        "another libtpu compiles ragged_dot otherwise; its weight gradient here costs many times gmm's",
-        "collectives are 37% of the estimate",
-    ]
 
 
 def test_a_program_that_is_too_large_does_not_fit() -> None:
@@ -232,12 +199,6 @@ def test_a_digest_is_of_operations() -> None:
     assert digest(case=replace(CASE, iters=9, pack_strategy=PackStrategy.TUPLE_SORT)) == digest()
     given = replace(scheduled(), variables="LIBTPU_INIT_ARGS=--xla_a=1")
     assert predictor().of(CASE, given).program != digest()
-
-
-def test_variables_that_change_a_program() -> None:
-    environ = {"XLA_FLAGS": "--xla_dump_to=/d --xla_a=1 --xla_dump_hlo_as_proto", "LIBTPU_INIT_ARGS": " ", "HOME": "/"}
-    assert variables(environ) == "XLA_FLAGS=--xla_a=1"
-    assert variables({"LIBTPU_INIT_ARGS": "--b --c=2"}) == "LIBTPU_INIT_ARGS='--b --c=2'"
 
 
 def test_a_direction_holds_without_what_may_be_hidden() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from seed_errors import GROUPS, Compared, compare_rows, errors, likely, once, spearman, unseen
+from seed_errors import GROUPS, Compared, compare_rows, errors, likely, spearman, unseen
 from seed_rows import TARGET, SeedRow, parts_of, read_rows, read_terms, terms_of_row
 from seed_tables import document_with, tables
 
@@ -95,14 +95,6 @@ def test_predictions_meet_their_targets(group: str, compared: list[Compared]) ->
     assert found.right >= 0.97 * found.claimed
 
 
-def test_repeated_rows_do_not_carry_the_result(compared: list[Compared]) -> None:
-    """Each case once, by its first row."""
-    found = errors(once(compared))
-    assert found.rows == found.cases > 60
-    assert (found.rank_correlation >= 0.95, found.median <= 0.10) == (True, True)
-    assert found.right >= 0.97 * found.claimed
-
-
 def test_no_measurement_is_faster_than_its_bound(rates: SliceRates) -> None:
     """Rows with ragged_dot are left out: the libtpu that ran them compiled another program."""
     bounded = [row for row in ROWS if "ragged_dot" not in row.options and "baseline_dp" not in row.marks]
@@ -151,11 +143,6 @@ def test_rank_correlation() -> None:
 def test_the_document_has_these_tables(rates: SliceRates) -> None:
     page = (Path(__file__).parents[2] / "docs" / "explanation" / "prediction.md").read_text(encoding="utf-8")
     assert document_with(page, tables(ROWS, TERMS, calibration.seeds(), rates)) == page, "make predict-seeds"
-
-
-def test_processor_seconds() -> None:
-    """What the compiler took for each program when its terms were made."""
-    assert max(program["processor_s"] for program in TERMS["programs"].values()) <= 5
 
 
 @pytest.mark.wide
