@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.text.marked import parse, render_block
-from tests.conftest import Cli, FixedClock
-from tests.entries.test_absorb_entry import OWN, Edit, at, book, edit, edited, entry_of, fields_of, view
+from logbook_agent.text.marked import render_block
+from tests.conftest import Cli
+from tests.entries.test_absorb_entry import OWN, Edit, at, edited, fields_of
 
 pytestmark = pytest.mark.slow
-
-__all__ = ["book", "edit", "view"]  # fixtures
 
 
 def test_dry_run_shows_a_diff_and_changes_nothing(book: Cli, folder: Path, view: Path, edit: Edit) -> None:
@@ -37,18 +35,6 @@ def test_dry_run_shows_a_diff_and_changes_nothing(book: Cli, folder: Path, view:
     assert "+  - a is new" in data["absorbed"][0]["diff"]
     assert book("absorb").out == "absorbed MOE-001: How\n"
     assert fields_of(folder, "MOE-001")["How"] == "- a is new\n- b"
-
-
-def test_only_the_named_entries(book: Cli, folder: Path, view: Path, edit: Edit) -> None:
-    edit("fast indeed", "slow")
-    edit("because", "why not")
-    assert book("absorb", "MOE-001").out == "absorbed MOE-001: Why\n"
-    assert edited(view) == ["MOE-000"]
-    answer = book("absorb", "MOE-009")
-    assert answer.code == 2
-    assert "no entry MOE-009" in answer.err
-    assert book("absorb", "MOE-001", "MOE-000").out == "absorbed MOE-000: Interpretation\n"
-    assert edited(view) == []
 
 
 def test_json(book: Cli, folder: Path, view: Path, edit: Edit) -> None:
@@ -82,14 +68,6 @@ def test_header_and_footer_are_changed_elsewhere(book: Cli, folder: Path, view: 
         "not absorbed footer: the footer is gathered from the entries: make the change in the entry that it names\n"
     )
     assert view.read_bytes() == before
-
-
-def test_the_footer_follows_what_was_absorbed(book: Cli, folder: Path, view: Path, edit: Edit) -> None:
-    edit("- How:", "- Negative result: it does not work\n- How:")
-    assert book("absorb").code == 0
-    text = view.read_text()
-    assert "- MOE-001 Kickoff: it does not work" in text[parse(text)["footer"].start :]
-    assert edited(view) == []
 
 
 def test_a_block_without_an_entry_and_a_damaged_entry(book: Cli, folder: Path, view: Path, edit: Edit) -> None:
@@ -141,41 +119,6 @@ def test_a_template_that_cannot_be_read_back_is_an_error(book: Cli, folder: Path
         "  next:  change the files in entries/ instead, then run: logbook render\n"
     )
     assert view.read_bytes() == before
-
-
-def test_secrets_are_hidden(book: Cli, folder: Path, view: Path, edit: Edit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MY_API_TOKEN", "s3cr3t-value-0123456789")
-    edit("because", "with s3cr3t-value-0123456789")
-    assert "s3cr3t" not in book("absorb", "--dry-run").out
-    assert book("absorb").code == 0
-    assert "s3cr3t" not in view.read_text()
-    assert "s3cr3t" not in fields_of(folder, "MOE-001")["Why"]
-    assert edited(view) == []
-
-
-def test_text_between_blocks_stays(book: Cli, folder: Path, view: Path, edit: Edit) -> None:
-    view.write_text("My words.\n\n" + view.read_text() + "\nAnd more.\n")
-    edit("because", "why not")
-    assert book("absorb").code == 0
-    assert view.read_text().startswith("My words.\n\n")
-    assert view.read_text().endswith("\nAnd more.\n")
-
-
-def test_planned_commands_and_states(started: Cli, folder: Path, view: Path, edit: Edit, clock: FixedClock) -> None:
-    assert started("plan", "--title", "P", "--hypothesis", "h0", "--command", "A: true", "--next", "n0").code == 0
-    edit("h0", "h1")
-    assert started("run", "--id", "MOE-000", "--", "true").code == 0
-    assert edited(view) == ["MOE-000"]
-    edit("- Next action: n0", "- Mine: m\n- Next action: n0")
-    answer = started("absorb")
-    assert (answer.code, answer.out) == (0, "absorbed MOE-000: Hypothesis, Mine\n")
-    assert edited(view) == []
-    assert entry_of(folder).commands[0].argv == ("true",)
-    edit("n0", "n1")
-    assert started("edit", "MOE-000", "--state", "blocked").code == 0
-    edit("- Mine: m", "- State: open\n- Mine: m")
-    assert started("absorb").out == "absorbed MOE-000: State, Next action\n"
-    assert "- State (recorded): blocked\n" in view.read_text()
 
 
 def test_a_disk_that_fills_up_between_entry_and_view_loses_nothing(

@@ -99,16 +99,6 @@ def test_prose_is_taken(
     assert book("absorb").out == "nothing to absorb: no block of moe.md was edited by hand\n"
 
 
-def test_the_heading_gives_title_and_confidence(book: Cli, folder: Path, view: Path, edit: Edit) -> None:
-    edit("MOE-000 First (confidence: exploratory)", "MOE-000 The first (of many) (confidence: replicated)")
-    assert book("absorb").out == "absorbed MOE-000: title, confidence\n"
-    assert (entry_of(folder).title, entry_of(folder).confidence) == ("The first (of many)", "replicated")
-    edit("(confidence: replicated)", "")
-    assert book("absorb").code == 0
-    assert entry_of(folder).confidence is None
-    assert "The first (of many) (confidence: exploratory)" in view.read_text(), "computed again"
-
-
 def at(view: Path, near: str) -> str:
     """`line N` where this text first stands in the view."""
     text = view.read_text()
@@ -196,20 +186,6 @@ def test_an_entry_that_changed_meanwhile_keeps_both_changes(book: Cli, folder: P
     text = view.read_text()
     assert "3.5" in text
     assert "- Superseded by: MOE-002" in text
-
-
-def test_two_changes_of_one_field_are_not_guessed_at(book: Cli, folder: Path, view: Path, edit: Edit) -> None:
-    edit("fast indeed", "slow")
-    assert book("edit", "MOE-000", "--interpretation", "medium").code == 0
-    before = view.read_bytes()
-    answer = book("absorb")
-    assert answer.code == 1
-    assert answer.out == (
-        "not absorbed MOE-000: MOE-000 itself has changed since this block was written, and the two changes cannot be"
-        " told apart in: Interpretation; make one of them in the entry file by hand\n"
-    )
-    assert view.read_bytes() == before
-    assert fields_of(folder)["Interpretation"] == "medium"
 
 
 def test_an_edit_already_in_the_entry_makes_the_block_the_tool_s_again(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -136,16 +135,6 @@ def test_a_user_without_a_name_is_asked_for_one(judging: Cli, monkeypatch: pytes
     assert judging("criteria", "--met", "1", "--evidence", "MOE-000", "--by", "Ada").code == 0
 
 
-def test_a_judgement_is_text(judging: Cli, folder: Path) -> None:
-    """What signs it can forge nothing, in the view and in the issue."""
-    name = "@mallory\n<!-- logbook:end header --> fixes #1"
-    ok(judging("criteria", "--met", "1", "--evidence", "MOE-000", "--by", name, "--json"))
-    assert view(folder).count("<!-- logbook:end header -->") == 1
-    assert "@mallory" not in block(judging)
-    assert "fixes #1" not in block(judging)
-    assert "<!-- logbook:end header" not in block(judging)
-
-
 # -- summary ---------------------------------------------------------------------------------------------
 
 
@@ -168,18 +157,6 @@ def test_a_summary_comes_first_and_can_be_taken_back(judging: Cli, folder: Path)
     assert ok(judging("status", "--summary", "", "--json"))["summary"] is None
     assert "Summary" not in view(folder)
     assert block(judging).split("## TL;DR")[1].split("##")[0].strip() == generated
-
-
-def test_a_summary_of_blanks_is_none(judging: Cli, folder: Path) -> None:
-    assert ok(judging("status", "--summary", " \n ", "--json"))["summary"] is None
-    assert "Summary" not in view(folder)
-
-
-def test_a_summary_without_secrets(judging: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SERVICE_TOKEN", "s3cr3t-value-of-the-service")
-    answer = judging("status", "--summary", "with s3cr3t-value-of-the-service", "--json")
-    assert "s3cr3t-value" not in answer.out + view(folder) + (folder / "logbooks/moe/logbook.yaml").read_text()
-    assert "s3cr3t-value" not in json.dumps(judging("status", "--json").data)
 
 
 PAIR = "compared: {axis: quant_mode, values: [none, int8]}"
@@ -233,14 +210,6 @@ def test_a_judgement_on_evidence_that_was_taken_back_says_so(judging: Cli, folde
         assert f"- {text.partition(';')[0]})\n" in view(folder)
 
 
-def test_a_judgement_goes_before_what_is_computed(judging: Cli, folder: Path) -> None:
-    assert judging("criteria", "--predicate", "1=date: 2020-01-01").out.startswith(f"[x] 1. {STOPS[0]} (computed: met")
-    text = judging("criteria", "--unmet", "1", "--evidence", "MOE-000", "--by", "ada").out
-    assert text.startswith(f"[ ] 1. {STOPS[0]} (not met: MOE-000, ada; computed: met, 2020-01-01 has come)\n")
-    assert "[ ] no speed-up at any shape (not met: MOE-000, ada; computed: met, 2020-01-01 has come)" in view(folder)
-    assert judging("criteria", "--predicate", "1=").out.startswith(f"[ ] 1. {STOPS[0]} (not met: MOE-000, ada)\n")
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -270,30 +239,3 @@ def test_a_criterion_is_added_with_its_predicate_in_one_go(judging: Cli) -> None
     assert answer.code == 0
     assert "[x] 4. spent (computed: met, 2020-01-01 has come)\n" in answer.out
     assert "[ ] 1. no speed-up at any shape (not met: MOE-000, " in answer.out
-
-
-@pytest.mark.slow
-def test_entries_that_are_superseded_or_void_count_for_nothing(judging: Cli) -> None:
-    ok(judging("criteria", "--predicate", "1=target: {metric: tflops, at_least: 100}", "--json"))
-    measured = ("run", "--repeat", "7", "--", "echo", "METRIC tflops=200 TF/s")
-    assert judging(*measured).code == 0
-
-    def state() -> str:
-        return str(judging("criteria", "--json").data["criteria"][0]["computed"]["state"])
-
-    assert state() == "met"
-    assert judging("note", "--title", "The clock was wrong", "--supersedes", "MOE-001").code == 0
-    assert state() == "unmet"
-    assert judging(*measured).code == 0
-    assert state() == "met"
-    assert judging("edit", "MOE-003", "--state", "void").code == 0
-    assert state() == "unmet"
-    refused = judging("criteria", "--met", "2", "--evidence", "MOE-003", "--json")
-    assert (refused.code, refused.error["message"]) == (2, "MOE-003 is void, so it is not evidence")
-
-
-def test_start_from_a_file_checks_its_predicates(cli: Cli, folder: Path) -> None:
-    (folder / "t.yaml").write_text("topic: t\nprefix: T\nstop_criteria:\n- {text: a, predicate: {datee: 2026-01-01}}\n")
-    answer = cli("start", "--from", "t.yaml")
-    assert (answer.code, "did you mean date?" in answer.err) == (2, True)
-    assert not (folder / "logbooks").exists()

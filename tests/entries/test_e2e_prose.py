@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -70,10 +69,6 @@ def test_prose(started: Cli, folder: Path, name: str) -> None:
     assert_markdown_is_held(rendered)
 
 
-def control_characters(text: str) -> list[str]:
-    return [c for c in text if (ord(c) < 32 or 0x7F <= ord(c) < 0xA0) and c not in "\n\t"]
-
-
 def assert_markdown_is_held(view: str) -> None:
     """At the margin there are the markers, headings and lists of the tool alone."""
     tokens = [t for t in MarkdownIt("commonmark").enable("table").parse(view) if t.level == 0 and t.nesting >= 0]
@@ -114,9 +109,3 @@ def test_prose_from_a_file_and_standard_input(started: Cli, folder: Path, monkey
     entry = read_entry(folder / "logbooks/moe/entries/MOE-000.yaml")
     assert entry.title == "@home"
     assert [f.text for f in entry.fields] == ["from a file\n\nwith a blank line", "from standard input", "-1% or less"]
-
-
-def test_long_prose_is_fast(started: Cli) -> None:
-    began = time.process_time()
-    assert started("note", "--title", "x", "--field", "Notes=" + "a `b` |c| <!-- d\n" * 4_000).code == 0
-    assert time.process_time() - began < 3

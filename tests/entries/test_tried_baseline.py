@@ -55,29 +55,6 @@ def test_the_view_and_the_issue_say_how_the_baseline_moved(measured: Cli, folder
     assert data["baseline"]["numbers"] == [{"metrics": {"tflops": 110.0}}]
 
 
-@pytest.mark.slow
-def test_numbers_are_medians_of_runs_and_unlike_rows_are_never_merged(measured: Cli) -> None:
-    for value in (130, 120, 125):
-        measure(measured, "int8", value, "--id", "MOE-000")
-    moved = measured("baseline", "--entry", "MOE-000", "--config", "mode=int8", "--reason", "int8 it is", "--json").data
-    assert moved["baseline"]["config"] == {"mode": "int8"}
-    assert moved["baseline"]["numbers"] == [{"metrics": {"tflops": 125.0}}]
-    # Both modes: two cases of one baseline.
-    both = measured("baseline", "--entry", "MOE-000", "--reason", "both", "--json").data["baseline"]
-    assert [(n["config"]["mode"], n["metrics"]["tflops"]) for n in both["numbers"]] == [
-        ("none", 110.0),
-        ("int8", 125.0),
-    ]
-    one = measured("baseline", "--entry", "MOE-000/2", "--reason", "that run", "--json").data["baseline"]
-    assert one["numbers"] == [{"metrics": {"tflops": 130.0}}]
-    script = "echo RESULT mode=int8 topk=4 tflops=99"
-    assert measured("run", "--id", "MOE-000", "--", "sh", "-c", script).code == 0
-    unlike = measured("baseline", "--entry", "MOE-000", "--config", "mode=int8", "--reason", "x", "--json")
-    assert unlike.error["message"] == "rows of MOE-000 in the same case differ"
-    assert unlike.error["hint"] == "select one: --config topk=V"
-    assert measured("baseline", "--json").data["baseline"] == one
-
-
 def test_a_baseline_that_was_taken_back_is_told(measured: Cli) -> None:
     assert measured("baseline", "--entry", "MOE-000", "--config", "mode=none", "--reason", "x").code == 0
     assert json.loads(measured("baseline", "--json").out)["warnings"] == []

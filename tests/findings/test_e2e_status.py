@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -79,13 +77,6 @@ def test_status_stays_small_and_counts_what_it_cut(crowded: Book, cli: Cli) -> N
     _check_status(cli, 30)
 
 
-@pytest.mark.slow
-@pytest.mark.wide
-def test_status_of_300_entries(folder: Path, cli: Cli) -> None:
-    _crowded(folder, 300)
-    _check_status(cli, 300)
-
-
 def _check_status(cli: Cli, entries: int) -> None:
     as_json = cli("status", "--json")
     assert as_json.code == 0
@@ -101,14 +92,6 @@ def _check_status(cli: Cli, entries: int) -> None:
     text = cli("status")
     assert len(text.out.encode()) <= 8000
     assert f"total: {entries}" in text.out
-
-
-def test_status_of_a_small_logbook_cuts_nothing(started: Cli) -> None:
-    started("run", "--title", "one", "--interpretation", "fine", "--next", "go on", "--", "echo", "RESULT tflops=2")
-    data = started("status", "--json").data
-    assert data["cut"] == {"texts": 0}
-    assert data["next_actions"] == [{"id": "MOE-000", "next": "go on"}]
-    assert data["best"][0]["value"] == 2
 
 
 SIX = "echo METRIC tflops=10${MODE:-0}.$LOGBOOK_RUN; echo METRIC loss=2.$LOGBOOK_RUN"
@@ -174,25 +157,3 @@ def test_status_says_which_criteria_are_met_where_the_issue_is_and_that_it_ended
         assert words in text
     assert cli("close", "--reopen", "--local").code == 0
     assert cli("status", "--json").data["closed"] is None
-
-
-@pytest.mark.slow
-def test_status_with_warnings_and_hand_edits_stays_small(crowded: Book, cli: Cli) -> None:
-    cli("render")
-    text = crowded.view_path.read_text()
-    crowded.view_path.write_text(text.replace("(confidence: exploratory)", "(edited)"))
-    for n in range(0, 30, 3):
-        crowded.entry_path(f"MANY-{n:03d}").write_text("title: [" + "x" * 2000)
-    for words in (["status"], ["status", "--json"]):
-        answer = cli(*words)
-        assert answer.code == 0
-        assert len(answer.out.encode()) <= 8000
-    assert json.loads(answer.out)["data"]["damaged"] == 10
-
-
-@pytest.mark.parametrize("code", ["import logbook_agent.cli", "from logbook_agent.cli import main; main(['--help'])"])
-def test_a_start_imports_little(code: str, tmp_path: Path) -> None:
-    names = "'jax', 'github', 'scipy', 'rich.console', 'jinja2', 'yaml', 'numpy', 'psutil'"
-    script = f"{code}\nimport sys; print('LOADED', [n for n in ({names}) if n in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "LOADED []"

@@ -15,7 +15,7 @@ from logbook_agent.findings.measurements import measured
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.errors import StoreError
-from logbook_agent.model.header import Baseline, BaselineNumbers
+from logbook_agent.model.header import Baseline
 from logbook_agent.model.run import Code, Device, Env, Exit, Row
 from logbook_agent.store.book import Book
 from logbook_agent.text.markdown import lead
@@ -82,15 +82,6 @@ def test_the_issue_and_a_table_take_the_same_for_a_case(name: str) -> None:
     )
 
 
-def test_a_label_names_rows_of_a_table_and_makes_no_other_case() -> None:
-    found = repeated(1.0, 3.0, n2={"label": "b"})
-    table = facts.table_of(found, HEADER.metrics)
-    assert table is not None
-    assert [c.name for c in table.columns] == ["label", "tflops"]
-    [trial] = measured(found, HEADER)["tflops"]["trials"]
-    assert (trial["values"], trial["runs"], trial["label"]) == ([1.0, 3.0], [1, 2], None)
-
-
 def test_runs_with_other_variables_are_no_repeats(started: Cli, folder: Path) -> None:
     for value, flags in ((1, "a"), (3, "b")):
         more = ["--id", "MOE-000"] if flags == "b" else []
@@ -113,18 +104,6 @@ def test_runs_with_other_variables_are_no_repeats(started: Cli, folder: Path) ->
 # -- runs that failed --------------------------------------------------------------------------------
 
 
-def test_a_failed_run_is_not_pooled_with_its_retry() -> None:
-    found = repeated(50.0, 5.0, n1=FAILED)
-    text = documents([found]).block(ROOM)
-    assert "5.000 TF/s in MOE-I8-005 (" in best(text)
-    assert "a single run" in best(text)
-    assert "50.000" not in text
-    assert "27.5" not in text
-    # Both are in the table of the update, each for itself.
-    update = visible(documents([found]).update(updated([found]), ROOM))
-    assert "| failed | 50.000 |\n  | finished | 5.000 |" in update
-
-
 @pytest.mark.parametrize(
     ("ended", "state"),
     [
@@ -142,20 +121,7 @@ def test_what_only_unfinished_runs_measured_is_shown_and_not_ranked(ended: Exit,
     assert f"| {state} | exploratory | 999.000 TF/s ({state}, not counted) |" in text
 
 
-def test_the_best_says_that_the_entry_failed() -> None:
-    runs = [run(ENTRY, 1, row(240.0, quant_mode="none")), run(ENTRY, 2, argv=("other",), **FAILED)]
-    text = documents([record(5, "Half", *runs)]).block(ROOM)
-    assert "- `tflops`: 240.000 TF/s in MOE-I8-005 (failed; higher is better; " in best(text)
-
-
 # -- units and numbers -------------------------------------------------------------------------------
-
-
-def test_another_unit_does_not_take_the_place_of_the_declared_one() -> None:
-    other = run("MOE-I8-006", 1, row(99_000.0, unit="GF/s", quant_mode="none"))
-    text = documents([repeated(240.0), record(6, "Other unit", other)]).block(ROOM)
-    assert "- `tflops`: 240.000 TF/s in" in best(text)
-    assert "99,000 GF/s" not in best(text)
 
 
 def as_speed(of: Row) -> Row:
@@ -179,17 +145,6 @@ def test_of_two_units_a_cell_has_the_median_of_the_declared_one() -> None:
     table = facts.table_of(record(5, "Units", *runs), HEADER.metrics)
     assert table is not None
     assert [r[-1] for r in table.rows] == ["1 TF/s", "3 GF/s"]
-
-
-def test_a_stated_unit_reaches_the_issue(cli: Cli, folder: Path) -> None:
-    assert cli("start", "moe", "--prefix", "MOE", "--metric", "lat:min:ms").code == 0
-    assert cli("run", "--", "echo", "METRIC lat=900 us").code == 0
-    book = Book(folder / "logbooks", "moe")
-    baseline = Baseline(numbers=(BaselineNumbers(config={"q": 1}, metrics={"lat": 10.0}),))
-    text = documents([book.record("MOE-000")], header=dataclasses.replace(book.header, baseline=baseline)).block(ROOM)
-    assert "900 us" in text
-    assert "900 ms" not in text
-    assert "%" not in text
 
 
 def test_a_key_that_the_baseline_names_is_config_wherever_it_is_printed(cli: Cli, folder: Path) -> None:
@@ -300,20 +255,6 @@ def test_a_snapshot_covers_the_experiments_there_were_or_the_entries_it_names() 
 )
 def test_what_a_list_shows_of_a_text(text: str, shown: str) -> None:
     assert lead(text) == shown
-
-
-def test_lists_of_the_block_show_how_a_text_begins() -> None:
-    many = "- keep int8\n- drop fp8\n# head\n| x |"
-    found = [
-        record(5, "Decide", kind="decision", fields=fields(decision=many)),
-        record(6, "Tried", run("MOE-I8-006", 1), fields=fields(negative_result=many, next_action=many)),
-    ]
-    text = documents(found).block(ROOM)
-    assert "Decide: keep int8 …\n" in text
-    assert "MOE-I8-006 Tried: keep int8 …\n" in text
-    assert "- Next, from MOE-I8-006: keep int8 …\n" in text
-    assert "drop fp8" not in text
-    assert "drop fp8" in summary_of(found[1], HEADER)["next"]  # `status` has it whole
 
 
 @pytest.mark.parametrize("state", ["finished", "failed"])

@@ -73,13 +73,6 @@ def test_a_failure_that_was_got_over_is_not_told_again(folder: Path, started: Cl
     assert line.startswith("tried before: MOE-003 run 1")
 
 
-def test_other_config_and_another_command_are_not_the_same(started: Cli) -> None:
-    started("run", "--config", "topk=2", "--", *FAILS)
-    assert said(started("run", "--config", "topk=4", "--", *FAILS).err) == []
-    assert len(said(started("run", "--config", "topk=2.0", "--", *FAILS).err)) == 1
-    assert said(started("run", "--", "sh", "-c", "exit 3").err) == []
-
-
 @pytest.mark.slow
 def test_marks_and_answers_are_reported(started: Cli, folder: Path) -> None:
     bench = "case $2 in none) v=100;; fp8) v=110;; *) v=90;; esac; echo RESULT tflops=$v.$LOGBOOK_RUN"
@@ -103,19 +96,6 @@ def test_marks_and_answers_are_reported(started: Cli, folder: Path) -> None:
     assert said(started("run", "--", "true", "--wide").err) == [
         "tried before: MOE-007 (planned): abandoned: no memory for it"
     ]
-
-
-@pytest.mark.slow
-def test_entries_that_came_from_elsewhere_are_found_and_a_lost_index_costs_nothing(started: Cli, folder: Path) -> None:
-    started("run", "--", *FAILS)
-    index = index_of(folder)
-    assert index.exists()
-    for damage in (index.unlink, lambda: index.write_bytes(b"no database" * 100), lambda: index.write_bytes(b"")):
-        damage()
-        assert said(started("run", "--", *FAILS).err)
-    # An entry that is gone is not told of.
-    (folder / "logbooks/moe/entries/MOE-000.yaml").unlink()
-    assert "MOE-000" not in "".join(said(started("run", "--", *FAILS).err))
 
 
 @pytest.mark.slow

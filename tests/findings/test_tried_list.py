@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Cli, FixedClock
+from tests.conftest import Cli
 
 pytestmark = pytest.mark.slow
 
@@ -64,19 +63,6 @@ def test_verdicts_failures_and_marks_are_listed_with_what_came_out(pair: Cli) ->
 
 
 @pytest.mark.slow
-def test_all_kinds_name_the_code_and_the_configuration_alike(git: Callable[..., str], pair: Cli) -> None:
-    for words in (["run", "--", *FAILS], ["plan", "--title", "x", "--command", "a --k 1", "--command", "b --k 2"]):
-        pair(*words)
-    pair("edit", "MOE-003", "--state", "abandoned", "--interpretation", "no memory for it")
-    found = {i["kind"]: i for i in pair("list", "--tried", "--json").data["tried"]}
-    head = git("rev-parse", "HEAD").strip()
-    assert [found[kind]["commit"] for kind in ("failure", "marked")] == [head, None]
-    assert [sorted(i) for i in (found["failure"], found["marked"])] == [sorted(found["failure"])] * 2
-    # The configuration of a marked entry is that of the command it stands with.
-    assert (found["marked"]["command"], found["marked"]["config"]) == (["b", "--k", "2"], {"k": 2})
-
-
-@pytest.mark.slow
 def test_it_is_filtered_and_bounded(pair: Cli) -> None:
     assert pair("run", "--", *FAILS).code == 3
     assert pair("run", "--", *CASES).code == 0
@@ -106,17 +92,6 @@ def test_a_misuse_says_what_to_type(started: Cli) -> None:
         assert (answer.code, answer.error["message"]) == (2, message)
 
 
-def test_a_failure_that_a_later_run_got_over_says_so(started: Cli, folder: Path) -> None:
-    script = ["sh", "-c", "test -e data"]
-    assert started("run", "--", *script).code == 1
-    (folder / "data").touch()
-    assert started("run", "--", *script).code == 0
-    [item] = started("list", "--tried", "--json").data["tried"]
-    assert item["since"] == "MOE-001/1"
-    # No longer worth a word.
-    assert "tried before" not in started("run", "--", *script).err
-
-
 def test_a_case_that_failed_is_mended_by_a_run_in_which_none_does(started: Cli, folder: Path) -> None:
     failed = '{"config": {"x": 1}, "failed": {"reason": "oom", "message": "vmem"}}'
     (folder / "bench.sh").write_text(f"[ -e data ] && echo RESULT x=1 tflops=2 || echo 'RESULT_JSON {failed}'\n")
@@ -138,14 +113,3 @@ def test_the_list_follows_the_records(pair: Cli) -> None:
     assert pair("list", "--tried", "--json").data["tried"] == before
     assert pair("edit", "MOE-001", "--state", "void").code == 0
     assert pair("list", "--tried", "--json").data["tried"] == []
-
-
-def test_what_was_taken_back_is_no_later_success(started: Cli, clock: FixedClock) -> None:
-    works = ["sh", "-c", "test -e there"]
-    assert started("run", "--", *works).code == 1
-    clock.tick()
-    Path("there").touch()
-    assert started("run", "--", *works).code == 0
-    assert started("list", "--tried", "--json").data["tried"][0]["since"] == "MOE-001/1"
-    assert started("edit", "MOE-001", "--state", "void").code == 0
-    assert started("list", "--tried", "--json").data["tried"][0]["since"] is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -103,13 +102,6 @@ def test_the_view_has_exactly_the_expected_blocks(records: list[Record]) -> None
     assert list(parse_view(view)) == ["header", *(name for name, _ in blocks), "footer"]
 
 
-@given(LABELS, HOSTILE)
-def test_a_bullet_reads_back(label: str, text: str) -> None:
-    block = f"### 2026-02-10 10:43 - X-000 t\n\n{bullet(label, text)}\n- Last: x"
-    parts = parse(block, {one_line(label)}).parts
-    assert [p.says for p in parts] == [(one_line(label), clean(text)), ("Last", "x")]
-
-
 @pytest.mark.parametrize(
     ("title", "shown"),
     [
@@ -181,13 +173,3 @@ def test_what_is_no_entry_is_named(text: str, line: int, message: str) -> None:
     with pytest.raises(Unreadable, match=message) as error:
         parse(text)
     assert error.value.line == line
-
-
-@pytest.mark.slow
-def test_long_texts_are_read_fast() -> None:
-    began = time.process_time()
-    for piece in ("\\", ":", ": ", "\\: ", "```\n", "(", " (decision)", "- a: b\n", "`"):
-        text = piece * 20_000
-        shown = f"### 2026-02-10 10:43 - X-000 {heading_title(text)}\n\n{bullet(text, text)}\n{text}"
-        assert parse(shown, {one_line(text)}).title == one_line(text)
-    assert time.process_time() - began < 3

@@ -40,14 +40,6 @@ def test_what_was_built_counts_as_unedited_and_any_change_as_edited(first: str, 
 
 
 @given(HOSTILE)
-def test_a_bullet_keeps_its_text_to_itself(text: str) -> None:
-    bullet = md.bullet("Label", text)
-    lines = bullet.split("\n")
-    assert lines[0].startswith("- Label:")
-    assert all(not line or line.startswith("  ") for line in lines[1:])
-
-
-@given(HOSTILE)
 def test_code_spans_and_fences_hold_what_they_are_given(text: str) -> None:
     span = md.inline_code(text)
     ticks = len(span) - len(span.lstrip("`"))

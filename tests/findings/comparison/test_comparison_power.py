@@ -90,13 +90,6 @@ def test_giving_up_asks_about_the_effect_that_is_there() -> None:
     assert not is_hopeless([series(8, 0.08, 0.05, seed=3)], 1, bound=BOUND, budget=20)
 
 
-def test_an_order_effect_changes_no_forecast() -> None:
-    for effect, noise in SETTLED[3:5]:
-        plain, shifted = series(12, effect, noise, 5), series(12, effect, noise, 5, order=0.3)
-        assert pairs_needed(plain, bound=BOUND) == pairs_needed(shifted, bound=BOUND)
-        assert chance_text([plain], bound=BOUND, budget=20) == chance_text([shifted], bound=BOUND, budget=20)
-
-
 def test_what_would_settle_it_in_words() -> None:
     assert to_settle(series(5, 0.0, 0.01, 1), bound=BOUND) == "at least 3 more pairs"
     assert to_settle(series(7, 0.0, 0.01, 1), bound=BOUND) == "at least 1 more pair"
@@ -114,13 +107,6 @@ def test_what_would_settle_it_in_words() -> None:
     assert to_settle(gaps, bound=BOUND) == "at least 2 more pairs"
     gaps = replace(series(10, 0.05, 0.04, 1), y=(None, None, None, *series(10, 0.05, 0.04, 1).y[3:]))
     assert to_settle(gaps, bound=BOUND) == "at least 2 more pairs"
-
-
-def test_nothing_is_forecast_from_pairs_without_a_ratio() -> None:
-    empty = replace(series(8, 0.0, 0.01, 1), y=(None,) * 8)
-    assert chance_text([empty], bound=BOUND, budget=20) == ""
-    assert not is_hopeless([empty], 1, bound=BOUND, budget=20)
-    assert to_settle(empty, bound=BOUND) == "runs in which both sides report a value above zero"
 
 
 def test_series_that_are_judged_together_are_harder_to_settle() -> None:

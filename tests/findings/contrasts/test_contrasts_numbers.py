@@ -8,17 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from logbook_agent.findings.cases import Case
 from logbook_agent.findings.contrasts.contrast import beside
 from logbook_agent.model.entry import Contrast
-from logbook_agent.model.run import Measurement
 from tests.findings.contrasts.pair_support import DECLARED, on_axis, only, trial
-
-
-def with_unit(found: Case, unit: str) -> Case:
-    [measured] = found.row.metrics.values()
-    more = Measurement(samples=measured.samples, unit=unit)
-    return replace(found, row=replace(found.row, metrics={"t": more}))
 
 
 def test_medians_over_runs_and_their_change() -> None:
@@ -35,15 +27,6 @@ def test_there_is_no_trace_of_a_verdict() -> None:
     for word in ("interval", "p_value", "verdict", "better", "beneficial", "~", "noise", "95%"):
         assert word not in said
     assert "was not drawn by chance; to settle it: logbook ab --axis mode=a,b -- " in said
-
-
-def test_numbers_in_two_units_have_no_change() -> None:
-    a, b = trial(1, {"mode": "a"}, 2.0), trial(2, {"mode": "b"}, 3.0)
-    found = on_axis([with_unit(a, "s"), with_unit(b, "ms")])
-    assert only(found).keys() == {"t @ a", "t @ b"}
-    assert "t comes in several units (s, ms): not compared" in found.table.notes
-    # One that is not stated is no other unit.
-    assert only(on_axis([with_unit(a, "s"), b]))["delta t"] == 0.5
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, float("inf")])

@@ -73,35 +73,6 @@ def test_the_base_is_the_one_that_is_stated_whichever_ran_first(bench: Cli, fold
     assert shown["findings"][0]["sentence"] in bench("table", "MOE-000", "--pivot", "mode", "--delta").out
 
 
-def test_runs_beside_a_comparison_never_change_its_answer(bench: Cli) -> None:
-    measure(bench, "int8")
-    ab(bench, "none", "int8")
-    before = bench("compare", "MOE-001", "--json").data["answer"]
-    measure(bench, "none")
-    measure(bench, "fp8", "--id", "MOE-001")
-    ab(bench, "none", "fp8")
-    assert bench("compare", "MOE-001", "--json").data["answer"] == before
-    # Rows that no design holds are numbers, which say where the answer is.
-    pooled = bench("compare", "MOE-000", "MOE-001", "--axis", "mode", "--base", "none", "--json").data
-    assert pooled["answer"] is None
-    assert "not drawn by chance" in pooled["numbers"]["settle"], "fp8 stands beside the two sides"
-    measure(bench, "none", "--id", "MOE-000")
-    pooled = bench("compare", "MOE-000", "MOE-003", "--axis", "mode", "--where", "mode=none", "--json")
-    assert pooled.code == 2, "one value is no comparison"
-
-
-def test_entries_of_one_question_share_the_answer(bench: Cli) -> None:
-    ab(bench, "none", "int8", pairs=4)
-    assert "at least 4 more pairs" in bench("compare", "MOE-000").out
-    ab(bench, "none", "int8", pairs=4, seed=2)
-    answers = [
-        bench("compare", *words, "--json").data["answer"]
-        for words in (["MOE-000"], ["MOE-001"], ["MOE-000", "MOE-001"], ["MOE-001", "MOE-000", "--axis", "mode"])
-    ]
-    assert answers[1:] == answers[:-1]
-    assert (answers[0]["entries"], answers[0]["pairs"]) == (["MOE-000", "MOE-001"], 8)
-
-
 def test_which_sides_a_comparison_holds(bench: Cli) -> None:
     ab(bench, "none", "int8", "fp8")
     sides = {s["part"]["side"]: s["run"] for s in bench("show", "MOE-000", "--full", "--json").data["runs"][:3]}
@@ -141,12 +112,6 @@ def test_a_comparison_without_a_pair_says_so(bench: Cli, folder: Path) -> None:
     assert "no pair has a number yet" in bench("compare", "MOE-000").out
 
 
-def test_what_the_benchmark_says_that_its_figures_cannot_tell_is_repeated(started: Cli) -> None:
-    row = '{"config": {"mode": "{axis}"}, "metrics": {"tflops": {"samples": [1.5]}}, "labels": {"caution": "one CPU"}}'
-    assert started("ab", "--axis", "mode=a,b", "--repeat", "1", "--", "echo", f"RESULT_JSON {row}").code == 0
-    assert "  one CPU\n" in started("compare", "MOE-000").out
-
-
 # -- numbers -------------------------------------------------------------------------------------------
 
 
@@ -165,35 +130,6 @@ def test_runs_in_blocks_are_numbers(pair: Cli) -> None:
     turned = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--base", "int8", "--json").data["numbers"]
     assert turned["sides"] == ["int8", "none"]
     assert turned["values"] == [[110.25, 100.25, pytest.approx(100.25 / 110.25 - 1)]]
-
-
-def test_pairs_made_by_hand_are_numbers_too(bench: Cli) -> None:
-    for number, mode in enumerate(["none", "int8", "int8", "none"] * 4):
-        measure(bench, mode, *(("--id", "MOE-000") if number else ()), runs=1)
-    said = bench("compare", "MOE-000", "--axis", "mode").out
-    assert "8 runs in one cell: their median [lowest, highest]" in said
-    assert "95%" not in said
-    assert "was not drawn by chance" in said
-
-
-def test_unequal_rows_are_not_pooled(started: Cli, folder: Path) -> None:
-    """A side that prints three rows a run against one that prints two."""
-    (folder / "bench.sh").write_text("for k in 1 2 $3; do echo RESULT mode=$1 $2=$k tflops=$((100 * k)); done")
-    for name in ("k", "at"):
-        for mode, more in (("a", "3"), ("b", "")):
-            config = ("--config", "k=0") if name == "k" else ()
-            assert (
-                started("run", *config, "--config", f"mode={mode}", "--", "sh", "bench.sh", mode, name, more).code == 0
-            )
-    # Told apart by their config, the common ones are compared.
-    said = started("compare", "MOE-000", "MOE-001", "--axis", "mode").out
-    assert said.count("+0.00%") == 2
-    assert "| 3 | 300.000 | — | ? |" in said
-    # Told apart by a number that nothing declares, none is.
-    said = started("compare", "MOE-002", "MOE-003", "--axis", "mode").out
-    assert "no change is shown: 3 rows a run against 2, and no config tells them apart" in said
-    assert "%" not in said
-    assert "3 rows a run against 2" in started("table", "MOE-002", "MOE-003", "--pivot", "mode", "--delta").out
 
 
 # -- what entries keep ---------------------------------------------------------------------------------

@@ -93,16 +93,6 @@ def test_in_a_hill_climb_each_comparison_answers_its_own_question(started: Cli, 
     assert [one["flags"] for one in best(started)] == ["mode=new"]
 
 
-def test_an_open_comparison_names_the_command_that_goes_on(started: Cli) -> None:
-    ask(started, "verdict: {axis: mode, values: [base, new]}")
-    ab(started, "base,new", "--repeat", "2")
-    [(state, reason)] = computed(started)
-    assert (state, reason[:38]) == ("unmet", "MOE-000: new against base is open in t")
-    assert "; needs at least 6 more pairs): logbook ab --id MOE-000 --max-pairs 6 --axis mode=base,new -- sh " in reason
-    ab(started, "base,new", "--id", "MOE-000", "--max-pairs", "20")
-    assert computed(started)[0][0] == "met"
-
-
 def test_a_target_pools_all_runs_of_a_case_and_stays_reached(started: Cli, folder: Path) -> None:
     ask(started, "target: {metric: tflops, at_least: 1000}")
     for entry in range(9):
@@ -113,33 +103,6 @@ def test_a_target_pools_all_runs_of_a_case_and_stays_reached(started: Cli, folde
         [(state, reason)] = computed(started)
         assert state == ("met" if entry >= 6 else "unmet")
         assert reason.startswith(f"tflops is at least 1000 in {entry + 1} of {runs} of a case, median 100")
-
-
-def test_the_best_is_of_one_problem_and_what_the_comparisons_leave(started: Cli, folder: Path) -> None:
-    """A lucky run of a candidate that lost in pairs, one that was found equal, and a smaller size are not the best."""
-    pairs = ab(started, "base,worse", "--config", "size=8")["pairs"]
-    (folder / "lucky").touch()
-    run(started, "worse", "--repeat", "20", "--config", "size=8")
-    assert started("run", "--config", "mode=base", "--config", "size=1", "--", "echo", "RESULT tflops=9000").code == 0
-    large, small = best(started)
-    assert (small["problem"], small["value"], small["cases"]) == ("size=1", 9000, 1)
-    assert (large["problem"], large["flags"], large["runs"]) == ("size=8", "mode=base", pairs)
-    assert started("sync", "--offline", "out").code == 0
-    issue = (folder / "out/issue.md").read_text()
-    assert "5,000" not in issue.partition("## Best so far")[2].partition("## ")[0]
-
-
-def test_a_candidate_that_was_found_equal_or_discarded_is_not_the_best(started: Cli) -> None:
-    same = "echo RESULT tflops=$((100000 + $$ % 7))"
-    words = ("--axis", "mode=base,copy", "--repeat", "20", "--json")
-    data = started("ab", *words, "--", "sh", "-c", same, "{mode}").data
-    assert data["answer"]["findings"][0]["outcome"] == "no difference"
-    [found] = best(started)
-    assert found["flags"] == "mode=base"
-    # An idea that somebody marked as a negative result, though its number is the highest.
-    idea = ("--config", "mode=idea", "--field", "Negative result=It breaks the gradients.")
-    assert started("run", *idea, "--", "echo", "RESULT tflops=200000").code == 0
-    assert [one["flags"] for one in best(started)] == ["mode=base"]
 
 
 def test_the_best_is_a_number_that_was_measured(started: Cli) -> None:
@@ -164,31 +127,3 @@ def test_better_than_the_baseline_needs_a_comparison(cli: Cli, folder: Path) -> 
     assert best(cli)[0]["against"] == "better than the baseline (MOE-002)"
     assert cli("sync", "--offline", "out").code == 0
     assert "; better than the baseline (MOE-002); " in (folder / "out/issue.md").read_text()
-
-
-def test_a_guard_has_no_best(cli: Cli) -> None:
-    Path("t.yaml").write_text(
-        "topic: moe\nprefix: MOE\nmetrics: ['tflops:max:TF/s', {name: loss, direction: min, primary: false}]\n"
-    )
-    assert cli("start", "--from", "t.yaml").code == 0
-    assert cli("run", "--config", "mode=a", "--", "echo", "RESULT tflops=1 loss=0.5").code == 0
-    assert [one["metric"] for one in best(cli)] == ["tflops"]
-
-
-def test_the_best_of_a_sweep_follows_the_comparison_that_it_makes(started: Cli, folder: Path) -> None:
-    """A sweep that explores, then compares the best case with its base."""
-    (folder / "recipes").mkdir()
-    (folder / "recipes/modes.yaml").write_text(
-        "name: modes\nquestion: Which mode?\ncommand: [sh, bench.sh, '{mode}']\n"
-        "axes: {mode: [base, old, new, worse]}\ncompare: {axis: mode, base: base}\nmetrics: [tflops]\n"
-    )
-    (folder / "bench.sh").write_text(SCRIPT.replace("$0", "$1"))
-    ask(started, "verdict: {axis: mode, values: [base, new], verdicts: [better]}")
-    assert started("sweep", "modes").code == 0
-    assert [state for state, _ in computed(started)] == ["met"]
-    [found] = best(started)
-    assert (found["flags"], found["cases"]) == ("mode=new", 4)
-    # Lucky runs of the base come too late: it lost in pairs.
-    (folder / "lucky").touch()
-    assert started("run", "--config", "mode=base", "--repeat", "20", "--", "sh", "bench.sh", "base").code == 0
-    assert [one["flags"] for one in best(started)] == ["mode=new"]

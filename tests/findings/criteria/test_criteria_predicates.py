@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -135,24 +133,6 @@ def test_the_criteria_of_the_int8_seed() -> None:
     assert check(INT8_SWEEP, [*four, *pair(8, runs=1)]).state == MET
 
 
-def test_what_is_not_alike_is_no_comparison() -> None:
-    unlike = check(INT8_PAIR, pair(2, commit="0badc0de1"))
-    assert unlike.state == UNMET
-    assert unlike.reason == "quant_mode=int8: 0 pairs may be compared, 1 wanted; others differ in commit"
-    assert check(f"{INT8_PAIR[:-1]}, allow: [commit]}}", pair(2, commit="0badc0de1")).state == MET
-
-
-def test_rows_are_no_verdict_and_a_comparison_is() -> None:
-    found = check(INT8_VERDICT, pair(2))
-    assert found == Computed(
-        state=UNMET,
-        reason="no comparison of quant_mode=int8 with none: logbook ab --axis quant_mode=none,int8 -- COMMAND",
-    )
-    found = check(INT8_VERDICT, pair(2), compared=[ab(1, 0.08)])
-    assert (found.state, found.evidence) == (MET, ("D-001",))
-    assert re.fullmatch(r"D-001: int8 has [78]\.\d*% more tflops than none \(95%: .* to .*%; 8 pairs\)", found.reason)
-
-
 def test_an_open_comparison_says_what_would_settle_it() -> None:
     found = check(INT8_VERDICT, [], compared=[ab(1, 0.08, pairs=4)])
     assert (found.state, found.evidence) == (UNMET, ("D-001",))
@@ -259,12 +239,6 @@ def test_commits_are_named_by_name_or_by_a_hash_of_any_length() -> None:
         assert check(f"verdict: {{axis: code, values: [{values}]}}", [], compared=both).state == MET
     reason = check("verdict: {axis: code, values: [v1, WORK]}", []).reason
     assert reason == "no comparison of code=WORK with v1: logbook ab --code v1 WORK -- COMMAND"
-
-
-def test_a_comparison_in_pairs_meets_compared() -> None:
-    found = check(INT8_PAIR, [], compared=[ab(1, 0.0, pairs=1, device="TPU v5p")])
-    assert (found.state, found.reason, found.evidence) == (MET, "quant_mode=int8: compared in pairs", ("D-001",))
-    assert check(INT8_PAIR, [], compared=[ab(1, 0.0, device="cpu")]).state == UNMET
 
 
 def test_a_number_in_another_unit_reaches_no_target() -> None:
@@ -454,10 +428,3 @@ def test_what_is_no_predicate(text: str, said: str) -> None:
     with pytest.raises(PredicateError) as error:
         parse(yaml.safe_load(text))
     assert str(error.value).startswith(said)
-
-
-@pytest.mark.parametrize("path", sorted((Path(__file__).parents[3] / "recipes").glob("*.yaml")), ids=lambda p: p.stem)
-def test_the_criteria_of_the_recipes(path: Path) -> None:
-    criteria = yaml.safe_load(path.read_text(encoding="utf-8"))["criteria"]
-    for criterion in criteria:
-        parse(criterion["predicate"])

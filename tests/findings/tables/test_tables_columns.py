@@ -11,8 +11,7 @@ from logbook_agent.findings.tables.spec import Column, Table, TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Measurement, Row, Scalar
-from logbook_agent.text.markdown import cell, escape
-from tests.findings.tables.tables_support import to_markdown
+from logbook_agent.text.markdown import cell
 
 
 def case(
@@ -71,34 +70,6 @@ def test_per_device_without_a_number_of_devices_says_what_to_report() -> None:
 
 # names of one's own
 
-SEED = (
-    (32768, 2048, 1408, 60, 2, 0.1, 1572435, 146.826),
-    (32768, 2048, 1408, 60, 2, 0.9, 2001485, 20.886),
-    (65536, 3072, 3072, 128, 8, 0.1, 383765, 469.213),
-    (65536, 3072, 3072, 128, 8, 0.9, 771626, 104.977),
-)
-KEYS = ("tokens", "hidden", "mlp_dim", "experts", "topk", "null_route_frac")
-
-
-def test_the_table_of_the_null_routing_seed() -> None:
-    cases = [
-        case(dict(zip(KEYS, row[:6], strict=True)), tokens_per_s=row[6], tflops=row[7])  # type: ignore[arg-type]
-        for row in SEED
-    ]
-    axes, joined = parse_axes(["Shape=tokens,hidden,mlp_dim,experts", "topk"])
-    metrics, titles = parse_metrics(["tokens/s=tokens_per_s", "TF/s=tflops"])
-    spec = TableSpec(
-        axes=axes, joined=joined, metrics=metrics, titles=titles, pivot="null_route_frac", first_last=True, delta=True
-    )
-    assert (
-        to_markdown(tabulate(cases, spec, declared=()))
-        == """\
-| Shape | topk | tokens/s @0.1 | tokens/s @0.9 | delta tokens/s | TF/s @0.1 | TF/s @0.9 | delta TF/s |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| 32768x2048x1408x60 | 2 | 1,572,435 | 2,001,485 | +27.29% | 146.826 | 20.886 | -85.77% |
-| 65536x3072x3072x128 | 8 | 383,765 | 771,626 | +101.07% | 469.213 | 104.977 | -77.63% |"""
-    )
-
 
 def test_a_joined_column_keeps_apart_what_its_text_does_not() -> None:
     cases = [case({"a": "1x2", "b": "3"}, y=1.0), case({"a": "1", "b": "2x3"}, y=5.0)]
@@ -124,15 +95,6 @@ def test_names_as_they_are_typed() -> None:
 def test_names_without_a_name(text: str) -> None:
     with pytest.raises(UsageError, match="neither a name nor NEWNAME=NAME"):
         parse_axes([text])
-
-
-def test_two_columns_never_have_one_name() -> None:
-    with pytest.raises(UsageError, match="given twice"):
-        parse_axes(["a=b", "a=c"])
-    with pytest.raises(UsageError, match="given twice"):
-        parse_metrics(["TF/s=a", "TF/s=b"])
-    with pytest.raises(UsageError, match="several metrics"):
-        parse_metrics(["TF/s=a,b"])
 
 
 # Markdown
@@ -175,17 +137,6 @@ def test_ordinary_text_stays_as_it_is(text: str) -> None:
 )
 def test_what_github_would_interpret_is_escaped(text: str, shown: str) -> None:
     assert cell(text) == shown
-
-
-def test_labels_headings_reasons_and_notes_are_escaped() -> None:
-    cases = [
-        Case(entry="X-001", run=n, label="<b>", row=Row(config={"@k": v, "#1": v}, metrics={"__y__": m}))
-        for n, (v, m) in enumerate(((1, Measurement(samples=(1.0,))), (2, Measurement(samples=(2.0,)))))
-    ]
-    text = to_markdown(tabulate(cases, TableSpec(axes=("@k",)), declared=()))
-    assert text.splitlines()[0] == "| @&#8203;k | \\_\\_y\\_\\_ |"
-    assert text.splitlines()[-1] == "- #&#8203;1 differs between the rows and is not shown"
-    assert escape("a|b") == "a|b"
 
 
 def test_a_pivot_is_nobodys_name() -> None:

@@ -57,10 +57,6 @@ def test_a_table_as_it_stands_but_raw() -> None:
     )
 
 
-def test_nothing_is_no_row() -> None:
-    assert to_csv(()) == "\r\n"
-
-
 # RFC 4180 has no way to tell an empty text from an absent one; here both are unknown.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 

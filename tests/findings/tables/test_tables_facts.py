@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from logbook_agent.findings.cases import Case, cases, code_names
 from logbook_agent.findings.facts import config_section
 from logbook_agent.findings.tables.build import matching, tabulate
-from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Code, Device, Env, Failure, Host, Launch, Measurement, Row, Run, UntrackedFile
-from tests.conftest import Cli
 
 TPU = (Device(platform="tpu", kind="TPU v5p", count=4, used=4),)
 CPU = (Device(platform="cpu", kind="cpu", count=1, used=1),)
@@ -108,18 +103,6 @@ def test_the_host_tells_rows_apart_where_it_is_the_device() -> None:
     assert two(CPU).rows == (("a", "1"), ("b", "3"))
     assert two(TPU).rows == (("2 [1, 3]",),)
     assert "host differs between the rows and is not shown" in two(TPU).notes
-
-
-def test_a_config_key_may_have_the_name_of_a_fact() -> None:
-    rows = [Row(config={"commit": "c"}, metrics={"y": Measurement(samples=(v,))}) for v in (1.0, 2.0)]
-    found = [Case(entry="X-001", run=n, row=r, facts={"commit": f"sha{n}"}) for n, r in enumerate(rows)]
-    assert names(table(*found)) == ["@commit", "y"]
-
-
-def test_csv_of_rows_has_the_facts_that_differ() -> None:
-    text = to_csv([case(1.0, commit="a", launcher="ray"), case(2.0, run=2, commit="b", launcher="ray")])
-    assert text.splitlines()[0] == "entry,run,label,mode,y,devices,failed,commit"
-    assert [line.rsplit(",", 1)[1] for line in text.splitlines()[1:]] == ["a", "b"]
 
 
 # from runs
@@ -226,33 +209,3 @@ def test_config_compares_the_packages_that_both_runs_report() -> None:
         "- installed: numpy 2.0",
         "- installed differs: jax 0.7 (run 1); jax 0.8 (run 2)",
     ]
-
-
-@pytest.mark.slow
-def test_two_dirty_trees_on_the_command_line(started: Cli, git: Callable[..., str], folder: Path) -> None:
-    again: list[str] = []
-    for value in (2, 3):
-        (folder / "bench.py").write_text(f"print('RESULT tflops={value}')\n")
-        assert started("run", *again, "--", "python", "bench.py").code == 0
-        again = ["--id", "MOE-000"]
-    assert started("run", *again, "--env", "XLA_FLAGS=--a", "--", "python", "bench.py").code == 0
-    found = started("table", "MOE-000", "--json").data
-    assert [c["name"] for c in found["columns"]] == ["commit", "env:XLA_FLAGS", "tflops"]
-    assert [row[1:] for row in found["rows"]] == [["—", "2.000"], ["—", "3.000"], ["--a", "3.000"]]
-    first, second, third = (row[0] for row in found["rows"])
-    assert first.startswith(git("rev-parse", "HEAD")[:9] + "+")
-    assert first != second == third
-    words = ["--where", f"commit={second}", "--axis", "flags=env:XLA_FLAGS", "--metric", "TF/s=tflops"]
-    assert started("table", "MOE-000", *words).out == (
-        "| flags | TF/s |\n| --- | ---: |\n| — | 3.000 |\n| --a | 3.000 |\n"
-    )
-    assert "code differs: " in started("show", "MOE-000").out
-
-
-def test_commits_of_entries_between_two_runs_change_nothing(started: Cli, git: Callable[..., str]) -> None:
-    assert started("run", "--", "python", "bench.py").code == 0
-    git("add", "logbooks")
-    git("commit", "-q", "-m", "An entry")
-    assert started("run", "--id", "MOE-000", "--", "python", "bench.py").code == 0
-    assert [c["name"] for c in started("table", "MOE-000", "--json").data["columns"]] == ["tflops"]
-    assert "code differs" not in started("show", "MOE-000").out

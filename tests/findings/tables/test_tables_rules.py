@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given
@@ -105,18 +103,6 @@ def test_other_entries_and_labels_are_no_repeats() -> None:
     assert names(split) == ["label", "k", "y"]
 
 
-def test_labels_that_go_with_the_pivot_do_not_split_its_rows() -> None:
-    cases = [
-        case({"quant_mode": mode, "topk": k}, label=label, run=run, y=float(k))
-        for run, (label, mode) in enumerate((("Baseline", "none"), ("Int8", "int8")))
-        for k in (2, 8)
-    ]
-    found = table(*cases, spec=TableSpec(pivot="quant_mode"))
-    assert found.rows == (("2", "2", "2"), ("8", "8", "8"))
-    assert found.notes == (), "a label only names what the pivot says"
-    assert names(table(*cases)) == ["label", "quant_mode", "topk", "y"]
-
-
 def test_rows_of_one_run_are_told_apart_by_their_words_or_their_order() -> None:
     worded = table(case(y=1.0, words={"stage": "pack"}), case(y=2.0, words={"stage": "up"}))
     assert worded.rows == (("pack", "1"), ("up", "2"))
@@ -129,25 +115,6 @@ def test_rows_of_one_run_are_told_apart_by_their_words_or_their_order() -> None:
         "(these differ too, and can be an axis: null_target)"
     )
     assert table(*bare, spec=TableSpec(pivot="null_target")).rows == (("1 [1, 1]", "3 [3, 3]"),)
-
-
-def test_other_devices_are_a_column() -> None:
-    cases = [case({"k": 1}, devices=tpu(used), run=used, y=1.0) for used in (1, 4)]
-    assert table(*cases).rows == (("1 x TPU v5p", "1"), ("4 x TPU v5p", "1"))
-    assert names(table(*cases, spec=TableSpec(axes=("k",)))) == ["k", "devices", "y"]
-    unsaid = table(case(devices=tpu(None, count=8), y=1.0), case(run=2, y=1.0))
-    assert [row[0] for row in unsaid.rows] == ["? of 8 x TPU v5p", "—"]
-
-
-def test_a_config_key_may_have_the_name_of_a_pseudo_axis() -> None:
-    cases = [case({"label": "a", "devices": 4}, label=label, run=1, y=1.0) for label in ("x", "y")]
-    assert names(table(*cases)) == ["@label", "y"]
-
-
-def test_a_failed_case_without_config_does_not_make_columns() -> None:
-    found = table(case({"k": 1, "b": 2}, y=1.0), case({"k": 2, "b": 2}, y=1.0), case({"k": 3}, failed="crash"))
-    assert names(found) == ["k", "y"]
-    assert found.constants == {"b": "2"}
 
 
 def test_config_that_is_not_shown_is_named() -> None:
@@ -183,11 +150,6 @@ def test_gaps_and_failures_are_never_zero() -> None:
 
 def test_a_failed_case_does_not_count_what_it_measured() -> None:
     assert table(case(y=1.0, failed="wrong result")).rows == (("failed: wrong result",),)
-
-
-def test_failures_without_any_metric() -> None:
-    found = table(case({"k": 1}, failed="oom"), case({"k": 2}))
-    assert found.rows == (("1", "failed: oom"), ("2", "no metric"))
 
 
 @pytest.mark.parametrize("first", [0.0, -1.0, math.nan, math.inf])
@@ -292,15 +254,6 @@ def test_a_wrong_name_is_refused_with_what_there_is(spec: TableSpec, message: st
     assert hint in caught.value.hint
 
 
-def test_text_from_outside_cannot_break_the_markdown() -> None:
-    text = "a|b\n<!-- x --> `"
-    found = to_markdown(table(case({"k": text, "c": text}, y=1.0), case({"k": 2, "c": text}, y=2.0)))
-    assert found == (
-        "| k | y |\n| --- | ---: |\n| a\\|b &lt;!-- x --> \\` | 1 |\n| 2 | 2 |\n\n"
-        "- same in all rows: `` c=a|b <!-- x --> ` ``"
-    )
-
-
 CONFIGS = st.lists(
     st.fixed_dictionaries({}, optional={"a": st.integers(0, 2), "b": st.sampled_from(["x", "y"]), "c": st.booleans()}),
     min_size=1,
@@ -321,25 +274,6 @@ def test_every_case_is_in_one_cell_and_unlike_cases_share_none(
     values = [row[n] for row in found.values for n in measured if row[n] is not None]
     assert sorted(values) == sorted(set(code.values()))
     assert all(len(row) == len(found.columns) for row in (*found.rows, *found.values))
-
-
-def test_importing_tables_is_cheap() -> None:
-    heavy = [
-        "numpy",
-        "scipy",
-        "statistics",
-        "difflib",
-        "csv",
-        "fractions",
-        "decimal",
-        "jinja2",
-        "yaml",
-        "rich",
-    ]
-    homes = ", ".join(f"logbook_agent.findings.tables.{name}" for name in ("build", "export"))
-    code = f"import sys, {homes}; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
 
 
 def test_matching_cases_keep_their_order() -> None:
