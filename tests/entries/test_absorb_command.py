@@ -9,9 +9,11 @@ import pytest
 from logbook_agent.model.errors import StoreError
 from logbook_agent.text.marked import render_block
 from tests.conftest import Cli
-from tests.entries.test_absorb_entry import OWN, Edit, at, edited, fields_of
+from tests.entries.test_absorb_entry import OWN, Edit, at, book, edit, edited, fields_of, view
 
 pytestmark = pytest.mark.slow
+
+__all__ = ["book", "edit", "view"]  # fixtures
 
 
 def test_dry_run_shows_a_diff_and_changes_nothing(book: Cli, folder: Path, view: Path, edit: Edit) -> None:

@@ -69,6 +69,10 @@ def test_prose(started: Cli, folder: Path, name: str) -> None:
     assert_markdown_is_held(rendered)
 
 
+def control_characters(text: str) -> list[str]:
+    return [c for c in text if (ord(c) < 32 or 0x7F <= ord(c) < 0xA0) and c not in "\n\t"]
+
+
 def assert_markdown_is_held(view: str) -> None:
     """At the margin there are the markers, headings and lists of the tool alone."""
     tokens = [t for t in MarkdownIt("commonmark").enable("table").parse(view) if t.level == 0 and t.nesting >= 0]
