@@ -20,10 +20,8 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import plan_runs, run_state
 from logbook_agent.model.run import Host, Run
 from logbook_agent.running.order import RunPlan
-from logbook_agent.store.known_values import hidden_values, without_values
 from logbook_agent.store.spool import Sent
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.redaction.secrets import Secret
 from tests.breadth import STRESS
 from tests.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
 from tests.conftest import Cli, book_of
@@ -158,16 +156,6 @@ def test_a_lost_reply_starts_no_second_job(
 
 
 @pytest.mark.slow
-def test_a_refused_submission_never_started(iris: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAKE_IRIS_FAULTS", "refused")
-    done = iris("run", "--on", "cluster", "--", "true")
-    assert done.code == 125
-    run = run_of(folder)
-    assert run_state(run, book_of(folder).life) == "never-started"
-    assert run.problems == ("never started: cluster did not accept the job (Error: quota exceeded)",)
-
-
-@pytest.mark.slow
 def test_an_answer_that_is_lost_is_looked_for_later(
     iris: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,15 +208,6 @@ def test_status_and_wait_say_in_which_state_a_job_waits(
     told = iris("wait", "--timeout", "10ms", "--json").data
     assert (told["going"], told["said"]) == (["MOE-000"], ["MOE-000 run 1: JOB_STATE_PENDING"])
     iris("cancel", "MOE-000")
-
-
-@pytest.mark.slow
-def test_cancel_stops_the_job(iris: Cli, folder: Path, tmp_path: Path) -> None:
-    iris("run", "--detach", "--on", "cluster", "--", *sh("echo RESULT tflops=1; exec sleep 60"))
-    wait_for(lambda: b"RESULT" in iris("show", "MOE-000", "--log").out.encode())
-    done = iris("cancel", "MOE-000")
-    assert done.out == "MOE-000 run 1: interrupted, 1 row\n"
-    assert jobs(tmp_path)[0]["state"] == "KILLED"
 
 
 @pytest.mark.slow
@@ -332,21 +311,6 @@ def test_templates_that_cannot_work(table: dict[str, Any], said: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.wide
-def test_several_jobs_at_once(iris: Cli, folder: Path, tmp_path: Path) -> None:
-    write_recipe(folder, bench='echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"; sleep 0.5\n')
-    assert "equivalent = true in [executors.cluster]" in iris("sweep", "demo", "--on", "cluster", "--parallel", "4").err
-    settings = tmp_path / "config/logbook-agent/config.toml"
-    settings.write_text(SETTINGS + "equivalent = true\n")
-    done = iris("sweep", "demo", "--on", "cluster", "--parallel", "4")
-    assert done.code == 0, done.err
-    spans = sorted((job["started"], job["ended"]) for job in jobs(tmp_path))
-    together = [sum(a <= at < b for a, b in spans) for at, _ in spans]
-    assert 1 < max(together) <= 4
-    assert sum(len(run.rows) for run in runs_of(folder)) == len(spans) == 8, "one row for each job"
-
-
-@pytest.mark.slow
-@pytest.mark.wide
 def test_a_sweep_of_jobs_whose_client_is_killed(iris: Cli, folder: Path, tmp_path: Path) -> None:
     """At random instants, again and again: one row for each case, and a record of every job."""
     text = RECIPE.replace("size: [1, 2, 3, 4]", f"size: [{', '.join(map(str, range(1, CASES + 1)))}]")
@@ -370,19 +334,6 @@ def test_a_sweep_of_jobs_whose_client_is_killed(iris: Cli, folder: Path, tmp_pat
     assert len(cases) == len(set(cases)) == 2 * CASES
     names = {job["job"] for job in jobs(tmp_path)}
     assert {run.job for run in runs_of(folder) if run.job} == names, "no job without a run"
-
-
-def test_a_value_is_known_by_its_digest() -> None:
-    secrets = [
-        Secret(name="A", value="a+b/c==" * 3),
-        Secret(name="B", value="two words"),
-        Secret(name="C", value="a+b/c==a"),
-    ]
-    found = hidden_values("spool", secrets)
-    assert not any(secret.value in repr(found) for secret in secrets)
-    text = f'x={"a+b/c==" * 3} "two words" a+b/c==a, a+b/c==A\n'
-    assert without_values("spool", found, text) == 'x=$A "$B" $C, a+b/c==A\n'
-    assert without_values("other", found, text) == text
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 
 from logbook_agent.model.run import Host, Run
 from tests.conftest import Cli, book_of, confirm
-from tests.running.executors.conftest import FAKES, wait_for
+from tests.running.executors.conftest import FAKES
 
 NAME = "dlwh-codex1"
 # The benchmark of those logbooks, which takes no time here.
@@ -99,13 +99,3 @@ def test_words_arrive_as_they_were_given(generation: str, end: str, tpu: Cli, fo
     assert run.executor is None
     assert run.rows[0].labels["vmem"] == "a"
     assert (run.own_host, run.own_devices) == (Host(), ())
-
-
-@pytest.mark.slow
-def test_a_detached_run_on_a_tpu(tpu: Cli, folder: Path) -> None:
-    line = f"uv run scripts/iris/dev_tpu.py --config c.yaml --tpu-name {NAME} execute -- sh bench.sh"
-    assert tpu("run", "--detach", "--", *shlex.split(line)).code == 0
-    assert tpu("wait", "MOE-000").code == 0
-    run = run_of(folder)
-    assert (run.executor, len(run.rows), run.own_host) == ("local", 1, Host())
-    wait_for(lambda: not book_of(folder).spools())

@@ -64,17 +64,6 @@ def test_it_is_told_and_the_end_is_kept(far: Place, disk: Path) -> None:
     assert far.send("true").exit is None, "what it left there is removed"
 
 
-def test_a_disk_that_is_full_before_starts_nothing(far: Place, disk: Path) -> None:
-    far.executor.hello()
-    subprocess.run(["sh", "-c", f"dd if=/dev/zero of={disk}/fill bs=4k count={(DISK_BYTES >> 12) - 800}"], check=False)
-    subprocess.run(["sh", "-c", f"dd if=/dev/zero of={disk}/more bs=4k; truncate -s -64K {disk}/more"], check=False)
-    run = far.send(*sh("touch started"))
-    done = far.ended(run)
-    assert done.exit == Exit(never_started=True)
-    assert "No space left on device" in done.problems[-1]
-    assert not (far.folder / "started").exists()
-
-
 def test_a_command_that_has_printed_is_not_started_again(local: Place, capfd: pytest.CaptureFixture[str]) -> None:
     workspace = Workspace(cwd=local.folder, environ=dict(os.environ), executor="local")
     for output, times in (("echo RESULT tflops=2; ", 1), ("", 3)):

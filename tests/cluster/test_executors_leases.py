@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import sys
 from datetime import UTC, datetime, timedelta
@@ -107,17 +106,6 @@ def test_a_lost_reply_holds_nothing_that_is_not_known(
 
 
 @pytest.mark.slow
-@pytest.mark.wide
-def test_a_stockout_is_told(cloud: Cli, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAKE_ALLOC_FAULTS", "stockout")
-    done = cloud("lease", "request", "slice")
-    assert "failed (the command of slice failed (Error: no capacity for this type in the zone))" in done.out
-    assert there(tmp_path) == []
-    monkeypatch.delenv("FAKE_ALLOC_FAULTS")
-    assert "waiting" in cloud("lease", "request", "slice").out, "the next request is another lease"
-
-
-@pytest.mark.slow
 def test_an_allocator_without_an_answer(
     cloud: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, clock: FixedClock
 ) -> None:
@@ -186,38 +174,3 @@ def test_a_damaged_lease_is_told(started: Cli, folder: Path) -> None:
     (book.folder / "leases/moe-a-1.json").write_text("{}")
     assert "leases" in started("lease", "list").err
     assert started("doctor").code == 1
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "said"),
-    [
-        ("until", "garbage", "isoformat string: 'garbage'"),
-        ("until", "2026-12-23T10:00:00", "'2026-12-23T10:00:00' is not a time of a lease"),
-        ("active_since", "9999-12-31T23:59:59-23:59", "is not a time of a lease"),
-        ("devices", -100, "-100 devices"),
-        ("active_s", -1e9, "active for -1000000000.0 s"),
-        ("active_s", 1e308, "active for 1e+308 s"),
-    ],
-)
-def test_a_lease_that_somebody_changed_takes_nothing_off_the_budget(
-    key: str, value: object, said: str, cloud: Cli, folder: Path
-) -> None:
-    book = book_of(folder)
-    write_lease(book, lease())
-    file = book.folder / "leases/a.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
-    for command in (["lease", "list"], ["lease", "request", "slice"]):
-        done = cloud(*command)
-        assert (done.code, done.err.count(said)) == (3, 1), done.err
-    assert said in cloud("doctor").out
-
-
-def test_lengths_and_numbers_that_no_lease_has(cloud: Cli, folder: Path, tmp_path: Path) -> None:
-    assert "longer than 3650 days" in cloud("lease", "request", "slice", "--for", "99999999999d").err
-    settings = tmp_path / "config/logbook-agent/config.toml"
-    for line in ("devices = -4", "devices = 0", "ttl_s = -1.0"):
-        settings.write_text(SETTINGS.replace("devices = 4" if "dev" in line else "ttl_s = 3600", line))
-        done = cloud("lease", "request", "slice")
-        assert done.code == 2
-        assert "expected a number from 1 to" in done.err
-    assert there(tmp_path) == []

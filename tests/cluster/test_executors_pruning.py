@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.cluster import pruning
-from logbook_agent.cluster.pruning import KEPT_S, UNCOLLECTED_S, prune, prune_if_due
+from logbook_agent.cluster.pruning import KEPT_S, prune, prune_if_due
 from logbook_agent.store.spool import Spool
 
 DAY_S = 24 * 3600.0
@@ -99,12 +99,4 @@ def test_it_is_looked_once_an_hour(top: Path, monkeypatch: pytest.MonkeyPatch) -
     assert names(top) == {"second"}
     aged(top / pruning._LOOKED, 0.1)
     prune_if_due(top)
-    assert names(top) == set()
-
-
-def test_runs_of_a_node_of_ray_that_nobody_removes(top: Path) -> None:
-    spool(top, "one", 15, "work.json", "final.json")
-    prune(top, kept_s=KEPT_S, uncollected_s=UNCOLLECTED_S)
-    assert (top / "spools/one").is_dir()
-    prune(top, kept_s=KEPT_S, uncollected_s=KEPT_S)
     assert names(top) == set()

@@ -82,17 +82,6 @@ def test_a_damaged_header(three: Cli, folder: Path, text: str, says: str) -> Non
         assert answer.err.splitlines()[2].startswith("  next:")
 
 
-def test_a_view_with_conflict_markers_is_rebuilt_after_a_backup(three: Cli, folder: Path) -> None:
-    view = folder / "logbooks/moe.md"
-    good = view.read_text()
-    view.write_text(good.replace("### ", "<<<<<<< ours\n### ", 1))
-    answer = three("render")
-    assert "was rebuilt" in answer.err
-    assert view.read_text() == good
-    [backup] = (folder / "logbooks/moe/backups").iterdir()
-    assert "<<<<<<< ours" in backup.read_text()
-
-
 def test_a_hand_edited_block_stays(three: Cli, folder: Path) -> None:
     view = folder / "logbooks/moe.md"
     good = view.read_text()
@@ -132,25 +121,3 @@ def test_where_blocks_cannot_be_told_edits_are_discarded_with_the_text_between(
     assert answer.code == 0
     assert "moe.md was rebuilt, without the text between its blocks; the old one is " in answer.err
     assert view.read_text() == good
-
-
-def test_hand_edited_yaml_is_rendered(three: Cli, folder: Path) -> None:
-    path = folder / "logbooks/moe/entries/MOE-002.yaml"
-    path.write_text(path.read_text().replace("\n", "\r\n") + "supersedes: 'MOE-000'   # mine\r\ncolour: red\r\n")
-    assert three("render").code == 0
-    full = (folder / "logbooks/moe.md").read_text()
-    assert full.count("- Superseded by: MOE-002") == 1
-    assert three("edit", "MOE-000", "--next", "go").code == 0
-    assert (folder / "logbooks/moe.md").read_text().count("- Superseded by: MOE-002") == 1
-    assert three("edit", "MOE-002", "--next", "went").code == 0
-    assert "colour: red" in path.read_text(), "an unknown key is kept"
-
-
-def test_moving_a_relation_updates_both_ends(three: Cli, folder: Path) -> None:
-    three("edit", "MOE-002", "--supersedes", "MOE-000")
-    three("edit", "MOE-002", "--supersedes", "MOE-001")
-    view = folder / "logbooks/moe.md"
-    text = view.read_text()
-    assert text.count("Superseded by") == 1
-    three("render")
-    assert view.read_text() == text

@@ -44,17 +44,6 @@ def test_inside_a_repository_from_a_subfolder(
     assert git("diff", "--cached", "--name-only") == "", "nothing is staged"
 
 
-def test_a_root_outside_the_repository(cli: Cli, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = tmp_path / 'it\'s a "root" with spaces; $(touch x)'
-    assert cli("start", "moe", "--prefix", "MOE", "--root", str(root)).code == 0
-    assert cli("run", "--root", str(root), "--", "python", "bench.py").code == 0
-    monkeypatch.setenv("LOGBOOK_ROOT", str(root))
-    assert cli("run", "--", "python", "bench.py").code == 0
-    assert blocks_of(root / "moe.md") == ["header", "MOE-000", "MOE-001"]
-    assert git("status", "--porcelain") == ""
-    assert cli("--root", str(tmp_path / "elsewhere"), "status").code == 2, "the option wins over the variable"
-
-
 def test_a_working_folder_with_an_odd_name(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / 'a b\'c "d" `e` $F ü\nnewline'
     place.mkdir()
@@ -107,9 +96,3 @@ def test_several_logbooks_and_none_named(started: Cli, folder: Path, monkeypatch
     monkeypatch.delenv("LOGBOOK")
     assert started("show", "MOE-EP-001", "--json").data["id"] == "MOE-EP-001", "an ID names its logbook"
     assert started("run", "--id", "MOE-000", "--", "true").code == 0
-
-
-def test_a_logbook_of_the_settings(started: Cli, folder: Path) -> None:
-    assert started("start", "ep", "--prefix", "EP").code == 0
-    (folder / "pyproject.toml").write_text('[tool.logbook]\nlogbook = "ep"\nzone = "Asia/Tokyo"\n')
-    assert started("note", "--title", "x", "--json").data["id"] == "EP-000"

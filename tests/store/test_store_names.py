@@ -11,7 +11,6 @@ import pytest
 
 from logbook_agent.model.errors import RecordError
 from logbook_agent.store.book import Book
-from logbook_agent.store.config import load_config
 from logbook_agent.store.parse import parse_yaml
 from logbook_agent.store.records import dump_yaml, read_entry, read_header, read_run
 from tests.conftest import Answer, Cli
@@ -117,16 +116,6 @@ def test_folders_that_are_no_runs(one: Cli, folder: Path, name: str) -> None:
     assert one("doctor").out.count(name) >= 1
 
 
-def test_a_recipe_that_an_entry_names(one: Cli, folder: Path, tmp_path: Path, git: object) -> None:
-    (tmp_path / "outside.yaml").write_text("name: outside\nSECRET-WORD: 1\n")
-    use = {"name": "outside", "file": "../../outside.yaml", "digest": "d", "runs": 1}
-    changed(folder / ENTRY, lambda data: data.update(recipe=use))
-    answer = one("sweep", "--resume", "MOE-000")
-    assert answer.code == 2
-    assert "the recipe of MOE-000 is outside" in answer.err
-    assert "SECRET-WORD" not in answer.err
-
-
 @pytest.mark.parametrize("root", ["..", "../elsewhere", "/abs", "notes/../..", ".ssh", ".git/hooks", "\\u0000"])
 def test_a_root_of_the_settings(started: Cli, folder: Path, tmp_path: Path, git: object, root: str) -> None:
     """A setting comes with the repository, and stays in it; the user may name any folder."""
@@ -141,21 +130,6 @@ def test_a_root_of_the_settings(started: Cli, folder: Path, tmp_path: Path, git:
     if root != "\\u0000":
         assert "only you can choose a folder outside" in answer.err
         assert started("start", "new", "--prefix", "NEW", "--root", str(tmp_path / "mine")).code == 0
-
-
-def test_a_root_within_the_repository(started: Cli, folder: Path, git: object) -> None:
-    (folder / "notes").mkdir()
-    (folder / "notes/logbook.toml").write_text('root = "../logbooks"\n')
-    assert started("status", "--root", "logbooks").code == 0
-    assert load_config(folder / "notes").bounds == folder
-
-
-def test_templates_outside(started: Cli, folder: Path, tmp_path: Path, git: object) -> None:
-    (tmp_path / "templates").mkdir()
-    (folder / "logbook.toml").write_text('templates = "../templates"\n')
-    answer = started("status")
-    assert answer.code == 2
-    assert "templates points outside" in answer.err
 
 
 def assert_refused(answer: Answer, says: str) -> None:

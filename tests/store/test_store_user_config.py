@@ -74,15 +74,6 @@ def test_the_rest_of_the_file_stays(tmp_path: Path, text: str, left: str) -> Non
     assert path.read_text().endswith(left)
 
 
-def test_a_list_that_cannot_be_edited_safely_is_left_to_its_author(tmp_path: Path) -> None:
-    text = 'confirmed_hosts = [\n  "a.example.org",  # ] of the lab\n]\n'
-    path, environ = config(tmp_path, text.encode())
-    with pytest.raises(UsageError, match="cannot change confirmed_hosts") as caught:
-        change_confirmed_hosts(environ, lambda hosts: (*hosts, "z.example.org"))
-    assert caught.value.hint.endswith('confirmed_hosts = ["a.example.org", "z.example.org"]')
-    assert path.read_text() == text
-
-
 def test_a_link_to_the_file_stays_a_link(tmp_path: Path) -> None:
     path, environ = config(tmp_path, b"")
     path.unlink()

@@ -93,15 +93,6 @@ def test_output_is_followed_by_its_place(place: Place) -> None:
 
 
 @pytest.mark.slow
-def test_binary_output(place: Place) -> None:
-    data = bytes(range(256)) * 50
-    (place.folder / "data").write_bytes(data)
-    run = place.send("cat", "data")
-    assert place.ended(run).output is not None
-    assert place.log(run) == data
-
-
-@pytest.mark.slow
 @pytest.mark.wide
 def test_100_megabytes_of_output(place: Place) -> None:
     run = place.send(*sh("yes 0123456789abcdef 0123456789abcdef | head -c 104857600; echo; echo RESULT tflops=3"))

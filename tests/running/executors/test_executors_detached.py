@@ -14,7 +14,7 @@ import pytest
 
 from tests.campaign.recipes.sweep_support import runs_of, write_recipe
 from tests.conftest import Cli, book_of, state_of
-from tests.e2e.e2e_support import LOGBOOK, logbook
+from tests.e2e.e2e_support import logbook
 from tests.running.executors.conftest import is_gone, wait_for
 
 GO = "until [ -e go ]; do sleep 0.02; done"
@@ -74,40 +74,6 @@ def test_a_run_from_its_start_to_its_end(started: Cli, folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_wait_tells_of_what_ended_before_it_was_asked(started: Cli, folder: Path) -> None:
-    none = started("wait")
-    assert (none.code, none.out) == (0, "nothing is running\n")
-    assert started("run", "--detach", "--", "sh", "-c", GO).code == 0
-    assert started("run", "--detach", "--", "sh", "-c", "echo RESULT tflops=1; exit 3").code == 0
-    book = book_of(folder)
-    wait_for(lambda: book.spool(book.run("MOE-001", 1)).has("final.json"))
-    first = started("wait", "--any")
-    assert (first.code, first.out) == (3, "MOE-001: failed, 1 row\n"), "no command had collected it"
-    (folder / "go").touch()
-    assert started("wait").out == "MOE-000: finished, 0 rows\n"
-    assert started("wait").out == "nothing is running; the last to end was MOE-000: finished, 0 rows\n"
-
-
-@pytest.mark.slow
-def test_wait_counts_no_warm_up(started: Cli, folder: Path) -> None:
-    typed("run", "--detach", "--discard", "1", "--", "echo", "RESULT tflops=1", cwd=folder)
-    assert started("wait", "MOE-000").out == "MOE-000: finished, 1 row\n"
-
-
-def test_a_number_of_last_lines_that_is_none_is_refused(started: Cli) -> None:
-    refused = started("show", "MOE-000", "--log", "--tail", "-5")
-    assert (refused.code, "--tail 10\n" in refused.err) == (2, True)
-
-
-@pytest.mark.slow
-def test_the_end_of_a_line_without_end_is_shown(started: Cli) -> None:
-    assert started("run", "--", "sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x; echo end").code == 0
-    shown = started("show", "MOE-000", "--log", "--tail", "1").out
-    assert shown.endswith("xend\n")
-    assert 2**20 <= len(shown) < 3_000_000
-
-
-@pytest.mark.slow
 def test_every_command_collects_first(started: Cli, folder: Path) -> None:
     assert started("run", "--detach", "--", "echo", "RESULT tflops=7").code == 0
     book = book_of(folder)
@@ -160,16 +126,6 @@ def test_cancel(started: Cli, folder: Path) -> None:
     nothing = started("cancel", "MOE-000")
     assert nothing.code == 2
     assert nothing.err.startswith("error: nothing is running in MOE-000\n  cause: its state is interrupted\n")
-
-
-@pytest.mark.slow
-def test_cancel_and_wait_of_a_run_in_another_terminal(started: Cli, folder: Path) -> None:
-    words = (*LOGBOOK, "run", "--", "sh", "-c", "echo RESULT tflops=4; exec sleep 60")
-    other = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for(lambda: started("show", "MOE-000", "--log").out == "RESULT tflops=4\n")
-    assert started("wait", "--timeout", "50ms").out == "still running: MOE-000\n"
-    assert started("cancel", "MOE-000").out == "MOE-000 run 1: interrupted, 1 row\n"
-    assert other.wait(timeout=30) == 130
 
 
 @pytest.mark.slow
@@ -233,16 +189,6 @@ def test_a_secret_is_in_no_log_of_a_series(started: Cli, folder: Path) -> None:
     assert started("wait", "MOE-000").code == 0
     files = [p for place in (folder, state_of(folder)) for p in place.rglob("*") if p.is_file()]
     assert [str(p) for p in files if secret.encode() in p.read_bytes()] == []
-
-
-@pytest.mark.slow
-@pytest.mark.wide
-def test_ab(started: Cli, folder: Path) -> None:
-    command = ("sh", "-c", "echo RESULT m={axis} tflops=1.{axis}")
-    typed("ab", "--axis", "m=1,2", "--repeat", "6", "--detach", "--", *command, cwd=folder)
-    assert started("wait", "MOE-000").code == 0
-    assert len(runs_of(folder)) == 12
-    assert "6 pairs" in (state_of(folder) / "MOE-000.series/output.log").read_text()
 
 
 @pytest.mark.slow
@@ -322,14 +268,3 @@ def test_an_end_that_cannot_be_read(started: Cli, folder: Path) -> None:
     assert run.exit.lost
     assert len(run.rows) == 1
     assert started("doctor").out == "moe: nothing is wrong\n"
-
-
-def test_nothing_to_wait_for(started: Cli) -> None:
-    assert started("plan", "--title", "later", "--command", "true").code == 0
-    done = started("wait", "MOE-000")
-    assert done.code == 2
-    assert done.err == (
-        "error: MOE-000 has no run to wait for\n  cause: its state is planned\n"
-        "  next:  logbook run --id MOE-000 --detach\n"
-    )
-    assert started("show", "MOE-000", "--log").code == 2

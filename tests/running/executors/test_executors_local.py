@@ -84,18 +84,6 @@ def test_a_killed_worker_leaves_an_orphan_and_then_a_lost_run(local: Place) -> N
 
 
 @pytest.mark.slow
-def test_all_of_it_killed(local: Place) -> None:
-    run = local.send(*sh(WAITS))
-    worker, child = worker_of(local, run), child_of(local, run)
-    os.kill(worker, signal.SIGKILL)
-    os.killpg(child, signal.SIGKILL)
-    done = local.ended(run)
-    assert done.exit == Exit(lost=True)
-    assert done.host.name == os.uname().nodename
-    assert local.collected(run) == done
-
-
-@pytest.mark.slow
 def test_a_killed_client_loses_nothing(local: Place) -> None:
     client = subprocess.run([sys.executable, "-c", CLIENT, WAITS], cwd=local.folder, check=False, timeout=60)
     assert client.returncode == -signal.SIGKILL
@@ -116,19 +104,6 @@ def test_hangup_and_ctrl_c_of_the_terminal_do_not_reach_it(local: Place) -> None
     assert os.getsid(child_of(local, run)) != os.getsid(0)
     (local.folder / "go").touch()
     assert local.ended(run).exit == Exit(code=0)
-
-
-@pytest.mark.slow
-def test_ignored_signals_are_not_inherited(local: Place) -> None:
-    """As under `setsid ... &` of a shell, which has INT ignored in what it starts."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        run = local.send(sys.executable, "-c", "import signal; print('RESULT tflops=1 int=%s' % signal.getsignal(2))")
-    finally:
-        signal.signal(signal.SIGINT, before)
-    done = local.ended(run)
-    assert "default_int_handler" in local.log(run).decode()
-    assert done.exit == Exit(code=0)
 
 
 @pytest.mark.slow
@@ -198,19 +173,6 @@ def test_a_spool_that_cannot_be_read(local: Place) -> None:
     assert state(local, run) == "lost"
     final.write_text(text)
     assert local.collected(run).exit == Exit(code=0), "nothing was lost by looking"
-
-
-@pytest.mark.slow
-def test_of_another_machine_nothing_is_said(local: Place) -> None:
-    run = local.send("true")
-    local.until(run, "ended")
-    wait_for(lambda: not local.spool(run).is_held())
-    spool = local.spool(run)
-    (spool.folder / "final.json").unlink()
-    holder = json.loads((spool.folder / "worker.lock").read_text())
-    (spool.folder / "worker.lock").write_text(json.dumps({**holder, "host": "elsewhere"}))
-    assert state(local, run) == "running"
-    assert local.collected(run).exit is None
 
 
 def work(place: Place, *argv: str, env: dict[str, str] | None = None) -> tuple[Workspace, dict[str, object], Spool]:
@@ -368,20 +330,6 @@ def test_an_entry_whose_file_is_removed_during_its_run(started: Cli, local: Plac
     assert "entry MOE-000 written" in started("doctor", "--fix").out
     (local.folder / "go").touch()
     assert started("wait", "MOE-000").out == "MOE-000: finished, 1 row\n"
-
-
-def test_an_end_that_never_fits_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spool = Spool(folder=tmp_path / "MOE-000.01", within=tmp_path)
-    spool.make()
-    times = iter(range(0, 10_000, 100))
-
-    def full(self: Spool, end: End) -> None:
-        raise StoreError("no space left")
-
-    monkeypatch.setattr(Spool, "write_end", full)
-    end = End(ended="2026-02-10T10:43:00+00:00", duration_s=1.0, exit=Exit(code=0))
-    with pytest.raises(StoreError):
-        write_end(spool, end, sleep=lambda s: None, clock=lambda: float(next(times)))
 
 
 def test_a_secret_in_a_word_goes_by_a_name_of_ours(local: Place) -> None:

@@ -62,24 +62,6 @@ def pool(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     del EXECUTORS["pool"]
 
 
-@pytest.mark.slow
-def test_on_equal_machines_the_runs_of_a_round_are_spread(pool: Cli, folder: Path) -> None:
-    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
-    text = RECIPE.replace("repeats: 2\norder: shuffled\n", "")
-    write_recipe(folder, text, bench=BENCH, name="spread")
-    most = {}
-    for name, more in (("pinned", ""), ("equal", "equivalent = true\n")):
-        file.write_text(f'[executors.pool]\nkind = "ssh"\nhost = "nowhere.invalid"\n{more}')
-        EXECUTORS.pop("pool", None)
-        EXECUTORS["pool"] = lambda workspace: Pool(workspace.environ)
-        answer = pool("sweep", "spread", "--new", "--on", "pool", "--parallel", "2")
-        assert answer.code == 0, answer.err
-        most[name] = at_once(folder)
-        (folder / "order").unlink()
-    assert most == {"pinned": 1, "equal": 2}
-    assert {run.pool for run in runs_of(folder, "MOE-001")} == {"pool"}
-
-
 def at_once(folder: Path) -> int:
     """How many runs went on at the same time, at most."""
     going, most = 0, 0
@@ -119,13 +101,3 @@ def test_what_cannot_be_made_at_once(started: Cli, folder: Path) -> None:
     alone = started("sweep", "spread", "--parallel", "2")
     assert alone.code == 2
     assert "runs at the same time on this machine" in alone.err
-
-
-@pytest.mark.parametrize("address", ["file:///etc/passwd", "127.0.0.1:8265", "http://", "http:///api"])
-def test_an_address_that_no_dashboard_can_have(started: Cli, address: str) -> None:
-    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(f'[executors.ray]\nkind = "ray"\naddress = "{address}"\n')
-    answer = started("run", "--on", "ray", "--", "true")
-    assert answer.code == 2
-    assert f"{address!r} is not the address of a dashboard" in answer.err

@@ -8,7 +8,6 @@ import os
 import pwd
 import signal
 import subprocess
-import sys
 import tempfile
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -147,14 +146,6 @@ def test_whoever_is_killed(two: Place) -> None:
     [last] = [run for run in two.book.runs(fourth.split()[0]) if fourth == f"{run.entry} run {run.run}"]
     assert two.ended(last).exit == Exit(code=0), "its client was killed while it was queued"
     assert tickets(two) == []
-
-
-@pytest.mark.slow
-def test_what_a_command_leaves_behind_holds_no_device(two: Place) -> None:
-    script = f"{sys.executable} -c 'import time; time.sleep(60)' </dev/null >/dev/null 2>&1 & echo $! > left"
-    assert two.ended(two.send("setsid", *sh(script))).exit == Exit(code=0)
-    assert two.ended(two.send("true")).exit == Exit(code=0)
-    kill(int((two.folder / "left").read_text()))
 
 
 @pytest.mark.parametrize(

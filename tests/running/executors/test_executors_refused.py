@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.cluster.slurm import jobs_of
 from tests.conftest import Cli
 
 _IRIS = 'kind = "command"\npreset = "iris"\nprogram = ["iris", "--cluster=x"]'
@@ -57,17 +56,3 @@ def test_a_run_that_never_started_says_what_to_type_and_nothing_of_its_code(
     assert head in done.err
     assert tail in done.err
     assert "- code: unknown\n" in started("show", "MOE-000").out
-
-
-def test_a_number_of_a_job_is_a_number() -> None:
-    told = "--me|a|PENDING|Resources|\n12|a|PENDING|Resources|\n13_4|b|CANCELLED by 1|None|n1\n13_[5-9]|b|PENDING|x|\n"
-    assert {name: job.number for name, job in jobs_of(told).items()} == {"a": "12", "b.4": "13_4"}
-    assert jobs_of(told)["b.4"].is_over
-
-
-def test_the_benchmark_elsewhere_is_a_run(started: Cli) -> None:
-    refused = started("bench", "--on", "box", "--", "hillclimb")
-    assert (refused.code, refused.err.splitlines()[-1]) == (
-        2,
-        "  next:  install it there, and type: logbook run --on NAME -- bench-core hillclimb ...",
-    )

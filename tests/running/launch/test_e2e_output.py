@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli
-from tests.e2e.e2e_support import LOGBOOK, blocks_of
+from tests.e2e.e2e_support import blocks_of
 
 LINES = """\
 import sys
@@ -133,15 +133,6 @@ def test_hostile_labels_of_rows(started: Cli, folder: Path) -> None:
     assert blocks_of(view) == ["header", *(f"MOE-{n:03d}" for n in range(7))]
     assert started("render").code == 0
     assert view.read_text() == text
-
-
-@pytest.mark.slow
-def test_output_is_passed_on_unchanged(started: Cli, folder: Path) -> None:
-    (folder / "bytes").write_bytes(b"".join(HOSTILE.values()))
-    done = subprocess.run(
-        [*LOGBOOK, "run", "--", "cat", "bytes"], cwd=folder, capture_output=True, check=True, timeout=60
-    )
-    assert done.stdout == b"".join(HOSTILE.values())
 
 
 @pytest.mark.parametrize("words", [["list"], ["show", "MOE-000", "--json", "--full"], ["--help"]])

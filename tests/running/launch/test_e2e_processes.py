@@ -121,27 +121,6 @@ def test_ctrl_c_twice_kills_what_ignores_it(
     assert_row_is_kept(folder)
 
 
-def test_timeout(started: Cli, folder: Path) -> None:
-    script = "echo RESULT topk=1 tflops=1.5; echo $$ > c.pid; bash -c 'echo $$ > g.pid; sleep 60; true'; true"
-    ran = started("run", "--timeout", "0.7s", "--", "bash", "-c", script)
-    assert ran.code == 124
-    assert len(pids(folder)) == 2
-    assert alive(folder) == []
-    assert started("list", "--json").data[0]["state"] == "timeout"
-    assert "stopped at its limit of 0.70 s" in (folder / "logbooks/moe.md").read_text()
-    assert_row_is_kept(folder)
-
-
-@pytest.mark.parametrize("name", ["KILL", "TERM", "SEGV", "ABRT"])
-def test_a_child_that_a_signal_kills(started: Cli, folder: Path, name: str) -> None:
-    number = signal.Signals[f"SIG{name}"]
-    ran = started("run", "--", "bash", "-c", f"echo RESULT tflops=1.5; ulimit -c 0; kill -{name} $$")
-    assert ran.code == 128 + number
-    assert first_run(folder)["exit"] == {"signal": f"SIG{name}"}
-    assert f"ended by SIG{name}" in (folder / "logbooks/moe.md").read_text()
-    assert_row_is_kept(folder)
-
-
 @pytest.mark.parametrize("code", [1, 2, 3, 77, 255])
 def test_the_childs_code_is_passed_on(started: Cli, code: int) -> None:
     assert started("run", "--", "bash", "-c", f"exit {code}").code == code

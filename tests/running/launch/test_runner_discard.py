@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import shutil
 from pathlib import Path
 
@@ -64,21 +62,6 @@ def test_table_and_show(warm: Cli) -> None:
     assert "left out" in shaped
 
 
-def test_csv(warm: Cli) -> None:
-    rows = list(csv.DictReader(io.StringIO(warm("table", "MOE-000", "--csv").out)))
-    assert [(r["run"], float(r["tflops"])) for r in rows] == [("2", 100.0), ("3", 101.0), ("4", 99.0)]
-
-
-def test_list_and_status_with_best_and_confidence(warm: Cli) -> None:
-    [line] = warm("list", "--json").data
-    assert line["state"] == "finished"
-    assert line["result"] == "3 rows, tflops 99.000 .. 101.000 TF/s"
-    best = warm("status", "--json").data["best"]
-    assert "900" not in str(best)
-    assert "100" in str(best)
-    assert line["confidence"] == "exploratory"
-
-
 def test_alone_they_are_nothing(warm: Cli, folder: Path) -> None:
     for number in (2, 3, 4):
         shutil.rmtree(folder / f"logbooks/moe/runs/MOE-000/{number:02d}")
@@ -126,29 +109,6 @@ def test_compare(warm: Cli, folder: Path) -> None:
     assert "3 runs in one cell: their median [lowest, highest]" in numbers["notes"]
     refused = warm("compare", "MOE-000/1", "MOE-001", "--json")
     assert refused.error["message"] == "no rows in MOE-000/1"
-
-
-def test_tried_passes_over_a_warm_up_that_failed(started: Cli, folder: Path) -> None:
-    (folder / "bench.sh").write_text("test -e was || { touch was; exit 3; }; echo RESULT tflops=1\n")
-    done = started("run", "--discard", "1", "--", "sh", "bench.sh")
-    # The exit code is that of the first run that did not go well, as of all runs.
-    assert done.code == 3
-    assert started("list", "--tried", "--json").data["tried"] == []
-    assert started("list", "--json").data[0]["state"] == "finished"
-
-
-def test_baseline(warm: Cli) -> None:
-    refused = warm("baseline", "--entry", "MOE-000/1", "--reason", "x", "--json")
-    assert refused.code != 0
-    assert warm("baseline", "--entry", "MOE-000", "--reason", "x").code == 0
-    assert "900" not in warm("baseline", "--json").out
-
-
-def test_planned_commands_are_warmed_up_too(started: Cli) -> None:
-    started("plan", "--title", "later", "--command", "A: true")
-    done = started("run", "--id", "MOE-000", "--discard", "2")
-    assert done.code == 0
-    assert [r["discarded"] for r in started("show", "MOE-000", "--json").data["runs"]] == [True, True, False]
 
 
 @pytest.mark.slow

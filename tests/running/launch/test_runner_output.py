@@ -71,14 +71,6 @@ def test_head_tail_and_errors_are_bounded(tmp_path: Path) -> None:
     assert output.error_tail == ("err 9", "more 9")
 
 
-def test_head_and_tail_of_one_big_read(tmp_path: Path) -> None:
-    log = log_in(tmp_path)
-    log.feed("stdout", b"".join(b"%d\n" % i for i in range(5000)))
-    output = log.finish()
-    assert output.head == tuple(str(i) for i in range(20))
-    assert output.tail == tuple(str(i) for i in range(4960, 5000))
-
-
 def test_secrets_reach_neither_log_nor_excerpts(tmp_path: Path) -> None:
     log = log_in(tmp_path)
     log.feed("stdout", f"a {TOKEN[:9]}".encode())
@@ -113,17 +105,6 @@ def test_cap_ends_the_log_but_not_the_count(tmp_path: Path) -> None:
     assert (output.bytes, output.lines, output.log_bytes) == (150, 10, len(data))
     assert output.sha256 == hashlib.sha256(data).hexdigest()
     assert output.tail == ("line 8 is long", "line 9 is long")
-
-
-def test_output_that_reaches_the_cap_at_its_end_is_cut(tmp_path: Path) -> None:
-    log = log_in(tmp_path, max_bytes=10)
-    log.feed("stdout", b"0123456789")
-    log.feed("stdout", b"+")
-    assert log.finish().truncated
-    (tmp_path / "whole").mkdir()
-    whole = log_in(tmp_path / "whole", max_bytes=10)
-    whole.feed("stdout", b"0123456789")
-    assert not whole.finish().truncated
 
 
 def test_what_a_progress_bar_drew_before_is_not_shown(tmp_path: Path) -> None:

@@ -35,19 +35,6 @@ def test_ladder_asks_insists_kills() -> None:
     assert steps_taken.exhausted(20)
 
 
-def test_ladder_begins_once_and_can_be_hurried() -> None:
-    steps_taken = ladder()
-    steps_taken.begin(10)
-    assert steps_taken.due(10) == INT
-    steps_taken.begin(11)
-    assert steps_taken.due(11) is None
-    assert steps_taken.wait_s(11) == 4
-    steps_taken.hurry(12)
-    assert steps_taken.due(12) == KILL
-    steps_taken.hurry(13)
-    assert steps_taken.due(13) is None
-
-
 LINES = ["RESULT a=1", "", "50%\r100%", "\x1b[31mred\x1b[0m", "ünï\u2028", "nul\x00"]
 
 
@@ -72,10 +59,6 @@ def test_lines_drop_what_is_too_long() -> None:
     assert splitter.feed(b"x\nshort\n" + b"y" * 11 + b"\nalso\nrest") == ["short", "also"]
     assert splitter.dropped == 2
     assert splitter.finish() == ["rest"]
-
-
-def test_lines_survive_bad_bytes() -> None:
-    assert LineSplitter().feed(b"a\xff\xfe\x00b\n") == ["a\ufffd\ufffd\x00b"]
 
 
 @pytest.mark.parametrize("code", ["\x1b[1;31m", "\x1b[2K", "\x1b]0;title\x07", "\x1b]8;;url\x1b\\", "\x1b(B", "\x1b7"])

@@ -55,11 +55,6 @@ def test_an_interruption_has_its_exit_code_whatever_came_before(
     assert said in answer.out + answer.err
 
 
-def test_without_an_interruption_the_first_code_counts(started: Cli) -> None:
-    script = "exit $((LOGBOOK_RUN % 3))"
-    assert started("run", "--repeat", "3", "--", "sh", "-c", script).code == 1
-
-
 def test_a_teardown_that_fails_is_told_after_an_interruption(started: Cli, folder: Path) -> None:
     write_recipe(folder, RECIPE + "teardown: [[sh, -c, exit 5]]\n", bench=STOPS)
     answer = started("sweep", "demo", "--json")

@@ -61,15 +61,6 @@ print(os.getsid(0) == os.getpid())
     assert done.stdout.split() == ["True"] * 7
 
 
-@pytest.mark.slow
-def test_a_command_that_was_interrupted_has_not_timed_out() -> None:
-    """It takes longer to save than its time allows."""
-    script = f"trap 'sleep 1.5; exit 3' INT; kill -INT {os.getpid()}; while :; do sleep 0.1; done"
-    outcome, _ = sh(script, timeout_s=1.2, graces=Graces(interrupt_s=5))
-    assert outcome.exit == Exit(code=3, interrupted=True)
-    assert outcome.duration_s > 1.4
-
-
 @pytest.mark.skipif(sys.platform == "darwin", reason="counts what a child was before its exec on Linux alone")
 def test_a_small_command_of_a_large_tool_has_no_peak() -> None:
     """Up to its exec it was a copy of the tool."""

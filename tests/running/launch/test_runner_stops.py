@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.store.files import locked
 from tests.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK
@@ -71,16 +69,6 @@ def test_a_sweep_is_torn_down_and_says_how_to_go_on(started: Cli, folder: Path, 
 
 
 @pytest.mark.slow
-def test_an_ab_says_how_to_go_on(started: Cli, folder: Path) -> None:
-    write_recipe(folder)
-    code, out, err = between(signal.SIGINT, *AB, cwd=folder)
-    assert code == 130, err
-    again = "logbook ab --id MOE-000 --repeat 39 --axis mode=old,new -- bash bench.sh 1 '{axis}'"
-    assert f"interrupted after 1 of 40 pairs; to make the rest: {again}" in out
-    assert is_whole(folder, runs=3)
-
-
-@pytest.mark.slow
 def test_repeats_say_how_to_go_on(started: Cli, folder: Path) -> None:
     code, _, err = between(signal.SIGINT, "run", "--repeat", "60", "--", "echo", "x", cwd=folder)
     assert code == 130, err
@@ -108,28 +96,6 @@ def test_ctrl_c_to_the_group_at_any_time(started: Cli, folder: Path, words: tupl
     assert "MOE-000" in out
     assert is_whole(folder, runs=len(runs_of(folder)))
     assert words is AB or (folder / "released").exists()
-
-
-@pytest.mark.slow
-def test_a_sweep_with_runs_left_is_not_finished(started: Cli, folder: Path) -> None:
-    """The tool was killed between two runs, each of which is whole."""
-    write_recipe(folder)
-    assert started("sweep", "demo").code == 0
-    assert started("list", "--json").data[0]["state"] == "finished"
-    for number in (7, 8):
-        shutil.rmtree(folder / f"logbooks/moe/runs/MOE-000/0{number}")
-    assert started("list", "--json").data[0]["state"] == "interrupted"
-
-
-@pytest.mark.slow
-def test_another_command_says_that_it_was_interrupted(started: Cli, folder: Path) -> None:
-    assert started("note", "--title", "x").code == 0
-    with locked(folder / "logbooks/moe/.lock", within=folder):
-        process = begun(*LOGBOOK, "edit", "MOE-000", "--title", "y", cwd=folder)
-        time.sleep(2)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
-    assert (process.returncode, err) == (130, "interrupted\n")
 
 
 @pytest.mark.slow

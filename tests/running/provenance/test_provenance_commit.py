@@ -93,16 +93,6 @@ def test_changed_and_removed_files_of_the_root_go_along(root: Path, git: Git) ->
     ]
 
 
-def test_what_was_staged_and_then_undone_is_no_change(root: Path, folder: Path, git: Git) -> None:
-    commit(root)
-    (folder / "staged.py").write_text("x\n")
-    (root / "moe.md").write_text("changed\n")
-    git("add", ".")
-    (root / "moe.md").write_text("view\n")
-    assert commit(root) is None
-    assert git("status", "--porcelain") == "A  staged.py"
-
-
 def test_in_a_repository_without_a_commit(tmp_path: Path, git: Git) -> None:
     top = tmp_path / "fresh"
     git("init", "-q", str(top))
@@ -113,23 +103,6 @@ def test_in_a_repository_without_a_commit(tmp_path: Path, git: Git) -> None:
     assert commit(top / "logbooks") == git("rev-parse", "HEAD", cwd=top)
     assert committed(git, top) == ["logbooks/moe.md"]
     assert git("status", "--porcelain", cwd=top) == "A  code.py"
-
-
-def test_on_a_detached_head(root: Path, git: Git) -> None:
-    git("checkout", "-q", "--detach")
-    sha = commit(root)
-    assert sha == git("rev-parse", "HEAD")
-    assert git("rev-parse", "main") != sha
-
-
-def test_in_a_worktree(root: Path, git: Git, tmp_path: Path) -> None:
-    git("worktree", "add", "-q", "-b", "own", str(tmp_path / "tree"))
-    there = tmp_path / "tree/logbooks"
-    there.mkdir()
-    (there / "moe.md").write_text("x\n")
-    sha = commit(there)
-    assert git("rev-parse", "own") == sha
-    assert git("rev-parse", "main") != sha
 
 
 def test_a_hook_that_refuses(root: Path, folder: Path, git: Git) -> None:
@@ -196,18 +169,6 @@ def test_a_merge_under_way(root: Path, folder: Path, git: Git) -> None:
     assert "cannot do a partial commit during a merge" in done.stderr
 
 
-def test_files_in_conflict_without_a_merge(root: Path, folder: Path, git: Git) -> None:
-    (folder / "bench.py").write_text("stashed\n")
-    git("stash", "-q")
-    (folder / "bench.py").write_text("main\n")
-    git("commit", "-q", "-am", "main")
-    with pytest.raises(subprocess.CalledProcessError):
-        git("stash", "pop")
-    with pytest.raises(StoreError) as caught:
-        commit(root)
-    assert caught.value.cause == "git commits nothing while bench.py is unmerged"
-
-
 def test_without_an_identity(root: Path, git: Git) -> None:
     git("config", "user.useConfigOnly", "true")
     environ = {k: v for k, v in os.environ.items() if not k.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_", "EMAIL"))}
@@ -225,13 +186,6 @@ def test_a_root_that_git_ignores(root: Path, folder: Path, git: Git) -> None:
         commit(root)
     assert caught.value.message == "git could not add the logbook"
     assert "ignored by one of your .gitignore files" in caught.value.cause
-
-
-def test_a_locked_index(root: Path, folder: Path) -> None:
-    (folder / ".git/index.lock").write_text("")
-    with pytest.raises(StoreError) as caught:
-        commit(root)
-    assert "index.lock" in caught.value.cause
 
 
 def test_where_nothing_can_be_committed(tmp_path: Path, folder: Path, git: Git) -> None:

@@ -124,15 +124,6 @@ def test_what_a_user_configured_changes_nothing(repo: Path) -> None:
     assert facts(repo) == before
 
 
-def test_the_name_of_an_untracked_file_is_part_of_the_identity(repo: Path) -> None:
-    found = set()
-    for name in ("one.py", "two.py"):
-        (repo / name).write_text("1\n")
-        found.add(facts(repo, "python", name).code.identity)
-        (repo / name).unlink()
-    assert len(found) == 2
-
-
 def test_an_untracked_file_that_the_command_names_is_code(repo: Path) -> None:
     plain = identity(repo)
     (repo / "ignored").mkdir()
@@ -182,25 +173,6 @@ def test_no_repository(tmp_path: Path) -> None:
     assert code_facts(tmp_path, tmp_path, ["true"], environ=ENV) == CodeFacts()
 
 
-def test_before_the_first_commit(tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q", "-b", "trunk")
-    (tmp_path / "x.py").write_text("1\n")
-    found = facts(tmp_path)
-    assert found == CodeFacts(code=Code(branch="trunk"))
-
-
-def test_a_detached_head_has_no_branch(repo: Path) -> None:
-    before = facts(repo).code
-    git(repo, "checkout", "-q", "--detach")
-    code = facts(repo).code
-    assert code.branch is None
-    assert (code.commit, code.identity) == (before.commit, before.identity)
-
-
-def test_the_place_of_the_root_does_not_matter_to_the_identity(repo: Path) -> None:
-    assert len({identity(repo, root=root) for root in ("logbooks", "docs/logbooks", "a/b/c", "../x")}) == 1
-
-
 def test_the_identity_holds_the_tree_that_git_would_write(repo: Path) -> None:
     before = git(repo, "rev-parse", "HEAD^{tree}")
     (repo / "docs/sub dir/logs").mkdir()
@@ -218,17 +190,6 @@ def test_the_identity_holds_the_tree_that_git_would_write(repo: Path) -> None:
         assert CatFile(ask, "docs/sub dir/logs").read().tree == before
 
 
-def test_a_root_outside_the_repository(repo: Path, tmp_path: Path) -> None:
-    assert facts(repo, root="../elsewhere").code == facts(repo, root="logbooks").code
-
-
-def test_a_root_that_is_the_repository(repo: Path) -> None:
-    found = facts(repo, root=".")
-    assert found.code.commit is not None
-    assert found.code.identity is None
-    assert found.problems == ("code not identified: the logbook root is the whole repository",)
-
-
 def test_worktrees_share_their_common_directory_and_identity(repo: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     git(repo, "worktree", "add", "-q", "-b", "side", str(other))
@@ -239,27 +200,6 @@ def test_worktrees_share_their_common_directory_and_identity(repo: Path, tmp_pat
     assert ours.common_dir == theirs.common_dir == repo / ".git"
     assert facts(other).code.branch == "side"
     assert identity(other) == identity(repo)
-
-
-def test_a_submodule(repo: Path, tmp_path: Path) -> None:
-    outer = tmp_path / "outer"
-    outer.mkdir()
-    git(outer, "init", "-q", "-b", "main")
-    git(outer, "submodule", "--quiet", "add", str(repo), "part")
-    commit(outer)
-    inner = repository_of(outer / "part")
-    assert inner is not None
-    assert inner.top == outer / "part"
-    assert inner.common_dir == outer / ".git/modules/part"
-    assert identity(outer / "part") == identity(repo)
-    clean = identity(outer)
-    seen = {clean}
-    for text in ("one\n", "two\n"):
-        (outer / "part/x.py").write_text(text)
-        seen.add(identity(outer))
-        assert facts(outer).code.dirty is True
-    assert len(seen) == 3
-    facts(outer, "python", "part/x.py")
 
 
 def test_the_repository_is_not_written_to(repo: Path) -> None:

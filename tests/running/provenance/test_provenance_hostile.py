@@ -237,20 +237,6 @@ def test_nor_does_what_a_snapshot_asks(hostile: Hostile, folder: Path) -> None:
     assert hostile.started() == []
 
 
-@pytest.mark.parametrize("place", [".", "sub mod", "pulled"])
-@pytest.mark.sample(1)
-@pytest.mark.slow
-def test_the_code_is_identified_all_the_same(hostile: Hostile, folder: Path, place: str) -> None:
-    found = code_facts(folder / place, folder / "logbooks", ["true"], keep=10**6)
-    assert hostile.started() == []
-    assert found.problems == ()
-    assert found.diff is not None
-    assert b"+2\n" in found.diff
-    if place != "sub mod":
-        assert b"diff --git a/sub mod/x.py b/sub mod/x.py\n" in found.diff
-        assert b"+print('RESULT tflops=2.5')\n" in found.diff
-
-
 # -- limits and PATH ---------------------------------------------------------------------------------
 
 

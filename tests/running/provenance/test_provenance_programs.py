@@ -45,12 +45,6 @@ def test_a_program_that_misbehaves_says_nothing(folder: Path, text: str) -> None
     assert time.monotonic() - began < 5
 
 
-def test_what_a_program_says(folder: Path) -> None:
-    tool = program(folder, "tool", "echo out; echo err >&2; cat")
-    assert output_of([str(tool)], os.environ, timeout_s=10) == b"out\n"
-    assert output_of([str(folder / "none")], os.environ, timeout_s=10) is None
-
-
 def test_a_device_tool_of_the_current_folder_is_not_started(folder: Path) -> None:
     program(folder, "nvidia-smi", f"touch {folder}/started; echo GPU-1, Fake")
     (folder / "root").mkdir()

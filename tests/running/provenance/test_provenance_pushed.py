@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,16 +9,13 @@ import pytest
 
 from logbook_agent.issue.links import Links
 from logbook_agent.issue.permalinks import (
-    blob_sha,
-    block_lines,
     dirty_outside,
-    file_at,
     head_commit,
     published,
     pushed_commit,
     remote_of,
 )
-from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.model.errors import UsageError
 from logbook_agent.running.provenance import git_calls
 from logbook_agent.text.address import RepositoryAddress
 from logbook_agent.text.marked import build
@@ -128,12 +124,6 @@ def test_a_remote_that_cannot_be_told(folder: Path, git: Git) -> None:
 # -- the commit --------------------------------------------------------------------------------------
 
 
-def test_head_when_it_is_pushed(root: Path, git: Git) -> None:
-    head = git("rev-parse", "HEAD")
-    assert pushed_commit(root, "origin", os.environ) == head
-    assert pushed_commit(root, "other", os.environ) is None
-
-
 def test_head_itself(root: Path, git: Git, tmp_path: Path) -> None:
     assert head_commit(root, os.environ) == git("rev-parse", "HEAD")
     assert head_commit(tmp_path, os.environ) is None
@@ -176,11 +166,6 @@ def test_a_history_without_a_common_commit(root: Path, git: Git) -> None:
     assert pushed_commit(root, "origin", os.environ) is None  # no commit yet
     git("commit", "-q", "-m", "apart")
     assert pushed_commit(root, "origin", os.environ) is None
-
-
-def test_nothing_is_pushed_where_there_is_nothing(folder: Path, tmp_path: Path, git: Git) -> None:
-    assert pushed_commit(tmp_path, "origin", os.environ) is None
-    assert pushed_commit(folder, "origin", os.environ) is None
 
 
 def test_a_shallow_clone(root: Path, git: Git, tmp_path: Path) -> None:
@@ -242,31 +227,7 @@ def test_an_untracked_folder_around_the_root(folder: Path, git: Git) -> None:
     assert dirty_outside(folder, os.environ) == []
 
 
-def test_a_repository_that_git_cannot_read(root: Path, folder: Path) -> None:
-    (folder / ".git/index").write_bytes(b"no index")
-    with pytest.raises(StoreError) as caught:
-        dirty_outside(root, os.environ)
-    assert "index" in caught.value.cause
-
-
 # -- files at a commit -------------------------------------------------------------------------------
-
-
-def test_files_at_a_commit(root: Path, folder: Path, git: Git) -> None:
-    head = git("rev-parse", "HEAD")
-    assert file_at(head, root / "moe.md", os.environ) == (root / "moe.md").read_bytes()
-    assert file_at(head, root / "other.md", os.environ) is None
-    assert file_at(head, root / "moe", os.environ) is None
-    assert file_at(head, folder / "bench.py", os.environ) == (folder / "bench.py").read_bytes()
-
-
-@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
-def test_hashes_as_git_makes_them(tmp_path: Path, algorithm: str, git: Git) -> None:
-    git("init", "-q", f"--object-format={algorithm}", str(tmp_path / "r"))
-    for text in ("", "a\n", "é\0\r\n" * 1000):
-        (tmp_path / "r/f").write_text(text, newline="")
-        oid = git("hash-object", "--no-filters", "f", cwd=tmp_path / "r")
-        assert blob_sha((tmp_path / "r/f").read_bytes(), digits=len(oid)) == oid
 
 
 # -- links -------------------------------------------------------------------------------------------
@@ -354,45 +315,12 @@ def test_a_view_that_is_gone_here_is_still_there(root: Path) -> None:
     assert list(links(root).entries) == ["MOE-001", "MOE-002"]
 
 
-def test_a_root_reached_by_a_symbolic_link(root: Path, tmp_path: Path) -> None:
-    (tmp_path / "short").symlink_to(root)
-    assert links(tmp_path / "short") == links(root)
-
-
 def test_why_there_are_none(folder: Path, tmp_path: Path, git: Git) -> None:
     root = folder / "logbooks"
     write_entry(root, "MOE-001")
     write_view(root, ["MOE-001"])
     assert links(root) == Links(why="not pushed")
     assert links(tmp_path) == Links(why="not in a git repository")
-
-
-def test_a_git_that_cannot_be_asked_is_told_and_not_raised(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert links(root) == Links(why="git could not be started: No such file or directory")
-
-
-def test_a_git_that_hangs_is_stopped(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/git").write_text("#!/bin/sh\nexec sleep 60\n")
-    (tmp_path / "bin/git").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
-    monkeypatch.setattr(git_calls, "TIMEOUT_S", 0.2)
-    started = time.monotonic()
-    assert links(root) == Links(why="git rev-parse took longer than 0.2 s and was stopped")
-    assert time.monotonic() - started < 5
-
-
-def test_a_hook_s_variables_do_not_lead_elsewhere(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = links(root)
-    monkeypatch.setenv("GIT_DIR", "/nowhere")
-    monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere")
-    assert links(root) == before
-
-
-def test_lines_of_blocks() -> None:
-    view = "a\n\n" + build([("header", "x\ny"), ("E-1", "z")]) + "<!-- logbook:block E-2 broken -->\n"
-    assert block_lines(view) == {"header": 3, "E-1": 8}
 
 
 @pytest.mark.slow

@@ -79,12 +79,6 @@ def test_what_is_measured_beside_a_prediction_is_a_json_row_of_its_own() -> None
     assert not reading.problems
 
 
-def test_a_prediction_that_is_null_is_none() -> None:
-    reading = read(row(None, metrics={"tflops": 1}))
-    assert len(reading.rows) == 1
-    assert not reading.predictions
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -111,12 +105,6 @@ def test_the_same_prediction_is_kept_once_and_another_one_too() -> None:
     other = {**PREDICTION, "calibration": "own"}
     reading = read(row(), row(other), row())
     assert [r.said.calibration for r in reading.predictions] == ["seeds", "own"]
-
-
-def test_a_key_that_no_prediction_has_is_a_problem() -> None:
-    reading = read(row({**PREDICTION, "speed": 9}))
-    assert [r.prediction for r in reading.predictions] == [PREDICTION]
-    assert reading.problems[0].startswith("RESULT_JSON: prediction: unknown key 'speed'")
 
 
 def test_a_record_keeps_a_prediction_and_refuses_what_is_none() -> None:

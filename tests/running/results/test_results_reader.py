@@ -301,10 +301,6 @@ def test_what_cannot_be_read_is_a_problem(line: str, problem: str) -> None:
     assert len(problems[0]) <= 300
 
 
-def test_a_line_with_a_fault_still_gives_its_good_pairs() -> None:
-    assert samples(read("RESULT (mean) it's tflops=3")) == [(3.0,)]
-
-
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader_module, "MAX_ROWS", 10)
     reading = read(*(f"RESULT topk={i} tflops=1" for i in range(25)), axes=["topk"])
@@ -324,16 +320,6 @@ def test_the_last_result_is_kept_for_the_progress_line() -> None:
     assert len(reader.last) <= 120
     reader.feed(f"RESULT_JSON {json.dumps(FULL)}")
     assert reader.last == "topk=2 mesh=[2,2] tflops=2 plain=3 many=5"
-
-
-def test_eighty_one_rows_of_a_sweep() -> None:
-    lines = [
-        f"RESULT shape={s} topk={k} null_target=0.{n} null_realized=0.{n}003 tflops={s + k * n}"
-        for s in (1, 2, 3)
-        for k in (2, 4, 8)
-        for n in range(1, 10)
-    ]
-    assert len(read(*lines, declared=[TFLOPS], axes=["shape", "topk", "null_target"]).rows) == 81
 
 
 @given(st.lists(st.sampled_from(["RESULT ", "METRIC ", "RESULT_JSON ", ""])), st.lists(st.text(max_size=40)))
