@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 import subprocess
 import time
@@ -104,16 +103,6 @@ def test_a_second_sitting_replicates_it_and_the_first_entry_says_where_it_goes_o
 
 
 @pytest.mark.slow
-def test_runs_beside_an_ab_change_nothing(ready: Cli, folder: Path) -> None:
-    before = finding(ready(*AB, *SEED, "--json", *COMMAND))
-    assert ready("run", "--id", "MOE-000", "--repeat", "3", "--", "sh", "bench.sh", "--quant-mode", "none").code == 0
-    assert ready("run", "--", "sh", "bench.sh", "--quant-mode", "int8").code == 0
-    assert ready("ab", "--axis", "quant_mode=none,int4", *SEED, *COMMAND).code == 0
-    [after] = ready("show", "MOE-000", "--json").data["answer"]["findings"]
-    assert after == before
-
-
-@pytest.mark.slow
 def test_other_code_is_a_new_question_and_the_old_try_is_named(ready: Cli, folder: Path) -> None:
     git = ("git", "-c", "user.name=a", "-c", "user.email=a@b")
     for words in (("init", "-q"), ("add", "bench.sh"), ("commit", "-qm", "one")):
@@ -122,14 +111,6 @@ def test_other_code_is_a_new_question_and_the_old_try_is_named(ready: Cli, folde
     (folder / "bench.sh").write_text(BENCH.replace("106", "107"))
     found = ready(*AB, *SEED, "--json", *COMMAND).data["answer"]
     assert (found["entries"], found["earlier"], found["pairs"]) == (["MOE-001"], ["MOE-000"], 8)
-
-
-@pytest.mark.slow
-def test_no_difference_is_an_answer(ready: Cli) -> None:
-    same = ("ab", "--axis", "quant_mode=none,same", *SEED, "--min-effect", "5%", "--json")
-    answer = ready(*same, *COMMAND)
-    assert (finding(answer)["outcome"], answer.data["stopped"]["by"]) == ("no difference", "settled")
-    assert "same and none show no difference in tflops (95%: " in finding(answer)["sentence"]
 
 
 def test_few_pairs_are_open_and_say_what_would_settle_it(ready: Cli) -> None:
@@ -154,15 +135,6 @@ def test_three_values_each_against_the_first(ready: Cli, folder: Path) -> None:
     rounds = [values(folder)[at : at + 3] for at in range(0, 12, 3)]
     assert rounds[:2] == [["none", "int8", "int4"], ["int4", "int8", "none"]]
     assert rounds[2:] == [["int8", "none", "int4"], ["none", "int4", "int8"]]
-
-
-@pytest.mark.slow
-def test_a_variable_needs_no_place_in_the_command(ready: Cli) -> None:
-    script = "echo METRIC tflops=10${MODE:-0}.$LOGBOOK_RUN"
-    answer = ready("ab", "--axis", "env:MODE=,6", *SEED, "--repeat", "8", "--json", "--", "sh", "-c", script)
-    assert finding(answer)["sentence"].startswith("MODE=6 has ")
-    assert " than (empty) (" in finding(answer)["sentence"]
-    assert "MODE=6 sh -c" in ready("show", "MOE-000").out
 
 
 def test_a_side_that_fails_ends_it_and_its_code_is_ours(ready: Cli, folder: Path) -> None:
@@ -195,17 +167,6 @@ def test_going_on_with_what_is_settled_runs_nothing(ready: Cli, folder: Path) ->
     answer = ready(*AB, "--id", "MOE-000", *COMMAND)
     assert answer.out.startswith("MOE-000: 12 pairs; stopped: settled\n")
     assert len(values(folder)) == 24
-
-
-def test_values_without_a_ratio_leave_their_pair_out_and_are_counted(ready: Cli) -> None:
-    for line, said in (
-        ("RESULT quant_mode={axis} tflops=nan", "nan"),
-        ("METRIC tflops=nan", "nan"),
-        ("METRIC tflops=0", "1 pair: a value is missing, zero or negative"),
-    ):
-        answer = ready(*AB, "--json", "--", "sh", "-c", f"echo {line}; : {{axis}}")
-        assert answer.data["stopped"]["by"] == "not-comparable"
-        assert said in answer.data["stopped"]["why"]
 
 
 def test_a_command_that_ignores_the_axis_is_met_after_one_pair(ready: Cli) -> None:
@@ -315,17 +276,6 @@ def test_no_seed_puts_the_same_side_first_in_every_pair() -> None:
         assert len({tuple(order_of_round(seed, pair, 2)) for pair in range(1, 9)}) == 2
 
 
-@pytest.mark.slow
-def test_the_command_that_goes_on_makes_pairs_of_the_same_question(ready: Cli) -> None:
-    options = ("--title", "Both", "--env", "MODE=x y", "--config", "topk=2", "--timeout", "20s", "--max-pairs", "1")
-    made = ready(*AB, *SEED, *options, "--json", *COMMAND)
-    assert made.code == 0, made.err
-    again = made.data["stopped"]["why"].partition("to go on: ")[2]
-    assert again.startswith("logbook ab --id MOE-000 --max-pairs 20 --env 'MODE=x y' --config topk=2 --timeout 20s ")
-    assert ready(*shlex.split(again.replace("--max-pairs 20", "--max-pairs 1"))[1:]).code == 0
-    assert len({str(row) for row in ready("table", "MOE-000", "--json").data["rows"]}) == 2
-
-
 def test_a_table_takes_the_base_that_the_comparison_states(ready: Cli, folder: Path) -> None:
     for seed in range(2, 20):  # one whose first run is that of the other side
         if order_of_round(seed, 1, 2)[0] == 1:
@@ -336,19 +286,6 @@ def test_a_table_takes_the_base_that_the_comparison_states(ready: Cli, folder: P
     assert [column["name"] for column in columns] == ["tflops @ none", "tflops @ int8", "delta tflops"]
 
 
-def test_a_difference_without_a_direction_needs_no_more_pairs(ready: Cli, folder: Path) -> None:
-    (folder / "bench.sh").write_text('[ "$2" = int8 ] && s=9 || s=10\necho "RESULT depth=$s.$LOGBOOK_RUN"\n')
-    answer = ready(*AB, *SEED, "--metric", "depth", "--json", *COMMAND)
-    assert answer.code == 0, answer.err
-    found = finding(answer)
-    assert (found["outcome"], found["pairs"], found["to_settle"]) == ("open", 8, "a direction of depth")
-    assert not any("to go on" in line for line in ready("status").out.splitlines())
-    header = folder / "logbooks/moe/logbook.yaml"
-    header.write_text(header.read_text().replace("metrics:\n", "metrics:\n- {name: depth, direction: min}\n"))
-    assert ready("compare", "MOE-000", "--json").data["answer"]["findings"][0]["outcome"] == "better"
-    assert "under metrics in logbook.yaml" in ready(*AB, "--metric", "depth:min", *COMMAND).err
-
-
 def test_pairs_under_other_conditions_are_another_question_and_counted(ready: Cli) -> None:
     assert ready(*AB, *SEED, "--repeat", "2", "--env", "MODE=x", *COMMAND).code == 0
     answer = ready(*AB, "--id", "MOE-000", "--repeat", "3", "--json", *COMMAND).data["answer"]
@@ -357,23 +294,6 @@ def test_pairs_under_other_conditions_are_another_question_and_counted(ready: Cl
     # More pairs go on with the later ones: those before them are no open question of their own.
     open_questions = ready("status", "--json").data["open_questions"]
     assert [(one["id"], "3 pairs" in one["found"]) for one in open_questions] == [("MOE-000", True)]
-
-
-def test_another_guard_makes_no_other_question(ready: Cli, folder: Path) -> None:
-    assert ready(*AB, "--repeat", "1", *COMMAND).code == 0
-    header = folder / "logbooks/moe/logbook.yaml"
-    header.write_text(header.read_text().replace("metrics:\n", "metrics:\n- {name: loss, primary: false}\n"))
-    answer = ready(*AB, "--repeat", "1", "--json", *COMMAND).data["answer"]
-    assert (answer["entries"], answer["pairs"]) == (["MOE-000", "MOE-001"], 2)
-
-
-@pytest.mark.slow
-def test_an_open_question_that_is_asked_again_ends_when_it_is_settled(ready: Cli, folder: Path) -> None:
-    assert ready(*AB, *SEED, "--repeat", "7", *COMMAND).code == 0
-    answer = ready(*AB, *SEED, "--json", *COMMAND)
-    assert answer.data["stopped"]["by"] == "settled"
-    assert answer.data["answer"]["pairs"] == finding(answer)["judged"]
-    assert len(values(folder, "MOE-001")) < 8
 
 
 def test_another_spelling_of_a_flag_asks_the_same_question(ready: Cli) -> None:

@@ -228,12 +228,6 @@ def test_what_does_not_fit_is_refused(ready: Cli, git: Git, folder: Path, words:
     assert state(git, folder) == before
 
 
-def test_outside_of_a_repository(started: Cli) -> None:
-    answer = started("ab", "--code", "main", "HEAD", *COMMAND)
-    assert answer.code == 2
-    assert "is not in a git repository" in answer.err
-
-
 def checkouts() -> list[Path]:
     """The folders of checkouts that are there."""
     return [*Path(os.environ["TMPDIR"]).glob("logbook-checkouts-*/*/*/*/bench.py")]
@@ -291,43 +285,6 @@ def test_the_next_command_removes_what_a_killed_one_left(ready: Cli, git: Git, f
         time.sleep(0.05)
     assert ready("list").code == 0
     assert checkouts() == []
-    assert state(git, folder) == before
-
-
-@pytest.mark.slow
-def test_two_at_once_and_in_the_background(ready: Cli, git: Git, folder: Path) -> None:
-    """Each has checkouts of its own; those of a detached one are there until it ends."""
-    (folder / "bench.py").write_text(SLOW)
-    git("commit", "-q", "-a", "-m", "It sleeps")
-    git("branch", "-f", "main")
-    (folder / "speed.txt").write_text("80")
-    before = state(git, folder)
-    words = [
-        *LOGBOOK,
-        "ab",
-        "--code",
-        "main",
-        "WORK",
-        "--repeat",
-        "1",
-        "--detach",
-        "--",
-        "python3",
-        "bench.py",
-        "brief",
-    ]
-    for entry_id in ("SPEED-000", "SPEED-001"):
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60, check=True)
-        assert done.stdout == f"{entry_id}\n"
-    assert len(checkouts()) == 4
-    (folder / "speed.txt").write_text("10")
-    subprocess.run(
-        [*LOGBOOK, "wait", "SPEED-000", "SPEED-001"], cwd=folder, timeout=60, check=True, capture_output=True
-    )
-    (folder / "speed.txt").write_text("80")
-    for entry_id in ("SPEED-000", "SPEED-001"):
-        values = [run["rows"][0]["metrics"]["step_ms"]["samples"][0] for run in runs(folder, entry_id)]
-        assert [round(value, -1) for value in sorted(values)] == [80, 90]
     assert state(git, folder) == before
 
 

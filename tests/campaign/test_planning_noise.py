@@ -63,16 +63,6 @@ def test_what_it_says_is_what_an_ab_finds(ready: Cli) -> None:
     assert [f["outcome"] for f in answer["findings"]] == ["better"]
 
 
-@pytest.mark.slow
-def test_every_case_is_told_and_the_answer_stays_short(ready: Cli) -> None:
-    script = "for n in $(seq 60); do echo RESULT mode=m$n tflops=$((100 + LOGBOOK_RUN % 5)); done"
-    answer = ready("noise", "--repeat", "6", "--shell", "--", script)
-    assert "tflops mode=m1: median " in answer.out
-    assert len(answer.out.encode()) < 8000
-    assert answer.out.rstrip().endswith("and 40 more: logbook show ID --json")
-    assert len(ready("show", "MOE-000", "--json").data["noise"]) == 60
-
-
 def test_what_no_scatter_follows_from(ready: Cli) -> None:
     few = ready("noise", "--repeat", "6", "--", "sh", "-c", "[ $LOGBOOK_RUN -lt 5 ] && echo METRIC tflops=$LOGBOOK_RUN")
     assert few.code == 1

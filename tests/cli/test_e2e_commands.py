@@ -113,23 +113,6 @@ def test_round_trip_of_a_plan(started: Cli, folder: Path, name: str) -> None:
     assert outcome(before[0], folder) == outcome(before[1], folder) == log
 
 
-def test_shell_text_round_trips(started: Cli, folder: Path) -> None:
-    text = "for i in 1 2; do\n  echo RESULT i=$i v=\"$V\" '`'\ndone | cat"
-    assert started("run", "--shell", "--env", "V=a b", "--", text).code == 0
-    [command] = copied(folder / "logbooks/moe.md", "MOE-000")
-    assert outcome(command, folder) == recorded(folder, "MOE-000") == ["RESULT i=1 v=a b `", "RESULT i=2 v=a b `", ""]
-
-
-def test_a_word_that_is_no_utf8(started: Cli, folder: Path) -> None:
-    assert started("run", "--", *SHOW, "bad\udcff").code == 0
-    assert started("status").code == 0
-    assert started("render").code == 0
-    before = (folder / "logbooks/moe.md").read_bytes()
-    refused = started("plan", "--title", "x", "--command", "echo bad\udcff")
-    assert refused.code == 2
-    assert (folder / "logbooks/moe.md").read_bytes() == before
-
-
 def test_a_stripped_environment_keeps_rows_config_and_devices(started: Cli, folder: Path) -> None:
     row = {
         "config": {"quant_mode": "int8", "topk": 2},

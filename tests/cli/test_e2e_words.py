@@ -26,15 +26,6 @@ def test_a_prefix_is_derived_from_the_topic(topic: str, prefix: str) -> None:
     assert PREFIX.fullmatch(prefix)
 
 
-def test_start_without_a_prefix(cli: Cli, folder: Path) -> None:
-    assert cli("start", "moe_ep_int8", "--json").data["prefix"] == "MOE-EP-INT8"
-    assert cli("start", "moe-ep-int8", "--json").data["prefix"] == "MOE-EP-INT8-2"
-    assert cli("note", "-L", "MOE-EP-INT8-2", "Host unreachable").out == "noted MOE-EP-INT8-2-000 Host unreachable\n"
-    again = cli("start", "moe_ep_int8")
-    assert again.code == 2
-    assert "the logbook moe_ep_int8 already exists" in again.err
-
-
 def test_a_note_is_a_text(started: Cli, folder: Path) -> None:
     assert started("note", "Host unreachable").code == 0
     assert started("note", "Two lines\nof text").code == 0

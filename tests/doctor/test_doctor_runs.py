@@ -173,28 +173,8 @@ def test_an_interrupted_run_is_finished(three: Cli, book: Path, healthy: Callabl
     assert "7.000" in (book.parent / "moe.md").read_text()
 
 
-def test_an_interrupted_run_without_a_log(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
-    edit_json(
-        book / "runs/MOE-001/01/run.json",
-        exit=None,
-        ended=None,
-        output=None,
-        rows=None,
-        tool={"pid": 2**22 + 1},
-        child=None,
-    )
-    (book / "runs/MOE-001/01/output.log").unlink()
-    healthy()
-    assert three("list", "--json").data[1]["state"] == "interrupted"
-
-
 def test_a_run_of_another_host_is_left_alone(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
     edit_json(book / "runs/MOE-001/01/run.json", exit=None, ended=None, host={"name": "far"})
     three("render")
     [note] = findings("--fix")
     assert (note["severity"], note["message"]) == ("note", "1 unfinished run on another host")
-
-
-def test_a_file_among_the_folders_of_runs_is_no_trouble(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
-    (book / "runs/README").write_text("the runs\n")
-    healthy()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.model.entry import Entry, Field, PlannedCommand
+from logbook_agent.model.entry import Entry, Field
 from logbook_agent.model.run import Code, Exit, Failure, Host, Measurement, Output, Process, Row, Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.processes import create_time
@@ -145,35 +145,6 @@ def test_an_unfinished_run_is_looked_at_again(started: Cli, book: Book) -> None:
     started("edit", ID, "--next", "c")
     assert "interrupted: tool and command are gone" in block(book)
     assert started("list", "--json").data[0]["state"] == "interrupted"
-
-
-@pytest.mark.slow
-def test_the_state_follows_from_the_latest_run_of_each_command(started: Cli, book: Book) -> None:
-    write(book, a_run(8, size=50, failed=True, bare=True))
-    started("edit", ID, "--next", "a")
-    assert "run 8: exit 1" in block(book)
-    assert started("list", "--json").data[0]["state"] == "failed"
-    write(book, a_run(24, size=50))
-    started("edit", ID, "--next", "b")
-    assert started("list", "--json").data[0]["state"] == "finished"
-    assert block(book) == rendered_without_index(started, book)
-
-
-def test_planned_commands_are_pending_until_a_run_executed_them(started: Cli, book: Book) -> None:
-    commands = tuple(PlannedCommand(argv=("bench", "--size", size)) for size in ("3", "70", "71"))
-    book.write_entry(Entry(id=ID, title="Many", opened="2026-02-10T10:43:00+00:00", commands=commands))
-    write(book, a_run(24, size=70))
-    started("edit", ID, "--next", "a")
-    assert "--size 71" in block(book).split("Command (planned)")[1].split("Config")[0]
-    assert "--size 70" not in block(book).split("Command (planned)")[1].split("Config")[0]
-    assert block(book) == rendered_without_index(started, book)
-
-
-def test_a_command_that_failed_in_a_later_run_is_found_when_it_is_tried_again(started: Cli, book: Book) -> None:
-    started("edit", ID, "--next", "a")
-    fails = ["sh", "-c", "echo no >&2; exit 3"]
-    started("run", "--id", ID, "--", *fails)
-    assert f"tried before: {ID} run 24" in started("run", "--", *fails).err
 
 
 @pytest.mark.slow

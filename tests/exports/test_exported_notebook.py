@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.api import EntryRecord, Logbook
+from logbook_agent.api import Logbook
 from logbook_agent.exports.notebook import entry_html, logbook_html
-from logbook_agent.model.record import Record
 from tests.exports.exported_support import NASTY, full
 
 TAGS = {"div", "strong", "table", "thead", "tbody", "tr", "th", "td", "p"}
@@ -91,19 +90,6 @@ def test_every_text_of_the_answers_is_escaped() -> None:
         assert found.others == []
         assert "\u202e" not in text
     assert "and 10 more rows" in found.texts
-
-
-def test_plain_text(logbook: Logbook, folder: Path) -> None:
-    assert repr(logbook) == f"<Logbook moe: 6 entries, {folder}/logbooks/moe.md>"
-    assert repr(logbook.record("MOE-002")) == "<MOE-002 'x': finished, 1 row, tflops 2.000>"
-
-
-def test_an_entry_is_still_a_record(logbook: Logbook) -> None:
-    record = logbook.record("moe-2")
-    assert isinstance(record, Record)
-    assert record == logbook.records()[2]
-    assert isinstance(record, EntryRecord)
-    assert [s.run.run for s in record.runs] == [1]
 
 
 @pytest.mark.slow

@@ -11,10 +11,9 @@ import pytest
 
 from logbook_agent.exports import write as writing
 from logbook_agent.exports.place import MANIFEST, ExportPlace, building, check_replaceable
-from logbook_agent.model.errors import StoreError, Taken
+from logbook_agent.model.errors import Taken
 from tests.conftest import Cli
 from tests.exports.exported_support import full
-from tests.predict.without import without
 
 pytestmark = pytest.mark.slow
 
@@ -98,15 +97,6 @@ def test_stdout(filled: Cli) -> None:
         refused = filled("export", "--out", "-", *words)
         assert refused.code == 2
         assert refused.err.splitlines()[:1] == ([message] if message is not None else [])
-
-
-def test_damaged_entries_are_named(filled: Cli, folder: Path) -> None:
-    (folder / "logbooks/moe/entries/MOE-003.yaml").write_text("title: [")
-    answer = filled("export", "--as", "csv", "--json")
-    assert answer.code == 0
-    [damaged] = answer.data["left_out"]["damaged_entries"]
-    assert "MOE-003" in damaged
-    assert json.loads(answer.out)["warnings"] == [f"not exported: {damaged}"]
 
 
 def test_nothing_to_export(started: Cli) -> None:
@@ -209,20 +199,3 @@ def test_what_a_killed_export_left_is_removed_by_the_next(tmp_path: Path) -> Non
         (place.path / "a").unlink()
         (place.path / MANIFEST).unlink()
     assert names(tmp_path) == [".out.theirs.tmp", "out"]
-
-
-def test_a_folder_whose_parent_is_gone(tmp_path: Path) -> None:
-    place = ExportPlace(form="mlflow", path=tmp_path / "no/out", within=tmp_path / "no")
-    with pytest.raises(StoreError, match="cannot write"), building(place):
-        pass
-
-
-@pytest.mark.slow
-def test_the_core_does_without_exports(filled: Cli, folder: Path, tmp_path: Path) -> None:
-    logbook = without("exports", tmp_path, folder)
-    assert logbook("export", "--as", "csv").returncode == 2
-    assert logbook("table").stdout == filled("table").out
-    (tmp_path / "cell.py").write_text(
-        "from logbook_agent import Logbook\nbook = Logbook.open('moe')\nprint(book._repr_html_(), repr(book)[:12])\n"
-    )
-    assert logbook(str(tmp_path / "cell.py")).stdout == "None <Logbook moe\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli, FixedClock
-from tests.predict.test_predictions_pages import PREDICT, PREDICTED, A, block, measure
+from tests.predict.test_predictions_pages import PREDICT, A, block, measure
 
 pytestmark = pytest.mark.slow
 
@@ -29,24 +29,6 @@ def test_no_reader_counts_a_prediction(moe: Cli, folder: Path) -> None:
     assert status["settled"] == []
     assert moe("list", "--tried", "--json").data["tried"] == []
     assert "1 experiment" not in moe("sync", "--offline").out
-
-
-@pytest.mark.parametrize("kind", ["experiment", "note", "decision"])
-def test_another_kind_written_by_hand_makes_no_measurement(moe: Cli, folder: Path, kind: str) -> None:
-    assert moe(*PREDICT).code == 0
-    path = folder / "logbooks/moe/entries/MOE-000.yaml"
-    path.write_text(path.read_text().replace("kind: prediction", f"kind: {kind}"))
-    assert moe("render").code == 0
-    assert moe("status", "--json").data["best"] == []
-    assert moe("table", "MOE-000").code == 2
-    assert PREDICTED in block(folder, "MOE-000")
-
-
-def test_a_measurement_stays_one_in_an_entry_called_a_prediction(moe: Cli, folder: Path) -> None:
-    measure(moe, *A)
-    path = folder / "logbooks/moe/entries/MOE-000.yaml"
-    path.write_text(f"{path.read_text()}kind: prediction\n")
-    assert moe("status", "--json").data["best"][0]["entry"] == "MOE-000"
 
 
 def test_a_command_that_predicts_makes_no_experiment_a_measurement(moe: Cli, double: Path) -> None:

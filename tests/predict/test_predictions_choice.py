@@ -41,11 +41,6 @@ def words(made: SweepPlan, *found: Prediction | None, metric: Metric | None = TI
     return [choice.word for choice in choices(made, said, metric)]
 
 
-def test_the_best_is_what_others_lose_against() -> None:
-    assert words(plan(), predicted(1.0), predicted(1.19), predicted(1.21)) == ["can win", "can win", "cannot win"]
-    assert words(plan(), predicted(1.2), predicted(1.0), predicted(3.0)) == ["cannot win", "can win", "cannot win"]
-
-
 def test_what_is_never_left_out() -> None:
     base = plan(compare={"axis": "impl", "base": "b"}, confirm=0)
     assert words(base, predicted(1.0), predicted(2.0), predicted(3.0)) == ["can win", "control", "cannot win"]
@@ -106,12 +101,6 @@ def test_what_a_time_does_not_rank(more: dict[str, Any], metric: Metric | None, 
     said = dict(zip((c.key for c in made.cases), (predicted(1.0), predicted(5.0), predicted(9.0)), strict=True))
     found = choices(made, said, metric)
     assert [(c.word, c.why) for c in found] == [("can win", why)] * 3
-
-
-def test_a_rate_ranks_cases_of_the_same_work() -> None:
-    assert words(plan(), predicted(1.0), predicted(5.0), predicted(1.1), metric=RATE) == (
-        ["can win", "cannot win", "can win"]
-    )
 
 
 def test_a_plan_without_cases_keeps_its_order() -> None:

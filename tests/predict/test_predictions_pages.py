@@ -112,11 +112,3 @@ def test_the_issue_tells_of_predictions(moe: Cli, folder: Path, clock: FixedCloc
     assert "| MOE-001 |" in issue
     assert "### MOE-000 psum against all_to_all (prediction)" in update
     assert PREDICTED.replace("- Predicted:", "- Predicted, not measured:") in update
-
-
-def test_predictions_spend_no_budget(moe: Cli, folder: Path) -> None:
-    assert moe("criteria", "--add", "Two runs.").code == 0
-    assert moe("criteria", "--predicate", "1={budget: {runs: 2}}").code == 0
-    assert moe(*PREDICT).code == 0
-    assert moe(*PREDICT).code == 0
-    assert moe("criteria", "--json").data["criteria"][0]["computed"]["state"] == "unmet"

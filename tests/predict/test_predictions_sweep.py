@@ -128,14 +128,6 @@ def test_where_nothing_can_win_nothing_is_run(forms: Cli, folder: Path) -> None:
     assert [line["id"] for line in forms("list", "--json").data] == ["MOE-000"]
 
 
-def test_a_case_without_a_prediction_is_run(forms: Cli) -> None:
-    done = forms("sweep", "forms", "--predict", "v5p-8", "--dry-run", "--set", "ep_impl=psum,ragged")
-    assert (
-        "topk=2 ep_impl=ragged: no prediction; predicted nothing: unsupported: ragged is not compiled here" in done.out
-    )
-    assert "4 of 4 cases are left" in done.out
-
-
 def test_what_is_refused(forms: Cli, folder: Path) -> None:
     (folder / "recipes/other.yaml").write_text("name: other\nquestion: q?\ncommand: [python, x.py]\nconfirm: 0\n")
     assert forms("sweep", "other", "--predict", "v5p-8", "--json").error == {

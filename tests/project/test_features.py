@@ -61,6 +61,9 @@ def test_the_core_does_without(without: Path, folder: Path, request: pytest.Fixt
         assert done.returncode == 0, (words, done.stderr)
     status = json.loads(logbook(without, folder, "status", "--json").stdout)
     assert "MOE-003" in json.dumps(status)
+    if name == "predict":
+        refused = logbook(without, folder, "sweep", "ep-forms", "--predict", "v5p-8")
+        assert "error: --predict is not available" in refused.stderr
     for kind in feature.executors:
         settings = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
         settings.parent.mkdir(parents=True, exist_ok=True)

@@ -29,13 +29,6 @@ axes:
 compare: {axis: mode, base: a}
 metrics: [tflops]
 """
-# After five runs the machine is 5% faster; the n-th run is a bit above the one before.
-DRIFT = """\
-echo x >> count
-n=$(wc -l < count)
-[ $n -gt 5 ] && drift=50 || drift=0
-echo "RESULT tflops=$((1000 + drift + n % 3)).0"
-"""
 
 
 @pytest.mark.parametrize(
@@ -57,36 +50,6 @@ def test_a_run_that_ended_badly_has_failed_whatever_it_printed(
     assert (again.code, again.data["rows"], again.data["failed"], again.data["ran"]) == (0, 2, 0, 1)
     with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
         assert [(row["mode"], row["tflops"]) for row in csv.DictReader(stream)] == [("a", "100.0"), ("b", "200.0")]
-
-
-@pytest.mark.slow
-def test_pairs_of_which_a_run_was_made_again_after_its_partner_are_left_out(started: Cli, folder: Path) -> None:
-    bench = '[ "$1" = b ] && [ ! -e mended ] && exit 4\n' + DRIFT
-    write_recipe(folder, MODES, bench=bench, name="modes")
-    words = ["--set", "order=shuffled", "--set", "repeats=16", "--json"]
-    assert started("sweep", "modes", *words).data["failed"] == 16
-    (folder / "mended").touch()
-    answer = started("sweep", "modes", "--retry-failed", *words).data["answer"]
-    [finding] = answer["findings"]
-    # Those whose failed run came second have the order that was drawn.
-    [left_out] = answer["left_out"]
-    assert left_out.endswith("pairs: a run was made again after its partner, so chance did not draw their order")
-    assert finding["pairs"] + int(left_out.split()[0]) == 16
-    assert finding["outcome"] == "open"
-
-
-@pytest.mark.slow
-def test_a_comparison_of_which_a_run_failed_goes_on(started: Cli, folder: Path) -> None:
-    bench = '[ "$1" = b ] && gain=50 || gain=0\necho "RESULT tflops=$((1000 + gain + LOGBOOK_RUN * 7 % 10)).3"\n'
-    bench += "[ -e tried ] || [ $LOGBOOK_RUN != 5 ] || { touch tried; exit 3; }\n"
-    write_recipe(folder, MODES, bench=bench, name="modes")
-    first = started("sweep", "modes", "--json")
-    assert (first.code, first.data["failed"]) == (1, 0)
-    [problem] = first.data["problems"]
-    assert problem.startswith("the comparison stopped: run 5, mode=")
-    assert problem.endswith("once that is mended, to go on: logbook sweep --resume MOE-000")
-    again = started("sweep", "--resume", "MOE-000", "--json")
-    assert (again.code, again.data["answer"]["findings"][0]["outcome"]) == (0, "better")
 
 
 @pytest.mark.slow

@@ -62,17 +62,6 @@ def test_a_lucky_case_is_compared_and_is_no_winner(started: Cli, folder: Path) -
     assert "112." not in issue.partition("### MOE-000")[0]
 
 
-@pytest.mark.slow
-def test_cases_of_several_sizes_are_ranked_against_their_own_base(started: Cli, folder: Path) -> None:
-    """At size 1 the new mode is slower than the old one, and still faster than anything at size 2."""
-    speeds = "v=$((100 / $1)); [ $2 = old ] || v=$((v * (8 + $1) / 10 + $1)); "
-    bench = speeds + 'echo "RESULT size=$1 mode=$2 tflops=$v.$LOGBOOK_RUN"\n'
-    write_recipe(folder, COMPARED.replace("[1, 2, 3, 4]", "[1, 2]"), bench=bench)
-    assert started("sweep", "demo").code == 0
-    sides = {run.config["size"] for run in runs_of(folder) if run.part is not None}
-    assert sides == {2}
-
-
 @pytest.mark.parametrize(
     ("order", "repeats", "explores"),
     [("interleaved", 8, False), ("shuffled", 8, False), ("interleaved", 2, True), ("as-listed", 8, True)],
@@ -111,15 +100,6 @@ def test_without_a_base_the_best_is_compared_with_the_runner_up(started: Cli, fo
 
 
 @pytest.mark.slow
-def test_a_base_that_is_best_is_compared_with_the_best_of_the_others(started: Cli, folder: Path) -> None:
-    write_recipe(folder, MODES.replace("base: a", "base: d"), bench=STEADY, name="modes")
-    answer = started("sweep", "modes", "--json")
-    assert answer.data["best"]["label"] == "mode=d"
-    [finding] = answer.data["answer"]["findings"]
-    assert (answer.data["answer"]["base"], finding["outcome"]) == ("d", "worse")
-
-
-@pytest.mark.slow
 def test_a_sweep_that_gave_up_goes_on_by_what_it_says(started: Cli, folder: Path) -> None:
     noisy = 'echo "RESULT tflops=$((100 + LOGBOOK_RUN * LOGBOOK_RUN * LOGBOOK_RUN * 7919 % 1997)).3"\n'
     write_recipe(folder, MODES, bench=noisy, name="modes")
@@ -131,24 +111,6 @@ def test_a_sweep_that_gave_up_goes_on_by_what_it_says(started: Cli, folder: Path
     assert again.code == 0, again.err
     assert len([run for run in runs_of(folder) if run.label == "comparison"]) == 80
     assert "40 pairs" in again.out
-
-
-@pytest.mark.slow
-def test_the_pairs_that_follow_are_no_part_of_the_plan(started: Cli, folder: Path) -> None:
-    write_recipe(folder, MODES + "repeats: 2\n", bench=STEADY, name="modes")
-    assert started("sweep", "modes", "--json").data["planned"] == 8
-    with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
-        assert len(list(csv.DictReader(stream))) == 8
-    assert started("sweep", "modes", "--dry-run", "--json").data["resumes"] is None
-
-
-@pytest.mark.slow
-def test_the_same_sweep_again_is_the_same_question(started: Cli, folder: Path) -> None:
-    write_recipe(folder, MODES, bench=STEADY, name="modes")
-    assert started("sweep", "modes").code == 0
-    answer = started("sweep", "modes", "--new", "--json")
-    assert answer.data["answer"]["entries"] == ["MOE-000", "MOE-001"]
-    assert "continued in MOE-001" in started("list").out.splitlines()[0]
 
 
 @pytest.mark.slow
@@ -201,17 +163,3 @@ def test_values_in_two_units_are_not_ranked(started: Cli, folder: Path, unit: st
     assert "latency 500 us" in answer.err
     dry = started("sweep", "demo", "--set", "size=1,2", "--dry-run").out
     assert "unfinished" not in dry
-
-
-@pytest.mark.slow
-def test_an_ab_of_the_best_case_goes_on_with_the_question_of_the_sweep(started: Cli, folder: Path) -> None:
-    write_recipe(folder, COMPARED, bench=LUCKY)
-    assert started("sweep", "demo").code == 0
-    words = ("--repeat", "3", "--json", "--", "bash", "bench.sh", "3", "{axis}")
-    answer = started("ab", "--axis", "mode=old,new", *words).data["answer"]
-    [finding] = answer["findings"]
-    assert (answer["entries"], finding["outcome"]) == (["MOE-000", "MOE-001"], "worse")
-    # It settles after 8 pairs, or a look later where the drawn orders are one-sided.
-    assert finding["pairs"] in (11, 13, 15)
-    # The sweep gave the case its name.
-    assert finding["case"] == {"size": "3"}

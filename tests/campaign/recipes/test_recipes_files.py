@@ -90,17 +90,6 @@ def test_counts_rules_and_costs(name: str) -> None:
         assert len({run.argv for run in plan}) == len(plan.cases)
 
 
-@pytest.mark.parametrize("name", ON_FOUR)
-def test_the_scales_for_four_devices_have_the_same_cases(name: str) -> None:
-    for one, four in ((None, "ep"), ("tiny", "tiny-ep")):
-        alone, spread = (chosen(name, scale) for scale in (one, four))
-        assert [spread.config(case) for case in spread.cases] == [
-            alone.config(case) | {"parallel_mode": "ep", "ep_impl": "psum", "devices": 4} for case in alone.cases
-        ]
-        assert (len(alone), alone.recipe.compare) == (len(spread), spread.recipe.compare)
-        assert "four devices" in spread.recipe.prerequisites[0]
-
-
 @pytest.mark.sample(20)
 @pytest.mark.parametrize(
     ("name", "scale"),
@@ -150,15 +139,6 @@ def test_variables_are_those_of_the_published_runs() -> None:
     assert {tuple(run.env.items()) for run in plan} == {
         (("LIBTPU_INIT_ARGS", "--xla_tpu_scoped_vmem_limit_kib=50000"),)
     }
-
-
-def test_shapes_of_the_null_matrix() -> None:
-    plan = chosen("null-routing", None)
-    configs = [plan.config(case) for case in plan.cases]
-    shapes = {tuple(config[key] for key in ("tokens", "hidden", "mlp_dim", "experts")) for config in configs}
-    assert shapes == {(32768, 2048, 1408, 60), (32768, 2048, 2048, 64), (65536, 3072, 3072, 128)}
-    assert sorted({config["null_route_frac"] for config in configs}) == [i / 10 for i in range(10)]
-    assert {config["topk"] for config in configs} == {2, 4, 8}
 
 
 def test_no_word_of_another_project() -> None:

@@ -97,12 +97,6 @@ def test_controls_stand_before_their_cases_and_are_shared() -> None:
     assert plan.by_key["quant_mode=int8_real topk=1"].controls == ("quant_mode=none topk=1",)
 
 
-def test_a_control_that_is_a_case_is_run_once() -> None:
-    plan = plan_of(axes={"quant_mode": ["int8", "none"]}, controls=[{"label": "plain", "set": {"quant_mode": "none"}}])
-    assert keys(plan) == ["quant_mode=int8", "quant_mode=none"]
-    assert not any(case.is_control for case in plan.cases)
-
-
 def order(plan: SweepPlan) -> list[str]:
     return [f"{run.case.key.replace('quant_mode=', '').replace('topk=', '')} {run.repeat}" for run in plan]
 
@@ -163,27 +157,12 @@ def test_a_plan_with_eight_drawn_pairs_is_a_comparison() -> None:
     assert alone.part(alone.cases[0], 3) == Part(pair=3, side="a", case="")
 
 
-def test_what_the_axis_implies_tells_no_cases_apart() -> None:
-    axes = {"how": [{"name": "A", "quant_mode": "none", "topk": 1}, {"name": "B", "quant_mode": "int8", "topk": 4}]}
-    plan = plan_of(
-        axes=axes, compare={"axis": "quant_mode", "base": "none"}, repeats=8, order="shuffled", implied=["topk"]
-    )
-    assert {(p.side, p.case) for run in plan if (p := plan.part(run.case, run.repeat))} == {("none", ""), ("int8", "")}
-
-
 def test_first_and_last_runs() -> None:
     plan = plan_of(axes={"topk": {"from": 1, "to": 9, "step": 1}})
     first, last = plan.ends(2)
     assert [run.place for run in first + last] == [1, 2, 8, 9]
     assert [run.argv for run in first + last] == [list(plan)[i].argv for i in (0, 1, 7, 8)]
     assert [len(part) for part in plan.ends(5)] == [9, 0]
-
-
-def test_the_digest_is_that_of_what_runs() -> None:
-    plan = plan_of(axes={"topk": [1, 2]})
-    assert plan.digest == plan_of(axes={"topk": [1, 2]}, question="other words").digest
-    assert plan.digest != plan_of(axes={"topk": [2, 1]}).digest
-    assert plan.digest != plan_of(axes={"topk": [1, 2]}, env={"A": "b"}).digest
 
 
 # -- scales and values -------------------------------------------------------------------------------
@@ -310,14 +289,6 @@ def test_a_value_inside_what_is_no_axis(parts: dict[str, Any], place: str) -> No
     assert caught.value.place == place
 
 
-def test_unknown_scale_and_axis_of_a_scale() -> None:
-    with pytest.raises(RecipeProblem, match="unknown scale 'tinny'") as caught:
-        plan_of(at="tinny", scale={"tiny": {}})
-    assert caught.value.hint == "did you mean tiny?"
-    with pytest.raises(RecipeProblem, match="unknown axis 'topkk'"):
-        plan_of(at="tiny", axes=AXES, scale={"tiny": {"axes": {"topkk": [1]}}})
-
-
 # -- cost and rules ----------------------------------------------------------------------------------
 
 
@@ -371,8 +342,3 @@ def test_controls_run_in_the_same_environment() -> None:
     assert broken({"quant_mode": "int8"}, **control) == [("same-env", "error")]
     assert broken({"quant_mode": "int8"}, **control, implied=["env:FLAGS"]) == []
     assert broken({"quant_mode": "int8"}, **{**control, "env": {"FLAGS": "-x"}}) == []
-
-
-def test_what_knows_none_of_these_keys_breaks_no_rule() -> None:
-    plan = plan_of(command=["bench", "{n}"], fixed={}, axes={"n": [1, 2]})
-    assert violations(plan, done=set()) == ()

@@ -46,17 +46,6 @@ def test_a_recipe_makes_a_header(cli: Cli, folder: Path) -> None:
     assert [(t.label, t.command) for t in header.command_templates] == [("demo", "logbook sweep demo")]
 
 
-def test_a_recipe_at_a_scale(cli: Cli, folder: Path) -> None:
-    write_recipe(folder, RECIPE + "scale: {tiny: {axes: {size: [7]}}}\n")
-    answer = cli("start", "--recipe", "demo", "--scale", "tiny")
-    assert answer.out.endswith("next: logbook sweep demo --scale tiny\n")
-    header = header_of(folder, "demo")
-    assert header.matrix[0] == MatrixAxis(axis="size", values=("7",))
-    assert header.command_templates[0].command == "logbook sweep demo --scale tiny"
-    assert "unknown scale 'tinny'" in cli("start", "x", "--recipe", "demo", "--scale", "tinny").err
-    assert "--scale without --recipe" in cli("start", "x", "--prefix", "X", "--scale", "tiny").err
-
-
 def test_options_win_and_add(cli: Cli, folder: Path) -> None:
     write_recipe(folder, RECIPE + "criteria: [One pair.]\nconstraints: [Same size.]\n")
     options = [
@@ -82,18 +71,6 @@ def test_options_win_and_add(cli: Cli, folder: Path) -> None:
         ("mode", ("old", "new")),
         ("seed", ("0", "1")),
     ]
-
-
-def test_a_file_stands_between_recipe_and_options(cli: Cli, folder: Path) -> None:
-    write_recipe(folder, RECIPE + "criteria: [One pair.]\n")
-    (folder / "h.yaml").write_text(
-        "goal: Is it?\nmetrics: [tflops:max:GF/s]\nstop_criteria: [Two.]\nlinks: {a: https://b}\n"
-    )
-    assert cli("start", "--recipe", "demo", "--from", "h.yaml", "--prefix", "MOE").code == 0
-    header = header_of(folder, "demo")
-    assert (header.goal, [(m.name, m.unit) for m in header.metrics]) == ("Is it?", [("tflops", "GF/s")])
-    assert [c.text for c in header.stop_criteria] == ["One pair.", "Two."]
-    assert [link.label for link in header.links] == ["a"]
 
 
 @pytest.mark.parametrize(

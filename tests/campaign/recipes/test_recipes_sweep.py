@@ -165,16 +165,6 @@ def test_an_interrupted_sweep_goes_on_by_the_same_command(started: Cli, folder: 
     assert "the plan of demo has changed since MOE-000" in changed.err
 
 
-def test_rows_that_are_not_those_of_the_plan_are_told(started: Cli, folder: Path) -> None:
-    write_recipe(
-        folder, bench='echo "RESULT size=1 mode=$2 tflops=1"; [ "$1" = 2 ] && echo "RESULT mode=x tflops=2"; true'
-    )
-    answer = started("sweep", "demo", "--set", "size=1,2", "--json")
-    assert answer.code == 1
-    assert "size=2 mode=new: 2 rows, but the plan has one" in answer.data["problems"]
-    assert "size=2 mode=old: the row has size=1, but the plan 2" in answer.data["problems"]
-
-
 def test_one_process_at_a_time(started: Cli, folder: Path) -> None:
     write_recipe(folder)
     assert started("sweep", "demo", "--set", "size=1").code == 0
@@ -182,16 +172,6 @@ def test_one_process_at_a_time(started: Cli, folder: Path) -> None:
         answer = started("sweep", "--resume", "MOE-000", "--json")
     assert answer.code == 3
     assert answer.error["message"].startswith("MOE-000 is being run by pid")
-
-
-def test_a_sweep_with_a_damaged_run_is_not_begun_again(started: Cli, folder: Path) -> None:
-    write_recipe(folder)
-    assert started("sweep", "demo", "--set", "size=1").code == 0
-    (folder / "logbooks/moe/runs/MOE-000/02/run.json").write_text("{")
-    answer = started("sweep", "--resume", "MOE-000", "--json")
-    assert answer.code == 3
-    assert "run.json" in answer.error["message"]
-    assert [p.name for p in (folder / "logbooks/moe/entries").iterdir()] == ["MOE-000.yaml"]
 
 
 def test_a_sweep_stays_with_its_launcher(started: Cli, folder: Path) -> None:
@@ -209,18 +189,6 @@ def test_a_sweep_stays_with_its_launcher(started: Cli, folder: Path) -> None:
     launched = [run.launcher and run.launcher.name for run in runs_of(folder)]
     assert launched == ["far"] * len(launched)
     assert started("sweep", "demo", "--set", "size=1,2", "--dry-run").out.count("resumes") == 0
-
-
-def test_the_entry_states_the_comparison_before_the_first_run(started: Cli, folder: Path) -> None:
-    write_recipe(folder, RECIPE + "repeats: 8\norder: interleaved\n", bench="exit 3\n")
-    assert started("sweep", "demo", "--set", "size=1,2").code == 1
-    stated = Book(folder / "logbooks", "moe").entry("MOE-000").comparison
-    assert stated is not None
-    assert (stated.question.axis, stated.question.base, stated.question.sides) == ("mode", "old", ("new",))
-    assert (stated.question.metrics, stated.design.budget_pairs) == (("tflops",), 8)
-    write_recipe(folder, RECIPE)
-    assert started("sweep", "demo", "--set", "size=1").code == 0
-    assert Book(folder / "logbooks", "moe").entry("MOE-001").comparison is None
 
 
 def test_a_failed_setup_measures_nothing(started: Cli, folder: Path) -> None:
@@ -255,15 +223,6 @@ def test_options_that_do_not_go_together(started: Cli, folder: Path) -> None:
     assert "did you mean demo?" in started("sweep", "demoo").err
     started("note", "--title", "x")
     assert "MOE-000 is not a sweep" in started("sweep", "--resume", "MOE-000").err
-
-
-@pytest.mark.wide
-@pytest.mark.slow
-def test_a_recipe_of_this_repository_runs_on_a_cpu(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
-    answer = started("sweep", "mlp-width-qwen-a", "--scale", "tiny", "--json")
-    assert answer.code == 0, answer.err
-    assert (answer.data["planned"], answer.data["rows"], answer.data["ran"]) == (2, 2, 2)
 
 
 @pytest.mark.parametrize("order", ["interleaved", "shuffled"])

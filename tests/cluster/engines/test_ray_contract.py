@@ -23,7 +23,6 @@ from tests.running.executors.test_executors_contract import (  # noqa: F401
     test_100_megabytes_of_output,
     test_a_signal,
     test_a_worker_that_cannot_start,
-    test_binary_output,
     test_failure_with_its_code,
     test_output_is_followed_by_its_place,
     test_stop_ends_the_grandchildren_too,

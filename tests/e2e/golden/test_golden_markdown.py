@@ -23,7 +23,3 @@ def test_document_is_sound_markdown(path: Path) -> None:
     assert markers == [line for line in text.split("\n") if line.startswith("<!-- logbook:")]
     top = [t for t in tokens if t.type == "heading_open" and t.level == 0]
     assert [t.tag for t in top].count("h3") == text.count("\n### 2026-")
-
-
-def test_there_are_four_stories() -> None:
-    assert [p.stem for p in DOCUMENTS] == ["ep", "ep_dp", "int8", "null"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -81,34 +80,6 @@ def test_what_cannot_be_read(started: Cli, folder: Path) -> None:
         assert (served.status("/moe.html"), served.status("/other.html")) == (200, 200)
         settings.unlink()
         assert served.status("/other.html") == 200
-
-
-def test_several_servers(started: Cli, folder: Path) -> None:
-    with serving(cwd=folder, number=signal.SIGINT) as one, serving(cwd=folder) as other:
-        assert one.port != other.port
-        # A browser sends both cookies to both.
-        both = f"{one.cookie}; {other.cookie}"
-        assert (one.status("/moe.html", cookie=both), other.status("/moe.html", cookie=both)) == (200, 200)
-        assert one.status("/moe.html", cookie=other.cookie) == 401
-        assert one.status(f"/moe.html?{other.token}", cookie="") == 401
-        elsewhere = f"http://127.0.0.1:{one.port}/moe.html?{one.token}"
-        assert one.status("/moe.html", cookie="", Referer=elsewhere) == 401
-        assert one.status("/moe.html", cookie="", Authorization=f"Bearer {one.token.partition('=')[2]}") == 401
-        taken = started("report", "--serve", "--port", str(one.port))
-        assert (taken.code, taken.out) == (2, "")
-        assert taken.err == (
-            f"error: cannot listen on port {one.port}\n"
-            "  cause: another program uses it\n"
-            "  next:  let the system choose a port: logbook report --serve\n"
-        )
-
-
-def test_events_of_a_server_before_this_one(started: Cli, folder: Path) -> None:
-    with serving(cwd=folder) as served:
-        assert served.ask("/moe/events?since=00000000.7")[1] == "event: reload\ndata:\n\n"
-        for since in ("", "7", "0000000.7", "00000000.x", "00000000.7000000000000000000"):
-            assert served.status(f"/moe/events?since={since}") == 404
-        assert served.status("/moe/events?since=00000000.7", "HEAD") == 200
 
 
 def test_ports_that_cannot_be(started: Cli) -> None:

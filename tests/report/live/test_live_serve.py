@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,20 +91,6 @@ def test_a_connection_without_a_request_is_closed_and_one_with_an_answer_stays(m
     nothing, half, whole_request = asyncio.run(answers())
     assert (nothing, half) == (b"", b"")
     assert b"late" in whole_request
-
-
-@pytest.mark.slow
-def test_connections_without_a_request_keep_nobody_out(served: Served) -> None:
-    """Neither a page that is asked for beside 400 of them, nor one that was opened before."""
-    with served.following("/moe.html") as page, contextlib.ExitStack() as stack:
-        page.until("MOE-000", "onerror")
-        for _ in range(400):
-            half = stack.enter_context(socket.create_connection(("127.0.0.1", served.port), timeout=5))
-            half.sendall(b"GET / HTTP/1.1\r\nHo")
-        began = time.monotonic()
-        assert served.status("/moe.html") == 200
-        assert time.monotonic() - began < 5
-        page.until("now", "nothing is running")
 
 
 @pytest.mark.slow

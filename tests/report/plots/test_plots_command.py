@@ -78,15 +78,6 @@ def test_what_it_refuses(seeded: Seeded, args: tuple[str, ...], message: str, ca
     assert not (seeded.folder / "x.svg").exists()
 
 
-def test_a_place_that_cannot_be_written_is_an_error(seeded: Seeded) -> None:
-    (seeded.folder / "folder.svg").mkdir()
-    message, _, hint = error(seeded, ENTRY, "--kind", "ratios", "--out", "missing/a.svg")
-    assert "missing" in message
-    assert hint.startswith("mkdir -p ")
-    message, _, _ = error(seeded, ENTRY, "--kind", "ratios", "--out", "folder.svg", code=3)
-    assert "folder.svg is a folder" in message
-
-
 def test_saved_plots_are_drawn_again_when_their_data_change(seeded: Seeded) -> None:
     seeded.ok("plot", "EP-002", "--save")
     seeded.ok("plot", "--kind", "best", "--save")
@@ -106,30 +97,6 @@ def test_saved_plots_are_drawn_again_when_their_data_change(seeded: Seeded) -> N
     assert seeded.picture(best) == svg(seeded.figures()[best])
     assert 'data-entry="EP-000"' in before[1]
     assert 'data-entry="EP-000"' not in seeded.picture(best)
-
-
-@pytest.mark.wide
-def test_what_does_not_change_is_not_written(seeded: Seeded) -> None:
-    seeded.ok("plot", ENTRY)
-    times = {name: (plots(seeded) / f"{name}.svg").stat().st_mtime_ns for name in seeded.kept}
-    seeded.ok("plot", ENTRY)
-    seeded.ok("render")
-    assert {name: (plots(seeded) / f"{name}.svg").stat().st_mtime_ns for name in seeded.kept} == times
-
-
-@pytest.mark.wide
-def test_stale_plots_go_and_files_of_others_stay(seeded: Seeded) -> None:
-    seeded.ok("plot")
-    folder = plots(seeded)
-    (folder / "ep-001-noise-old.svg").write_text(seeded.picture(PAIRS))
-    (folder / "drawn-by-hand.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    (folder / "notes.txt").write_text("mine")
-    (folder / "link.svg").symlink_to(folder / f"{PAIRS}.svg")
-    kept = set(seeded.figures())
-    seeded.ok("plot")
-    assert {p.name for p in folder.iterdir()} == {
-        *(f"{key}.svg" for key in kept), "drawn-by-hand.svg", "notes.txt", "link.svg"
-    }  # fmt: skip
 
 
 def test_links_are_not_followed(seeded: Seeded, tmp_path: Path) -> None:

@@ -138,15 +138,6 @@ def test_equal_figures_are_equal_bytes_in_any_process(tmp_path: Path) -> None:
     assert found[0] == found[1] == both()
 
 
-def test_drawing_leaves_no_settings_behind() -> None:
-    import matplotlib
-
-    before = matplotlib.rcParams.copy()
-    svg(figure())
-    assert matplotlib.rcParams.copy() == before
-    assert "matplotlib.pyplot" not in sys.modules
-
-
 HOSTILE = "<script>alert(1)</script> $\\frac{1}{0}$ \u202egnp.exe\u2066 ]]> --> &lt; \x00\x1b[31m \ud800 \uffff \" '"
 
 
@@ -204,15 +195,6 @@ def test_very_many_cases_keep_their_marks_and_a_short_legend() -> None:
         _, _, width, height = map(float, parsed(text).attrib["viewBox"].split())
         assert width == 576
         assert height < 1200
-
-
-def places(text: str) -> dict[str, tuple[float, float]]:
-    """Where each text stands that stands alone."""
-    found = {}
-    for element in parsed(text).iter(f"{SVG}text"):
-        if "x" in element.attrib:
-            found[element.text or ""] = float(element.attrib["x"]), float(element.attrib["y"])
-    return found
 
 
 def luminance(colour: str) -> float:
@@ -278,14 +260,6 @@ def test_on_a_page_colours_are_the_pages_and_nothing_needs_a_style() -> None:
     ids = re.findall(r' id="([^"]+)"', text)
     assert all(name.startswith(figure().key) for name in ids)
     assert len({*ids}) == len(ids)
-
-
-def test_a_dark_theme_has_every_colour_that_is_used() -> None:
-    text = svg(figure(line(), BAND, RULES))
-    style = parsed(text).findtext(f"{SVG}style") or ""
-    used = {name for value in re.findall(r'class="([^"]+)"', text) for name in value.split() if name[1:2] == "-"}
-    assert all(f".{name}{{" in style for name in used)
-    assert not re.search(r'(?:fill|stroke)="#(?!' + "|".join(c[1:] for c in LIGHT.values()) + ")", text)
 
 
 def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,7 @@ expected is computed here from what the runs printed."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import median
 
 import pytest
@@ -81,15 +77,6 @@ def test_a_sweep(seeded: Seeded) -> None:
     assert (figure.x.label, figure.y.label) == ("topk", "tflops (TF/s)")
     assert figure.note == "Median over 3 runs of each case; bars: lowest to highest run."
     assert curve.points[0].said == "EP-004 topk=1: 219.4 TF/s [218.7, 219.9], n=3"
-
-
-@pytest.mark.wide
-def test_rows_of_runs_that_failed_are_left_out_and_counted(seeded: Seeded) -> None:
-    before = seeded.figures()["ep-004-sweep-tflops"]
-    seeded.run("--id", "EP-004", "--", "modes", "--fail", "none", code=3)
-    after = seeded.figures()["ep-004-sweep-tflops"]
-    assert after.series == before.series
-    assert after.note == before.note[:-1] + "; 4 rows from runs that failed or did not finish left out."
 
 
 def test_controls_and_the_crossover(seeded: Seeded) -> None:
@@ -193,20 +180,6 @@ def test_each_picture_has_the_data_of_its_figure(seeded: Seeded) -> None:
         found = marks(svg(figure))
         assert sorted(map(repr, found)) == sorted(map(repr, drawn_data(figure))), figure.key
         assert parsed(svg(figure)).get("data-kind") == figure.kind
-
-
-@pytest.mark.wide
-def test_records_give_the_same_bytes_in_another_process(seeded: Seeded) -> None:
-    seeded.ok("plot")
-    before = {key: seeded.picture(key) for key in seeded.kept}
-    assert sorted(before) == KEYS
-    for key in before:
-        (seeded.folder / f"logbooks/ep/plots/{key}.svg").unlink()
-    here = str(Path(__file__).resolve().parents[3])
-    program = "from logbook_agent.cli import main; raise SystemExit(main(['plot']))"
-    env = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": here, "LC_ALL": "C"}
-    subprocess.run([sys.executable, "-c", program], cwd=seeded.folder, env=env, check=True, capture_output=True)
-    assert {key: seeded.picture(key) for key in seeded.kept} == before
 
 
 def test_no_secret_and_nothing_live_gets_into_a_picture(seeded: Seeded) -> None:

@@ -53,10 +53,6 @@ def test_a_number_that_the_command_reports_is_no_setting() -> None:
     assert flags("bench steps=10 RESULT tflops=1") == (("steps", ("10",)),)
 
 
-def test_the_word_behind_a_switch_is_its_own() -> None:
-    assert of("b --fused in.txt", "fused", "fused") == of("b in.txt", "fused", "fused")
-
-
 @given(st.lists(st.text(max_size=12), max_size=6), st.frozensets(st.sampled_from("abc")))
 def test_any_words_can_be_taken_apart(argv: list[str], keys: frozenset[str]) -> None:
     assert parts(tuple(argv), keys) == parts(tuple(argv), keys)

@@ -41,10 +41,6 @@ def test_a_loop_in_a_script_leaves_its_variable_unknown() -> None:
     assert "pipefail" not in found
 
 
-def test_different_values_of_one_flag_are_unknown() -> None:
-    assert flags(["sh", "-c", "x --a 1 --b 2; x --a 1 --b 3"]) == {"a": "1", "b": None}
-
-
 def test_a_launchers_own_options_are_not_the_commands() -> None:
     argv = ["uv", "run", "scripts/ray/dev_tpu.py", "--config", "x.yaml", "--tpu-name", "t", "execute"]
     assert flags([*argv, "--", "uv", "run", "--package", "p", "x.py", "--topk", "2"]) == {"topk": "2"}

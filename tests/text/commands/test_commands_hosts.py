@@ -41,13 +41,6 @@ def test_one(line: str) -> None:
     assert several_hosts(shlex.split(line), {"SLURM_JOB_NUM_NODES": "1"}) is None
 
 
-def test_an_allocation_of_several_nodes() -> None:
-    within = {"SLURM_JOB_NUM_NODES": "2"}
-    assert several_hosts(["srun", "./b"], within) == "srun in an allocation of 2 nodes"
-    assert several_hosts(["srun", "-N1", "./b"], within) is None
-    assert several_hosts(["./b"], within) is None
-
-
 @pytest.mark.parametrize("words", [("--", "srun", "--nodes=2", "./b"), ("--shell", "--", "cd . && srun --nodes=2 ./b")])
 def test_refused_before_an_id_is_taken(started: Cli, words: tuple[str, ...]) -> None:
     refused = started("run", *words)

@@ -63,10 +63,6 @@ def test_a_shell_command_stays_as_typed_and_exports_its_environment() -> None:
     assert subprocess.run(["sh", "-c", text], capture_output=True, check=True).stdout == b"v v1\nv v2\n"
 
 
-def test_a_name_no_shell_takes_goes_through_env() -> None:
-    assert command_line(["x"], {"a.b": "1"}) == "env a.b=1 x"
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -80,16 +76,6 @@ def test_a_folded_command_is_the_same_command(words: list[str]) -> None:
     text = command_line(words)
     done = subprocess.run(["bash", "-c", f"printf '%s\\0' {folded(text)}"], capture_output=True, text=True, check=True)
     assert done.stdout.split("\0")[:-1] == words
-
-
-def test_how_a_long_command_is_folded() -> None:
-    assert folded("a --b 1") == "a --b 1"
-    assert folded("a -x 1 --y '2 --z' w", longer_than=5) == "a \\\n  -x 1 \\\n  --y '2 --z' w"
-    for kept in (
-        *("a --b # c --d", "cat <<E --x", "a --b\nc --d", 'echo "$(echo "a --b c")"', "echo `a --b`"),
-        *("Y=${Z:-a --b} c", "x $'a\\'b --c d'"),
-    ):
-        assert folded(kept, longer_than=5) == kept
 
 
 def test_a_blank_that_is_part_of_a_word_stays() -> None:

@@ -36,13 +36,6 @@ PROVIDERS = {
 }
 
 
-@pytest.mark.parametrize("kind", PROVIDERS)
-@pytest.mark.parametrize("frame", ["{}", "a {} b", '"{}",', "x={}", "\x1b[32m{}\x1b[0m", "\x1b[K{}", "({})", "/{}/"])
-def test_provider_tokens(kind: str, frame: str) -> None:
-    for token in PROVIDERS[kind]:
-        assert PLAIN.text(frame.format(token)) == frame.format(f"[redacted:{kind}]")
-
-
 SHAPES = [
     ("Authorization: Bearer abc.def", "Authorization: Bearer [redacted:auth]"),
     ("authorization: token abcdef", "authorization: token [redacted:auth]"),
@@ -186,13 +179,6 @@ def test_known_values_in_their_printed_forms() -> None:
         assert "$PW" in safe.text(base64.b64encode(head + raw + b"!").decode())
 
 
-def test_known_values_that_overlap_or_contain_each_other() -> None:
-    safe = redactor(A="abcdefghij", B="ghijklmnop", C="abcdefghijklmnopqrst")
-    assert safe.text("abcdefghijklmnopqrst") == "$C"
-    assert safe.text("abcdefghijklmnop") == "$A"
-    assert safe.text("abcdefghijghijklmnop") == "$A$B"
-
-
 def test_known_value_of_several_lines() -> None:
     safe = redactor(SSH_KEY=KEY, NOTE="first line here\nsecond line here\n")
     assert safe.text("first line here") == "$NOTE"
@@ -201,12 +187,6 @@ def test_known_value_of_several_lines() -> None:
     assert safe.text(f"a\n{KEY}\nb") == "a\n[redacted:private-key]\nb"
     wrapped = base64.encodebytes(KEY.encode()).decode()
     assert not any(line in safe.text(wrapped) for line in wrapped.split("\n") if len(line) >= 8)
-
-
-def test_name_that_contains_its_value_is_replaced_once() -> None:
-    safe = redactor(MY_TOKEN_VALUE="TOKEN_VALUE", OTHER="redacted:token")
-    assert safe.text("x TOKEN_VALUE y") == "x $MY_TOKEN_VALUE y"
-    assert safe.text("--token abc") == "--token [redacted:token]"
 
 
 def test_argv() -> None:
