@@ -235,28 +235,6 @@ def test_two_versions_of_one_entry_are_left_to_people(
     assert path.read_bytes() == before
 
 
-def test_branches_that_add_entries_merge_without_conflict(
-    clones: tuple[Cli, Cli], git: Git, folder: Path, cli: Cli
-) -> None:
-    here, there = clones
-    here("note", "--title", "ours")
-    there("note", "--title", "theirs")
-    commit(git, folder)
-    # The other clone's entry has another ID here: only the view collides.
-    theirs = folder.parent / "theirs/logbooks/moe/entries"
-    text = (theirs / "MOE-001.yaml").read_text().replace("MOE-001", "MOE-002")
-    git("rm", "-q", "logbooks/moe/entries/MOE-001.yaml", cwd=folder.parent / "theirs")
-    (theirs / "MOE-002.yaml").write_text(text)
-    commit_there = folder.parent / "theirs"
-    git("add", "logbooks", cwd=commit_there)
-    git("commit", "-qm", "renamed", cwd=commit_there)
-    said = merge(git, folder)
-    assert "entries" not in said
-    answer = cli("doctor", "--fix")
-    assert answer.code == 0, answer.out
-    assert blocks_of(folder / "logbooks/moe.md") == ["header", "MOE-000", "MOE-001", "MOE-002"]
-
-
 @pytest.mark.slow
 def test_a_header_that_names_an_id_of_two_entries(
     clones: tuple[Cli, Cli], git: Git, folder: Path, findings: Callable[..., Found]

@@ -99,21 +99,6 @@ def test_stdout(filled: Cli) -> None:
         assert refused.err.splitlines()[:1] == ([message] if message is not None else [])
 
 
-def test_nothing_to_export(started: Cli) -> None:
-    assert started("start", "other", "--prefix", "OTHER").code == 0
-    answer = started("-L", "other", "export", "--as", "csv")
-    assert answer.code == 2
-    assert answer.err.splitlines() == [
-        "error: other has no measured rows",
-        "  cause: none of its runs printed a RESULT, METRIC or RESULT_JSON line",
-        "  next:  logbook run -- COMMAND",
-    ]
-    assert started("-L", "moe", "run", "--", "echo", "METRIC tflops=1").code == 0
-    assert started("export", "MOE-000", "--as", "csv", "--out", "no/where.csv").err.startswith(
-        "error: cannot write no/where.csv: there is no folder "
-    )
-
-
 def test_a_file_that_fails_half_way_leaves_what_was_there(
     filled: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,21 +150,6 @@ def test_a_folder_is_replaced_as_long_as_nobody_touched_it(tmp_path: Path) -> No
         fill(place, a="3")
     with pytest.raises(Taken):
         check_replaceable(ExportPlace(form="trackio", path=place.path, within=tmp_path))
-
-
-def test_a_folder_that_fails_half_way_leaves_what_was_there(tmp_path: Path) -> None:
-    place = ExportPlace(form="mlflow", path=tmp_path / "out", within=tmp_path)
-    fill(place, a="1")
-
-    def fails() -> None:
-        with building(place) as made:
-            (made / "a").write_text("2")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fails()
-    assert (place.path / "a").read_text() == "1"
-    assert names(tmp_path) == ["out"]
 
 
 def test_what_a_killed_export_left_is_removed_by_the_next(tmp_path: Path) -> None:

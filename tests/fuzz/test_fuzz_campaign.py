@@ -87,19 +87,6 @@ def test_what_is_wrong_with_an_answer(words: Words, given: Answer, problem: str)
     assert found[0].startswith(problem)
 
 
-@pytest.mark.parametrize(
-    ("words", "given"),
-    [
-        (("list",), answer(out="é\n".encode())),
-        (("list",), answer(3, err=SOUND)),
-        (("doctor", "--json"), answer(1, out=b'{"schema": "logbook/doctor/1"}')),
-        (("run", "--", "cat", "x"), answer(7, out=b"\x1b[2J" + SECRET.encode())),
-    ],
-)
-def test_what_is_right_with_an_answer(words: Words, given: Answer) -> None:
-    assert list(judged(words, given)) == []
-
-
 # In a process of its own: a signal that came late would hit whatever the tests do then.
 SPINS = """
 import time

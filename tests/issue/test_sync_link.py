@@ -115,14 +115,6 @@ def test_accounts_that_sync_too(told: Bench) -> None:
     assert told.told(("ada",)) == []
 
 
-def test_logins_are_the_same_in_any_case(told: Bench) -> None:
-    [comment] = told.comments
-    told.github.delete_comment(told.repo, comment["id"])
-    told.github.comment_as("bob", told.repo, 1, comment["body"])
-    link(told, "#1", "--trust", "BOB")
-    assert told.sync()["steps"] == []
-
-
 @pytest.mark.parametrize(
     ("words", "names"),
     [

@@ -81,17 +81,6 @@ def test_links_come_with_the_push_and_stay_where_they_are(pushed: Pushed) -> Non
     assert steps(pushed) == []
 
 
-def test_an_update_after_the_push_has_links_at_once(pushed: Pushed) -> None:
-    bench = pushed.bench
-    ids = bench.notes(2)
-    sha = pushed.publish()
-    assert bench.sync("--create")["pinned_to"] == sha
-    assert set(entry_links(pushed, bench.comments[0]["body"], sha)) == set(ids)
-    writes = len(bench.github.writes)
-    assert steps(pushed) == []
-    assert len(bench.github.writes) == writes
-
-
 def test_a_clone_that_knows_of_no_push_takes_no_links_away_for_good(pushed: Pushed) -> None:
     bench = pushed.bench
     first, second = bench.notes(2)

@@ -79,22 +79,6 @@ def test_pictures_come_with_the_push_and_stay_where_they_are(drawn: Pushed) -> N
     assert steps(drawn) == []
 
 
-def test_an_entry_with_new_runs_shows_its_new_picture_once_that_is_pushed(drawn: Pushed) -> None:
-    bench = drawn.bench
-    first = drawn.publish()
-    bench.sync("--create")
-    assert pictures(bench.comments[0]["body"]) == {served(drawn, first, NOISE): "MOE-000: tflops run by run"}
-    bench.ok("run", "--id", "MOE-000", "--", "bash", "-c", 'echo "RESULT tflops=100.$LOGBOOK_RUN"')
-    bench.sync()
-    assert pictures(bench.comments[0]["body"]) == {}
-    assert "Not shown (not pushed): MOE-000" in bench.comments[0]["body"]
-    second = drawn.publish()
-    bench.sync()
-    assert pictures(bench.comments[0]["body"]) == {served(drawn, second, NOISE): "MOE-000: tflops run by run"}
-    assert first != second
-    assert steps(drawn) == []
-
-
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [wide("", "not drawn", id="gone"), pytest.param("<svg/>", "drawn from other data", id="of other data")],

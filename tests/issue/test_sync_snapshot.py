@@ -138,20 +138,6 @@ def test_what_came_later_is_not_in_it(ready: Pushed) -> None:
 # -- what is allowed -------------------------------------------------------------------------------------
 
 
-def test_a_tag_by_hand_at_the_same_commit_is_taken_in(ready: Pushed) -> None:
-    bench = ready.bench
-    bench.github.ask(
-        "POST", f"/repos/{bench.repo}/git/refs", {"ref": "refs/tags/moe-1", "sha": bench.github.head(bench.repo)}
-    )
-    assert refused(bench, 2, "snapshot", "moe-1")["code"] == "taken"
-    tag = {"tag": "moe-2", "message": "By hand", "object": ready.head, "type": "commit"}
-    made = bench.github.ask("POST", f"/repos/{bench.repo}/git/tags", tag)
-    bench.github.ask("POST", f"/repos/{bench.repo}/git/refs", {"ref": "refs/tags/moe-2", "sha": made["sha"]})
-    assert snapshot(bench, "moe-2")["created"] is False
-    assert len(told(bench, "moe-2")) == 1
-    assert bench.github.tag(bench.repo, "moe-2")["message"] == "By hand"
-
-
 def test_a_changed_logbook_is_warned_about(ready: Pushed) -> None:
     bench = ready.bench
     bench.ok("edit", "MOE-000", "--next", "more")

@@ -158,29 +158,12 @@ def test_without_a_token_nothing_is_asked(thirty: Bench, monkeypatch: pytest.Mon
     assert thirty.github.requests == []
 
 
-def test_a_token_with_a_line_end_is_that_token(thirty: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `export GH_ENTERPRISE_TOKEN="$(cat file)"` in some shells, and files of secrets, have it."""
-    monkeypatch.setenv("GH_ENTERPRISE_TOKEN", thirty.github.token + "\n")
-    thirty.sync("--create")
-    thirty.settled(thirty.book.entry_ids())
-
-
 def test_an_unknown_repository(thirty: Bench) -> None:
     error = thirty.fails("issue_missing", "--create", "--repo", "ada/nowhere")
     assert "repository ada/nowhere" in error["message"]
     assert thirty.github.writes == []
     thirty.sync("--create")
     thirty.settled(thirty.book.entry_ids())
-
-
-def test_an_issue_that_was_deleted_is_not_opened_anew(thirty: Bench) -> None:
-    """Nobody is told twice: who wants another one says so."""
-    thirty.adopt()
-    thirty.github.rules.add(".*", rf"/issues/{thirty.number}", faults.gone())
-    error = thirty.fails("issue_missing", "--create")
-    assert "deleted" in error["cause"]
-    assert len(thirty.github.issues(thirty.repo)) == 1
-    assert thirty.github.writes == []
 
 
 def test_an_issue_that_a_person_closed_goes_on(thirty: Bench) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,31 +52,6 @@ def test_a_working_folder_with_an_odd_name(cli: Cli, tmp_path: Path, monkeypatch
     assert cli("run", "--", "python", "my bench.py").code == 0
     assert cli("status").code == 0
     assert blocks_of(place / "logbooks/moe.md") == ["header", "MOE-000"]
-
-
-def test_worktrees_share_one_sequence(
-    cli: Cli, git: Git, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert cli("start", "moe", "--prefix", "MOE").code == 0
-    git("add", "logbooks")
-    git("commit", "-q", "-m", "A logbook")
-    git("worktree", "add", "-q", "-b", "other", str(tmp_path / "other"))
-    ids = []
-    for place in (folder, tmp_path / "other", folder, tmp_path / "other"):
-        monkeypatch.chdir(place)
-        ids.append(cli("note", "--title", place.name, "--json").data["id"])
-    assert ids == ["MOE-000", "MOE-001", "MOE-002", "MOE-003"]
-    assert blocks_of(tmp_path / "other/logbooks/moe.md") == ["header", "MOE-001", "MOE-003"]
-    git("add", "logbooks")
-    git("commit", "-q", "-m", "ours")
-    git("add", "logbooks", cwd=tmp_path / "other")
-    git("commit", "-q", "-m", "theirs", cwd=tmp_path / "other")
-    merged = subprocess.run(["git", "merge", "-q", "other"], cwd=folder, capture_output=True, text=True, check=False)
-    changed = git("diff", "--name-only", "--diff-filter=U")
-    assert changed in ("", "logbooks/moe.md"), merged.stderr
-    monkeypatch.chdir(folder)
-    assert cli("render").code == 0
-    assert blocks_of(folder / "logbooks/moe.md") == ["header", *ids]
 
 
 def test_several_logbooks_and_none_named(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

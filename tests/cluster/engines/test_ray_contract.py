@@ -107,14 +107,6 @@ def test_a_submission_that_never_arrived_does_not_come_later(place: Place, monke
     assert not (place.folder / "started").exists()
 
 
-def test_a_cluster_that_is_not_there(place: Place, ray: Ray, folder: Path) -> None:
-    place_on(ray, folder, address="http://127.0.0.1:9")
-    run = place.send("true")
-    assert run.exit == Exit(never_started=True)
-    with pytest.raises(ToolError, match="does not answer"):
-        place.executor.hello()
-
-
 def test_resources_that_no_node_has(place: Place, ray: Ray, folder: Path) -> None:
     """A run waits for them, says so, and can be stopped."""
     place_on(ray, folder, resources={"TPU": 4})

@@ -5,12 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
 from tests.cluster.engines.slurm_engine import Slurm
 from tests.cluster.engines.slurm_place import SlurmPlace, slurm_place
-from tests.cluster.engines.test_slurm_submission import wrapped
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK
 from tests.running.executors.conftest import wait_for
@@ -18,8 +15,6 @@ from tests.running.executors.conftest import wait_for
 TEXT = RECIPE.replace("size: [1, 2, 3, 4]", "size: [1, 2]")
 BENCH = 'echo x >> came; echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
 CASES = 4
-REFUSED = "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy"
-LIMIT = f"sbatch: error: AssocMaxSubmitJobLimit\\n{REFUSED}"
 
 
 def sweep(queue: SlurmPlace) -> subprocess.Popen[str]:
@@ -49,19 +44,6 @@ def test_a_head_that_is_away_for_a_while(slurm: Slurm, queue: SlurmPlace) -> Non
     assert "sbatch would not accept a run" in checked.stdout
     slurm.order("start", "slurmctld")
     assert "cannot start yet: sbatch did not submit" in whole(queue, client)
-
-
-def test_a_limit_on_jobs_for_a_while(
-    slurm: Slurm, queue: SlurmPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_recipe(queue.folder, TEXT, bench=BENCH + "[ $(wc -l < came) != 2 ] || touch refuse\n")
-    refuse, tried = queue.folder / "refuse", queue.folder / "tried"
-    script = f"if [ -e {refuse} ]; then touch {tried}; printf '{LIMIT}\\n' >&2; exit 1; fi"
-    wrapped(slurm, tmp_path / "wrapped", monkeypatch, f'{script}\nexec "$REAL" "$@"')
-    client = sweep(queue)
-    wait_for(tried.exists)
-    refuse.unlink()
-    assert f"({REFUSED})" in whole(queue, client)
 
 
 def test_options_that_no_run_can_have(slurm: Slurm, started: Cli, folder: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from logbook_agent.model.record import run_state
 from tests.campaign.recipes.sweep_support import runs_of, write_recipe
 from tests.cluster.engines.slurm_engine import Slurm
-from tests.cluster.engines.slurm_place import SlurmPlace, slurm_place
+from tests.cluster.engines.slurm_place import SlurmPlace
 from tests.conftest import Cli
 from tests.running.executors.conftest import sh, wait_for
 from tests.running.executors.test_executors_contract import SECRET, files_with
@@ -111,26 +111,6 @@ def test_a_job_that_arrives_after_it_was_given_up(
         late = subprocess.run([slurm.bin / "sbatch", *words], stdin=script, capture_output=True, text=True, check=True)
     wait_for(lambda: slurm.state(late.stdout.strip()) in ("FAILED", "COMPLETED"))
     assert not (queue.folder / "started").exists()
-
-
-def test_sbatch_refuses(slurm: Slurm, started: Cli, folder: Path, tmp_path: Path) -> None:
-    place = slurm_place(folder, tmp_path / "shared", "--partition=nowhere")
-    run = place.send("true")
-    assert run_state(run, place.book.life) == "never-started"
-    [problem] = run.problems
-    assert problem.startswith("never started: sbatch did not submit MOE-000.01-")
-    assert problem.endswith("(sbatch: error: Batch job submission failed: Invalid partition name specified)")
-
-
-def test_every_job_works_in_a_copy_of_its_own(queue: SlurmPlace, git: object) -> None:
-    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
-    file.write_text(file.read_text().replace("sync = false", "sync = true"))
-    (queue.folder / "number").write_text("7\n")
-    runs = [queue.send(*sh("echo RESULT tflops=$(cat number); echo 9 > number")) for _ in range(2)]
-    ends = [queue.ended(run) for run in runs]
-    assert [run.rows[0].metrics["tflops"].samples for run in ends] == [(7,), (7,)]
-    said = ("the command changed 1 synced file, in its own copy: number",)
-    assert [run.problems for run in ends] == [said, said]
 
 
 @pytest.mark.slow

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -13,15 +11,14 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import psutil
 import pytest
 
 from logbook_agent.model.record import run_state
 from tests.campaign.recipes.sweep_support import runs_of
 from tests.cluster.engines.ssh_place import SshPlace, ssh_place
 from tests.conftest import Cli, confirm
-from tests.e2e.e2e_support import LOGBOOK, logbook
-from tests.running.executors.conftest import is_gone, sh, wait_for
+from tests.e2e.e2e_support import LOGBOOK
+from tests.running.executors.conftest import sh, wait_for
 
 
 def test_connection_and_session_killed(box: SshPlace) -> None:
@@ -34,16 +31,6 @@ def test_connection_and_session_killed(box: SshPlace) -> None:
     assert done.exit.code == 4
     assert box.log(run) == b"1\n2\n3\n4\n5\n6\nRESULT tflops=1.5\n"
     assert len(done.rows) == 1
-
-
-def processes(box: SshPlace) -> list[psutil.Process]:
-    """What lives of the far side."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if any(str(box.far) in word for word in process.cmdline()) and not is_gone(process.pid):
-                found.append(process)
-    return found
 
 
 def test_a_worker_that_is_killed_is_lost(box: SshPlace) -> None:
@@ -158,19 +145,6 @@ def test_a_synced_tree_that_was_changed_is_synced_again(synced: SshPlace, starte
     assert started("run", "--on", "box", "--", "bash", "bench.sh").code == 0
 
 
-def test_submodules_are_synced(synced: SshPlace, started: Cli, folder: Path, git: Callable[..., str]) -> None:
-    library = folder.parent / "library"
-    library.mkdir()
-    git("init", "-q", cwd=library)
-    (library / "lib.sh").write_text("echo RESULT tflops=7\n")
-    git("add", ".", cwd=library)
-    git("commit", "-q", "-m", "library", cwd=library)
-    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "third/library")
-    (folder / "third/library/new.sh").write_text(". third/library/lib.sh\n")
-    assert started("run", "--on", "box", "--", "bash", "third/library/new.sh").code == 0
-    assert runs_of(folder, "MOE-000")[0].rows[0].metrics["tflops"].samples == (7,)
-
-
 def test_a_tree_that_is_not_there_never_started(box: SshPlace, started: Cli, git: Callable[..., str]) -> None:
     file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
     file.write_text(file.read_text() + 'tree = "/nowhere/else"\n')
@@ -194,16 +168,6 @@ def test_without_sync_the_far_tree_says_what_it_is(box: SshPlace, git: Callable[
     assert done.code.synced is None
 
 
-def test_an_end_that_cannot_be_read_is_not_made_up(box: SshPlace) -> None:
-    run = box.send(*sh("echo RESULT tflops=1"))
-    box.until(run, "ended")
-    (box.left(run) / "final.json").write_text("{")
-    answer = logbook("status", cwd=box.folder)
-    assert b"not collected" in answer.stderr
-    assert box.read(run).exit is None
-    assert box.read(run).rows == ()
-
-
 @pytest.mark.parametrize(("days", "said"), [(3, "ahead by 71 h 5"), (-3, "behind by 7")])
 def test_a_clock_that_is_days_off_is_noted(box: SshPlace, days: int, said: str) -> None:
     run = box.send("true")
@@ -215,50 +179,6 @@ def test_a_clock_that_is_days_off_is_noted(box: SshPlace, days: int, said: str) 
         file.write_text(json.dumps(plain))
     [problem] = box.collected(run).problems
     assert problem.startswith(f"the clock of that machine is {said}")
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can mount a small disk")
-def test_a_full_disk_there(box: SshPlace) -> None:
-    box.far.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "none", box.far], check=True)
-    try:
-        run = box.send(*sh("yes 0123456789 | head -c 20000000; echo; echo RESULT tflops=1"))
-        wait_for(lambda: os.statvfs(box.far).f_bavail == 0)
-        time.sleep(1)
-        # Room again, as somebody would make it: the worker waits for it to write how the command ended.
-        subprocess.run(["mount", "-o", "remount,size=64m", box.far], check=True)
-        done = box.ended(run)
-    finally:
-        box.cut()
-        wait_for(lambda: not processes(box))
-        subprocess.run(["umount", "-l", box.far], check=True)
-    assert done.exit is not None
-    assert done.exit.code == 0
-    assert len(done.rows) == 1, "what was printed is read as it comes, whatever the disk does"
-    assert any("log" in problem for problem in done.problems)
-
-
-def test_following_costs_little(box: SshPlace) -> None:
-    """Less than 5% of a core there for eight runs, and of one here; the rest of the time is theirs."""
-    for _ in range(8):
-        box.send(*sh("sleep 60"))
-    before, began = used_s(box), time.monotonic()
-    done = logbook("wait", "--timeout", "20s", cwd=box.folder)
-    shares = [(now - then) / (time.monotonic() - began) for now, then in zip(used_s(box), before, strict=True)]
-    for spool in box.book.spools():
-        box.executor.stop(spool)
-    assert done.returncode == 124, done.stderr.decode()
-    # Starting the client takes some 0.4 s of it, and some 0.2 s there.
-    assert max(shares) < 0.05, shares
-
-
-def used_s(box: SshPlace) -> tuple[float, float]:
-    """The processor time of this process's children that have ended, and of the daemons there with what they have
-    started, in seconds."""
-    found = resource.getrusage(resource.RUSAGE_CHILDREN)
-    there = [one for daemon in box.sessions() for one in (daemon, *daemon.children(recursive=True))]
-    far_s = sum(sum(one.cpu_times()[:4]) for one in {one.pid: one for one in there}.values())
-    return found.ru_utime + found.ru_stime, far_s
 
 
 def test_a_spool_that_a_branch_brought_removes_nothing(

@@ -46,24 +46,6 @@ def test_so_many_pairs_settle_it_in_about_four_of_five_cases(effect: float, nois
     assert needed < 16 or settled(needed // 2, effect, noise) < 0.8
 
 
-@pytest.mark.wide
-@pytest.mark.slow
-@pytest.mark.parametrize(("effect", "noise"), [(0.05, 0.05), (0.0, 0.03)])
-def test_the_chance_is_that_of_continuations(effect: float, noise: float) -> None:
-    """On average over many first looks, the chance for the effect of each says how many are settled in the end."""
-    starts = [series(20, effect, noise, seed) for seed in range(30)]
-    opened = []
-    for whole in starts:
-        first = replace(whole, y=whole.y[:8], signs=whole.signs[:8], entries=whole.entries[:8])
-        if judge([first], bound=BOUND, seed=1)[0].outcome == "open":
-            [tenths, least] = re.findall(r"(\d+) (?:of 10)", chance_text([first], bound=BOUND, budget=20))
-            opened.append((int(tenths) / 10, int(least) / 10, judge([whole], bound=BOUND, seed=1)[0].outcome != "open"))
-    forecast, least, found = (sum(column) / len(opened) for column in zip(*opened, strict=True))
-    # The effect seen scatters, so the forecast leans to the middle.
-    assert abs(forecast - found) < 0.3
-    assert least <= forecast + 0.1
-
-
 def test_the_chance_of_the_minimum_effect_is_left_out_where_there_is_none() -> None:
     first = series(8, 0.03, 0.05, seed=2)
     assert re.fullmatch(

@@ -380,19 +380,6 @@ def test_a_plateau_is_what_the_last_comparisons_found() -> None:
     assert check("plateau: {metric: mem, entries: 1}", []).state == NOT_COMPUTABLE
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("noise", "gain"), [(0.01, 0.03), (0.05, 0.03), (0.01, 0.0)])
-def test_a_plateau_in_simulated_campaigns(noise: float, gain: float) -> None:
-    """60 campaigns of ten comparisons, each of 20 pairs at this noise (standard deviation of a run), in which every
-    entry gains 3%, or none does. A plateau of three is asked for after each entry, and counted if it is ever met."""
-    met = 0
-    for campaign in range(60):
-        found = answers([ab(10 * campaign + n, gain, noise=noise) for n in range(1, 11)], TFLOPS)
-        states = {evaluate(parse(yaml.safe_load(PLATEAU)), facts([], found[:n])).state for n in range(3, 11)}
-        met += MET in states
-    assert met <= 3 if gain else met >= 54, f"met in {met} of 60 campaigns"
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -103,20 +103,6 @@ def test_a_comment_that_somebody_deleted_is_posted_again(job: Job) -> None:
     assert body(job).split("\n")[1] == TITLE
 
 
-def test_a_comment_that_is_deleted_while_it_is_edited_is_posted_again(job: Job) -> None:
-    job.run()
-    [comment] = job.comments
-
-    def remove(_: faults.Request) -> None:
-        rule.times = 0
-        job.github.delete_comment(job.repo, comment["id"])
-
-    job.push()
-    rule = job.github.rules.add("PATCH", "/comments/", faults.also(remove, applied=False), times=1)
-    assert job.run().code == 0
-    assert body(job).split("\n")[1] == TITLE
-
-
 def test_a_copy_of_the_marker_by_somebody_else_is_left_alone(job: Job) -> None:
     job.run()
     copy = job.github.comment_as("mallory", job.repo, job.number, body(job))

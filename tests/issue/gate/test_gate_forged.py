@@ -169,26 +169,3 @@ def test_settings_of_the_head_that_cannot_be_read_end_nothing(cli: Cli, git: Git
     answer = ci(cli, tmp_path, *BENCH_WORDS)
     assert answer.code == 1, answer.out
     assert "the settings of the head cannot be read" in answer.data["differences"][0]
-
-
-def test_settings_of_the_base_that_cannot_be_read_are_named(cli: Cli, git: Git, folder: Path, tmp_path: Path) -> None:
-    commit(git, folder, "logbook.toml", "unknown = 1")
-    with_speeds(git, folder, "100", "110")
-    (folder / "logbook.toml").unlink()
-    git("commit", "-qam", "mended")
-    answer = ci(cli, tmp_path, *BENCH_WORDS)
-    assert answer.code == 2
-    assert "cannot be read: logbook.toml: unknown setting 'unknown'" in answer.err + answer.out
-    assert "the settings of the base " in answer.err + answer.out
-
-
-def test_a_recipe_that_only_the_head_has_compares_nothing(cli: Cli, git: Git, folder: Path, tmp_path: Path) -> None:
-    git("checkout", "-q", "-b", "pr")
-    with_recipe_only = (
-        "name: speed\nquestion: How long?\ncommand: [python3, bench.py]\nmetrics: [{name: step_ms, direction: min}]\n"
-    )
-    (folder / "recipes").mkdir()
-    commit(git, folder, "recipes/speed.yaml", with_recipe_only)
-    answer = ci(cli, tmp_path, "speed")
-    assert (answer.code, answer.data["outcome"]) == (0, "no-base")
-    assert "no recipe 'speed'" in answer.data["comment"]["text"]

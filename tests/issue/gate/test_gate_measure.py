@@ -80,26 +80,6 @@ def test_what_the_noise_hides_is_open_with_the_power_to_see_it(cli: Cli, git: Gi
     assert f"- at the noise of these pairs, 20 pairs find a change of 3% in at least {tenths} measurements\n" in text
 
 
-def test_one_case_is_better_and_another_worse(cli: Cli, git: Git, folder: Path, record: Path) -> None:
-    bench = BENCH.replace("step_ms={float(open('speed.txt').read())", "size={S} step_ms={V[S]").replace(
-        "import pathlib", "import json, sys; S = sys.argv[1]; V = json.load(open('speed.txt'))\nimport pathlib"
-    )
-    (folder / "bench.py").write_text(bench)
-    (folder / "recipes").mkdir()
-    recipe = (
-        "name: sizes\nquestion: What do sizes take?\ncommand: [python3, bench.py, '{size}']\naxes: {size: [1, 2]}\n"
-    )
-    (folder / "recipes/sizes.yaml").write_text(f"{recipe}metrics: [{{name: step_ms, direction: min, unit: ms}}]\n")
-    commit(git, folder, "speed.txt", '{"1": 100, "2": 100}')
-    git("checkout", "-q", "-b", "pr")
-    commit(git, folder, "speed.txt", '{"1": 80, "2": 120}')
-    answer = ci(cli, record, "--json", "sizes")
-    assert answer.code == 1, answer.err
-    assert found(answer) == [({"size": "1"}, "step_ms", "better"), ({"size": "2"}, "step_ms", "worse")]
-    text = answer.data["comment"]["text"]
-    assert text.index("| size=2 | step") < text.index("| size=1 | step")
-
-
 def rows_program(git: Git, folder: Path, base: str, head: str) -> None:
     """A program that prints a row for each kernel in `speed.txt`."""
     print_all = BENCH.replace(
@@ -130,18 +110,6 @@ def test_a_case_that_the_head_no_longer_prints_is_named(cli: Cli, git: Git, fold
     [left_out] = answer.data["answer"]["left_out"]
     assert left_out.endswith(" pairs: 3 rows a run against 2; only base has kernel=c")
     assert f"\n- {left_out}\n" in answer.data["comment"]["text"]
-
-
-def test_a_metric_that_the_head_no_longer_prints_is_open(cli: Cli, git: Git, folder: Path, record: Path) -> None:
-    with_speeds(git, folder, "100", "100.0")
-    git("checkout", "-q", "main")
-    commit(git, folder, "bench.py", f"{(folder / 'bench.py').read_text()}print('METRIC mem=5')\n")
-    git("checkout", "-q", "pr")
-    answer = ci(cli, record, "--json", "--metric", "mem:min", *BENCH_WORDS)
-    assert (answer.code, answer.data["outcome"]) == (0, "open"), answer.err
-    assert found(answer) == [({}, "mem", "open"), ({}, "step_ms", "no difference")]
-    assert answer.data["power"]["chances"][0] is None
-    assert "head against base is open in mem (0 pairs); " in answer.data["comment"]["text"]
 
 
 @pytest.mark.parametrize(
@@ -227,13 +195,6 @@ def test_setup_that_fails_on_the_head(cli: Cli, git: Git, folder: Path, record: 
     answer = ci(cli, record, "--json", "--setup", "test ! -e new.txt", "--", "python3", "bench.py")
     assert answer.code == 5
     assert "the head fails and the base does not: setup failed: exit code 1" in answer.data["comment"]["text"]
-
-
-def test_time_is_up_before_anything_is_settled(cli: Cli, git: Git, folder: Path, record: Path) -> None:
-    with_speeds(git, folder, "100", "110")
-    answer = ci(cli, record, "--json", "--max-time", "0.01s", *BENCH_WORDS)
-    assert (answer.code, answer.data["outcome"]) == (0, "open")
-    assert answer.data["stopped"]["by"] == "time"
 
 
 def test_the_code_of_a_pull_request_gets_no_token(

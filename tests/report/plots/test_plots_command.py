@@ -114,18 +114,3 @@ def test_links_are_not_followed(seeded: Seeded, tmp_path: Path) -> None:
     message, cause, _ = error(seeded, ENTRY, "--kind", "ratios", code=3)
     assert "symbolic link" in message + cause
     assert [p.name for p in outside.iterdir()] == ["target.svg"]
-
-
-@pytest.mark.wide
-def test_a_recipe_names_the_plots_of_its_entry(seeded: Seeded) -> None:
-    (seeded.folder / "recipes").mkdir()
-    (seeded.folder / "recipes/small.yaml").write_text(
-        "name: small\nquestion: How fast is each size?\nmethod: One run of each.\n"
-        "command: [bash, -c, 'echo RESULT size=$2 tflops=10$2', '-', flags: [size]]\n"
-        "axes: {size: [1, 2, 3]}\nrepeats: 1\nplots: [sweep tflops]\n"
-    )
-    answer = seeded.cli("sweep", "small")
-    assert answer.code == 0, answer
-    assert seeded.kept == ["ep-007-sweep-tflops"]
-    assert "plots:\n- sweep tflops\n" in (seeded.folder / "logbooks/ep/entries/EP-007.yaml").read_text()
-    assert "(ep/plots/ep-007-sweep-tflops.svg)" in (seeded.folder / "logbooks/ep.md").read_text()

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -17,8 +16,8 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries
 from logbook_agent.report.plots.draw import svg
 from logbook_agent.report.plots.theme import DARK, LIGHT
+from tests.report.plots.plots_support import SVG, drawn_data, marks, parsed, texts
 
-SVG = "{http://www.w3.org/2000/svg}"
 RULES = PlotSeries(name="no change", shape="rule", points=(PlotPoint(x=1, y=0, entry="X-001"),), beside=True)
 BAND = PlotSeries(
     name="interval",
@@ -48,42 +47,11 @@ def figure(*series: PlotSeries, names: tuple[str, ...] = (), log: bool = False) 
     )
 
 
-def parsed(text: str) -> ET.Element:
-    return ET.fromstring(text)  # noqa: S314  made by us, from hostile data: that it can be read is what is tested
-
-
-def marks(text: str) -> list[dict[str, str]]:
-    """The data of every mark, and what its title says."""
-    root = parsed(text)
-    found = [g for g in root.iter(f"{SVG}g") if g.get("class") == "mark"]
-    return [
-        {
-            **{name.removeprefix("data-"): v for name, v in g.attrib.items() if name.startswith("data-")},
-            "said": g.findtext(f"{SVG}title") or "",
-        }
-        for g in found
-    ]
-
-
-def texts(text: str) -> list[str]:
-    return [e.text or "" for e in parsed(text).iter(f"{SVG}text")]
-
-
 def test_every_mark_holds_its_data() -> None:
     made = figure(line("none", beside=True), line("int8", shift=0.3), BAND, RULES)
-    assert marks(svg(made)) == [
-        {
-            "entry": p.entry,
-            "series": s.name,
-            "x": repr(float(p.x)),
-            "y": repr(float(p.y)),
-            **({"low": repr(float(p.low)), "high": repr(float(p.high))} if p.low is not None and p.high else {}),
-            "n": str(p.n),
-            "said": p.said,
-        }
-        for s in sorted(made.series, key=lambda s: ("band", "rule", "line").index(s.shape))
-        for p in (s.points if s.shape == "line" else s.points[:1])
-    ]
+    drawn = {"band": 0, "rule": 1}
+    made = replace(made, series=tuple(sorted(made.series, key=lambda series: drawn.get(series.shape, 2))))
+    assert marks(svg(made)) == drawn_data(made)
 
 
 def test_no_mark_is_moved_to_where_another_belongs() -> None:

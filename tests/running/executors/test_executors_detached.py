@@ -12,15 +12,13 @@ from typing import Any
 
 import pytest
 
-from tests.campaign.recipes.sweep_support import runs_of, write_recipe
+from tests.campaign.recipes.sweep_support import runs_of
 from tests.conftest import Cli, book_of, state_of
 from tests.e2e.e2e_support import logbook
 from tests.running.executors.conftest import is_gone, wait_for
 
 GO = "until [ -e go ]; do sleep 0.02; done"
 WAITS = ("sh", "-c", f"echo RESULT tflops=2; {GO}; echo RESULT tflops=3; exit 3")
-# A bench whose second size waits.
-SLOW = f'[ "$1" != 2 ] || {GO}\necho "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
 
 
 def typed(*words: str, cwd: Path) -> str:
@@ -189,53 +187,6 @@ def test_a_secret_is_in_no_log_of_a_series(started: Cli, folder: Path) -> None:
     assert started("wait", "MOE-000").code == 0
     files = [p for place in (folder, state_of(folder)) for p in place.rglob("*") if p.is_file()]
     assert [str(p) for p in files if secret.encode() in p.read_bytes()] == []
-
-
-@pytest.mark.slow
-@pytest.mark.wide
-def test_a_sweep_whose_coordinator_is_killed(started: Cli, folder: Path) -> None:
-    write_recipe(folder, bench=SLOW)
-    typed("sweep", "demo", "--detach", cwd=folder)
-    wait_for(lambda: any(one["id"] == "MOE-000" and one["run"] == 3 for one in running(started)))
-    again = logbook("sweep", "demo", "--detach", cwd=folder)
-    assert again.returncode == 3
-    assert b"error: MOE-000 is being run by pid" in again.stderr
-    os.kill(series_pid(folder), signal.SIGKILL)
-    wait_for(lambda: not book_of(folder).series("MOE-000").is_held())
-    assert [one["run"] for one in running(started)] == [3], "its run goes on without it"
-    told = started("doctor")
-    assert "the detached series of runs of MOE-000 was cut off" in told.out
-    assert "to make the rest: logbook sweep --resume MOE-000 --detach" in told.out
-    typed("sweep", "--resume", "MOE-000", "--detach", cwd=folder)
-    (folder / "go").touch()
-    assert started("wait", "MOE-000").code == 0
-    made = runs_of(folder)
-    assert [run.exit.code for run in made if run.exit is not None] == [0] * 8
-    assert len({(run.config["size"], run.config["mode"]) for run in made}) == 8
-    log = (state_of(folder) / "MOE-000.series/output.log").read_text()
-    assert "MOE-000 run 3 is still running: waiting for it to end" in log
-    assert started("doctor").out == "moe: nothing is wrong\n"
-
-
-@pytest.mark.slow
-@pytest.mark.wide
-def test_a_sweep_whose_worker_is_killed_makes_the_run_again(started: Cli, folder: Path) -> None:
-    write_recipe(folder, bench=SLOW)
-    typed("sweep", "demo", "--detach", cwd=folder)
-    book = book_of(folder)
-    wait_for(lambda: any(one["run"] == 3 for one in running(started)))
-    spool = book.spool(book.run("MOE-000", 3))
-    began = wait_for(lambda: (b := spool.began()) is not None and b.child is not None and b)
-    os.kill(began.tool.pid, signal.SIGKILL)
-    os.killpg(began.child.pid, signal.SIGKILL)
-    (folder / "go").touch()
-    assert started("wait", "MOE-000").code == 0
-    made = runs_of(folder)
-    assert len(made) == 8 + 1, "with the lost one"
-    assert [run.run for run in made if run.exit is not None and run.exit.lost] == [3]
-    log = (book.series("MOE-000").folder / "output.log").read_text()
-    assert "MOE-000 run 3 was lost; retrying" in log
-    assert started("list", "--json").data[0]["state"] == "finished"
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 from pathlib import Path
 
@@ -10,9 +9,7 @@ import pytest
 
 from logbook_agent.findings.cases import cases
 from logbook_agent.model.codec import decode, encode
-from logbook_agent.model.entry import Entry, PlannedCommand
-from logbook_agent.model.record import record_of
-from logbook_agent.model.run import Exit, Run
+from logbook_agent.model.run import Run
 from logbook_agent.store.root import books
 from tests.conftest import Cli
 
@@ -96,12 +93,6 @@ def test_criteria(warm: Cli, folder: Path) -> None:
     assert computed[0]["reason"] == "tflops is at least 500 in 0 of 3 runs of a case, median 100"
 
 
-def test_what_a_budget_counts(warm: Cli, folder: Path) -> None:
-    path = folder / "logbooks/moe/logbook.yaml"
-    path.write_text(path.read_text() + "stop_criteria:\n- text: spent\n  predicate:\n    budget: {runs: 9}\n")
-    assert "3 of 9 runs" in warm("criteria").out
-
-
 def test_compare(warm: Cli, folder: Path) -> None:
     warm("run", "--repeat", "3", "--discard", "1", "--", "sh", "bench.sh")
     numbers = warm("compare", "MOE-000", "MOE-001", "--json").data["numbers"]
@@ -125,18 +116,3 @@ def test_ab_discards_pairs_before_the_first(started: Cli, folder: Path) -> None:
     assert (more["pairs"], more["ran"]) == (3, 4)
     [found] = more["answer"]["findings"]
     assert (found["pairs"], found["base"]["runs"]) == (3, 3)
-
-
-def test_a_number_below_zero(started: Cli) -> None:
-    for words in (("run",), ("ab", "--axis", "mode=a,b")):
-        refused = started(*words, "--discard", "-1", "--json", "--", "echo", "{axis}")
-        assert refused.error["message"] == "--discard must be at least 0"
-        assert refused.error["cause"] == "it is -1"
-        assert refused.error["hint"] == "--discard 1"
-
-
-def test_a_plan_is_not_carried_out_by_its_warm_ups() -> None:
-    entry = Entry(id="A-000", title="", opened="", commands=(PlannedCommand(argv=("true",)),))
-    run = Run(entry="A-000", run=1, argv=("true",), planned=0, discarded=True, exit=Exit(code=0), started="")
-    assert record_of(entry, (run,), lambda _: "gone").pending == (0,)
-    assert record_of(entry, (run, dataclasses.replace(run, discarded=False)), lambda _: "gone").pending == ()
