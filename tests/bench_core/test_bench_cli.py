@@ -116,6 +116,7 @@ def _install(monkeypatch: pytest.MonkeyPatch, backend: type) -> None:
     ],
 )
 @pytest.mark.slow
+@pytest.mark.sample(2)
 def test_a_failed_case_is_recorded_and_the_run_goes_on(
     bench: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, backend: type, reason: str
 ) -> None:

@@ -160,6 +160,7 @@ WRONG = [
         pytest.param(DType.BFLOAT16, QuantMode.NONE, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.sample(8)
 def test_a_wrong_program_fails(wrong: Callable[[Arrays], None], quant_mode: QuantMode, dtype: DType) -> None:
     inputs = inputs_of(ODD, dtype)
     outputs = outputs_of(inputs, ODD, dtype, "baseline", quant_mode)

@@ -95,6 +95,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("words", BAD)
+@pytest.mark.sample(5)
 def test_bad_requests_run_nothing(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(["hillclimb", *SIZES, *words.split()])

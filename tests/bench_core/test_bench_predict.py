@@ -51,6 +51,7 @@ SPREAD = [*SIZES, "--parallel-mode", "ep", "--aot", "v5p-8"]
         (["--aot", "v5p", "--experts", "6", "--parallel-mode", "ep"], "6 experts cannot be spread over 4 devices"),
     ],
 )
+@pytest.mark.sample(6)
 def test_bad_requests(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
 ) -> None:

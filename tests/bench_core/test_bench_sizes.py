@@ -24,6 +24,7 @@ def _refused(command: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
 @pytest.mark.parametrize("devices", [2, 3, 8])
 @pytest.mark.parametrize("ep_impl", [None, EpImpl.RING])
 @pytest.mark.parametrize("named", [{}, {"ep_size": 2}])
+@pytest.mark.sample(12)
 def test_the_way_to_fit_fits(experts: int, devices: int, ep_impl: EpImpl | None, named: dict[str, int]) -> None:
     parallel = Parallel(mode=ParallelMode.EP, ep_impl=ep_impl, devices=devices, **named)
     flags = dict(re.findall(r"--(\S+) (\d+)", parallel.way_to_fit(experts, devices)))

@@ -219,6 +219,7 @@ DAMAGED = (
 
 
 @pytest.mark.parametrize("line", DAMAGED)
+@pytest.mark.sample(3)
 def test_a_damaged_line_costs_no_other_line(tmp_path: Path, line: bytes) -> None:
     """Also one without an end, behind which the next one is written."""
     path, case = tmp_path / "tiles.jsonl", case_of("gmm")
@@ -273,6 +274,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
+@pytest.mark.sample(5)
 def test_bad_requests(run: Callable[..., tuple[int, str, str]], name: str) -> None:
     words, message = BAD[name]
     code, out, err = run(*words.split())

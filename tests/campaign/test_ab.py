@@ -215,6 +215,7 @@ def test_rows_are_matched_by_their_config_or_left_out(ready: Cli) -> None:
         ((*AB, "--", "logbook", "bench", "--label", "x", "--", "hillclimb", "{axis}"), "is an option of logbook bench"),
     ],
 )
+@pytest.mark.sample(5)
 def test_what_does_not_fit_is_refused_and_nothing_run(
     ready: Cli, folder: Path, words: tuple[str, ...], said: str
 ) -> None:

@@ -72,7 +72,7 @@ def recorded(folder: Path, entry_id: str, run: int = 1) -> list[str]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.slow
 def test_round_trip(started: Cli, folder: Path, name: str) -> None:
     words = COMMANDS[name]

@@ -71,7 +71,7 @@ def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
         *("absorb", "migrate", "prune"),
     ],
 )
-@pytest.mark.sample(13)
+@pytest.mark.sample(8)
 def test_json(filled: Cli, name: str) -> None:
     answer = filled(*CALLS[name])
     assert answer.code == 0, answer.err

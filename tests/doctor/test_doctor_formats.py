@@ -119,6 +119,7 @@ def test_migration(old: Path, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("count", range(0, 21, 3))
+@pytest.mark.sample(3)
 def test_a_migration_that_is_cut_off_is_gone_on_with(
     old: Path, cli: Cli, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

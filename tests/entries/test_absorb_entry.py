@@ -85,6 +85,7 @@ BASE = {"Hypothesis": "it is fast", "Interpretation": "fast indeed", "Next actio
         ("- Next action: again", "\n- Next action:  again\n\n", BASE, "nothing new, only its layout differed"),
     ],
 )  # fmt: skip
+@pytest.mark.sample(7)
 def test_prose_is_taken(
     book: Cli, folder: Path, view: Path, edit: Edit, old: str, new: str, fields: dict[str, str], changed: str
 ) -> None:
@@ -126,6 +127,7 @@ OWN = "is written by the tool; put your own words under a separate bullet"
          ": unknown confidence 'sure': it is one of exploratory, replicated, stable"),
     ],
 )  # fmt: skip
+@pytest.mark.sample(4)
 def test_what_the_tool_wrote_is_refused_and_the_rest_taken(
     book: Cli, folder: Path, view: Path, edit: Edit, old: str, new: str, near: str, why: str
 ) -> None:

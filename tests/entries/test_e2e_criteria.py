@@ -103,6 +103,7 @@ def test_a_judgement_shows_with_its_evidence(judging: Cli, folder: Path, clock: 
         (["--by", "Ada"], "usage", "no criterion named"),
     ],
 )  # fmt: skip
+@pytest.mark.sample(5)
 def test_what_is_no_judgement(judging: Cli, folder: Path, words: list[str], code: str, names: str) -> None:
     header = folder / "logbooks/moe/logbook.yaml"
     before = header.read_bytes()
@@ -183,6 +184,7 @@ def test_a_predicate_is_computed_wherever_criteria_are_shown(cli: Cli, clock: Fi
 
 
 @pytest.mark.parametrize(("how", "lost"), [("void", "void"), ("abandoned", "abandoned"), ("", "no longer there")])
+@pytest.mark.sample(1)
 def test_a_judgement_on_evidence_that_was_taken_back_says_so(judging: Cli, folder: Path, how: str, lost: str) -> None:
     ok(judging("criteria", "--met", "1", "--evidence", "MOE-000", "--by", "ada", "--json"))
     doubt = f"rests on MOE-000, which is {lost}"
@@ -224,6 +226,7 @@ def test_a_judgement_on_evidence_that_was_taken_back_says_so(judging: Cli, folde
         (["--add", "new", "--met", "9", "--evidence", "MOE-000"], "no stop criterion 9"),
     ],
 )
+@pytest.mark.sample(4)
 def test_predicates_that_cannot_be(judging: Cli, folder: Path, words: list[str], said: str) -> None:
     before = (folder / "logbooks/moe/logbook.yaml").read_bytes()
     answer = judging("criteria", *words)

@@ -45,7 +45,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 def test_prose(started: Cli, folder: Path, name: str) -> None:
     text = TEXTS[name]
     assert started(

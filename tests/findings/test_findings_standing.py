@@ -97,6 +97,7 @@ class Readers:
 
 @pytest.mark.parametrize(("state", "relation"), list(itertools.product(STATES, RELATIONS)))
 @pytest.mark.slow
+@pytest.mark.sample(4)
 def test_every_reader_gives_one_answer(started: Cli, folder: Path, state: str | None, relation: str) -> None:
     predicate = json.dumps({"target": {"metric": "tflops", "at_least": 1}})
     assert started("criteria", "--add", "Fast", "--predicate", predicate).code == 0
@@ -153,6 +154,7 @@ def test_a_decision_that_was_superseded_says_so_wherever_it_is_listed(started: C
 
 
 @pytest.mark.parametrize("how", ["superseded", "void"])
+@pytest.mark.sample(1)
 def test_a_baseline_whose_entry_does_not_count_is_doubted_everywhere(cli: Cli, folder: Path, how: str) -> None:
     cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s")
     cli("run", "--config", "mode=none", "--", "echo", "RESULT tflops=10")

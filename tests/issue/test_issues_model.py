@@ -21,6 +21,7 @@ from tests.issue.model_support import BOOK, Header, attempt, check, entry, settl
 @pytest.mark.parametrize("people", ["", "What people wrote.\n\n- [ ] theirs"])
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("at", range(1, 6))
+@pytest.mark.sample(20)
 def test_a_fault_at_every_write(fault: str, at: int, people: str) -> None:
     server = Server()
     server.add_issue("someone", "t", people)

@@ -110,6 +110,7 @@ def test_headers_that_say_nothing(github: Hub, connect: Connect, headers: dict[s
     ],
     ids=["deep", "bytes", "signs", "kinds"],
 )
+@pytest.mark.sample(8)
 def test_a_refusal_that_says_odd_things(github: Hub, connect: Connect, status: int, content: bytes) -> None:
     github.rules.add(".*", "", always(content, status))
     for act in (READS[0], WRITES[2]):

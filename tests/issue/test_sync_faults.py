@@ -60,7 +60,7 @@ def prepared(bench: Bench, adopted: bool, name: str) -> tuple[list[str], str]:
         ("stall_after", True),
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_a_sync_that_ends_at_every_write_in_turn(thirty: Bench, name: str, adopted: bool) -> None:
     """Each run meets one fault, at the first write that no run before has made, and gives up."""
     ids, people = prepared(thirty, adopted, name)

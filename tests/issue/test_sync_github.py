@@ -138,6 +138,7 @@ def test_the_login_of_the_token(github: Hub, connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("fault", [*LOST, *[fault for fault, _ in TERMINAL]], ids=lambda fault: fault.name)
+@pytest.mark.sample(5)
 def test_the_token_is_in_no_log_and_no_error(
     github: Hub, connect: Connect, fault: Fault, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:

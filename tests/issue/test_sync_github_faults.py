@@ -23,6 +23,7 @@ from tests.issue.adapter_support import LOST, TERMINAL, WRITES, Connect
 
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize(("fault", "kind"), TERMINAL, ids=lambda value: getattr(value, "name", ""))
+@pytest.mark.sample(9)
 def test_a_refused_write_is_sent_once_and_has_its_error(
     github: Hub, connect: Connect, write: Callable[[GitHub], object], fault: Fault, kind: type[RemoteError]
 ) -> None:
@@ -37,6 +38,7 @@ def test_a_refused_write_is_sent_once_and_has_its_error(
 
 
 @pytest.mark.parametrize(("fault", "kind"), TERMINAL, ids=lambda value: getattr(value, "name", ""))
+@pytest.mark.sample(4)
 def test_a_refused_read_is_not_repeated(github: Hub, connect: Connect, fault: Fault, kind: type[RemoteError]) -> None:
     github.rules.add(".*", "", fault)
     with pytest.raises(kind):
@@ -46,6 +48,7 @@ def test_a_refused_read_is_not_repeated(github: Hub, connect: Connect, fault: Fa
 
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("fault", LOST, ids=lambda fault: f"{fault.name}-{fault.applied}")
+@pytest.mark.sample(7)
 def test_a_write_whose_answer_is_lost_is_sent_once(
     github: Hub, connect: Connect, fault: Fault, write: Callable[[GitHub], object]
 ) -> None:

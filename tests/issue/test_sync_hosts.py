@@ -142,6 +142,7 @@ def test_an_api_on_another_port_gets_nothing(bench: Bench) -> None:
         ("//evil.example.org", "usage"),
     ],
 )
+@pytest.mark.sample(4)
 def test_a_name_that_looks_alike_gets_nothing(bench: Bench, alike: str, code: str) -> None:
     bench.note()
     port = bench.github.host.rsplit(":", 1)[1]

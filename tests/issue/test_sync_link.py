@@ -134,6 +134,7 @@ def test_accounts_that_sync_too(told: Bench) -> None:
         (["acme/moe#1", "--trust", "bob bob"], "not an account"),
     ],
 )  # fmt: skip
+@pytest.mark.sample(5)
 def test_what_cannot_be_read(bench: Bench, words: list[str], names: str) -> None:
     before = bench.book.header_path.read_bytes()
     error = refused(bench, 2, "link", *words)

@@ -85,6 +85,7 @@ def test_no_remote(bench: Bench, git: Callable[..., str]) -> None:
         "a/.b",
     ],
 )
+@pytest.mark.sample(4)
 def test_names_that_are_none(bench: Bench, name: str) -> None:
     answer = bench.cli("snapshot", "--json", "--", name)
     assert answer.code == 2

@@ -29,7 +29,7 @@ TERMINAL: dict[str, tuple[Made, str, str]] = {
 
 
 @pytest.mark.parametrize(("name", "nth"), [*((name, 1) for name in TERMINAL), ("401", 2), ("locked", 2), ("404", 4)])
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_a_refused_write_is_the_last_one(thirty: Bench, name: str, nth: int) -> None:
     thirty.adopt()
     made, code, hint = TERMINAL[name]
@@ -52,7 +52,7 @@ def test_a_refused_write_is_the_last_one(thirty: Bench, name: str, nth: int) -> 
         *((name, "/comments$") for name in ("403", "410")),
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_a_refused_read_lets_nothing_be_written(thirty: Bench, name: str, path: str) -> None:
     thirty.adopt()
     made, code, hint = TERMINAL[name]

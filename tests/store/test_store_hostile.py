@@ -137,7 +137,7 @@ BYTES = {
 
 @pytest.mark.parametrize("name", BYTES)
 @pytest.mark.parametrize("file", [ENTRY, RUN])
-@pytest.mark.sample(8)
+@pytest.mark.sample(5)
 def test_a_record(two: Cli, folder: Path, file: str, name: str) -> None:
     (folder / file).write_bytes(BYTES[name])
     for words in (["list"], ["status"], ["list", "two"], ["render"], ["note", "--title", "n"], ["show", "MOE-001"]):
@@ -171,6 +171,7 @@ def test_a_header(two: Cli, folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BYTES)
+@pytest.mark.sample(5)
 def test_settings(two: Cli, folder: Path, name: str) -> None:
     (folder / SETTINGS).write_bytes(BYTES[name])
     for words in (["list"], ["run", "--", "true"], ["doctor"], ["start", "x", "--prefix", "X"]):
@@ -191,6 +192,7 @@ def test_a_table_that_is_none(two: Cli, folder: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", BYTES)
+@pytest.mark.sample(4)
 def test_a_recipe(two: Cli, folder: Path, name: str) -> None:
     (folder / "recipes").mkdir()
     (folder / RECIPE).write_bytes(BYTES[name])

@@ -52,6 +52,7 @@ def test_a_prefix(one: Cli, folder: Path, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*ESCAPES, "other"])
+@pytest.mark.sample(4)
 def test_a_topic_is_the_name_of_its_folder(one: Cli, folder: Path, name: str) -> None:
     changed(folder / HEADER, lambda data: data.update(topic=name))
     assert_refused(one("status"), "logbook.yaml: topic: expected")
@@ -59,7 +60,7 @@ def test_a_topic_is_the_name_of_its_folder(one: Cli, folder: Path, name: str) ->
 
 @pytest.mark.parametrize("name", ESCAPES)
 @pytest.mark.parametrize("key", ["id", "continues", "completes", "supersedes", "aliases", "contrasts", "recipe"])
-@pytest.mark.sample(20)
+@pytest.mark.sample(8)
 def test_names_in_an_entry(one: Cli, folder: Path, key: str, name: str) -> None:
     values: dict[str, object] = {
         "aliases": [name],
@@ -76,6 +77,7 @@ def test_names_in_an_entry(one: Cli, folder: Path, key: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["../../../x", "/abs/x", "..", "files/../../x", "files//x", "a/b/c", "", "x\0"])
 @pytest.mark.parametrize("key", ["diff_kept", "untracked"])
+@pytest.mark.sample(4)
 def test_files_kept_of_a_run(one: Cli, folder: Path, key: str, name: str) -> None:
     kept = {"path": "x.py", "sha256": "0", "bytes": 1, "kept": name}
     changed(folder / RUN, lambda data: data.update(code={key: name if key == "diff_kept" else [kept]}))
@@ -96,6 +98,7 @@ def test_files_kept_of_a_run(one: Cli, folder: Path, key: str, name: str) -> Non
         ({"tool": {"pid": 10**30}}, "tool.pid: expected a process ID"),
     ],
 )
+@pytest.mark.sample(4)
 def test_a_run_says_where_it_is(one: Cli, folder: Path, change: dict[str, object], says: str) -> None:
     changed(folder / RUN, lambda data: data.update(change))
     listed = one("list")

@@ -185,7 +185,7 @@ def test_a_log(two: Cli, folder: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "huge"])
 @pytest.mark.parametrize("name", [".lock", ".index.sqlite", "open/MOE-000.01", "open/.sync.lock", "backups"])
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_the_tool_s_own_files(two: Cli, folder: Path, name: str, kind: str) -> None:
     put(folder / MOE / name, kind)
     for words in (["list"], ["status"], ["show", "MOE-000"], ["note", "--title", "n"], ["doctor"]):

@@ -90,7 +90,7 @@ def test_counts_rules_and_costs(name: str) -> None:
         assert len({run.argv for run in plan}) == len(plan.cases)
 
 
-@pytest.mark.sample(20)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("name", "scale"),
     [*itertools.product(COUNTS, [None, "tiny"]), *itertools.product(ON_FOUR, ["ep", "tiny-ep"])],

@@ -85,6 +85,7 @@ def test_options_win_and_add(cli: Cli, folder: Path) -> None:
         ),
     ],
 )
+@pytest.mark.sample(3)
 def test_a_recipe_that_does_not_fit_starts_nothing(
     cli: Cli, folder: Path, name: str, change: tuple[str, str], message: str
 ) -> None:

@@ -67,6 +67,7 @@ runs:
         ),
     ],
 )
+@pytest.mark.sample(4)
 def test_what_does_not_fit_runs_nothing(
     started: Cli, folder: Path, change: tuple[str, str], message: str, hint: str
 ) -> None:
@@ -227,6 +228,7 @@ def test_options_that_do_not_go_together(started: Cli, folder: Path) -> None:
 
 @pytest.mark.parametrize("order", ["interleaved", "shuffled"])
 @pytest.mark.slow
+@pytest.mark.sample(1)
 def test_a_sweep_that_is_made_again_has_another_order(started: Cli, folder: Path, order: str) -> None:
     stop = "test -e stop && kill -INT $PPID && sleep 5\n"
     write_recipe(folder, RECIPE.replace("[1, 2, 3, 4]", "[1]") + f"order: {order}\nrepeats: 6\n", bench=stop + BENCH)

@@ -95,6 +95,7 @@ def test_cases_are_named_by_what_tells_them_apart() -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.sample(3)
 def test_what_a_coarse_clock_settled_stays_settled(seed: int) -> None:
     rng = random.Random(seed)
     start, made = rng.uniform(1, 2), []

@@ -55,6 +55,7 @@ def pair(bench: Cli) -> Cli:
 
 
 @pytest.mark.parametrize("seed", [1, 8])
+@pytest.mark.sample(1)
 def test_the_base_is_the_one_that_is_stated_whichever_ran_first(bench: Cli, folder: Path, seed: int) -> None:
     ab(bench, "none", "int8", seed=seed)
     first = json.loads((folder / "logbooks/moe/runs/MOE-000/01/run.json").read_text())["part"]["side"]

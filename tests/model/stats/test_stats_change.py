@@ -51,6 +51,7 @@ def _remembering(draw: random.Random, size: int) -> list[float]:
 @pytest.mark.parametrize("size", [8, 10, 12, 15, 20, 25, 30, 40, 41, 60, 100])
 @pytest.mark.parametrize("noise", [_noise, _coarse])
 @pytest.mark.slow
+@pytest.mark.sample(4)
 def test_it_is_silent_in_noise(noise: object, size: int) -> None:
     """In at most 1%, give or take three standard errors of 4,000 series; of all lengths together see below."""
     assert _part(noise, size, 4_000, seed=2) <= 0.01 + 3 * 0.0016

@@ -74,7 +74,7 @@ LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% end
         ("{{ range(10**9)|list }}", "OverflowError: Range too big"),
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_a_template_that_never_ends_is_stopped(tmp_path: Path, text: str, said: str) -> None:
     assert said in refusal(own(tmp_path, text), x="a")
@@ -147,6 +147,7 @@ def test_a_signal_to_all_reaches_no_handler_in_the_fork(tmp_path: Path) -> None:
         "{{ ''.encode.__self__ }}",
     ],
 )
+@pytest.mark.sample(12)
 def test_the_known_ways_out_of_the_sandbox_are_closed(tmp_path: Path, text: str) -> None:
     (tmp_path / "entry.md.j2").write_text("fine")
     message = refusal(own(tmp_path, text), x={"a": 1})

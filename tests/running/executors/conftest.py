@@ -27,6 +27,7 @@ from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.spool import Spool
 from logbook_agent.store.workspace import Workspace
+from tests.breadth import wide
 from tests.conftest import REPOSITORY, Cli
 from tests.running.executors.double import Threads
 
@@ -126,7 +127,7 @@ def sh(script: str) -> Sequence[str]:
     return ("sh", "-c", script)
 
 
-@pytest.fixture(params=["threads", "local", "far"])
+@pytest.fixture(params=[wide("threads"), "local", "far"])
 def place(request: pytest.FixtureRequest, started: Cli, folder: Path, tmp_path: Path) -> Iterator[Place]:
     """`far` is asked as another machine is, without a network between."""
     places = Places(folder=str(tmp_path / "far"), python=sys.executable, sync=False)

@@ -94,6 +94,7 @@ def test_a_program_that_was_replaced_is_not_started_to_ask_for_a_job(started: Cl
         '["sh", "-c", "tools/a\\\\ poll@1.sh {id}"]',
     ],
 )
+@pytest.mark.sample(4)
 def test_each_way_to_name_a_file_is_covered(started: Cli, folder: Path, words: str) -> None:
     (folder / "logbook.toml").write_text(JOBS.replace('["./poll.sh", "{id}"]', words))
     names = ("poll.sh", "poll.py", "__main__.py", "a poll@1.sh")

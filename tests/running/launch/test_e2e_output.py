@@ -89,7 +89,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.slow
 def test_hostile_output_of_a_failure_stays_in_its_fence(started: Cli, folder: Path, name: str) -> None:
     (folder / "bytes").write_bytes(HOSTILE[name])

@@ -122,6 +122,7 @@ def test_ctrl_c_twice_kills_what_ignores_it(
 
 
 @pytest.mark.parametrize("code", [1, 2, 3, 77, 255])
+@pytest.mark.sample(2)
 def test_the_childs_code_is_passed_on(started: Cli, code: int) -> None:
     assert started("run", "--", "bash", "-c", f"exit {code}").code == code
 

@@ -101,6 +101,7 @@ def test_exit_code(code: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGSEGV"])
+@pytest.mark.sample(3)
 def test_signal_names_the_exit(name: str) -> None:
     outcome, _ = sh(f"kill -{name[3:]} $$")
     assert outcome.exit == Exit(signal=name)

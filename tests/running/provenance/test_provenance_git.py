@@ -87,6 +87,7 @@ def test_entries_do_not_change_the_identity_committed_or_not(repo: Path, root: s
 
 @pytest.mark.parametrize("root", ["logbooks", "docs/logbooks", "docs/sub dir/logbooks"])
 @pytest.mark.parametrize("changed", ["x.py", "docs/a.md", "docs/sub dir/b.md"])
+@pytest.mark.sample(3)
 def test_code_beside_the_root_changes_the_identity(repo: Path, root: str, changed: str) -> None:
     before = identity(repo, root=root)
     (repo / changed).write_text("other\n")
@@ -142,6 +143,7 @@ def test_an_untracked_file_that_the_command_names_is_code(repo: Path) -> None:
 @pytest.mark.parametrize(
     "argv", [["bash", "-c", "python new.py"], ["python", "-m", "new"], ["x", "--script=new.py"], ["./new.py"]]
 )
+@pytest.mark.sample(3)
 def test_wherever_the_file_is_named(repo: Path, argv: list[str]) -> None:
     (repo / "new.py").write_text("1\n")
     assert [u.path for u in facts(repo, *argv).code.untracked] == ["new.py"]

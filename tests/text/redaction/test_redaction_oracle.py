@@ -147,7 +147,7 @@ def plugin_examples() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("kind", "pattern"), sorted({*plugin_examples()}), ids=lambda text: text[:24])
-@pytest.mark.sample(20)
+@pytest.mark.sample(8)
 @pytest.mark.slow
 def test_every_pattern_of_the_oracle(kind: str, pattern: str) -> None:
     flags = re.VERBOSE if pattern.startswith("\n") else 0

@@ -26,7 +26,7 @@ def changed(text: str) -> list[tuple[str, str | None]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.sample(15)
+@pytest.mark.sample(6)
 @pytest.mark.slow
 def test_a_thousand_lines_of_each_kind(kind: str) -> None:
     text = "\n".join(lines(kind, 300))

@@ -214,7 +214,7 @@ def test_every_kind_in_a_stream_whatever_its_chunks(text: str, cuts: list[int]) 
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.id)
-@pytest.mark.sample(50)
+@pytest.mark.sample(20)
 def test_a_pause_at_any_place_shows_no_part_that_is_hidden(kind: Kind) -> None:
     """What came so far is shown when nothing more comes for a while."""
     sample = kind.sample("piece")
