@@ -234,6 +234,7 @@ def test_rows_of_compiled_cases(bench: Callable[..., tuple[int, list[dict], str]
 
 @needs_libtpu
 @pytest.mark.slow
+@pytest.mark.wide
 def test_without_a_backend_the_row_says_which_one_it_was_given_and_why(
     bench: Callable[..., tuple[int, list[dict], str]],
 ) -> None:
@@ -250,6 +251,7 @@ def test_without_a_backend_the_row_says_which_one_it_was_given_and_why(
 
 @needs_libtpu
 @pytest.mark.slow
+@pytest.mark.wide
 def test_rows_of_cases_on_several_devices(bench: Callable[..., tuple[int, list[dict], str]]) -> None:
     """In the form that no CPU runs; and FLOPs are compared for one device, of which the compiler counts them."""
     words = ["--aot", "v5e-8", "--experts", "8", "--parallel-mode", "ep", "--dp-size", "2", "--ep-impl"]

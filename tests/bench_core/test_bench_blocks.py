@@ -44,6 +44,7 @@ def _combinations() -> list:
 
 @pytest.mark.parametrize("routing", ROUTINGS)
 @pytest.mark.parametrize(("impl", "dtype", "quant_mode"), _combinations())
+@pytest.mark.sample(6)
 def test_block_and_gradients_agree_with_the_oracle(
     impl: str, dtype: DType, quant_mode: QuantMode, routing: str
 ) -> None:

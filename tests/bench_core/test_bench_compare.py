@@ -42,6 +42,7 @@ def test_the_published_lines_are_variables_alone() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [wide(0), wide(1), 2])
+@pytest.mark.wide
 def test_the_published_lines_run_at_a_small_shape(
     number: int, compare: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +110,7 @@ AOT = ["--bench-pass", "forward", "--topk-list", "1", "--batch", "2", "--seq", "
 
 @NEEDS_LIBTPU
 @pytest.mark.slow
+@pytest.mark.wide
 def test_experts_that_do_not_fit_on_each_device_fit_where_they_lie_apart(compare: Callable[..., Outcome]) -> None:
     """18 GiB of weights, on devices of 16 GiB."""
     sizes = ["--hidden", "16384", "--mlp-dim", "24576", "--experts", "8", "--backend", "ragged_dot"]

@@ -77,6 +77,7 @@ def test_inputs_are_the_numbers_of_float32(request_: RoutingRequest) -> None:
         wide("tiled", "all_to_all 4", "baseline"),
     ],
 )
+@pytest.mark.sample(2)
 def test_the_block_computes_in_float64(backend: str, form: str, impl: str) -> None:
     outcome = check_case(_case(backend, ALONE if form == "one" else forms(4)[form], impl=impl))
     assert outcome.word == "passed", outcome.text

@@ -47,6 +47,7 @@ def _members(starter: "subprocess.Popen[bytes]") -> list[psutil.Process]:
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_two_processes_compute_what_one_does(tmp_path: Path) -> None:
     words = [*EP, "--bench-pass", "forward_backward", "--devices", "8", "--dp-size", "2"]
     code, (one,), _ = _ran(words, tmp_path)

@@ -211,6 +211,7 @@ def _together(*topks: int) -> dict[str, Case]:
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_a_case_without_memory_beside_the_others_is_timed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     ready: list[Case] = []
 

@@ -168,6 +168,7 @@ def test_the_block_is_lowered_for_cuda(dtype: DType, impl: str, kernels: int) ->
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_products_are_lowered_for_cuda_on_a_mesh() -> None:
     parts = PartitionSpec("expert")
     arguments = [jax.ShapeDtypeStruct(shape, "bfloat16") for shape in ((64, 32), (4, 32, 48))]

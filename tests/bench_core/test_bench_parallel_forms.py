@@ -57,6 +57,7 @@ def _few(rows: list[dict[str, str]]) -> list[Any]:
 
 
 @pytest.mark.parametrize("row", _few(_rows(ragged=False)), ids=_named)
+@pytest.mark.sample(2)
 def test_forms_compute_what_the_oracle_does(row: dict[str, str]) -> None:
     outcome = check_case(spread_case("ragged_dot", row, DEVICES))
     assert outcome.word == "passed", outcome.text
@@ -149,6 +150,7 @@ def test_a_wrong_form_fails_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("form", ["psum 2 x 2", "dp 4"])
+@pytest.mark.sample(1)
 def test_a_queue_that_was_prepared_outside(form: str) -> None:
     """Each device has one of its own, and what is timed neither sorts nor gathers tokens."""
     case = _case(form, queue_mode=QueueMode.PREQUEUE, quant_mode=QuantMode.INT8, backend="tiled")
@@ -177,6 +179,7 @@ STAGED = ["dp 4", wide("psum 4"), wide("ring 2 x 2"), wide("all_to_all 2 x 2")]
 
 
 @pytest.mark.parametrize("form", STAGED)
+@pytest.mark.sample(2)
 def test_stages_are_programs_of_their_own(form: str) -> None:
     case = _case(form, programs=Programs.STAGES, quant_mode=QuantMode.INT8)
     backend = load_backend(case, platform="cpu")

@@ -180,6 +180,7 @@ def predicting(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
 @needs_libtpu
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, wide(signal.SIGTERM), signal.SIGKILL], ids=lambda one: one.name)
+@pytest.mark.wide
 def test_nothing_is_left_behind(predicting: "subprocess.Popen[bytes]", tmp_path: Path, number: signal.Signals) -> None:
     """However it ends: no process that compiles, and no folder."""
     # The command, the process that imports JAX, and the one that compiles.

@@ -148,6 +148,7 @@ SMALL = "--tokens 64 --hidden 8 --mlp-dim 8 --experts 8 --backend gmm --parallel
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_the_compiled_program_stands_beside_the_model(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

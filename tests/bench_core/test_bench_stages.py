@@ -66,6 +66,7 @@ def _chained(built: Built, arguments: tuple[object, ...]) -> tuple[dict[str, obj
         wide("ragged_all_to_all 4", "baseline", QuantMode.NONE, {"all-gather"}, {"all-gather"}),
     ],
 )
+@pytest.mark.sample(2)
 def test_stages_are_the_block_and_only_the_ends_send(
     form: str,
     impl: str,

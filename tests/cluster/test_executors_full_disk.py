@@ -52,6 +52,7 @@ def fill(disk: Path) -> str:
     return f"dd if=/dev/zero of={disk}/fill bs=4k 2> /dev/null; cp /dev/null {disk}/none 2> /dev/null; "
 
 
+@pytest.mark.wide
 def test_it_is_told_and_the_end_is_kept(far: Place, disk: Path) -> None:
     run = far.send(*sh("echo RESULT tflops=2; " + fill(disk) + "until [ -e go ]; do sleep 0.1; done; exit 3"))
     said = wait_for(lambda: far.follow(run).said)

@@ -110,6 +110,7 @@ def test_a_machine_that_stalls_is_asked_once(
     assert wait_for(lambda: started("list", "--json").data[0]["state"] == "finished"), "by now it is asked again"
 
 
+@pytest.mark.wide
 def test_an_archive_that_unpacks_to_too_much_is_bounded(box: Path, started: Cli, folder: Path, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", BOMB, str(tmp_path / "bomb.tgz")], check=True)
     box.write_text("bomb")

@@ -95,6 +95,7 @@ def test_every_command_answers_in_json_and_is_shown() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_the_answers_are_those_of_their_commands() -> None:
     for command, text, answer in generator.answers():
         assert answer["schema"] == ("logbook-rows/1" if command == "rows" else f"logbook/{command}/1"), text

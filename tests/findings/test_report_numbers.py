@@ -77,7 +77,7 @@ def run(entry: str, number: int, repeat: int, mode: str, samples: list[float]) -
 
 @pytest.mark.slow
 @pytest.mark.hypothesis
-@examples(12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@examples(8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 @given(pairs=SIDES)
 @example(pairs=[(([0.0], 1), ([2.0], 1))] * 6)
 @example(pairs=[(([1e308], 1), ([1e-308], 1))] * 6)

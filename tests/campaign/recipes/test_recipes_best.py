@@ -100,6 +100,7 @@ def test_without_a_base_the_best_is_compared_with_the_runner_up(started: Cli, fo
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_a_sweep_that_gave_up_goes_on_by_what_it_says(started: Cli, folder: Path) -> None:
     noisy = 'echo "RESULT tflops=$((100 + LOGBOOK_RUN * LOGBOOK_RUN * LOGBOOK_RUN * 7919 % 1997)).3"\n'
     write_recipe(folder, MODES, bench=noisy, name="modes")

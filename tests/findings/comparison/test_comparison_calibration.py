@@ -35,6 +35,7 @@ def part(calibration: Any, experiment: Any, model: str, *what: str) -> list[floa
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_an_effect_is_found_and_coarse_values_never_say_no_difference(calibration: Any) -> None:
     experiment = calibration["simulation"].Experiment
     assert part(calibration, experiment(name="3%", effect=0.03), "normal 1%", "right 20")[0] > 1 - TOO_MANY

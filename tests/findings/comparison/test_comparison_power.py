@@ -56,6 +56,7 @@ def test_the_chance_of_the_minimum_effect_is_left_out_where_there_is_none() -> N
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_a_question_is_given_up_when_further_pairs_hardly_ever_settle_it() -> None:
     """Of an effect that the budget finds in most cases, few are given up; of one far too small for the noise, most."""
 
@@ -91,6 +92,7 @@ def test_what_would_settle_it_in_words() -> None:
     assert to_settle(gaps, bound=BOUND) == "at least 2 more pairs"
 
 
+@pytest.mark.wide
 def test_series_that_are_judged_together_are_harder_to_settle() -> None:
     """Nine others correct the first one, which alone may still settle."""
     first = series(8, 0.05, 0.05, 2)

@@ -78,6 +78,7 @@ def test_of_all_orders_of_the_same_measurements_no_more_claim_than_the_schedule_
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_of_all_orders_no_more_say_no_difference_at_the_bound_than_the_schedule_allows() -> None:
     noise = series(10, noise=0.003, seed=3)
     outcomes = []

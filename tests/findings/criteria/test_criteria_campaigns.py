@@ -71,6 +71,7 @@ def test_a_verdict_is_that_of_its_comparison_whatever_is_measured_beside_it(star
     assert computed(started)[0][0] == "unmet"
 
 
+@pytest.mark.wide
 def test_in_a_hill_climb_each_comparison_answers_its_own_question(started: Cli, folder: Path) -> None:
     for values in ("base, old", "old, new", "base, new"):
         ask(started, f"verdict: {{axis: mode, values: [{values}], verdicts: [better]}}")

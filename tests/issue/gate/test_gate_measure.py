@@ -63,6 +63,7 @@ def test_ten_percent_more_are_worse(cli: Cli, git: Git, folder: Path, record: Pa
     assert git("status", "--short") == ""
 
 
+@pytest.mark.wide
 def test_what_the_noise_hides_is_open_with_the_power_to_see_it(cli: Cli, git: Git, folder: Path, record: Path) -> None:
     with_speeds(git, folder, "100", "103")
     commit(git, folder, "bench.py", (folder / "bench.py").read_text().replace("0.01 * noise", "0.3 * noise"))

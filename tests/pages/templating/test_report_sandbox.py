@@ -80,6 +80,7 @@ def test_a_template_that_never_ends_is_stopped(tmp_path: Path, text: str, said: 
     assert said in refusal(own(tmp_path, text), x="a")
 
 
+@pytest.mark.wide
 def test_many_quick_documents_are_not(tmp_path: Path) -> None:
     templates = own(tmp_path, "{{ x }}", TemplateLimits(spare_s=0.1))
     assert [templates.render(NAME, {"x": i}) for i in range(200)] == [str(i) for i in range(200)]

@@ -87,6 +87,7 @@ def both() -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_equal_figures_are_equal_bytes_in_any_process(tmp_path: Path) -> None:
     """Whatever the hash seed, the settings of matplotlib in the folder or in the environment, and the locale's."""
     (tmp_path / "matplotlibrc").write_text("lines.linewidth: 9\nsvg.fonttype: path\nfigure.dpi: 30\nfont.size: 30\n")

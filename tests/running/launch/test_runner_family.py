@@ -67,6 +67,7 @@ def test_what_outlives_a_run_is_named_and_left_alone(started: Cli, folder: Path,
     end(found)
 
 
+@pytest.mark.wide
 def test_a_killed_worker_leaves_no_child_behind_when_its_command_is_stopped(started: Cli, folder: Path) -> None:
     assert started("run", "--detach", "--", "sh", "-c", ESCAPES + "sleep 60").code == 0
     [one, two] = pids(folder, "one", "two")

@@ -39,6 +39,7 @@ EXAMPLES = ("password=VALUE",)
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_texts_of_this_repository() -> None:
     """Documents, logbooks and golden files stay, but for lines that show what a secret looks like."""
     kinds = ("*.md", "*.yaml", "*.json", "*.toml", "tests/e2e/golden")
