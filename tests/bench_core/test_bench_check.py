@@ -28,13 +28,6 @@ FOR_GMM = [row for row in choices(full=False) if row["quant"] != "int8_real" and
 """Rows of the table for `gmm`, which takes two seconds per row in interpret mode. `bench-core check` runs all."""
 
 
-def test_few_rows_hold_every_value_that_matters_to_gmm() -> None:
-    for axis in ("null", "capacity", "remat", "shape"):
-        assert {choice[axis] for choice in FOR_GMM} == set(AXES[axis])
-    assert {choice["dtype"] for choice in FOR_GMM} == {"float32", "bfloat16"}
-    assert {choice["quant"] for choice in FOR_GMM} == {"none", "int8"}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "choice"),

@@ -145,18 +145,6 @@ def test_a_backend_that_refuses_says_why(bench: Callable[..., Outcome], monkeypa
 
 
 @pytest.mark.slow
-def test_large_case_is_checked_at_a_reduced_shape(
-    bench: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bench_core.harness.case.CHECK_WORK", 1)
-    outcome = bench(*TINY, "--hidden", "71", "--dtype", "float32")
-    (row,) = outcome.rows
-    assert row["labels"]["checked_at"] == "reduced shape"
-    assert "hidden=63" in row["labels"]["checked_shape"]
-    assert "hidden=71" not in row["labels"]["checked_shape"]
-
-
-@pytest.mark.slow
 def test_a_row_says_where_its_slots_went(bench: Callable[..., Outcome]) -> None:
     outcome = bench(*TINY, "--dtype", "float32", "--topk", "2", "--null-route-frac", "0.25", "--impl", "fast")
     (row,) = outcome.rows
@@ -169,15 +157,6 @@ def test_a_row_says_where_its_slots_went(bench: Callable[..., Outcome]) -> None:
     assert seen["runs"] >= seen["run_max"] / 6
     assert row["config"]["null_route_frac"] == 0.25
     assert "no_effect" not in row["labels"]
-
-
-@pytest.mark.slow
-def test_what_changes_nothing_is_labelled(bench: Callable[..., Outcome]) -> None:
-    words = ("--bench-pass", "forward_backward", "--remat-mode", "combine", "--renormalize-real-after-null")
-    (row,) = bench(*TINY, *words).rows
-    assert row["labels"]["no_effect"] == "remat_mode, renormalize_real_after_null"
-    (row,) = bench(*TINY, "--queue-mode", "prequeue", "--routing-pack-strategy", "tuple_sort").rows
-    assert row["labels"]["no_effect"] == "routing_pack_strategy"
 
 
 def test_every_axis_makes_its_cases(bench: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,16 +106,3 @@ def test_numbers_and_words() -> None:
     assert described(read("all_to_all_async")).startswith(
         "8 all-to-all of 33.12 MiB among 4, asynchronous (2 with matmuls between, 1 with nothing between); "
     )
-
-
-def test_what_is_not_known_is_said() -> None:
-    looped = read_communication(program_text("loop").replace("direction=LT", "direction=NE"))
-    assert looped.observations() == {"compiled_ring_bytes": None}
-    assert looped.labels()["communication_unknown"].startswith("1 of 1 collectives are in loops")
-    assert "do libtpu and jaxlib fit together?" in read_communication(None).labels()["communication_unknown"]
-    sent = (
-        "HloModule f, num_partitions=2\n\nENTRY %main (x: f32[]) -> f32[] {\n  %c = f32[] collective-broadcast(%x)\n}"
-    )
-    assert "collective-broadcast" in read_communication(sent).labels()["communication_unknown"]
-    alone = sent.replace("collective-broadcast", "all-reduce").replace("=2", "=1")
-    assert read_communication(alone).labels() == {"collectives": "none"}

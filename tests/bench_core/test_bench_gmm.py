@@ -1,6 +1,5 @@
 """JAX's megablox behind the protocol, in interpret mode, and the tile that it takes."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
@@ -14,28 +13,13 @@ from hypothesis import strategies as st
 
 from bench_core.blocks.compare import compare
 from bench_core.cli import main
-from bench_core.errors import UnsupportedCase, UsageError
+from bench_core.errors import UsageError
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
-from bench_core.gmm.megablox import MOST_ROW_TILES, Megablox
+from bench_core.gmm.megablox import Megablox
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import Tile
 from bench_core.shapes import BenchPass, DType
 
-TINY = [
-    "hillclimb",
-    "--tokens",
-    "6",
-    "--hidden",
-    "5",
-    "--mlp-dim",
-    "3",
-    "--experts",
-    "2",
-    "--topk",
-    "1",
-    "--iters",
-    "1",
-]
 SMALL_TILE = Tile(m=8, k=128, n=128)
 
 
@@ -114,14 +98,6 @@ def test_a_program_that_xla_cuts_is_refused(backend: str, platform: str) -> None
     assert BACKENDS[backend].load(platform="cpu").refusal(replace(request, platform="cpu")) is None
 
 
-def test_more_row_tiles_than_the_kernel_tells_apart_are_refused() -> None:
-    backend = BACKENDS["gmm"].load(platform="tpu", tile=SMALL_TILE)
-    for function, arguments in _traced(backend, DType.BFLOAT16, 8 * MOST_ROW_TILES + 1).values():
-        with pytest.raises(UnsupportedCase) as error:
-            jax.eval_shape(function, *arguments)
-        assert error.value.hint == "use --tile 16,128,128"
-
-
 @given(m=st.integers(1, 999), k=st.integers(1, 99), n=st.integers(1, 99))
 def test_a_tile_survives_its_text(m: int, k: int, n: int) -> None:
     tile = Tile(m=8 * m, k=128 * k, n=128 * n)
@@ -159,15 +135,3 @@ def test_a_tile_without_a_backend_that_takes_one(capsys: pytest.CaptureFixture[s
         "  cause: backends that take a tile: gmm\n"
         "  next: use --backend gmm, or leave --tile out\n",
     )
-
-
-@pytest.mark.slow
-def test_a_row_names_its_tile_and_its_mode(capsys: pytest.CaptureFixture[str]) -> None:
-    tile = "16,128,256"
-    code, out, err = _bench(capsys, *TINY, "--backend", "gmm", "--tile", tile)
-    assert code == 0, err
-    result, row = out.splitlines()
-    assert f" backend=gmm tile={tile} impl=baseline " in result
-    document = json.loads(row.removeprefix("RESULT_JSON "))
-    assert document["config"]["tile"] == tile
-    assert document["labels"]["ran"].endswith("in interpret mode on CPU: correctness only")

@@ -11,7 +11,6 @@ import pytest
 from bench_core.blocks.modes import Programs, Router
 from bench_core.cli import main
 from bench_core.harness.case import Case
-from bench_core.harness.compiler_flags import CompilerFlags
 from bench_core.harness.environment import describe_environment
 from bench_core.harness.record import VIRTUAL, Environment, Failure, Measurement, Row
 from bench_core.harness.run import Extras, Progress, Ready, make_ready
@@ -19,7 +18,6 @@ from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode, Spread
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.shapes import DType, MoeShape
 from bench_core.studies.paths import (
-    ASYNC_FLAGS,
     PathName,
     against,
     crossovers,
@@ -55,17 +53,6 @@ def test_paths_use_the_same_devices_and_begin_with_logits(path: PathName, spread
     assert (case.parallel.spread, case.programs, case.router) == (spread, programs, Router.INSIDE)
     assert case.parallel.devices == 4
     assert not case.compiler_flags
-
-
-def test_only_chunks_on_a_tpu_are_sent_asynchronously() -> None:
-    def flags(path: PathName, given: CompilerFlags) -> CompilerFlags:
-        return path_case(path, _fused(compiler_flags=given), programs=Programs.ONE, platform="tpu").compiler_flags
-
-    assert [bool(flags(path, CompilerFlags())) for path in PathName] == [False, False, False, True]
-    assert flags(CHUNKED, CompilerFlags()) == ASYNC_FLAGS
-    # What was asked for stays.
-    name = ASYNC_FLAGS.pairs[0][0]
-    assert flags(CHUNKED, CompilerFlags.parse([f"{name}=false"])).get(name) == "false"
 
 
 def _row(*tflops: float) -> Row:

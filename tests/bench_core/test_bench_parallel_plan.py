@@ -96,16 +96,6 @@ def test_counts_are_those_of_a_count_by_hand(
     assert (None if plan.buckets is None else plan.buckets.capacity) == limit
 
 
-def test_rows_that_were_added_are_not_counted() -> None:
-    spread = Spread(dp=4)
-    chosen = np.zeros((5, 2), np.int32)
-    padded = _padded(chosen, 4, spread)
-    assert len(padded) == 8
-    plan = _planned(padded, 5, 4, spread, UNLIMITED)
-    assert (plan.assignments.real, plan.assignments.null, plan.assignments.dropped) == (10, 0, 0)
-    assert plan.rows == (4, 4, 2, 0)
-
-
 @pytest.mark.parametrize("policy", CapacityPolicy)
 def test_what_xla_shares_out_is_planned_as_on_one_device(policy: CapacityPolicy) -> None:
     """A capacity is of the whole batch, and tokens that were added change nothing in it."""

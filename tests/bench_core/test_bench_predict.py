@@ -15,15 +15,12 @@ import pytest
 from cli_support import Outcome
 from seed_rows import case_of
 
-from bench_core.predict import calibration
 from tests.breadth import wide
 
 Bench = Callable[..., Outcome]
 
 needs_libtpu = pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="no libtpu here")
 SIZES = ["--tokens", "1024", "--hidden", "256", "--mlp-dim", "256", "--experts", "8", "--backend", "gmm"]
-SHIPPED = calibration.seeds().json()
-SPREAD = [*SIZES, "--parallel-mode", "ep", "--aot", "v5p-8"]
 
 
 @pytest.mark.parametrize(
@@ -59,59 +56,6 @@ def test_bad_requests(
     found = bench("predict", *words)
     assert (found.code, found.out) == (2, "")
     assert message in found.err.splitlines()[-3]
-
-
-@pytest.mark.parametrize(
-    ("document", "cause"),
-    [
-        ("{", "cannot be read"),
-        ([], "is of format None and model None"),
-        ({"format": 1, "model": 0}, "is of format 1 and model 0"),
-        ({"format": 1, "model": 1, "name": "x"}, "is no calibration: it lacks or does not know constants, device_kind"),
-        ({**SHIPPED, "more": 1}, "is no calibration: it lacks or does not know more"),
-        ({**SHIPPED, "matmul_factor": "1.3"}, "matmul_factor cannot be '1.3'"),
-        ({**SHIPPED, "routed_factor": -1.0, "tiles": "512"}, "routed_factor, tiles cannot be -1.0, '512'"),
-        ({**SHIPPED, "most_sent": float("nan"), "constants": None}, "most_sent, constants cannot be nan, None"),
-        ({**SHIPPED, "low": 5.0, "high": 6.0}, "an estimate is outside of its own range of 5 to 6"),
-    ],
-)
-def test_files_that_are_no_calibration(bench: Bench, tmp_path: Path, document: Any, cause: str) -> None:
-    path = tmp_path / "f.json"
-    path.write_text(document if isinstance(document, str) else json.dumps(document))
-    found = bench("predict", *SPREAD, "--calibration", str(path))
-    assert (found.code, found.out) == (2, "")
-    assert cause in found.err.splitlines()[0]
-
-
-@needs_libtpu
-@pytest.mark.slow
-@pytest.mark.wide
-def test_two_sides(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The way in which assignments are sorted does not reach the program of several devices."""
-    monkeypatch.setenv("LOGBOOK_RESULT_FILE", str(tmp_path / "rows.json"))
-    found = bench("predict", *SPREAD, "--iters", "3", "--", "--routing-pack-strategy", "tuple_sort")
-    assert found.code == 0
-    a, b = found.rows
-    assert json.loads((tmp_path / "rows.json").read_text()) == {"rows": [a, b]}
-    for row, side, strategy in ((a, "A", "argsort"), (b, "B", "tuple_sort")):
-        assert row.keys() == {"config", "labels", "devices", "software", "host", "prediction"}
-        # As in a row of hillclimb --aot.
-        assert (row["config"]["aot"], row["config"]["routing_pack_strategy"]) == ("v5p-8", strategy)
-        assert (row["config"]["devices"], "iters" in row["config"]) == (4, False)
-        assert row["labels"]["side"] == side
-        assert "psum over 1 x 4 devices" in row["labels"]["ran"]
-        prediction = row["prediction"]
-        assert prediction["bound"] < prediction["low"] <= prediction["estimate"] <= prediction["high"]
-        assert sum(prediction["terms"].values()) == pytest.approx(prediction["estimate"])
-        assert prediction["calibration"] == calibration.seeds().name
-        assert (prediction["fits"], prediction["vmem"]) == (True, "not checked")
-        assert prediction["libtpu"] == row["software"]["libtpu"]
-    assert a["prediction"]["program"] == b["prediction"]["program"]
-    assert found.out.splitlines()[-1].startswith('PREDICTED {"word": "same program", "ratio": 1.0, ')
-    # Nothing on it can be taken for a measurement.
-    assert not {"tflops", "time_s", "estimate"} & found.results[0].keys()
-    assert found.results[0]["prediction"] == "made"
-    assert "lower bound: no call is faster" in found.err
 
 
 def _row(**changes: Any) -> dict[str, Any]:

@@ -106,26 +106,6 @@ def test_the_estimate_is_the_sum_of_its_terms() -> None:
     assert (found.fits, found.vmem, found.refused, found.cautions) == (True, "not checked", None, ())
 
 
-@pytest.mark.parametrize(
-    ("target", "group", "links", "most"),
-    [
-        ("v5p-8", 4, 2, 2),
-        ("v5p-8", 2, 1, 2),
-        # A cube of 4 x 4 x 4 chips closes to rings, so a group that fills a side has two links along it.
-        ("v5p-128", 4, 2, 6),
-        ("v5p-128", 16, 4, 6),
-        ("v5p-128", 64, 6, 6),
-        ("v5p-128", 2, 1, 6),
-        ("v5e-8", 8, 2, 3),
-        ("v6e-16", 16, 2, 4),
-    ],
-)
-def test_links_of_a_group(target: str, group: int, links: int, most: int) -> None:
-    rates = slice_rates(choose_target(target))
-    assert rates is not None
-    assert (rates.links(group), rates.all_links) == (links, most)
-
-
 def test_every_target_has_rates_but_for_shared_links() -> None:
     for target in TARGETS.values():
         rates = slice_rates(target)
@@ -218,13 +198,6 @@ def test_a_direction_holds_without_what_may_be_hidden() -> None:
     assert outcome(said(1.25, 0.06), base).word == Word.UNDECIDED
     # What the faster side may hide makes it faster still.
     assert outcome(said(1.25), said(1.0, 0.5)).word == Word.WINS
-
-
-def test_what_does_not_fit_into_vmem_before_it_is_scheduled() -> None:
-    refused = NotScheduled(reason="vmem", message="too large", libtpu=LIBTPU, processor_s=1.0)
-    found = predictor().of(CASE, refused)
-    assert (found.fits, found.vmem, found.refused) == (None, "does not fit", "vmem: too large")
-    assert outcome(predictor().of(CASE, scheduled()), found).word == Word.DOES_NOT_FIT
 
 
 def test_factors_are_fitted() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from bench_core.accounting.chips import Arithmetic
 from bench_core.accounting.roofline import Resource, peaks
-from bench_core.aot.roofline import case_roofline, slice_of, with_roofline
+from bench_core.aot.roofline import case_roofline, slice_of
 from bench_core.aot.targets import TARGETS
 from bench_core.cli import main
 from bench_core.harness.case import Case
@@ -16,7 +16,6 @@ from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import Parallel, ParallelMode
 from bench_core.predict.scheduled import NotScheduled, Scheduled
 from bench_core.predict.terms import terms_of
-from bench_core.quant.mode import QuantMode
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.routing.layout import Assignments
 from bench_core.shapes import BenchPass, DType, MoeShape
@@ -70,37 +69,6 @@ def row(kind: str, count: int = 4, **observations: float | None) -> Row:
         summary={"time_s": 0.5},
         observations=seen,
     )
-
-
-def test_timed_rows_of_several_devices() -> None:
-    seen = with_roofline(row("TPU v5", compiled_ring_bytes=360e6), CASE)
-    assert seen.labels["roofline_bound"] == "mxu"
-    times = {name: value for name, value in seen.observations.items() if name.endswith(("_s", "_step"))}
-    assert times == pytest.approx(
-        {
-            "roofline_mxu_s": 1e12 / 459e12,
-            "roofline_hbm_s": 1e-3,
-            "roofline_ici_s": 1e-3,
-            "roofline_bound_s": 1e12 / 459e12,
-            "compiled_ici_s": 2e-3,
-            "model_ring_gb_per_s_of_whole_step": 0.36,
-            "compiled_ring_gb_per_s_of_whole_step": 0.72,
-        }
-    )
-    unread = with_roofline(row("TPU v5", compiled_ring_bytes=None), CASE).observations
-    assert not {"compiled_ici_s", "compiled_ring_gb_per_s_of_whole_step"} & unread.keys()
-    # How three chips are linked nobody knows.
-    three = with_roofline(row("TPU v5", count=3), CASE)
-    assert "roofline_ici_s" not in three.observations
-    assert three.labels["roofline_unknown"] == "ici: nobody knows how these chips are linked"
-
-
-def test_devices_without_published_peaks_say_so() -> None:
-    cpu = with_roofline(row("cpu"), CASE)
-    assert cpu.observations == row("cpu").observations
-    assert cpu.labels == {"roofline_unknown": "nothing is published about 'cpu' here"}
-    both = with_roofline(row("TPU v5"), replace(CASE, quant_mode=QuantMode.INT8_REAL))
-    assert both.labels["roofline_unknown"].startswith("mxu: int8_real multiplies in int8 forwards")
 
 
 SEEDS = "--tokens 32768 --hidden 2048 --mlp-dim 1408 --experts 60 --bench-pass forward_backward --parallel-mode ep"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
 from bench_core.routing.distribution import NullMode, RoutingRequest
 from bench_core.routing.layout import plan_assignments
-from bench_core.routing.load import load_statistics, run_statistics
+from bench_core.routing.load import run_statistics
 from bench_core.routing.nulls import real_slots, real_weights
 from bench_core.routing.permute import combine, dispatch, row_weights, sort_by_expert
 from bench_core.routing.runs import run_favourites
@@ -145,18 +145,6 @@ def test_run_lengths_have_the_mean_that_was_asked_for(alpha: float) -> None:
     runs = run_statistics(favourites[:, None], 60)
     # The standard deviation of a geometric length is below its mean; four of them, over the number of runs.
     assert runs.mean == pytest.approx(mean, abs=4 * mean / np.sqrt(runs.count))
-
-
-def test_statistics_of_runs_and_loads_by_hand() -> None:
-    chosen = np.array([[0, 1], [0, 2], [3, 1], [2, 3], [2, 0]])
-    runs = run_statistics(chosen, 3)
-    # The third token's first slot is null and left out.
-    assert (runs.count, runs.mean, runs.max, runs.p95) == (2, 2.0, 2, 2.0)
-    load = load_statistics(chosen, 3)
-    assert (load.min, load.max, load.mean) == (2, 3, 8 / 3)
-    nothing = np.full((2, 2), 3)
-    assert run_statistics(nothing, 3).max is None
-    assert load_statistics(nothing, 3).cv is None
 
 
 @pytest.mark.parametrize(("factor", "rows"), [(1.0, 7), (1.25, 9), (0.01, 1)])

@@ -183,21 +183,6 @@ def _around(rate: float) -> list[float]:
     return [float(rate + step) for step in range(-3, 4)]
 
 
-def test_the_path_comes_first_and_of_figures_that_of_a_device() -> None:
-    (entry,) = _asked(path="dp_ep", topk=2, batch=3).entries(2)
-    row = Row(
-        config={"tokens": 12, "ep_size": 2},
-        environment=Environment(devices=(), software={}, host=""),
-        summary={"tflops": 1.0, "tokens_per_s": 8.0, "time_s": 2.0},
-        observations={"tokens_per_s_per_device": 4.0},
-    )
-    line, _ = entry.row(row).lines()
-    expected = (
-        "RESULT path=dp_ep batch=3 seq=4 tokens=12 ep_size=2 tokens_per_s_per_device=4.0 tokens_per_s=8.0 tflops=1.0"
-    )
-    assert line.startswith(expected)
-
-
 def test_the_summary() -> None:
     rows = [
         _row("baseline_dp", tokens_per_s=_around(100)),

@@ -16,7 +16,6 @@ from bench_core.errors import UsageError
 from bench_core.gmm.tile import RowSizes, Tile
 from bench_core.gmm.work import Products, tile_work
 from bench_core.harness.case import Case
-from bench_core.routing.capacity import Capacity, CapacityPolicy
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.shapes import BenchPass, MoeShape
 from bench_core.studies.ratios import Ratio
@@ -33,7 +32,6 @@ from bench_core.tune.candidates import (
 )
 from bench_core.tune.confirm import Confirmation
 from bench_core.tune.kept import Tuned, cache_file, keep, kept, key_of
-from bench_core.tune.measure import device_rows
 
 SHAPE = MoeShape(tokens=128, hidden=256, mlp_dim=128, experts=4, topk=2)
 TINY = ["tune", "--tokens", "24", "--hidden", "8", "--mlp-dim", "8", "--experts", "2"]
@@ -53,17 +51,6 @@ def test_a_tile_computes_whole_blocks_of_every_group_that_it_touches(groups: lis
     # 200 columns are two blocks of 128; contracted they are one block of 256.
     computed = touched * m * (256 * 256 + 256 * 256 + 256 * 256)
     assert work.padding == pytest.approx(computed / max(1, 3 * sum(groups) * 256 * 200))
-
-
-def test_what_a_tile_moves() -> None:
-    products = Products(widths=((256, 128),), backward=False, item_bytes=2)
-    # Two row tiles of one group. Rows: 2 x 64 x 256; result: 2 x 64 x 128 float32.
-    rows, result = 2 * 64 * 256 * 2, 128 * 128 * 4
-    whole = tile_work([128], products, Tile(m=64, k=256, n=128))
-    assert (whole.padding, whole.moved_bytes) == (1.0, rows + 256 * 128 * 2 + result)
-    # With the contracted width in two blocks the matrix is fetched again for the second row tile.
-    halves = tile_work([128], products, Tile(m=64, k=128, n=128))
-    assert halves.moved_bytes == rows + 2 * 256 * 128 * 2 + result
 
 
 def test_candidates_are_the_default_and_what_was_asked_for() -> None:
@@ -117,18 +104,6 @@ def test_what_is_clearly_worse_is_ruled_out_with_the_reason() -> None:
     assert out["512,512,512"] is not None
     assert out["512,512,512"].startswith("computes ")
     assert {one.out for one in rule_out(case, found, [64, 64, 64, 64], keep_all=True)} == {None}
-
-
-def test_rows_of_the_device_with_the_most() -> None:
-    shape = MoeShape(tokens=20, hidden=8, mlp_dim=8, experts=4, topk=1)
-    case = case_of("tiled", shape=shape)
-    assert device_rows(case, [2, 3, 10, 5], 1, 1) == [2, 3, 10, 5]
-    assert device_rows(case, [2, 3, 10, 5], 2, 2) == [5, 3]
-    # ceil(1.0 * 20 / 4) rows at the most.
-    drop = case_of("tiled", shape=shape, capacity=Capacity(policy=CapacityPolicy.DROP, factor=1.0))
-    assert device_rows(drop, [2, 3, 10, 5], 1, 1) == [2, 3, 5, 5]
-    pad = case_of("tiled", shape=shape, capacity=Capacity(policy=CapacityPolicy.PAD, factor=1.0))
-    assert device_rows(pad, [2, 3, 10, 5], 1, 1) == [5, 5, 5, 5]
 
 
 def test_a_case_is_made_again_of_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,24 +267,6 @@ def test_a_refusal_for_want_of_a_tile_proposes_what_works(run: Callable[..., tup
     ]
     _, _, err = run("tune", "--backend", "ragged_dot")
     assert err.splitlines()[1:] == ["  cause: backends with a tile for it: tiled", "  next: use --backend tiled"]
-
-
-def test_an_interrupted_search_says_that_nothing_is_kept(
-    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("bench_core.tune.measure.measure", interrupted)
-    cache = tmp_path / "tiles.jsonl"
-    code, out, err = run(*TINY, "--cache", str(cache))
-    assert (code, out, cache.exists()) == (130, "", False)
-    assert err.splitlines() == [
-        "interrupted: no tile was named, and nothing was kept for --tile tuned",
-        "error: interrupted",
-        "  cause: Ctrl-C",
-        "  next: run it again",
-    ]
 
 
 @pytest.mark.slow

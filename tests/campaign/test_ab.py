@@ -161,26 +161,12 @@ def test_a_first_pair_that_was_cut_off_is_completed(ready: Cli, folder: Path) ->
     assert finding(answer)["outcome"] == "better"
 
 
-@pytest.mark.slow
-def test_going_on_with_what_is_settled_runs_nothing(ready: Cli, folder: Path) -> None:
-    assert ready(*AB, *SEED, "--repeat", "12", *COMMAND).code == 0
-    answer = ready(*AB, "--id", "MOE-000", *COMMAND)
-    assert answer.out.startswith("MOE-000: 12 pairs; stopped: settled\n")
-    assert len(values(folder)) == 24
-
-
 def test_a_command_that_ignores_the_axis_is_met_after_one_pair(ready: Cli) -> None:
     script = "echo RESULT quant_mode=none tflops=1.$LOGBOOK_RUN # {axis}"
     answer = ready(*AB, "--json", "--", "sh", "-c", script)
     assert answer.code == 0
     assert (answer.data["stopped"]["by"], answer.data["ran"]) == ("not-comparable", 2)
     assert "a run of quant_mode=int8 reported quant_mode=none" in answer.data["stopped"]["why"]
-
-
-def test_what_else_the_axis_changes_is_named(ready: Cli) -> None:
-    script = "echo RESULT quant_mode={axis} dtype=$([ {axis} = none ] && echo f32 || echo bf16) tflops=1.$LOGBOOK_RUN"
-    answer = ready(*AB, "--repeat", "2", "--config", "dtype=x", "--json", "--", "sh", "-c", script)
-    assert "also differs: dtype" in finding(answer)["notes"]
 
 
 def test_rows_are_matched_by_their_config_or_left_out(ready: Cli) -> None:
@@ -295,9 +281,3 @@ def test_pairs_under_other_conditions_are_another_question_and_counted(ready: Cl
     # More pairs go on with the later ones: those before them are no open question of their own.
     open_questions = ready("status", "--json").data["open_questions"]
     assert [(one["id"], "3 pairs" in one["found"]) for one in open_questions] == [("MOE-000", True)]
-
-
-def test_another_spelling_of_a_flag_asks_the_same_question(ready: Cli) -> None:
-    for words in (("--quant-mode", "none", "--topk=2"), ("--quant-mode={axis}", "--topk", "2")):
-        assert ready(*AB, "--repeat", "1", "--", "sh", "bench.sh", "x", *words).code == 0
-    assert ready("compare", "MOE-001", "--json").data["answer"]["entries"] == ["MOE-000", "MOE-001"]

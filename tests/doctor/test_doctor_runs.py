@@ -86,15 +86,6 @@ def test_an_output_without_a_record(three: Cli, book: Path, findings: Callable[.
     assert found["message"] == "an output without a run.json"
 
 
-def test_a_moved_run_is_put_back(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
-    (book / "runs/MOE-001/01").rename(book / "runs/MOE-002/02")
-    answer = three("doctor")
-    assert "runs/MOE-002/02/run.json: it says run 1 of MOE-001" in answer.out
-    healthy()
-    assert (book / "runs/MOE-001/01/run.json").exists()
-    assert not (book / "runs/MOE-002/02").exists()
-
-
 def test_a_run_under_another_number(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     edit_json(book / "runs/MOE-001/01/run.json", entry="MOE-077")
     healthy()

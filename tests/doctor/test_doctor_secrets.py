@@ -90,17 +90,6 @@ def test_nothing_is_found_in_what_this_version_writes(
     assert (answer.code, answer.out) == (0, "moe: nothing is wrong\n")
 
 
-def test_a_large_log_is_read_in_pieces(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("logbook_agent.doctor.secrets._PIECE_BYTES", 1000)
-    assert started("run", "--", "true").code == 0
-    log = folder / "logbooks/moe/runs/MOE-000/01/output.log"
-    log.write_text(
-        "".join(f"line {n} {'x' * (n % 90)}\n" for n in range(1, 400)) + f"{TOKEN}\n" + "y" * 5000 + f" {TOKEN}"
-    )
-    answer = started("doctor", "--secrets", "--json")
-    assert said(answer) == {"output.log": "holds huggingface-token (line 400), huggingface-token (line 401)"}
-
-
 @pytest.mark.parametrize("other", [["--fix"], ["--stop", "MOE-000"]])
 @pytest.mark.slow
 def test_it_changes_nothing(started: Cli, other: list[str]) -> None:

@@ -140,17 +140,3 @@ def test_a_disk_that_fills_up_between_entry_and_view_loses_nothing(
     assert book("absorb").code == 0
     assert edited(view) == []
     assert (fields_of(folder)["Interpretation"], fields_of(folder, "MOE-001")["Why"]) == ("slow", "why not")
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--dry-run"], "--dry-run needs --absorb"),
-        (["MOE-000"], "an ID needs --absorb"),
-        (["--absorb", "--discard-edits"], "--absorb and --discard-edits cannot be used together"),
-    ],
-)
-def test_options_of_two_jobs_are_refused(book: Cli, words: list[str], said: str) -> None:
-    answer = book("render", *words)
-    assert answer.code == 2
-    assert answer.err.splitlines()[0] == f"error: {said}"

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.entry import typed_id
-from logbook_agent.text import markdown as md
 from tests.conftest import Cli, FixedClock
 
 pytestmark = pytest.mark.slow
@@ -97,18 +96,6 @@ def test_a_number_that_nothing_declares_tells_rows_apart(started: Cli) -> None:
     ]
 
 
-def test_no_comparison_goes_by_a_number_that_nothing_declares(started: Cli) -> None:
-    sides = (
-        ("--repeat", "4", "--", "printf", "RESULT tflops=1.51 step=1\\nRESULT tflops=1.61 step=2\\n"),
-        ("--repeat", "4", "--", "printf", "RESULT tflops=2.5\\nRESULT tflops=2.6\\n"),
-    )
-    for side in sides:
-        assert started("run", *side).code == 0
-    said = started("compare", "MOE-000", "MOE-001").out
-    assert "2 rows a run against 1" in said
-    assert "%" not in said
-
-
 @pytest.mark.parametrize(
     ("values", "text"),
     [
@@ -123,13 +110,6 @@ def test_one_far_run_takes_no_digits_from_a_value(cli: Cli, values: tuple[str, .
         more = ["--id", "MOE-000"] if n else []
         assert cli("run", *more, "--", "echo", f"RESULT delta={value}").code == 0
     assert text in cli("table").out
-
-
-def test_a_confirmation_leaves_the_other_rows_without_a_dash(started: Cli) -> None:
-    for label in ((), ("--label", "confirmation")):
-        more = ["--id", "MOE-000"] if label else []
-        assert started("run", *more, *label, "--config", "size=1", "--", "echo", "RESULT tflops=1").code == 0
-    assert "—" not in started("table").out
 
 
 def test_numbers_have_the_digits_that_their_spread_supports(started: Cli) -> None:
@@ -175,16 +155,6 @@ def test_of_a_number_that_a_run_prints_several_times_there_is_the_median(started
     words = ("--axis", "scale", "--metric", "elapsed_s", "--json")
     [row] = started("compare", "MOE-000", "MOE-001", *words).data["numbers"]["values"]
     assert row[:2] == [2.0, 4.0]
-
-
-def test_a_mark_that_stands_alone_needs_no_escape() -> None:
-    assert [md.cell(t) for t in ("+64.98% ~", "~", "~~x~~", "~x", "a ~ b")] == [
-        "+64.98% ~",
-        "~",
-        "\\~\\~x\\~\\~",
-        "\\~x",
-        "a ~ b",
-    ]
 
 
 def test_a_traceback_is_told_by_its_last_line(started: Cli) -> None:

@@ -18,7 +18,6 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Baseline
 from logbook_agent.model.run import Code, Device, Env, Exit, Row
 from logbook_agent.store.book import Book
-from logbook_agent.text.markdown import lead
 from tests.conftest import Cli
 from tests.issue.report_support import (
     HEADER,
@@ -228,33 +227,6 @@ def test_a_snapshot_covers_the_experiments_there_were_or_the_entries_it_names() 
 
 
 # -- lists and headings ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("", ""),
-        ("one line", "one line"),
-        ("one\nparagraph", "one paragraph"),
-        ("one\nparagraph\n\nand more", "one paragraph …"),
-        ("- a\n- b\n# head\n| x |", "a …"),
-        ("- [ ] a\n  goes on\n- b", "a goes on …"),
-        ("1. first\n2. second", "first …"),
-        ("## Head\ntext", "Head …"),
-        ("\n> quoted\n> more", "quoted …"),
-        ("why:\n- a\n- b", "why: …"),
-        ("run this:\n```bash\nx\n```", "run this: …"),
-        ("```bash\nmake all\n```", "`make all` …"),
-        ("```\n```", "…"),
-        ("-", "-"),
-        ("int8 > none", "int8 > none"),
-        ("the best topk is 4. More is worse", "the best topk is 4. More is worse"),
-        ("raise 2 * 3 - 1", "raise 2 * 3 - 1"),
-        ("- int8 > none", "int8 > none"),
-    ],
-)
-def test_what_a_list_shows_of_a_text(text: str, shown: str) -> None:
-    assert lead(text) == shown
 
 
 @pytest.mark.parametrize("state", ["finished", "failed"])

@@ -9,8 +9,8 @@ import pytest
 
 from logbook_agent.issue import marking
 from logbook_agent.issue.plan import make_plan
-from logbook_agent.issue.steps import Comment, Delete, EditStep, EntryWanted, Issue, Post, Step, Wanted, WriteBlock
-from logbook_agent.model.errors import LogbookError, MarkersDamaged
+from logbook_agent.issue.steps import Comment, Delete, EditStep, EntryWanted, Post, Step, Wanted, WriteBlock
+from logbook_agent.model.errors import MarkersDamaged
 from tests.issue.model_server import Client, Server
 from tests.issue.model_support import BOOK, Header, Texts, check, entry, sync, told, wanted_of
 
@@ -52,23 +52,6 @@ def test_unsettled_entries_wait_and_chosen_ones_do_not() -> None:
     sync(client, done, header).run()
     assert told(server, "ada") == ["MOE-000", "MOE-001", "MOE-002", "MOE-002", "MOE-003"]
     assert plan_of(server, done, header) == ()
-
-
-def test_a_correction_edits_the_comment_that_it_corrects() -> None:
-    server, header, entries = posted()
-    corrected = [
-        *entries[:3],
-        entry(3, 1),
-        *entries[4:],
-        entry(12, supersedes="MOE-003"),
-        entry(13, supersedes="MOE-012"),
-    ]
-    steps = plan_of(server, corrected, header)
-    [change] = [s for s in steps if isinstance(s, EditStep)]
-    assert change.about[3:6] == ("MOE-003", "MOE-012", "MOE-013")
-    assert not [s for s in steps if isinstance(s, Post)]
-    sync(Client(server, "ada"), corrected, header).run()
-    assert plan_of(server, corrected, header) == ()
 
 
 def test_an_entry_that_runs_again_is_told_anew_when_it_has_ended() -> None:
@@ -115,14 +98,6 @@ def test_a_new_block_on_request() -> None:
     server.issues[1] = replace(issue, body="people")
     sync(Client(server, "ada"), entries, header, new_block=True).run()
     check(server, entries, "people", "ada")
-
-
-def test_text_of_people_that_leaves_no_room_is_an_error() -> None:
-    server, header, entries = posted(2)
-    issue: Issue = server.issues[1]
-    server.issues[1] = replace(issue, body="x" * 65_000 + "\n" + issue.body)
-    with pytest.raises(LogbookError, match=r"leaves \d+ bytes"):
-        plan_of(server, entries, header)
 
 
 def test_comments_that_a_list_lags_behind_are_not_posted_again() -> None:
@@ -178,14 +153,6 @@ def test_while_an_entry_cannot_be_read_nothing_is_counted_or_edited_without_it()
     check(server, mended, "people", "ada")
 
 
-def test_no_issue_is_begun_while_an_entry_cannot_be_read() -> None:
-    server, header = Server(), Header()
-    server.add_issue("someone", "t", "people")
-    with pytest.raises(LogbookError, match="MOE-001 cannot be read"):
-        sync(Client(server, "ada"), [entry(0)], header, unreadable=("MOE-001",)).run()
-    assert server.writes == 0
-
-
 def test_of_two_summaries_the_older_stays() -> None:
     """Two machines tagged and closed the thread at one time."""
     server, header, entries = posted(1)
@@ -199,15 +166,6 @@ def test_of_two_summaries_the_older_stays() -> None:
     )
     sync(Client(server, "ada"), entries, header, **more).run()
     assert list(server.comments)[1:] == [snapshot, final]
-
-
-def test_an_issue_that_shows_another_logbook_is_not_closed() -> None:
-    server, header, entries = posted(1)
-    issue = server.issues[1]
-    server.issues[1] = replace(issue, body=issue.body + "\n" + marking.wrapped("OTHER.12345678", "theirs"))
-    plan = full_plan(server, entries, header, final="f1")
-    assert [type(s) for s in plan.steps] == [Post]
-    assert "also shows another logbook" in plan.warnings[0]
 
 
 def test_a_final_summary_follows_the_entries_that_it_counts() -> None:
@@ -234,11 +192,3 @@ def test_texts_that_count_the_whole_thread_wait_until_it_can_be_read() -> None:
     assert "snapshots and the final summary wait while MOE-002 cannot be read: logbook doctor" in plan.warnings
     kinds = [s.kind for s in full_plan(server, entries, header, **more).steps if isinstance(s, Post)]
     assert kinds == ["snapshot", "final"]
-
-
-def test_what_was_warned_about_is_told_after_it_was_mended() -> None:
-    server, header, entries = posted(2)
-    server.issues[1] = replace(server.issues[1], body=server.issues[1].body.replace("block: ", "block: [x] "))
-    ended = sync(Client(server, "ada"), entries, header).run()
-    assert ended.steps == ()
-    assert [w for w in ended.warnings if "ticked box" in w]

@@ -66,16 +66,6 @@ def test_a_snapshot(published: Pushed, where: str, name: str) -> None:
     assert [marked.kind for marked in kinds if marked is not None] == ["update", "snapshot"]
 
 
-def test_closing_and_opening_again(told: Bench) -> None:
-    for words, state in ((["close", "--conclusion", "It wins."], "Closed"), (["close", "--reopen"], "Open")):
-        told.github.rules.add(".*", ".", faults.unauthorized())
-        error = refused(told, 4, *words)
-        [again] = typed(error, "logbook")
-        told.github.rules.clear()
-        told.ok(*again[1:])
-        assert f"- **{state}**" in told.block
-
-
 # -- what has moved --------------------------------------------------------------------------------------
 
 

@@ -70,13 +70,3 @@ def test_a_block_that_was_changed_is_not_taken_up(bot: Bench) -> None:
         assert bot.ok("sync", "--create", "--dry-run").code == 0
     bot.sync("--create")
     assert bot.number == 2
-
-
-def test_two_attempts_of_one_account_become_one_issue(bot: Bench) -> None:
-    bot.note()
-    opened_and_lost(bot)
-    text = bot.github.issue(bot.repo, 1)["body"]
-    second = bot.github.open_issue_as("ada", bot.repo, "Experiment: moe", text)
-    bot.sync("--create")
-    assert bot.number == 1
-    assert bot.github.issue(bot.repo, second)["state"] == "closed"

@@ -234,18 +234,6 @@ def test_what_cannot_be_read(bench: Bench, words: list[str], names: str) -> None
     assert bench.book.header_path.read_bytes() == before
 
 
-def test_the_conclusion_from_a_file_and_a_secret_in_it(told: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SERVICE_TOKEN", "s3cr3t-value-of-the-service")
-    (told.folder / "end.md").write_text("It works\nwith s3cr3t-value-of-the-service.\n")
-    close(told, "--conclusion", "@end.md", "--limitation", "  ", "--next", "")
-    closing = told.book.header.closing
-    assert closing is not None
-    assert (closing.limitations, closing.next_steps) == ((), ())
-    assert "It works\nwith" in finals(told)[0]
-    everything = told.book.header_path.read_text() + told.book.view_path.read_text() + told.body + finals(told)[0]
-    assert "s3cr3t-value" not in everything + "".join(r.body for r in told.github.requests)
-
-
 def test_the_final_summary_follows_a_correction(told: Bench, clock: FixedClock) -> None:
     told.ok("criteria", "--add", "Fast", "--predicate", "target: {metric: tflops, at_least: 100}")
     told.ok("run", "--repeat", "8", "--", "echo", "RESULT tflops=100 topk=2")

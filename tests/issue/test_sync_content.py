@@ -51,28 +51,6 @@ def test_nothing_from_prose_or_logs_is_live(bench: Bench) -> None:
     assert LIVE.findall(bench.github.issue(bench.repo, bench.number)["title"]) == []
 
 
-@pytest.mark.slow
-def test_the_issue_begins_with_the_answers_and_follows_a_comparison_that_goes_on(bench: Bench) -> None:
-    script = "echo METRIC tflops=10${MODE:-0}.$LOGBOOK_RUN"
-    ab = ("--axis", "env:MODE=,6", "--seed", "1", "--repeat", "8", "--", "sh", "-c", script)
-    bench.ok("ab", "--title", "Six", *ab)
-    bench.sync("--create")
-    lines = bench.block.splitlines()
-    assert lines[lines.index("## TL;DR") + 2].startswith("Asked: ")
-    answer = lines[lines.index("## TL;DR") + 4]
-    assert answer.startswith("- **MODE=6 has ")
-    assert answer.endswith(" pairs)** (MOE-000 Six)")
-    assert answer.count("**") == 2
-    assert "| MODE=6: 106" in bench.block
-    bench.ok("ab", "--title", "Six again", *ab)
-    bench.sync()
-    assert "(MOE-001 Six again" in bench.block
-    assert "(MOE-000 Six)" not in bench.block
-    kept = next(c["body"] for c in bench.comments if "### MOE-000" in c["body"])
-    assert "Continued in MOE-001, which has the answer." in kept
-    assert bench.sync()["steps"] == []
-
-
 def test_commands_can_be_copied(bench: Bench) -> None:
     bench.ok("run", "--title", "copy", "--", "echo", "git@host:o/r.git#12", "@user", "$(x)", "a  b")
     bench.sync("--create")

@@ -169,19 +169,3 @@ def test_two_accounts_that_did_not_know_each_other(thirty: Bench, tmp_path: Path
     thirty.sync()
     assert {c["user"]["login"] for c in thirty.updates} == {"ada"}
     thirty.settled(thirty.book.entry_ids(), people=PEOPLE)
-
-
-def test_each_machine_has_entries_that_the_other_lacks(thirty: Bench, tmp_path: Path) -> None:
-    """What one does not know it leaves alone; when both know all, all is told once."""
-    thirty.adopt()
-    other = other_machine(thirty, tmp_path / "other")
-    ids = thirty.book.entry_ids()
-    late = thirty.note("Later, here alone")
-    thirty.sync()
-    other.sync()
-    assert thirty.told() == [*ids, late]
-    before = len(thirty.github.writes)
-    thirty.sync()
-    # The block is of whoever synced last.
-    assert [w.method for w in thirty.github.writes[before:]] == ["PATCH"]
-    thirty.settled([*ids, late], people=PEOPLE)

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from logbook_agent.store.book import Book
 from tests.campaign.recipes.sweep_support import COMPARED, REST, runs_of, write_recipe
 from tests.conftest import Cli
 
@@ -112,17 +111,6 @@ def test_a_sweep_that_gave_up_goes_on_by_what_it_says(started: Cli, folder: Path
     assert again.code == 0, again.err
     assert len([run for run in runs_of(folder) if run.label == "comparison"]) == 80
     assert "40 pairs" in again.out
-
-
-@pytest.mark.slow
-def test_the_best_case_becomes_the_baseline_with_all_its_runs(started: Cli, folder: Path) -> None:
-    write_recipe(folder, COMPARED, bench=LUCKY)
-    assert started("sweep", "demo").code == 0
-    words = ["--entry", "MOE-000", "--config", "size=3", "--config", "mode=new", "--reason", "the best one"]
-    answer = started("baseline", *words)
-    assert answer.code == 0, answer.err
-    numbers = Book(folder / "logbooks", "moe").header.baseline.numbers[0]  # type: ignore[union-attr]
-    assert 95 < float(numbers.metrics["tflops"]) < 96
 
 
 # -- what was cut off, and units ---------------------------------------------------------------------

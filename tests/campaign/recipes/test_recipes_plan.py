@@ -168,13 +168,6 @@ def test_first_and_last_runs() -> None:
 # -- scales and values -------------------------------------------------------------------------------
 
 
-def test_a_scale_changes_what_it_names() -> None:
-    scale = {"tiny": {"fixed": {"quant_mode": "int8"}, "axes": {"topk": [1]}, "repeats": 3}}
-    data = {"axes": {"topk": [1, 2]}, "scale": scale}
-    assert words(plan_of(**data)) == ["--topk 1 --quant-mode none", "--topk 2 --quant-mode none"]
-    assert words(plan_of(at="tiny", **data)) == ["--topk 1 --quant-mode int8"] * 3
-
-
 def test_values_are_set() -> None:
     shapes = [{"name": "S", "hidden": 8}, {"name": "L", "hidden": 16}]
     command = ["bench", "{hidden}", "{topk}", "{frac}"]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import locked
 from tests.campaign.recipes.sweep_support import BENCH, COMPARED, RECIPE, REST, runs_of, write_recipe
 from tests.conftest import Cli, confirm
 
@@ -164,15 +163,6 @@ def test_an_interrupted_sweep_goes_on_by_the_same_command(started: Cli, folder: 
     changed = started("sweep", "--resume", "MOE-000")
     assert changed.code == 2
     assert "the plan of demo has changed since MOE-000" in changed.err
-
-
-def test_one_process_at_a_time(started: Cli, folder: Path) -> None:
-    write_recipe(folder)
-    assert started("sweep", "demo", "--set", "size=1").code == 0
-    with locked(folder / "logbooks/moe/open/.MOE-000.sweep.lock", within=folder):
-        answer = started("sweep", "--resume", "MOE-000", "--json")
-    assert answer.code == 3
-    assert answer.error["message"].startswith("MOE-000 is being run by pid")
 
 
 def test_a_sweep_stays_with_its_launcher(started: Cli, folder: Path) -> None:

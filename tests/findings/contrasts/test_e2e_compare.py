@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.doctor.renumber import related
-from logbook_agent.model.entry import Contrast, Entry
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.slow
@@ -116,23 +114,6 @@ def test_a_comparison_without_a_pair_says_so(bench: Cli, folder: Path) -> None:
 # -- numbers -------------------------------------------------------------------------------------------
 
 
-def test_runs_in_blocks_are_numbers(pair: Cli) -> None:
-    assert pair("compare", "MOE-000", "MOE-001", "--axis", "mode").out == (
-        "| tflops @ none | tflops @ int8 | delta tflops |\n"
-        "| ---: | ---: | ---: |\n"
-        "| 100.25 [100.10, 100.40] | 110.25 [110.10, 110.40] | +9.98% |\n\n"
-        "- numbers alone: the order of these runs was not drawn by chance; to settle it: "
-        "logbook ab --axis mode=none,int8 -- sh bench.sh --mode none\n"
-        "- 4 runs in one cell: their median [lowest, highest]\n"
-    )
-    text = pair("compare", "MOE-000", "MOE-001").out
-    assert "- mode differs with side: MOE-000 none, MOE-001 int8\n" in text
-    assert "to settle it: logbook ab --axis mode=none,int8 -- sh bench.sh --mode none\n" in text
-    turned = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--base", "int8", "--json").data["numbers"]
-    assert turned["sides"] == ["int8", "none"]
-    assert turned["values"] == [[110.25, 100.25, pytest.approx(100.25 / 110.25 - 1)]]
-
-
 # -- what entries keep ---------------------------------------------------------------------------------
 
 
@@ -205,10 +186,3 @@ def test_a_long_answer_is_cut_and_says_so(started: Cli) -> None:
     assert "- numbers alone: the order of these runs was not drawn by chance; to settle it: " in answer.out
     assert "- and 160 more rows: --json shows all\n" in answer.out
     assert len(started("compare", "MOE-000", "--axis", "mode", "--json").data["numbers"]["rows"]) == 200
-
-
-def test_references_follow_when_entries_are_renumbered() -> None:
-    kept = Contrast(references=("MOE-001", "MOE-002/3", "MOE-003:a/b:c"), axis="mode")
-    entry = Entry(id="MOE-003", title="x", opened="2026-02-10T10:43:00+00:00", contrasts=(kept,))
-    [found] = related(entry, {"MOE-002": "MOE-007", "MOE-003": "MOE-008"}).contrasts
-    assert found.references == ("MOE-001", "MOE-007/3", "MOE-008:a/b:c")

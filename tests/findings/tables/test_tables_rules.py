@@ -166,19 +166,6 @@ def test_small_values_keep_their_digits() -> None:
     )
 
 
-def test_without_a_pivot_rows_are_compared_with_the_first() -> None:
-    cases = [case({"k": k}, y=y) for k, y in ((1, 2.0), (2, 4.0), (3, 8.0))]
-    found = table(*cases, spec=TableSpec(delta=True, ratio=True, means=True))
-    assert found.rows == (
-        ("1", "2", "base", "base"),
-        ("2", "4", "+100.00%", "2.00x"),
-        ("3", "8", "+300.00%", "4.00x"),
-        ("arithmetic mean", "", "+200.00%", "3.00x"),
-        ("geometric mean", "", "+182.84%", "2.83x"),
-    )
-    assert found.values[1] == (2, 4.0, 1.0, 2.0)
-
-
 def test_means_of_a_table_with_one_row() -> None:
     found = table(case({"m": "a"}, y=1.0), case({"m": "b"}, y=3.0), spec=TableSpec(pivot="m", ratio=True, means=True))
     assert names(found) == ["rows", "y @ a", "y @ b", "y b/a"]

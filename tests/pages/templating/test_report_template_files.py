@@ -164,14 +164,3 @@ def test_no_run_is_lost(started: Cli, folder: Path, kind: str) -> None:
     (folder / "logbook.toml").unlink()
     assert started("render").code == 0
     assert "MOE-000" in (folder / "logbooks/moe.md").read_text()
-
-
-def test_a_template_that_no_entry_fits_starts_nothing(started: Cli, folder: Path) -> None:
-    (folder / "templates").mkdir()
-    os.mkfifo(folder / "templates/entry.md.j2")
-    (folder / "logbook.toml").write_text('templates = "templates"\n')
-    answer = started("run", "--", "touch", "started")
-    assert answer.code == 3
-    assert "template entry.md.j2 is a named pipe" in answer.err
-    assert not (folder / "started").exists()
-    assert not (folder / "logbooks/moe/entries").exists() or not list((folder / "logbooks/moe/entries").iterdir())

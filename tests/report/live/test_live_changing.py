@@ -58,30 +58,6 @@ def test_entries_and_logs_go(started: Cli, folder: Path) -> None:
         assert (answer.status, said) == (404, "This log is not on this machine.\n")
 
 
-def test_what_cannot_be_read(started: Cli, folder: Path) -> None:
-    assert started("start", "other", "--prefix", "OTHER").code == 0
-    header, settings = folder / "logbooks/moe/logbook.yaml", folder / "logbook.toml"
-    good = header.read_text()
-    header.write_text("topic: [")
-    with serving(cwd=folder) as served:
-        assert "moe/logbook.yaml" in served.ask("/")[1]
-        assert 'id="book-other"' in served.ask("/")[1]
-        answer, said = served.ask("/moe.html")
-        assert (answer.status, said) == (503, "moe cannot be read: logbook doctor\n")
-        header.write_text(good)
-        with served.following("/") as index:
-            index.until("book-moe", "0</b> entries")
-        settings.write_text("= broken")
-        # What was known before stays, and what is written now cannot be read.
-        header.write_text(good + "\n")
-        with served.following("/moe.html") as page:
-            page.until("now", "cannot be read now")
-        assert "logbook.toml" in served.ask("/")[1]
-        assert (served.status("/moe.html"), served.status("/other.html")) == (200, 200)
-        settings.unlink()
-        assert served.status("/other.html") == 200
-
-
 def test_ports_that_cannot_be(started: Cli) -> None:
     for port in ("-1", "65536", "x"):
         assert started("report", "--serve", "--port", port).code == 2

@@ -167,14 +167,6 @@ def test_the_roofline(seeded: Seeded) -> None:
     assert figure.note.startswith("1 run of each case: no interval.")
 
 
-def test_too_little_has_no_figure(seeded: Seeded) -> None:
-    seeded.run("--title", "A single run", "--", "one")
-    seeded.run("--title", "Two of one case", "--repeat", "2", "--", "one")
-    seeded.ok("note", "--title", "Words")
-    for entry in ("EP-007", "EP-008", "EP-009"):
-        assert seeded.figures(entry) == {}
-
-
 def test_each_picture_has_the_data_of_its_figure(seeded: Seeded) -> None:
     for figure in seeded.figures().values():
         found = marks(svg(figure))

@@ -58,20 +58,6 @@ def test_changes_of_all_depths_are_in_the_diff(nested: Path) -> None:
 
 
 @pytest.mark.slow
-def test_another_commit_of_a_submodule(nested: Path, git: Git) -> None:
-    (nested / PART / "x.py").write_text("part\n")
-    git("commit", "-q", "-am", "more", cwd=nested / PART)
-    moved = facts(nested)
-    assert moved.diff is not None
-    assert f"+Subproject commit {git('rev-parse', 'HEAD', cwd=nested / PART)}\n".encode() in moved.diff
-    assert b"+part" not in moved.diff
-    (nested / PART / "x.py").write_text("and more\n")
-    changed = facts(nested)
-    assert changed.diff is not None
-    assert b"-part\n+and more\n" in changed.diff
-
-
-@pytest.mark.slow
 def test_a_root_in_a_submodule_is_left_out(nested: Path) -> None:
     root = nested / PART / "logbooks"
     root.mkdir()

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.model.codec import decode
-from logbook_agent.model.load import BUSY, IDLE, STOLEN, busy_text, is_busy, machine_text
-from logbook_agent.model.run import Contention, Host, Run
+from logbook_agent.model.load import BUSY, IDLE, STOLEN, busy_text, is_busy
+from logbook_agent.model.run import Contention
 from logbook_agent.running.provenance.load import counters, load_now, until_now
 from tests.conftest import Cli, confirm
 
@@ -102,19 +101,6 @@ def test_how_it_is_said() -> None:
     )
 
 
-def _run(number: int, found: Contention | None) -> Run:
-    return Run(entry="A-000", run=number, argv=("true",), host=Host(cores=2), contention=found, started="")
-
-
-def test_several_runs_and_an_earlier_record() -> None:
-    # Before there were `cores`, those that the run might use are asked.
-    old = decode(Contention, {"runnable": 11, "load_1m": 7.95})
-    quiet = Contention(cores=2, runnable=0, load_1m=0.1)
-    assert machine_text([_run(1, old)]) == "busy (load 8 on 2 cores)"
-    assert machine_text([_run(1, old), _run(2, quiet), _run(3, None)]) == "busy in 1 of 3 runs (load 8 on 2 cores)"
-    assert machine_text([_run(1, quiet), _run(2, None)]) == ""
-
-
 @pytest.fixture
 def busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # More threads than any machine has cores.
@@ -150,13 +136,3 @@ def test_a_run_elsewhere_says_nothing_of_this_machine(started: Cli, folder: Path
     done = started("run", "--on", "pod", *COMMAND)
     assert "busy" not in done.err
     assert "machine" not in started("show", "MOE-000").out
-
-
-@pytest.mark.slow
-def test_another_run_in_progress_is_a_reason(started: Cli) -> None:
-    # A run inside of a run: the outer one goes on.
-    done = started("run", "--", "logbook", "run", "--", "true")
-    assert "warning: this machine is busy (beside MOE-000 run 1): wait" in done.err
-    runs = [started("show", f"MOE-00{n}", "--json", "--full").data["runs"][0] for n in (0, 1)]
-    assert [r["contention"].get("runs") for r in runs] == [None, ["MOE-000 run 1"]]
-    assert runs[1]["problems"] == ["contended: MOE-000 run 1 was running when this one started"]

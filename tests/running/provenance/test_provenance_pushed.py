@@ -10,7 +10,6 @@ import pytest
 from logbook_agent.issue.links import Links
 from logbook_agent.issue.permalinks import (
     dirty_outside,
-    head_commit,
     published,
     pushed_commit,
     remote_of,
@@ -124,13 +123,6 @@ def test_a_remote_that_cannot_be_told(folder: Path, git: Git) -> None:
 # -- the commit --------------------------------------------------------------------------------------
 
 
-def test_head_itself(root: Path, git: Git, tmp_path: Path) -> None:
-    assert head_commit(root, os.environ) == git("rev-parse", "HEAD")
-    assert head_commit(tmp_path, os.environ) is None
-    git("checkout", "-q", "--orphan", "apart")
-    assert head_commit(root, os.environ) is None
-
-
 def test_an_ancestor_when_head_is_not(root: Path, git: Git) -> None:
     before = git("rev-parse", "HEAD")
     mine = [change(root, git, m) for m in ("one", "two")]
@@ -159,13 +151,6 @@ def test_the_newest_side_of_a_merge(root: Path, git: Git, monkeypatch: pytest.Mo
     git("push", "-q", "origin", "side", "main")
     git("merge", "-q", "--no-edit", "side")
     assert pushed_commit(root, "origin", os.environ) == newest
-
-
-def test_a_history_without_a_common_commit(root: Path, git: Git) -> None:
-    git("checkout", "-q", "--orphan", "apart")
-    assert pushed_commit(root, "origin", os.environ) is None  # no commit yet
-    git("commit", "-q", "-m", "apart")
-    assert pushed_commit(root, "origin", os.environ) is None
 
 
 def test_a_shallow_clone(root: Path, git: Git, tmp_path: Path) -> None:
@@ -216,15 +201,6 @@ def test_looking_writes_nothing(root: Path, folder: Path) -> None:
     dirty_outside(root, os.environ)
     links(root)
     assert (index.read_bytes(), index.stat().st_mtime_ns) == before
-
-
-def test_an_untracked_folder_around_the_root(folder: Path, git: Git) -> None:
-    root = folder / "new/logbooks"
-    write_entry(root, "MOE-001")
-    assert dirty_outside(root, os.environ) == []
-    (folder / "new/beside").write_text("x")
-    assert dirty_outside(root, os.environ) == ["new/beside"]
-    assert dirty_outside(folder, os.environ) == []
 
 
 # -- files at a commit -------------------------------------------------------------------------------
@@ -301,18 +277,6 @@ def test_an_entry_that_the_pushed_view_does_not_show_has_no_link(root: Path, git
     git("push", "-q", "origin", "main")
     write_view(root, ["MOE-001", "MOE-002"])
     assert list(links(root).entries) == ["MOE-002"]
-
-
-def test_a_view_that_is_not_in_git(root: Path, git: Git) -> None:
-    git("rm", "-q", "--cached", str(root / "moe.md"))
-    git("commit", "-q", "-m", "no view")
-    git("push", "-q", "origin", "main")
-    assert links(root) == Links(commit=git("rev-parse", "HEAD"))
-
-
-def test_a_view_that_is_gone_here_is_still_there(root: Path) -> None:
-    (root / "moe.md").unlink()
-    assert list(links(root).entries) == ["MOE-001", "MOE-002"]
 
 
 def test_why_there_are_none(folder: Path, tmp_path: Path, git: Git) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from logbook_agent.text.commands.flags import flags
 from logbook_agent.text.commands.known import iris, known
-from logbook_agent.text.commands.launchers import launchers_from, recognise, wrap
+from logbook_agent.text.commands.launchers import recognise
 from logbook_agent.text.redaction.redactor import by_shape
 
 LINE = (
@@ -62,14 +62,6 @@ def test_how_a_job_is_named_and_waited_for(line: str, name: str | None, is_waite
 )
 def test_what_is_no_submission(line: str) -> None:
     assert known(shlex.split(line)) is None
-
-
-def test_a_configured_launcher_may_submit_too() -> None:
-    template = "uv run iris --cluster=marin job run --no-wait {env} -- {command}"
-    launcher = launchers_from({"far": {"template": template, "env_template": "-e {key} {value}"}})["far"]
-    done = wrap(launcher, ["python", "x.py"], {"A": "b"})
-    assert (done.launch.name, done.submits) == ("far", True)
-    assert done.argv[7:] == ("-e", "A", "b", "--", "python", "x.py")
 
 
 def test_whether_a_tpu_has_the_files_of_this_folder() -> None:
