@@ -273,6 +273,7 @@ def test_a_table_takes_the_base_that_the_comparison_states(ready: Cli, folder: P
     assert [column["name"] for column in columns] == ["tflops @ none", "tflops @ int8", "delta tflops"]
 
 
+@pytest.mark.slow
 def test_pairs_under_other_conditions_are_another_question_and_counted(ready: Cli) -> None:
     assert ready(*AB, *SEED, "--repeat", "2", "--env", "MODE=x", *COMMAND).code == 0
     answer = ready(*AB, "--id", "MOE-000", "--repeat", "3", "--json", *COMMAND).data["answer"]

@@ -64,6 +64,7 @@ def runs(folder: Path, entry_id: str = "SPEED-000") -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in paths]
 
 
+@pytest.mark.slow
 def test_two_commits_in_one_entry(ready: Cli, git: Git, folder: Path) -> None:
     before = state(git, folder)
     main, faster = git("rev-parse", "main"), git("rev-parse", "HEAD")
@@ -83,6 +84,7 @@ def test_two_commits_in_one_entry(ready: Cli, git: Git, folder: Path) -> None:
     assert state(git, folder) == before
 
 
+@pytest.mark.slow
 def test_the_working_tree_with_all_that_git_does_not_ignore(ready: Cli, git: Git, folder: Path) -> None:
     (folder / ".gitignore").write_text("ignored.txt\n")
     (folder / "gone.txt").write_text("gone")
@@ -125,6 +127,7 @@ def test_the_working_tree_with_all_that_git_does_not_ignore(ready: Cli, git: Git
     assert "b/logbooks" not in diff
 
 
+@pytest.mark.slow
 def test_the_same_question_goes_on_and_other_code_is_another_one(ready: Cli, git: Git, folder: Path) -> None:
     """An entry that was committed meanwhile makes no other code."""
     words = ("ab", "--code", "main", "WORK", "--repeat", "2", "--json")
@@ -151,6 +154,7 @@ def test_the_same_question_goes_on_and_other_code_is_another_one(ready: Cli, git
     assert last["earlier"] == ["SPEED-000", "SPEED-001", "SPEED-002"]
 
 
+@pytest.mark.slow
 def test_folders_paths_and_a_root_elsewhere(
     ready: Cli, git: Git, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +181,7 @@ def test_folders_paths_and_a_root_elsewhere(
     assert inner.data["answer"]["findings"][0]["base"]["low"] < 71, inner.err
 
 
+@pytest.mark.slow
 def test_an_editable_install_is_that_of_the_checkout(ready: Cli, git: Git, folder: Path) -> None:
     """And a program that only the user's own tree has is found there."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", ".venv"], cwd=folder, check=True)
@@ -278,6 +283,7 @@ def test_the_next_command_removes_what_a_killed_one_left(ready: Cli, git: Git, f
     assert state(git, folder) == before
 
 
+@pytest.mark.slow
 def test_the_command_that_goes_on_names_commits_for_good(ready: Cli, git: Git, folder: Path) -> None:
     made = ready("ab", "--code", "main", "HEAD", "--max-pairs", "1", "--json", *COMMAND)
     commits = git("rev-parse", "main")[:9], git("rev-parse", "HEAD")[:9]

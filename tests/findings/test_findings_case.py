@@ -42,6 +42,7 @@ def test_what_the_command_says_beyond_config_is_another_case(started: Cli, folde
     assert "they differ in command" in refused.err
 
 
+@pytest.mark.slow
 def test_a_label_splits_no_repeats(started: Cli, folder: Path) -> None:
     assert started("criteria", "--add", "Fast", "--predicate", TARGET).code == 0
     for label, values in (("A", (100, 101)), ("B", (110, 111))):

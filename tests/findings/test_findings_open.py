@@ -31,6 +31,7 @@ def issue(cli: Cli, folder: Path) -> str:
     return (folder / "out/issue.md").read_text().partition("## Open")[2].partition("\n## ")[0]
 
 
+@pytest.mark.slow
 def test_what_a_finished_entry_completes_is_not_open(interrupted: Cli, folder: Path) -> None:
     assert opened(interrupted) == {"interrupted": ["MOE-000"]}
     assert "MOE-000" in issue(interrupted, folder)

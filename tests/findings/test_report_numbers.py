@@ -95,6 +95,7 @@ def test_every_reader_and_page_bears_any_numbers(
         assert "Traceback" not in answer.err, (words, answer.err)
 
 
+@pytest.mark.slow
 def test_a_page_counts_the_pairs_that_a_zero_leaves_out(cli: Cli, folder: Path) -> None:
     filled(folder / "logbooks", [([0.0], [2.0]), *[([1.0], [2.0])] * 2])
     assert cli("report").code == 0

@@ -95,6 +95,7 @@ def test_counts_rules_and_costs(name: str) -> None:
     ("name", "scale"),
     [*itertools.product(COUNTS, [None, "tiny"]), *itertools.product(ON_FOUR, ["ep", "tiny-ep"])],
 )
+@pytest.mark.slow
 def test_bench_core_takes_every_command(
     name: str, scale: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -114,6 +114,7 @@ def families(draw: st.DrawFn) -> list[PairSeries]:
 
 @examples(200)
 @given(family=families(), seed=st.integers(0, 3))
+@pytest.mark.slow
 def test_what_is_struck_never_exceeds_the_schedule_and_the_interval_fits_the_outcome(
     family: list[PairSeries], seed: int
 ) -> None:

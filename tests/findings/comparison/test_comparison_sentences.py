@@ -98,6 +98,7 @@ METRICS = (("time_s", "s"), ("tflops", "TF/s"), ("loss", None), (LONG, None), (f
 CASES = ({}, {"topk": "4"}, {"tokens": "32768", "hidden": "2048", "path": "x" * 60})
 
 
+@pytest.mark.slow
 def test_whatever_the_names_are_the_sentence_is_short_and_keeps_outcome_interval_and_pairs() -> None:
     for (axis, base, side), (metric, unit), outcome, case in itertools.product(AXES, METRICS, Outcome, CASES):
         for to_settle in ("about 112 more pairs", "more pairs than is practical") if outcome is OPEN else ("",):

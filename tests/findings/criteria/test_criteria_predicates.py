@@ -278,6 +278,7 @@ def test_a_target_stays_reached_whatever_else_is_measured() -> None:
     assert check(text, sweep).state == UNMET, "single runs of a sweep"
 
 
+@pytest.mark.slow
 def test_chance_reaches_a_target_in_one_of_20_cases_however_long_one_goes_on() -> None:
     """Exactly: each run reaches the number with probability 1/2 or less, and one looks after each of 200 runs."""
     for part, most in ((0.5, 0.05), (0.4, 0.004)):

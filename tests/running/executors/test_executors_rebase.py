@@ -97,6 +97,7 @@ def test_a_detached_series_ends_before_its_entry_gets_another_number(
     assert cli("doctor").code == 0
 
 
+@pytest.mark.slow
 def test_a_spool_waits_for_its_record_on_another_branch(cli: Cli, git: Callable[..., str], folder: Path) -> None:
     cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s")
     git("add", "logbooks")
