@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import Cli
 
 TARGET = json.dumps({"target": {"metric": "tflops", "at_least": 1}})

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from logbook_agent.model.run import Code
 from logbook_agent.store.book import Book
 from tests.conftest import Cli, book_of
