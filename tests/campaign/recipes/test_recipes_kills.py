@@ -48,7 +48,7 @@ def _count(records: Path) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sizes", "most_kills"), [(8, 3), wide(100, 15)])
+@pytest.mark.parametrize(("sizes", "most_kills"), [(10, 4), wide(100, 15)])
 def test_killed_and_taken_up_again(started: Cli, folder: Path, sizes: int, most_kills: int) -> None:
     text = COMPARED.replace("[1, 2, 3, 4]", f"{{from: 1, to: {sizes}, step: 1}}")
     write_recipe(folder, text + "setup: [[echo, allocate]]\nteardown: [[echo, release]]\n")
