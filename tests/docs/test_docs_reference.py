@@ -260,7 +260,7 @@ def test_every_test_that_a_promise_names_is_there() -> None:
     text = (REPOSITORY / "docs/explanation/promises.md").read_text(encoding="utf-8")
     defined = {
         name
-        for path in (REPOSITORY / "tests").glob("*/test_*.py")
+        for path in (REPOSITORY / "tests").rglob("test_*.py")
         for name in [path.stem, *re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)]
     }
     spans = re.findall(r"`([^`\n]+)`", text)
