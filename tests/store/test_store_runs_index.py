@@ -105,9 +105,3 @@ def _rows(book: Book) -> int:
     with closing(sqlite3.connect(book.index_path)) as database:
         [(count,)] = database.execute("SELECT count(*) FROM runs")
         return int(count)
-
-
-def test_what_changed_a_moment_ago_is_not_kept(book: Book) -> None:
-    """A second change within one tick of the clock could not be told from the first."""
-    book.runs(ID)
-    assert _rows(book) == 0

@@ -198,14 +198,3 @@ def test_config_compares_the_packages_that_both_runs_report() -> None:
         "- installed: numpy 2.0",
         "- installed differs: jax 0.7 (run 1); jax 0.8 (run 2)",
     ]
-
-
-def test_config_does_not_call_a_named_file_a_difference() -> None:
-    named, plain, other = code("i1", file="f" * 64), code("i2"), code("i3", file="e" * 64)
-    assert config_lines(run(1, named), run(2, plain)) == [
-        "- code: `ccccccccc`, with uncommitted changes, untracked `file` (run 1); `ccccccccc` (run 2)"
-    ]
-    assert config_lines(run(1, named), run(2, other)) == [
-        "- code differs: `ccccccccc`, with uncommitted changes, untracked `file` (fffffff) (run 1); "
-        "`ccccccccc`, with uncommitted changes, untracked `file` (eeeeeee) (run 2)"
-    ]
