@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets fuzz oracle net format constraints bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
+.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets mutants fuzz oracle net format constraints bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -47,8 +47,8 @@ test-cluster: setup  ## test executors against real engines, each in its own net
 	@scripts/cluster_slurm install || true
 	@command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || apt-get install -y -qq openssh-server || true
 	@for engine in ssh slurm ray; do \
-	  $(BIN)/python scripts/test tests/cluster/test_$${engine}_*.py || exit 1; \
-	  LOGBOOK_WIDE=1 $(BIN)/python scripts/test tests/cluster/test_$${engine}_contract.py || exit 1; done
+	  $(BIN)/python scripts/test tests/cluster/engines/test_$${engine}_*.py || exit 1; \
+	  LOGBOOK_WIDE=1 $(BIN)/python scripts/test tests/cluster/engines/test_$${engine}_contract.py || exit 1; done
 
 test-browser: setup  ## test the pages in a real Chromium; installs it if run as root (scripts/browser)
 	@scripts/browser $(BIN) >/dev/null
@@ -59,13 +59,13 @@ picture: setup  ## take the pictures of a report at the top of the README again
 
 test-exports: setup  ## test exports by reading them back with MLflow, W&B and Trackio (scripts/exports)
 	@scripts/exports
-	@$(BIN)/python scripts/test tests/exports
+	@$(BIN)/python scripts/test tests/exports/libraries
 
 check: setup  ## check style, types and layers
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -q tests/test_layers.py
+	@$(BIN)/python -m pytest -q tests/project/test_layers.py
 
 check-devices: setup  ## check the MoE benchmark on 8 virtual devices, in every form, against its oracle (twenty minutes)
 	@JAX_PLATFORMS=cpu $(BIN)/bench-core check --devices 8 --backend tiled
@@ -83,13 +83,17 @@ format: setup  ## format the code
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format .
 
 stress: setup  ## stress the store with concurrent writers, kills and failing disks; test every property with many examples (long)
-	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress tests/executors/test_executors_kills.py
-	@LOGBOOK_STRESS=5 LOGBOOK_WIDE=1 $(BIN)/python -m pytest -q tests/executors/test_executors_command.py -k killed
-	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/cluster -k kills
+	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress tests/running/executors/test_executors_kills.py
+	@LOGBOOK_STRESS=5 LOGBOOK_WIDE=1 $(BIN)/python -m pytest -q tests/cluster/test_executors_command.py -k killed
+	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/cluster/engines -k kills
 	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q -n auto --dist worksteal -m hypothesis
 
 secrets: emulator  ## test that every kind of secret is redacted in every place (seven minutes)
 	@LOGBOOK_SECRETS=1 $(BIN)/python scripts/test -n auto --dist worksteal tests/e2e -k secret
+
+MUTANTS ?= --sample 300
+mutants: emulator  ## change the core at 300 places, one at a time, and list the changes that no test notices (hours); MUTANTS="--sample 60"
+	@$(BIN)/python -m tests.mutants $(MUTANTS)
 
 fuzz: setup  ## try 100,000 damaged and hostile documents (half an hour); FUZZ="--seed 2 --first 0 --documents 1000" tries others
 	@$(BIN)/python -m tests.fuzz $(FUZZ)

@@ -38,8 +38,8 @@ from logbook_agent.running.launch.signals import StopRequests  # noqa: E402
 from logbook_agent.running.order import RunPlan  # noqa: E402
 from logbook_agent.running.prepare import prepare  # noqa: E402
 from logbook_agent.store.workspace import Workspace  # noqa: E402
-from tests.cluster import ray_engine  # noqa: E402
-from tests.cluster.ray_place import declare  # noqa: E402
+from tests.cluster.engines import ray_engine  # noqa: E402
+from tests.cluster.engines.ray_place import declare  # noqa: E402
 
 RUNS, AT_ONCE = 200, 4
 # What others do on the machine changes these little.

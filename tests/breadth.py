@@ -19,14 +19,14 @@ SAMPLE = int(os.environ.get("LOGBOOK_SAMPLE", "1"))
 _COMMIT = subprocess.check_output(["git", "rev-parse", "HEAD"]) if SAMPLE > 1 else b""
 
 # A machine with other work is no defect of a test: no deadline.
-settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=25)
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=15)
 settings.register_profile("stress", settings.get_profile("suite"), max_examples=500)
 settings.load_profile("stress" if STRESS else "suite")
 
 
 def examples(number: int, **more: Any) -> settings:
-    """So many examples of a property in `make stress`, a quarter of them elsewhere."""
-    return settings(max_examples=number if STRESS else -(-number // 4), **more)
+    """So many examples of a property in `make stress`, an eighth of them elsewhere."""
+    return settings(max_examples=number if STRESS else -(-number // 8), **more)
 
 
 T = TypeVar("T")

@@ -28,7 +28,7 @@ from tests.breadth import WIDE, beyond_samples, in_sample
 REPOSITORY = Path(__file__).resolve().parent.parent
 NOWHERE = REPOSITORY / "build/nowhere"
 # The root of a machine that nobody else uses.
-QUIET = REPOSITORY / "tests/runner/quiet"
+QUIET = REPOSITORY / "tests/running/quiet"
 
 # Where bytecode is not kept, every process of a test compiles the package anew, and every process of tests all tests.
 sys.dont_write_bytecode = False
@@ -146,9 +146,12 @@ def _no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _same_orders(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """The order of a comparison's runs follows from the test's name: an unlucky one is so each time."""
+    """The order of a comparison's runs follows from the test's name, wherever its file lies: an unlucky one is so each
+    time."""
     number = itertools.count()
-    monkeypatch.setattr(ab_prepare, "drawn", lambda moment: drawn(f"{request.node.nodeid} {next(number)}"))
+    file, test = request.node.path, request.node.nodeid.partition("::")[2]
+    name = f"tests/{file.stem.split('_')[1]}/{file.name}::{test}"
+    monkeypatch.setattr(ab_prepare, "drawn", lambda moment: drawn(f"{name} {next(number)}"))
 
 
 @pytest.fixture

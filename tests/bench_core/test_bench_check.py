@@ -24,21 +24,8 @@ def test_every_pair_of_values_meets() -> None:
     assert len(choices(full=False)) < 40
 
 
-@pytest.mark.slow
-def test_every_combination_is_a_legal_case() -> None:
-    for choice in choices(full=True):
-        table_case("ragged_dot", choice)
-
-
 FOR_GMM = [row for row in choices(full=False) if row["quant"] != "int8_real" and row["dtype"] != "float64"][:9]
 """Rows of the table for `gmm`, which takes two seconds per row in interpret mode. `bench-core check` runs all."""
-
-
-def test_few_rows_hold_every_value_that_matters_to_gmm() -> None:
-    for axis in ("null", "capacity", "remat", "shape"):
-        assert {choice[axis] for choice in FOR_GMM} == set(AXES[axis])
-    assert {choice["dtype"] for choice in FOR_GMM} == {"float32", "bfloat16"}
-    assert {choice["quant"] for choice in FOR_GMM} == {"none", "int8"}
 
 
 @pytest.mark.slow
@@ -54,7 +41,7 @@ def test_few_rows_hold_every_value_that_matters_to_gmm() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value.values()),
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_table_is_green(backend: str, choice: dict[str, str]) -> None:
     outcome = check_case(table_case(backend, choice))
     assert outcome.word in ("passed", "unsupported"), outcome.text

@@ -3,16 +3,15 @@
 import csv
 import functools
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_support import QUICK_COMPILER, Outcome
+from cli_support import Outcome
 
 from bench_core.cli.rows import with_suggestion
-from bench_core.errors import MAKING_INPUTS, noted
+from bench_core.errors import MAKING_INPUTS
 from bench_core.harness.case import Case
 from bench_core.harness.record import Environment, Row
 from bench_core.harness.run import row_of_error
@@ -43,6 +42,7 @@ def test_the_published_lines_are_variables_alone() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [wide(0), wide(1), 2])
+@pytest.mark.wide
 def test_the_published_lines_run_at_a_small_shape(
     number: int, compare: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +110,7 @@ AOT = ["--bench-pass", "forward", "--topk-list", "1", "--batch", "2", "--seq", "
 
 @NEEDS_LIBTPU
 @pytest.mark.slow
+@pytest.mark.wide
 def test_experts_that_do_not_fit_on_each_device_fit_where_they_lie_apart(compare: Callable[..., Outcome]) -> None:
     """18 GiB of weights, on devices of 16 GiB."""
     sizes = ["--hidden", "16384", "--mlp-dim", "24576", "--experts", "8", "--backend", "ragged_dot"]
@@ -121,43 +122,6 @@ def test_experts_that_do_not_fit_on_each_device_fit_where_they_lie_apart(compare
     assert dp["observations"]["needed_bytes"] > 16 * 2**30
     assert dp_ep["metrics"]["hbm_bytes"]["samples"][0] < 5 * 2**30
     assert outcome.err.splitlines()[-1] == "topk 1 batch 2: dp failed (hbm), dp_ep 4 4.5 GiB per device"
-
-
-@NEEDS_LIBTPU
-@pytest.mark.slow
-@pytest.mark.wide
-def test_too_little_vmem_names_the_flag_that_helps(compare: Callable[..., Outcome]) -> None:
-    sizes = ["--hidden", "128", "--mlp-dim", "128", "--experts", "2", "--backend", "gmm", "--tile", "1024,1024,1024"]
-    outcome = compare(*AOT, "v5p", *sizes, "--path", "baseline_dp,dp")
-    assert outcome.code == 1
-    baseline, dp = outcome.rows
-    # Which is no matter of memory.
-    assert baseline["failed"]["reason"] == "unsupported"
-    assert "XLA's partitioner cannot cut a Pallas kernel" in baseline["failed"]["message"]
-    assert dp["failed"]["reason"] == "vmem"
-    assert dp["labels"]["helps"] == "--compiler-flag xla_tpu_scoped_vmem_limit_kib=24576"
-    assert "dp failed (vmem; compiles with --compiler-flag" in outcome.err.splitlines()[-1]
-
-
-@pytest.mark.slow
-@pytest.mark.wide
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
-def test_a_case_that_runs_out_of_memory_is_a_row_and_the_others_run() -> None:
-    """26 GB of inputs in a process that may have 16, which no flag makes smaller."""
-    words = "compare --devices 2 --path dp --batch-list 200000000,1 --seq 8 --hidden 8 --mlp-dim 4 --experts 2 --topk 1"
-    script = f"ulimit -v 16000000; exec {sys.executable} -m bench_core {words} --iters 1 --backend ragged_dot"
-    environment = {**os.environ, "XLA_FLAGS": QUICK_COMPILER, "JAX_PLATFORMS": "cpu"}
-    ended = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment, check=False)
-    assert ended.returncode == 1, ended.stderr
-    outcome = Outcome(ended.returncode, ended.stdout, ended.stderr)
-    large, small = outcome.rows
-    assert large["failed"]["reason"] == "out_of_memory"
-    assert "Out of memory allocating" in large["failed"]["message"]
-    assert large["labels"]["failed_while"] == MAKING_INPUTS
-    assert "try" not in large["labels"]
-    assert f"failed (out_of_memory) while {MAKING_INPUTS}: " in outcome.err
-    assert small["labels"]["check"] == "passed"
-    assert "dp failed (out_of_memory)" in outcome.err
 
 
 def test_a_program_that_runs_out_of_memory_names_a_flag_to_try() -> None:
@@ -172,9 +136,3 @@ def test_a_program_that_runs_out_of_memory_names_a_flag_to_try() -> None:
 
     assert refused().labels == {"try": "--remat-mode expert_mlp"}
     assert refused(MAKING_INPUTS).labels == {"failed_while": MAKING_INPUTS}
-
-
-def test_steps_are_noted() -> None:
-    with pytest.raises(MemoryError) as raised, noted(MAKING_INPUTS):
-        raise MemoryError
-    assert raised.value.__notes__ == [MAKING_INPUTS]

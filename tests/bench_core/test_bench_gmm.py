@@ -1,7 +1,5 @@
 """JAX's megablox behind the protocol, in interpret mode, and the tile that it takes."""
 
-import inspect
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
@@ -15,29 +13,13 @@ from hypothesis import strategies as st
 
 from bench_core.blocks.compare import compare
 from bench_core.cli import main
-from bench_core.errors import UnsupportedCase, UsageError
+from bench_core.errors import UsageError
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
-from bench_core.gmm.megablox import MOST_ROW_TILES, Megablox, _kernels, tells_apart
+from bench_core.gmm.megablox import Megablox
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import Tile
-from bench_core.harness.table import choices, table_case
 from bench_core.shapes import BenchPass, DType
 
-TINY = [
-    "hillclimb",
-    "--tokens",
-    "6",
-    "--hidden",
-    "5",
-    "--mlp-dim",
-    "3",
-    "--experts",
-    "2",
-    "--topk",
-    "1",
-    "--iters",
-    "1",
-]
 SMALL_TILE = Tile(m=8, k=128, n=128)
 
 
@@ -98,13 +80,6 @@ def test_the_platform_of_the_program_decides_how_it_runs() -> None:
         BACKENDS["tiled"].load(platform="cpu", tile=SMALL_TILE)
 
 
-def test_the_default_tile_is_that_of_the_kernels() -> None:
-    for kernel in (_kernels.gmm, _kernels.tgmm):
-        assert ",".join(map(str, inspect.signature(kernel).parameters["tiling"].default)) == str(
-            BACKENDS["gmm"].default_tile
-        )
-
-
 def test_gpu_is_refused() -> None:
     request = MatmulRequest(platform="gpu", dtype=DType.BFLOAT16, bench_pass=BenchPass.FORWARD)
     refusal = BACKENDS["gmm"].load(platform="gpu").refusal(request)
@@ -121,27 +96,6 @@ def test_a_program_that_xla_cuts_is_refused(backend: str, platform: str) -> None
     assert refusal == "XLA's partitioner cannot cut a Pallas kernel for several devices; use --dp-impl shard_map"
     # In interpret mode it is no kernel but plain operations.
     assert BACKENDS[backend].load(platform="cpu").refusal(replace(request, platform="cpu")) is None
-
-
-def test_more_row_tiles_than_the_kernel_tells_apart_are_refused() -> None:
-    backend = BACKENDS["gmm"].load(platform="tpu", tile=SMALL_TILE)
-    for function, arguments in _traced(backend, DType.BFLOAT16, 8 * MOST_ROW_TILES + 1).values():
-        with pytest.raises(UnsupportedCase) as error:
-            jax.eval_shape(function, *arguments)
-        assert error.value.hint == "use --tile 16,128,128"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tiles", [MOST_ROW_TILES, 3183, 4096])
-@pytest.mark.wide
-def test_the_kernel_tells_row_tiles_apart_up_to_a_limit(tiles: int) -> None:
-    """Two groups, of which the second starts inside the last tile but one: each has its tiles."""
-    sizes = jnp.array([8 * tiles - 12, 12], jnp.int32)
-    (_, _, tile_ids), count = _kernels.make_group_metadata(
-        group_sizes=sizes, m=8 * tiles, tm=8, start_group=jnp.int32(0), num_nonzero_groups=2, visit_empty_groups=False
-    )
-    expected = [*range(tiles - 1), tiles - 2, tiles - 1]
-    assert (tile_ids[: int(count)].tolist() == expected) == tells_apart(tiles)
 
 
 @given(m=st.integers(1, 999), k=st.integers(1, 99), n=st.integers(1, 99))
@@ -181,21 +135,3 @@ def test_a_tile_without_a_backend_that_takes_one(capsys: pytest.CaptureFixture[s
         "  cause: backends that take a tile: gmm\n"
         "  next: use --backend gmm, or leave --tile out\n",
     )
-
-
-@pytest.mark.slow
-def test_a_row_names_its_tile_and_its_mode(capsys: pytest.CaptureFixture[str]) -> None:
-    tile = "16,128,256"
-    code, out, err = _bench(capsys, *TINY, "--backend", "gmm", "--tile", tile)
-    assert code == 0, err
-    result, row = out.splitlines()
-    assert f" backend=gmm tile={tile} impl=baseline " in result
-    document = json.loads(row.removeprefix("RESULT_JSON "))
-    assert document["config"]["tile"] == tile
-    assert document["labels"]["ran"].endswith("in interpret mode on CPU: correctness only")
-
-
-def test_rows_of_other_backends_have_no_tile() -> None:
-    choice = choices(full=False)[0]
-    tiles = {backend: table_case(backend, choice).config().get("tile") for backend in BACKENDS}
-    assert tiles == dict.fromkeys(BACKENDS) | {"gmm": "128,128,128"}

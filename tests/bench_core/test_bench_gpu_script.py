@@ -44,6 +44,7 @@ BACKWARD = ("up grad_lhs", "up grad_rhs", "down grad_lhs", "down grad_rhs", "blo
         pytest.param("forward,forward_backward", "product,block", [], FORWARD + BACKWARD, marks=pytest.mark.wide),
     ],
 )
+@pytest.mark.wide
 def test_a_tiny_run(tmp_path: Path, passes: str, levels: str, blocks: list[str], what: tuple[str, ...]) -> None:
     path = tmp_path / "samples.json"
     tiles = [word for one in blocks for word in ("--blocks", one)]

@@ -171,6 +171,7 @@ def test_kernels_of_grouped_matmuls() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(path.name.removesuffix(".txt.gz") for path in FOLDER.glob("*.txt.gz")))
+@pytest.mark.sample(4)
 def test_compiled_programs_are_read(name: str) -> None:
     """Their kernels do not say what they state; all else is known, and every matmul is in some operation, once."""
     text = program_text(name)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from bench_problems import ODD, expected_of, inputs_of, with_experts
+from bench_problems import expected_of, inputs_of, with_experts
 from hypothesis import given
 from hypothesis import strategies as st
 from jax import export
@@ -23,13 +23,12 @@ from bench_core.blocks.program import canonical_outputs, one_device, pass_functi
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.default import default_backends
-from bench_core.gmm.pallas_gpu import DEFAULT_BLOCKS, PallasGpu
-from bench_core.gmm.pallas_gpu_tiles import SMALLEST, Blocks, ordered, row_tiles
+from bench_core.gmm.pallas_gpu import PallasGpu
+from bench_core.gmm.pallas_gpu_tiles import Blocks, ordered, row_tiles
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case
 from bench_core.harness.chosen import with_default_backend
-from bench_core.harness.run import check_case, load_backend
-from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
+from bench_core.harness.run import load_backend
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape
@@ -82,16 +81,6 @@ def test_every_tile_is_computed_once(first: int, second: int) -> None:
     assert sorted(places) == [(i, j) for i in range(first) for j in range(second)]
 
 
-def test_blocks_shrink_to_a_small_product() -> None:
-    assert SMALL.within(m=1, n=1, k=1) == SMALL
-    own = DEFAULT_BLOCKS[DType.BFLOAT16].within(m=700, n=19, k=33)
-    assert (own.m, own.n, own.k) == (128, 32, 64)
-    for blocks in DEFAULT_BLOCKS.values():
-        for size in (blocks.m, blocks.n, blocks.k):
-            assert size & (size - 1) == 0
-            assert size >= SMALLEST
-
-
 @pytest.mark.slow
 def test_no_rows() -> None:
     backend = BACKENDS["pallas_gpu"].load(platform="cpu")
@@ -130,25 +119,6 @@ def _block_agrees(inputs: BlockInputs, dtype: DType, impl: str) -> None:
 def test_experts_as_one_operation_agree_with_the_oracle(dtype: DType, impl: str) -> None:
     """Several tiles in every direction, and an expert that begins inside another's tile."""
     _block_agrees(with_experts(inputs_of(TILES, dtype), SKEWED), dtype, impl)
-
-
-@pytest.mark.slow
-@pytest.mark.wide
-def test_an_odd_block_agrees_with_the_oracle() -> None:
-    _block_agrees(inputs_of(ODD, DType.FLOAT32), DType.FLOAT32, "baseline")
-
-
-@pytest.mark.slow
-@pytest.mark.wide
-def test_experts_as_one_operation_do_not_see_the_rows_of_others() -> None:
-    inputs = with_experts(inputs_of(TILES, DType.FLOAT32), SKEWED)
-    program = _block("baseline")
-    clean = program(inputs.x, inputs.weights, inputs.routing)
-    spoilt = program(inputs.x.at[7:].set(np.inf), inputs.weights, inputs.routing)
-    np.testing.assert_array_equal(spoilt["output"][:7], clean["output"][:7])
-    for name in ("grad_w1", "grad_w3", "grad_w2"):
-        np.testing.assert_array_equal(spoilt[name][0], clean[name][0])
-        assert not np.isfinite(spoilt[name][1]).all()
 
 
 def _gpus(number: int) -> AbstractMesh:
@@ -197,6 +167,7 @@ def test_the_block_is_lowered_for_cuda(dtype: DType, impl: str, kernels: int) ->
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_products_are_lowered_for_cuda_on_a_mesh() -> None:
     parts = PartitionSpec("expert")
     arguments = [jax.ShapeDtypeStruct(shape, "bfloat16") for shape in ((64, 32), (4, 32, 48))]
@@ -206,25 +177,9 @@ def test_products_are_lowered_for_cuda_on_a_mesh() -> None:
         assert f"@{TRITON}" in traced.lower(lowering_platforms=("cuda",)).as_text()
 
 
-@pytest.mark.slow
-@pytest.mark.wide
-def test_it_runs_on_several_devices() -> None:
-    parallel = Parallel(mode=ParallelMode.EP, ep_impl=EpImpl.PSUM, ep_size=2, dp_size=1, devices=2)
-    outcome = check_case(_case(parallel=parallel))
-    assert outcome.word == "passed", outcome.text
-
-
 def _case(**changes: object) -> Case:
     shape = MoeShape(tokens=12, hidden=16, mlp_dim=16, experts=4, topk=2)
     return Case(shape=shape, routing=RoutingRequest(), backend="pallas_gpu", iters=1, **changes)
-
-
-def test_the_platform_of_the_program_decides_how_it_runs() -> None:
-    entry = BACKENDS["pallas_gpu"]
-    assert PallasGpu(interpret=False) == GPU
-    assert hash(entry.load(platform="cpu")) == hash(PallasGpu(interpret=True))
-    assert entry.load(platform="cpu").ran().endswith("through Triton, in interpret mode on CPU: correctness only")
-    assert GPU.ran() == "Pallas kernels for GPUs, through Triton"
 
 
 def test_tpu_is_refused() -> None:

@@ -15,12 +15,11 @@ from bench_core.blocks.modes import Programs, QueueMode, Router
 from bench_core.blocks.moe import store_weights
 from bench_core.cli import main
 from bench_core.errors import NonFiniteOutput
-from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.build import build_case, plan_case
 from bench_core.harness.case import Case
 from bench_core.harness.run import _checked, _prepare, check_case, load_backend
 from bench_core.harness.spread_table import forms, spread_case, spread_choices
-from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
+from bench_core.parallel.spread import EpImpl
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.sums import types_for
 from bench_core.routing.distribution import RoutingRequest
@@ -58,6 +57,7 @@ def _few(rows: list[dict[str, str]]) -> list[Any]:
 
 
 @pytest.mark.parametrize("row", _few(_rows(ragged=False)), ids=_named)
+@pytest.mark.sample(2)
 def test_forms_compute_what_the_oracle_does(row: dict[str, str]) -> None:
     outcome = check_case(spread_case("ragged_dot", row, DEVICES))
     assert outcome.word == "passed", outcome.text
@@ -150,6 +150,7 @@ def test_a_wrong_form_fails_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("form", ["psum 2 x 2", "dp 4"])
+@pytest.mark.sample(1)
 def test_a_queue_that_was_prepared_outside(form: str) -> None:
     """Each device has one of its own, and what is timed neither sorts nor gathers tokens."""
     case = _case(form, queue_mode=QueueMode.PREQUEUE, quant_mode=QuantMode.INT8, backend="tiled")
@@ -178,6 +179,7 @@ STAGED = ["dp 4", wide("psum 4"), wide("ring 2 x 2"), wide("all_to_all 2 x 2")]
 
 
 @pytest.mark.parametrize("form", STAGED)
+@pytest.mark.sample(2)
 def test_stages_are_programs_of_their_own(form: str) -> None:
     case = _case(form, programs=Programs.STAGES, quant_mode=QuantMode.INT8)
     backend = load_backend(case, platform="cpu")
@@ -203,17 +205,6 @@ def test_the_kernel_for_tpu_runs_on_several_devices() -> None:
     assert check_case(case).word == "passed"
 
 
-def test_one_device_has_the_function_of_one_device() -> None:
-    """A mesh of one device is no mesh: the program is that of --parallel-mode none, to the letter."""
-    texts = []
-    for parallel in (Parallel(), Parallel(mode=ParallelMode.DP, dp_size=1, devices=1)):
-        case = Case(shape=SMALL, routing=RoutingRequest(), backend="ragged_dot", parallel=parallel)
-        prepared = _prepare(case, case.shape, BACKENDS["ragged_dot"].load(platform="cpu"))
-        assert prepared.built.mesh is None
-        texts.append(prepared.program.executable.as_text())
-    assert texts[0] == texts[1]
-
-
 def test_the_row_says_what_ran_and_where(capsys: pytest.CaptureFixture[str]) -> None:
     words = "--tokens 6 --hidden 8 --mlp-dim 6 --experts 4 --topk 2 --dtype float32 --iters 2 --null-route-frac 0.25"
     spread = "--parallel-mode ep --ep-impl all_to_all --dp-size 2 --devices 4 --capacity-policy drop"
@@ -237,15 +228,6 @@ def test_the_row_says_what_ran_and_where(capsys: pytest.CaptureFixture[str]) -> 
     assert seen["compiled_ring_bytes"] >= seen["model_ring_bytes"] > 0
     assert row["labels"]["collectives"].startswith("2 all-to-all of 128 bytes among 2; ")
     assert seen["tokens_per_s_per_device"] * 4 == pytest.approx(np.median(row["metrics"]["tokens_per_s"]["samples"]))
-
-
-@pytest.mark.wide
-def test_a_trace_is_made_under_ep(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    words = "--tokens 8 --hidden 8 --mlp-dim 6 --experts 4 --iters 1 --parallel-mode ep --devices 2 --topk 1"
-    with pytest.raises(SystemExit) as exit_:
-        main(["hillclimb", *words.split(), "--profile", str(tmp_path)])
-    assert not exit_.value.code, capsys.readouterr().err
-    assert list(tmp_path.rglob("perfetto_trace.json.gz"))
 
 
 REDUCTIONS = ("dot_general", "ragged_dot_general", "reduce_sum", "scatter-add")

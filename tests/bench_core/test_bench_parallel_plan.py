@@ -96,34 +96,6 @@ def test_counts_are_those_of_a_count_by_hand(
     assert (None if plan.buckets is None else plan.buckets.capacity) == limit
 
 
-@pytest.mark.parametrize("spread", SPREADS, ids=_named)
-def test_all_tokens_to_one_expert(spread: Spread) -> None:
-    plan = _planned(np.full((8, 1), 5, np.int32), 8, 8, spread, UNLIMITED)
-    assert sum(plan.rows) == 8
-    busy = [rows for rows in plan.rows if rows]
-    # Of experts that lie apart one device of each data shard has all the work.
-    assert busy == ([2] * 4 if spread.impl is None else [8 // spread.dp] * spread.dp)
-
-
-def test_padded_experts_have_their_capacity_each() -> None:
-    spread = Spread(dp=2, ep=2, impl=EpImpl.PSUM)
-    capacity = Capacity(policy=CapacityPolicy.PAD, factor=1.5)
-    plan = _planned(np.zeros((8, 1), np.int32), 8, 4, spread, capacity)
-    # ceil(1.5 * 4 tokens of a data shard / 4 experts) = 2 rows for each of two experts.
-    assert plan.most_rows == 4
-    assert plan.assignments.dropped == 4
-
-
-def test_rows_that_were_added_are_not_counted() -> None:
-    spread = Spread(dp=4)
-    chosen = np.zeros((5, 2), np.int32)
-    padded = _padded(chosen, 4, spread)
-    assert len(padded) == 8
-    plan = _planned(padded, 5, 4, spread, UNLIMITED)
-    assert (plan.assignments.real, plan.assignments.null, plan.assignments.dropped) == (10, 0, 0)
-    assert plan.rows == (4, 4, 2, 0)
-
-
 @pytest.mark.parametrize("policy", CapacityPolicy)
 def test_what_xla_shares_out_is_planned_as_on_one_device(policy: CapacityPolicy) -> None:
     """A capacity is of the whole batch, and tokens that were added change nothing in it."""

@@ -1,16 +1,11 @@
 """The measured rows of the published logbooks against the model: nothing is compiled here, the terms are kept."""
 
 import json
-import os
-import sys
 from collections import Counter
-from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import pytest
-from seed_errors import GROUPS, Compared, compare_rows, errors, likely, once, spearman, unseen
+from seed_errors import GROUPS, Compared, compare_rows, errors, likely, unseen
 from seed_rows import TARGET, SeedRow, parts_of, read_rows, read_terms, terms_of_row
 from seed_tables import document_with, tables
 
@@ -20,7 +15,6 @@ from bench_core.predict import calibration
 from bench_core.predict.calibration import MOST_ROWS, UNKNOWN, fit
 from bench_core.predict.model import bound
 from bench_core.predict.slice import SliceRates, slice_rates
-from tests.breadth import covering
 
 ROWS = read_rows()
 TERMS = read_terms()
@@ -95,14 +89,6 @@ def test_predictions_meet_their_targets(group: str, compared: list[Compared]) ->
     assert found.right >= 0.97 * found.claimed
 
 
-def test_repeated_rows_do_not_carry_the_result(compared: list[Compared]) -> None:
-    """Each case once, by its first row."""
-    found = errors(once(compared))
-    assert found.rows == found.cases > 60
-    assert (found.rank_correlation >= 0.95, found.median <= 0.10) == (True, True)
-    assert found.right >= 0.97 * found.claimed
-
-
 def test_no_measurement_is_faster_than_its_bound(rates: SliceRates) -> None:
     """Rows with ragged_dot are left out: the libtpu that ran them compiled another program."""
     bounded = [row for row in ROWS if "ragged_dot" not in row.options and "baseline_dp" not in row.marks]
@@ -123,60 +109,9 @@ def test_data_against_expert_parallelism(rates: SliceRates) -> None:
     assert [estimate[ep] < estimate[dp] for dp, ep in pairs] == [True, True, False, False, False, False]
 
 
-def test_same_programs_have_one_digest() -> None:
-    """What the logbooks found to change nothing under expert parallelism does not reach the compiler's program."""
-    digests: Mapping[str, Any] = {
-        options: program["terms"]["program"] for options, program in TERMS["programs"].items()
-    }
-
-    def digest(*words: str) -> str:
-        [found] = {digests[row.options] for row in ROWS if {*words} <= {*row.options.split(" --")}}
-        return found
-
-    shape = ("--tokens 32768", "hidden 2048", "mlp-dim 2048", "shared-fused", "topk 2", "parallel-mode ep")
-    forward = (*shape, "bench-pass forward", "distribution random")
-    assert digest(*forward, "queue-mode full") == digest(*forward, "queue-mode prequeue")
-    step = (*shape, "bench-pass forward_backward", "backend gmm")
-    assert digest(*step, "routing-pack-strategy argsort") == digest(*step, "routing-pack-strategy tuple_sort")
-    assert digest(*step, "remat-mode none") != digest(*step, "remat-mode expert_mlp")
-
-
-def test_rank_correlation() -> None:
-    assert spearman([1, 2, 3], [10, 20, 40]) == pytest.approx(1)
-    assert spearman([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
-    # Ties share their mean rank: ranks 0, 1.5, 1.5, 3 against 0, 1, 2, 3.
-    assert spearman([1, 2, 2, 3], [1, 2, 3, 4]) == pytest.approx(4.5 / (4.5 * 5) ** 0.5)
-
-
 def test_the_document_has_these_tables(rates: SliceRates) -> None:
     page = (Path(__file__).parents[2] / "docs" / "explanation" / "prediction.md").read_text(encoding="utf-8")
     assert document_with(page, tables(ROWS, TERMS, calibration.seeds(), rates)) == page, "make predict-seeds"
-
-
-def test_processor_seconds() -> None:
-    """What the compiler took for each program when its terms were made."""
-    assert max(program["processor_s"] for program in TERMS["programs"].values()) <= 5
-
-
-@pytest.mark.wide
-@pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="no libtpu here")
-def test_the_compiler_gives_the_same_terms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a few programs that have every mark and option among them."""
-    if metadata.version("libtpu") != TERMS["libtpu"] or metadata.version("jax") != TERMS["jax"]:
-        pytest.skip("the kept terms are those of other versions: make predict-seeds")
-    benchmarks = Path(__file__).parents[2] / "benchmarks"
-    monkeypatch.syspath_prepend(str(benchmarks))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(benchmarks.parent), str(benchmarks)]))
-    from predict_seeds import terms_again
-
-    marks: dict[str, set[str]] = {}
-    for row in ROWS:
-        marks.setdefault(row.options, set()).update(row.marks, row.options.split(" --"))
-    few = [param.values[0] for param in covering(list(marks), lambda options: marks[options]) if not param.marks]
-    assert len(few) < 30
-    for options, program in terms_again(few):
-        kept = TERMS["programs"][options]
-        assert {**program, "processor_s": 0} == {**kept, "processor_s": 0}, options
 
 
 def test_terms_are_those_of_the_formula(rates: SliceRates) -> None:

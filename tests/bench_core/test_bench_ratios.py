@@ -1,7 +1,6 @@
 """Ratios of medians with their intervals, and where an order changes."""
 
 import random
-import statistics
 
 import pytest
 
@@ -87,13 +86,3 @@ def test_sides() -> None:
 def test_crossings(points: list[tuple[float, Ratio]], found: Crossing, text: str) -> None:
     assert crossing(points) == found
     assert found.text("n", "a", "b") == text
-
-
-@pytest.mark.parametrize("points", [[], [(1, ABOVE), (1, BELOW)]])
-def test_points_that_have_no_order(points: list[tuple[float, Ratio]]) -> None:
-    with pytest.raises(ValueError, match="one ratio for each"):
-        crossing(points)
-
-
-def test_the_value_is_that_of_the_medians() -> None:
-    assert ratio([1.0, 2.0, 3.0, 10.0], [2.0, 4.0]).value == statistics.median([1, 2, 3, 10]) / 3

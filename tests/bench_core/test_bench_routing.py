@@ -36,18 +36,6 @@ def test_permutation_round_trip(seed: int, sizes: tuple[int, int, int]) -> None:
     assert all((np.diff(order[by_row == expert]) > 0).all() for expert in range(experts))
 
 
-@COMPILES
-@given(st.integers(0, 2**32 - 1), SIZES)
-def test_dispatch_then_combine_gives_the_rows_back(seed: int, sizes: tuple[int, int, int]) -> None:
-    tokens, topk, experts = sizes
-    permutation = sort_by_expert(jnp.asarray(_chosen(seed, tokens, topk, experts)), experts)
-    rows = jnp.arange(tokens * 3, dtype=jnp.float32).reshape(tokens, 3)
-    # Each of a token's assignments brings the same row back.
-    weights = jnp.ones((tokens, topk), jnp.float32)
-    combined = combine(dispatch(rows, permutation), permutation, weights)
-    np.testing.assert_array_equal(combined, topk * rows)
-
-
 @pytest.mark.slow
 def test_gradients_are_those_of_plain_indexing() -> None:
     chosen = jnp.asarray(_chosen(3, 7, 2, 5))

@@ -6,7 +6,7 @@ import pytest
 
 from bench_core.cli import main
 from bench_core.errors import UsageError
-from bench_core.parallel.sizes import MOST_DEVICES, fitting_sizes, way_to_fit
+from bench_core.parallel.sizes import MOST_DEVICES
 from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
 
 SIZES = "--tokens 64 --hidden 32 --mlp-dim 16 --experts 4"
@@ -24,6 +24,7 @@ def _refused(command: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
 @pytest.mark.parametrize("devices", [2, 3, 8])
 @pytest.mark.parametrize("ep_impl", [None, EpImpl.RING])
 @pytest.mark.parametrize("named", [{}, {"ep_size": 2}])
+@pytest.mark.sample(12)
 def test_the_way_to_fit_fits(experts: int, devices: int, ep_impl: EpImpl | None, named: dict[str, int]) -> None:
     parallel = Parallel(mode=ParallelMode.EP, ep_impl=ep_impl, devices=devices, **named)
     flags = dict(re.findall(r"--(\S+) (\d+)", parallel.way_to_fit(experts, devices)))
@@ -32,16 +33,6 @@ def test_the_way_to_fit_fits(experts: int, devices: int, ep_impl: EpImpl | None,
     spread = Parallel(mode=ParallelMode.EP, ep_impl=ep_impl, **sizes).over(sizes["devices"], experts)
     assert spread.devices == sizes["devices"]
     assert spread.impl is ep_impl or ep_impl is None
-
-
-def test_sizes_that_fit() -> None:
-    assert fitting_sizes(60, 8) == [4, 2, 1]
-    assert fitting_sizes(60, 8, least=2) == [4, 2]
-    assert way_to_fit(4, 6, processes=3) == "use --ep-size 2 --dp-size 3 (sizes that fit: 2, 1)"
-    assert way_to_fit(4, 3, least=2) == "use --devices 2"
-    # Two devices cannot be shared out among three processes.
-    assert way_to_fit(4, 3, least=2, processes=3) == "use --experts 6"
-    assert way_to_fit(4, 1, least=2) == "use 2 devices or more"
 
 
 WAYS = {
@@ -96,20 +87,6 @@ WAYS = {
 @pytest.mark.parametrize("command", WAYS)
 def test_what_a_refusal_proposes(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert _refused(f"{command} {SIZES}", capsys) == WAYS[command]
-
-
-def test_a_path_in_one_chunk_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _refused(f"overlap --devices 2 --chunks 1 {SIZES}", capsys) == [
-        "error: --chunks 1 changes nothing",
-        "  cause: one chunk is all tokens, and chunked_ep would be fused_ep",
-        "  next: use --chunks 2, or leave --chunks out",
-    ]
-
-
-@pytest.mark.parametrize("form", ["hillclimb --parallel-mode ep --ep-impl all_to_all", "overlap"])
-def test_fewer_tokens_than_chunks_are_refused(form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    (last,) = _refused(f"{form} --devices 2 --chunks 2 --tokens 1 --hidden 8 --mlp-dim 8", capsys)[2:]
-    assert last == "  next: leave --chunks out"
 
 
 @pytest.mark.parametrize("devices", [0, -1, MOST_DEVICES + 1])

@@ -88,19 +88,6 @@ def test_the_ladder_covers_every_size_and_computes_little_in_vain(
     assert 0 <= vain < max(sizes[-1], sizes[0] / 4)
 
 
-@pytest.mark.parametrize(
-    ("rows", "groups", "middle"), [(8192, 8, 128), (8192, 64, 160), (32768, 64, 128), (8192, 512, 128), (8192, 256, 48)]
-)
-def test_the_middle_tile_holds_a_balanced_group(rows: int, groups: int, middle: int) -> None:
-    assert [tile.rows for tile in ladder(rows, groups)] == [512, middle, 32]
-
-
-def test_a_close_ladder_has_a_tile_for_the_smaller_half() -> None:
-    tiles = ladder(8192, 64, close=True)
-    assert [(tile.rows, tile.least) for tile in tiles] == [(512, 385), (160, 129), (128, 97), (32, 1)]
-    assert ladder(8192, 8, close=True) == ladder(8192, 8)
-
-
 TILES = MoeShape(tokens=330, hidden=11, mlp_dim=7, experts=3, topk=2)
 """Enough assignments for every tile."""
 
@@ -181,43 +168,6 @@ def test_row_tiles_that_are_named_are_used_as_they_are(sizes: tuple[int, ...], r
         while remaining >= tile.least:
             remaining -= tile.rows
     assert -tiles[-1].rows < remaining <= 0 or -remaining < tiles[0].rows / 4
-
-
-@pytest.mark.slow
-@pytest.mark.wide
-def test_the_smallest_block_agrees_with_the_oracle() -> None:
-    inputs = inputs_of(MoeShape(tokens=1, hidden=1, mlp_dim=1, experts=1, topk=1), DType.FLOAT32)
-    _block_agrees(inputs, DType.FLOAT32, "baseline", QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("experts", UNEVEN.values(), ids=UNEVEN)
-@pytest.mark.wide
-def test_uneven_blocks_agree_with_the_oracle(experts: np.ndarray) -> None:
-    inputs = with_experts(inputs_of(TILES, DType.FLOAT32), experts)
-    _block_agrees(inputs, DType.FLOAT32, "fused_w13", QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("impl", ["fast", "fused_w13_preweight"])
-@pytest.mark.wide
-def test_scatter_and_preweight_agree_with_the_oracle(impl: str) -> None:
-    inputs = with_experts(inputs_of(TILES, DType.BFLOAT16), UNEVEN["skewed"])
-    _block_agrees(inputs, DType.BFLOAT16, impl, QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
-
-
-@pytest.mark.slow
-def test_experts_as_one_operation_do_not_see_the_rows_of_others() -> None:
-    """Tiles reach into the rows of the next expert; zero times its infinity is NaN."""
-    inputs = with_experts(inputs_of(TILES, DType.FLOAT32), UNEVEN["skewed"])
-    program = _block("baseline", QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
-    clean = program(inputs.x, inputs.weights, inputs.routing)
-    # Expert 1 has tokens 7 and on, expert 0 those before.
-    spoilt = program(inputs.x.at[7:].set(np.inf), inputs.weights, inputs.routing)
-    np.testing.assert_array_equal(spoilt["output"][:7], clean["output"][:7])
-    for name in ("grad_w1", "grad_w3", "grad_w2"):
-        np.testing.assert_array_equal(spoilt[name][0], clean[name][0])
-        assert not np.isfinite(spoilt[name][1]).all()
 
 
 def test_a_block_says_whether_its_experts_are_one_operation() -> None:

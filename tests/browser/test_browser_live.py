@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.site import Watched, violations
 from tests.conftest import Cli
-from tests.live.live_support import GO, running
+from tests.report.live.live_support import GO, running
 
 pytestmark = pytest.mark.slow
 

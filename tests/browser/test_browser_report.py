@@ -96,15 +96,6 @@ def test_sort_and_filter(demo: Site) -> None:
     assert column() == sorted(column(), reverse=True)
 
 
-def test_filter_of_rows(many: Site) -> None:
-    page = many.open("many.html")
-    rows = page.locator("#results tbody tr")
-    before = rows.count()
-    page.locator("#results").get_by_placeholder("Filter rows").fill("MANY-007 int8")
-    expect(page.locator("#results tbody tr:not([hidden])")).to_have_count(1)
-    assert page.locator("#results .filter output").inner_text() == f"1 of {before} rows"
-
-
 def test_search_and_permalink(demo: Site) -> None:
     page = demo.open("demo.html")
     page.get_by_role("searchbox", name="Search entries").fill("int8 WINS")
@@ -152,14 +143,6 @@ def test_both_themes_at_every_width(demo: Site, width: int, dark: bool) -> None:
         page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
         no_wider_than(page, width)
         assert violations(page) == []
-
-
-def test_the_theme_is_switched_and_kept(demo: Site) -> None:
-    page = demo.open("demo.html")
-    page.get_by_role("button", name="Switch between light and dark").click()
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(16, 18, 20)"
-    page.reload()
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(16, 18, 20)"
 
 
 def test_by_keyboard_alone(demo: Site) -> None:

@@ -22,8 +22,8 @@ from docs_github import Served, confirms_host, is_needed, serving
 REPOSITORY = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 600
 # Stand-ins for the programs of clusters; a document that names this folder has them.
-FAKES = REPOSITORY / "tests/executors/fakes"
-# What a block may need: the stand-ins, or a real engine, with which tests/cluster runs it.
+FAKES = REPOSITORY / "tests/cluster/fakes"
+# What a block may need: the stand-ins, or a real engine, with which tests/cluster/engines runs it.
 ENGINES = frozenset({"fakes", "ssh", "slurm", "ray"})
 
 _FENCE = re.compile(r"(?P<indent> *)(?P<ticks>`{3,})(?P<info>.*)")
@@ -133,7 +133,7 @@ def environment(home: Path) -> dict[str, str]:
         "COLUMNS": "100",
         "NO_COLOR": "1",
         # A machine that nobody else uses.
-        "LOGBOOK_HOST_ROOT": str(REPOSITORY / "tests/runner/quiet"),
+        "LOGBOOK_HOST_ROOT": str(REPOSITORY / "tests/running/quiet"),
         "LOGBOOK_QUEUE": str(home / "queue"),
         "LOGBOOK_DEVICES": "none",
         # stdout and stderr are one pipe here; so their lines come in the order they were written.
@@ -150,7 +150,7 @@ def environment(home: Path) -> dict[str, str]:
 
 def run_document(text: str, home: Path, engine: str = "fakes") -> list[tuple[Command, str]]:
     """Every command with what it printed, run by one shell in `home`/work. The home reads `~` in outputs."""
-    before = f"{FAKES}{os.pathsep}" if engine == "fakes" and "tests/executors/fakes" in text else ""
+    before = f"{FAKES}{os.pathsep}" if engine == "fakes" and "tests/cluster/fakes" in text else ""
     there = serving(home, confirms_host=confirms_host(text)) if is_needed(text) else contextlib.nullcontext()
     with there as served:
         return _run_steps(steps(text, engine), home, served, before)

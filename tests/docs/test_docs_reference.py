@@ -111,6 +111,7 @@ def test_every_command_answers_in_json_and_is_shown() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_the_answers_are_those_of_their_commands() -> None:
     for command, text, answer in generator.answers():
         assert answer["schema"] == ("logbook-rows/1" if command == "rows" else f"logbook/{command}/1"), text
@@ -275,7 +276,7 @@ def test_every_test_that_a_promise_names_is_there() -> None:
     text = (REPOSITORY / "docs/explanation/security.md").read_text(encoding="utf-8")
     defined = {
         name
-        for path in (REPOSITORY / "tests").glob("*/test_*.py")
+        for path in (REPOSITORY / "tests").rglob("test_*.py")
         for name in [path.stem, *re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)]
     }
     spans = re.findall(r"`([^`\n]+)`", text)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
 from tests.conftest import Cli, FixedClock
 from tests.doctor.conftest import Found
@@ -133,23 +132,6 @@ def test_markers_that_were_staged(collided: Book, cli: Cli, git: Git, findings: 
     assert_joined(collided)
 
 
-@pytest.mark.slow
-def test_markers_that_were_committed(collided: Book, cli: Cli, git: Git, folder: Path) -> None:
-    """Only the markers in the file are left: a second file for the other entry is given its ID."""
-    git("add", "-A")
-    git("commit", "-qm", "in a hurry")
-    answer = cli("doctor")
-    assert answer.code == 1
-    assert "holds conflict markers, which were added to git" in answer.out
-    assert "MOE-000" in cli("list").out, "the other entries are there"
-    path = collided.entry_path("MOE-001")
-    for name, side in (("MOE-001.yaml", "ours"), ("other.yaml", "theirs")):
-        text = git("show", f"{'HEAD^1' if side == 'ours' else 'HEAD^2'}:logbooks/moe/entries/MOE-001.yaml")
-        path.with_name(name).write_text(text + "\n")
-    assert "it is now MOE-003" in cli("doctor", "--fix").out
-    assert [collided.entry(i).title for i in ("MOE-001", "MOE-003")] == ["ours", "theirs"]
-
-
 @pytest.mark.parametrize("count", range(12))
 @pytest.mark.sample(2)
 @pytest.mark.slow
@@ -225,41 +207,6 @@ def test_runs_of_one_second_in_two_clones(clones: tuple[Cli, Cli], git: Git, fol
     assert book.runs("MOE-000") == runs
 
 
-@pytest.mark.parametrize("words", [("note",), ("run",)])
-@pytest.mark.sample(1)
-@pytest.mark.slow
-def test_three_clones_in_one_second(
-    clones: tuple[Cli, Cli], git: Git, folder: Path, cli: Cli, clock: FixedClock, words: tuple[str]
-) -> None:
-    """Equal second and title, and for the last two with runs equal words too: three entries, each with its own."""
-    here, there = clones
-    moment = clock.moment
-    theirs = folder.parent / "theirs"
-    for place, add, value in ((folder, here, "A"), (theirs, there, "B")):
-        clock.moment = moment
-        rest = ("--interpretation", value) if words == ("note",) else ("--", "python", "bench.py")
-        (place / "bench.py").write_text(f"print('RESULT tflops={ord(value)}')\n")
-        # Entries that are equal to the letter are one to git, with the runs of both: here ours differs.
-        add(*words, "--title", "same" if words == ("note",) else value.replace("B", "same"), *rest)
-    commit(git, folder)
-    joined(git, folder, cli)
-    git("reset", "-q", "--hard", "HEAD~1", cwd=theirs)
-    clock.moment = moment
-    rest = ("--interpretation", "C") if words == ("note",) else ("--", "python", "bench.py")
-    (theirs / "bench.py").write_text("print('RESULT tflops=67')\n")
-    there(*words, "--title", "same", *rest)
-    git("add", "logbooks", cwd=theirs)
-    git("commit", "-qm", "third", cwd=theirs)
-    joined(git, folder, cli)
-    book = Book(folder / "logbooks", "moe")
-    ids = ["MOE-001", "MOE-002", "MOE-003"]
-    assert book.entry_ids()[1:] == ids
-    if words == ("note",):
-        assert [f.text for i in ids for f in book.entry(i).fields] == ["A", "B", "C"]
-    else:
-        assert [r.rows[0].metrics["tflops"].samples for i in ids for r in book.runs(i)] == [(65.0,), (66.0,), (67.0,)]
-
-
 def joined(git: Git, folder: Path, cli: Cli) -> None:
     """Merge theirs, mend, commit."""
     assert "CONFLICT" in merge(git, folder)
@@ -267,31 +214,6 @@ def joined(git: Git, folder: Path, cli: Cli) -> None:
     assert answer.code == 0, answer.out
     git("add", "logbooks")
     git("commit", "-q", "--allow-empty", "-m", "joined")
-
-
-@pytest.mark.slow
-def test_runs_of_clean_code_and_a_mend_that_fails_once(
-    clones: tuple[Cli, Cli], git: Git, folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is kept beside such a run; after a full disk, the same command does the rest."""
-    here, there = clones
-    here("run", "--title", "ours", "--", "echo", "RESULT tflops=2")
-    there("run", "--title", "theirs", "--", "echo", "RESULT tflops=3")
-    commit(git, folder)
-    assert "CONFLICT" in merge(git, folder)
-
-    def full(path: Path, *_: object, **__: object) -> None:
-        raise StoreError(f"cannot write {path}", cause="full")
-
-    with monkeypatch.context() as context:
-        context.setattr("logbook_agent.store.records.write_run", full)
-        assert cli("doctor", "--fix").code == 1
-    answer = cli("doctor", "--fix")
-    assert answer.code == 0, answer.out
-    book = Book(folder / "logbooks", "moe")
-    assert book.entry_ids() == ["MOE-000", "MOE-001", "MOE-002"]
-    samples = {i: [(r.run, r.rows[0].metrics["tflops"].samples) for r in book.runs(i)] for i in book.entry_ids()}
-    assert samples == {"MOE-000": [(1, (1.0,))], "MOE-001": [(1, (2.0,))], "MOE-002": [(1, (3.0,))]}
 
 
 @pytest.mark.slow
@@ -311,28 +233,6 @@ def test_two_versions_of_one_entry_are_left_to_people(
         assert found["line"] == 1 + before.split(b"<<<<<<< ")[0].count(b"\n")
         assert found["mend"] == ("resolve it in the file, then type: git add -- logbooks/moe/entries/MOE-000.yaml")
     assert path.read_bytes() == before
-
-
-def test_branches_that_add_entries_merge_without_conflict(
-    clones: tuple[Cli, Cli], git: Git, folder: Path, cli: Cli
-) -> None:
-    here, there = clones
-    here("note", "--title", "ours")
-    there("note", "--title", "theirs")
-    commit(git, folder)
-    # The other clone's entry has another ID here: only the view collides.
-    theirs = folder.parent / "theirs/logbooks/moe/entries"
-    text = (theirs / "MOE-001.yaml").read_text().replace("MOE-001", "MOE-002")
-    git("rm", "-q", "logbooks/moe/entries/MOE-001.yaml", cwd=folder.parent / "theirs")
-    (theirs / "MOE-002.yaml").write_text(text)
-    commit_there = folder.parent / "theirs"
-    git("add", "logbooks", cwd=commit_there)
-    git("commit", "-qm", "renamed", cwd=commit_there)
-    said = merge(git, folder)
-    assert "entries" not in said
-    answer = cli("doctor", "--fix")
-    assert answer.code == 0, answer.out
-    assert blocks_of(folder / "logbooks/moe.md") == ["header", "MOE-000", "MOE-001", "MOE-002"]
 
 
 @pytest.mark.slow

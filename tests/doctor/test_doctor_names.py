@@ -98,27 +98,6 @@ def test_an_id_written_otherwise(three: Cli, book: Path, healthy: Callable[[], N
     assert three("show", "MOE-005", "--json").data["title"] == "entry 2"
 
 
-def test_an_id_of_another_logbook(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
-    text = (book / "entries/MOE-002.yaml").read_text()
-    (book / "entries/EP-002.yaml").write_text(text.replace("MOE-002", "EP-002"))
-    (book / "entries/notes.txt").write_text("x")
-    for options in ([], ["--fix"]):
-        found = {Path(f["file"]).name: f["message"] for f in findings(*options)}
-        assert found == {
-            "EP-002.yaml": "EP-002 is not an ID of this logbook (MOE)",
-            "notes.txt": "it is not an entry: entries are named ID.yaml",
-        }
-
-
-def test_two_entries_with_one_alias(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
-    for n in (1, 2):
-        with (book / f"entries/MOE-00{n}.yaml").open("a") as file:
-            file.write("aliases: [MOE-100]\n")
-    [found] = findings()
-    assert found["message"] == "MOE-100 is the former ID of MOE-001 and MOE-002; commands take MOE-001"
-    assert found["mend"] == "remove it from `aliases` in all but one of them: entries/MOE-002.yaml"
-
-
 @pytest.mark.slow
 def test_void_ids_are_a_note(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
     owner = {"host": os.uname().nodename, "pid": 2**22 + 1, "root": str(book.parent), "at": "x"}

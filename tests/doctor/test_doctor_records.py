@@ -85,14 +85,3 @@ def test_other_commands_refuse_a_newer_format(three: Cli, book: Path) -> None:
             "  cause: a newer logbook-agent wrote it",
             "  next:  upgrade with: pip install --upgrade logbook-agent",
         ]
-
-
-def test_two_logbooks(cli: Cli, folder: Path) -> None:
-    assert cli("start", "a", "--prefix", "A").code == 0
-    assert cli("start", "b", "--prefix", "B").code == 0
-    assert cli("doctor").code == 2
-    (folder / "logbooks/a/logbook.yaml").write_text("[")
-    assert cli("-L", "b", "doctor").out == "b: nothing is wrong\n", "another logbook's damage is no hindrance"
-    assert cli("-L", "B", "doctor").code == 0
-    assert "a/logbook.yaml" in cli("-L", "a", "doctor").out
-    assert cli("doctor", "-L", "c").code in (2, 3)

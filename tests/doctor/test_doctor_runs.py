@@ -87,15 +87,6 @@ def test_an_output_without_a_record(three: Cli, book: Path, findings: Callable[.
     assert found["message"] == "an output without a run.json"
 
 
-def test_a_moved_run_is_put_back(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
-    (book / "runs/MOE-001/01").rename(book / "runs/MOE-002/02")
-    answer = three("doctor")
-    assert "runs/MOE-002/02/run.json: it says run 1 of MOE-001" in answer.out
-    healthy()
-    assert (book / "runs/MOE-001/01/run.json").exists()
-    assert not (book / "runs/MOE-002/02").exists()
-
-
 def test_a_run_under_another_number(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
     edit_json(book / "runs/MOE-001/01/run.json", entry="MOE-077")
     healthy()
@@ -195,28 +186,8 @@ def test_an_interrupted_run_is_finished(three: Cli, book: Path, healthy: Callabl
     assert "7.000" in (book.parent / "moe.md").read_text()
 
 
-def test_an_interrupted_run_without_a_log(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
-    edit_json(
-        book / "runs/MOE-001/01/run.json",
-        exit=None,
-        ended=None,
-        output=None,
-        rows=None,
-        tool={"pid": 2**22 + 1},
-        child=None,
-    )
-    (book / "runs/MOE-001/01/output.log").unlink()
-    healthy()
-    assert three("list", "--json").data[1]["state"] == "interrupted"
-
-
 def test_a_run_of_another_host_is_left_alone(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
     edit_json(book / "runs/MOE-001/01/run.json", exit=None, ended=None, host={"name": "far"})
     three("render")
     [note] = findings("--fix")
     assert (note["severity"], note["message"]) == ("note", "1 unfinished run on another host")
-
-
-def test_a_file_among_the_folders_of_runs_is_no_trouble(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
-    (book / "runs/README").write_text("the runs\n")
-    healthy()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,11 @@ import pytest
 from tests.conftest import Answer, Cli
 
 WORD = "aB3dE6gH9jK2mN5pQ8sT1"
+
+
 TOKEN = "h" + "f_" + WORD
+
+
 KEY = f"-----BEGIN PRI{'VATE'} KEY-----\nMIIEpAIBAAKCAQEA0abcdefgh\n-----END PRI{'VATE'} KEY-----\n"
 
 
@@ -55,14 +58,6 @@ def test_files_with_secrets_are_named_and_not_their_values(leaky: Cli, folder: P
     assert text.out.splitlines()[-1] == "moe: 3 errors"
 
 
-def test_a_value_of_a_variable_is_found(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLUSTER_SECRET", "four-five-six-seven")
-    assert started("run", "--", "true").code == 0
-    (folder / "logbooks/moe/runs/MOE-000/01/output.log").write_text("x four-five-six-seven\n" * 2)
-    answer = started("doctor", "--secrets", "--json")
-    assert said(answer) == {"output.log": "holds $CLUSTER_SECRET (line 1), $CLUSTER_SECRET (line 2)"}
-
-
 def test_git_history_is_looked_through_and_left(git: Callable[..., str], started: Cli, folder: Path) -> None:
     assert started("run", "--", "echo", "RESULT tflops=1").code == 0
     log = folder / "logbooks/moe/runs/MOE-000/01/run.json"
@@ -99,32 +94,9 @@ def test_nothing_is_found_in_what_this_version_writes(
     assert (answer.code, answer.out) == (0, "moe: nothing is wrong\n")
 
 
-def test_a_file_that_cannot_be_read_is_named(leaky: Cli, folder: Path) -> None:
-    (folder / "logbooks/moe/entries/notes.txt").symlink_to("/dev/zero")
-    answer = leaky("doctor", "--secrets", "--json")
-    assert "not checked" in said(answer)["notes.txt"]
-    assert len(answer.data["findings"]) == 4
-
-
-def test_a_large_log_is_read_in_pieces(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("logbook_agent.doctor.secret_search._PIECE_BYTES", 1000)
-    assert started("run", "--", "true").code == 0
-    log = folder / "logbooks/moe/runs/MOE-000/01/output.log"
-    log.write_text(
-        "".join(f"line {n} {'x' * (n % 90)}\n" for n in range(1, 400)) + f"{TOKEN}\n" + "y" * 5000 + f" {TOKEN}"
-    )
-    answer = started("doctor", "--secrets", "--json")
-    assert said(answer) == {"output.log": "holds huggingface-token (line 400), huggingface-token (line 401)"}
-
-
 @pytest.mark.parametrize("other", [["--fix"], ["--stop", "MOE-000"]])
 @pytest.mark.slow
 def test_it_changes_nothing(started: Cli, other: list[str]) -> None:
     answer = started("doctor", "--secrets", *other)
     assert answer.code == 2
     assert answer.err.splitlines()[0] == f"error: cannot combine {other[0]} and --secrets"
-
-
-def test_without_git_only_files_are_looked_at(leaky: Cli, folder: Path) -> None:
-    assert subprocess.run(["git", "rev-parse"], cwd=folder, capture_output=True).returncode != 0
-    assert leaky("doctor", "--secrets").code == 1

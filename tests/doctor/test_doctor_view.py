@@ -74,16 +74,6 @@ def test_whatever_a_block_follows_from_is_seen(
 
 
 @pytest.mark.slow
-def test_a_value_that_has_become_a_secret_is_seen(
-    three: Cli, findings: Callable[..., Found], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert [f for f in findings() if f["check"] == "view-block"] == []
-    monkeypatch.setenv("MOE_API_TOKEN", "RESULT tflops=2")
-    [found] = [f for f in findings() if f["check"] == "view-block"]
-    assert found["items"] == ["MOE-001"]
-
-
-@pytest.mark.slow
 def test_blocks_that_are_missing_or_too_many(
     three: Cli, book: Path, view: Path, findings: Callable[..., Found], healthy: Callable[[], None]
 ) -> None:
@@ -137,15 +127,6 @@ def test_markers_that_do_not_pair_are_left_to_a_person(three: Cli, view: Path, n
     assert three("render").code == 0
     assert broken.partition("my own words")[0] in view.read_text()
     assert three("render", "--discard-edits").code == 0
-    assert view.read_text() == good
-
-
-@pytest.mark.slow
-def test_a_missing_view(three: Cli, view: Path, healthy: Callable[[], None]) -> None:
-    good = view.read_text()
-    view.unlink()
-    assert "moe.md: the view is missing" in three("doctor").out
-    healthy()
     assert view.read_text() == good
 
 

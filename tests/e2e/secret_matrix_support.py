@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Answer, Cli, state_of
-from tests.redaction.kinds_support import BLOCKS, KEYS, PHRASES, TOKENS, Kind, Maker, Sample
+from tests.text.redaction.kinds_support import BLOCKS, KEYS, PHRASES, TOKENS, Kind, Maker, Sample
 
 # No secret is shorter.
 _START = 8

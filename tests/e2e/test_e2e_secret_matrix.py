@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import Cli
 from tests.e2e.secret_matrix_support import EVERY, FEW, Matrix, long, offline, read_all, sizes
-from tests.redaction.kinds_support import ALL, FORMS, TOKENS, Maker
+from tests.text.redaction.kinds_support import ALL, FORMS, TOKENS, Maker
 
 
 @pytest.fixture(params=sizes(FEW))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -160,3 +162,22 @@ def test_errors_repeat_no_secret(cli: Cli, folder: Path, kinds: tuple[object, ..
             matrix.hear(f"logbook.toml {n}", cli("run", "--json", "--", "true"))
     (folder / "logbook.toml").unlink()
     matrix.nothing_leaked(folder)
+
+
+@pytest.mark.slow
+def test_a_secret_written_in_pieces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe cuts anywhere: bytes that come one by one, with pauses, are still seen as one secret."""
+    secret = "Zx9-around-us-k1Wd5"
+    monkeypatch.setenv("API_TOKEN", secret)
+    script = (
+        "import os, time\n"
+        "for n, b in enumerate(os.environ['API_TOKEN'].encode()):\n"
+        "    os.write(1, bytes([b])); time.sleep(0.4 if n in (3, 12) else 0)\n"
+        "os.write(1, b'\\n')\n"
+    )
+    tool = [sys.executable, "-m", "logbook_agent.cli"]
+    subprocess.run([*tool, "start", "moe", "--prefix", "MOE"], check=True, capture_output=True)
+    subprocess.run([*tool, "run", "--", sys.executable, "-c", script], check=True, capture_output=True)
+    files = [p for p in (folder / "logbooks").rglob("*") if p.is_file()]
+    assert not [p for p in files if secret.encode() in p.read_bytes()]
+    assert "$API_TOKEN" in (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text()

@@ -12,9 +12,9 @@ from tests.e2e.secret_matrix_support import Matrix, in_git
 from tests.e2e.test_e2e_secret_matrix import matrix
 from tests.emulator import faults
 from tests.emulator.fixtures import github, github_server
-from tests.sync.conftest import bench
-from tests.sync.pushed_support import Pushed, other, pushed
-from tests.sync.sync_support import WRITE, Bench
+from tests.issue.conftest import bench
+from tests.issue.pushed_support import Pushed, other, pushed
+from tests.issue.sync_support import WRITE, Bench
 
 __all__ = ["bench", "github", "github_server", "matrix", "other", "pushed"]
 

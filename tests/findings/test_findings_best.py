@@ -61,18 +61,6 @@ def test_a_lucky_entry_is_pooled_with_the_others_of_its_case(started: Cli, folde
     )
 
 
-def test_another_shape_is_not_the_best_of_the_thread(cli: Cli, folder: Path) -> None:
-    words = ("--baseline", "topk=2", "--baseline", "tflops=40", "--baseline-source", "a table")
-    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s", *words).code == 0
-    measure(cli, 42)
-    measure(cli, 900, "--title", "smoke", topk=1)
-    first, second = cli("status", "--json").data["best"]
-    assert (first["value"], first["against"]) == (42, "not compared with the baseline")
-    assert (second["value"], second["against"]) == (900, "not the baseline's problem")
-    text = issue(cli, folder).partition("## Best so far")[2]
-    assert text.index("42.000 TF/s") < text.index("not compared with the baseline") < text.index("900.000 TF/s")
-
-
 def test_the_axes_of_the_matrix_make_the_problem(cli: Cli, folder: Path) -> None:
     """Flags that it does not name are ranked against each other, and those in which cases differ are shown."""
     head = "topic: moe\nprefix: MOE\nmetrics: ['tflops:max:TF/s']\nmatrix: [{axis: topk, values: [2, 4]}]\n"
@@ -96,21 +84,6 @@ def test_that_the_baseline_was_measured_again_is_no_gain(started: Cli, folder: P
     assert best(started)["is_baseline"] is True
 
 
-@pytest.mark.slow
-def test_decisions_outlive_many_runs(started: Cli) -> None:
-    assert (
-        started("note", "--kind", "decision", "--title", "Never use -O3", "--field", "Decision=It miscompiles.").code
-        == 0
-    )
-    assert started("note", "--title", "x", "--field", "Negative result=Fusing did not help.").code == 0
-    for value in range(25):
-        measure(started, value)
-    data = started("status", "--json").data
-    assert data["decisions"] == [{"id": "MOE-000", "title": "Never use -O3", "text": "It miscompiles."}]
-    assert data["negative_results"][0]["text"] == "Fusing did not help."
-    assert len(started("status", "--json").out.encode()) <= 8000
-
-
 @pytest.mark.parametrize(
     ("words", "why"),
     [
@@ -129,15 +102,6 @@ def test_kept_numbers_name_an_entry_that_does_not_count(started: Cli, folder: Pa
     assert started(*words).code == 0
     assert started("show", "MOE-001", "--json").data["contrasts"][0]["uncounted"] == [f"MOE-000 is {why}"]
     assert f"- MOE-000 is {why}" in (folder / "logbooks/moe.md").read_text()
-
-
-def test_a_row_that_failed_is_no_result(started: Cli) -> None:
-    line = json.dumps({"metrics": {"tflops": {"samples": [500]}}, "failed": {"reason": "check", "message": "wrong"}})
-    assert started("run", "--", "echo", f"RESULT_JSON {line}").code == 0
-    assert started("run", "--id", "MOE-000", "--", "echo", "RESULT tflops=101").code == 0
-    [entry] = started("list", "--json").data
-    assert entry["result"] == "2 rows, tflops 101.000 TF/s"
-    assert started("status", "--json").data["last"][0]["result"] == entry["result"]
 
 
 def test_what_the_entry_of_the_baseline_measured_beside_it_is_another_case(started: Cli, folder: Path) -> None:

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.findings.case_repeats import keys_of
+import pytest
+
 from tests.conftest import Cli
-from tests.tables.tables_support import case
 
 TARGET = json.dumps({"target": {"metric": "tflops", "at_least": 1}})
 
@@ -44,6 +44,7 @@ def test_what_the_command_says_beyond_config_is_another_case(started: Cli, folde
     assert "they differ in command" in refused.err
 
 
+@pytest.mark.slow
 def test_a_label_splits_no_repeats(started: Cli, folder: Path) -> None:
     assert started("criteria", "--add", "Fast", "--predicate", TARGET).code == 0
     for label, values in (("A", (100, 101)), ("B", (110, 111))):
@@ -59,12 +60,6 @@ def test_a_label_splits_no_repeats(started: Cli, folder: Path) -> None:
     assert "tflops 105.500 TF/s" in started("baseline").out
 
 
-def test_a_label_that_all_runs_have_is_told(started: Cli) -> None:
-    for _ in range(2):
-        assert started("run", "--label", "Int8", "--", "echo", "RESULT tflops=1").code == 0
-    assert started("status", "--json").data["best"][0]["label"] == "Int8"
-
-
 def test_rows_of_a_run_are_told_apart_by_what_they_say_and_not_by_their_order(started: Cli, folder: Path) -> None:
     assert started("criteria", "--add", "Fast", "--predicate", TARGET).code == 0
     prints(started, folder, "RESULT tflops=98 step=1; RESULT tflops=50 step=2")
@@ -74,8 +69,3 @@ def test_rows_of_a_run_are_told_apart_by_what_they_say_and_not_by_their_order(st
     assert (found["best"]["value"], found["best"]["runs"], found["best"]["problem"]) == (98, 2, "step=1")
     assert "50.000 .. 100.000 TF/s (2 cases)" in found["issue"]
     assert "median 98;" in found["reason"]
-
-
-def test_the_first_row_of_several_is_the_case_of_a_lone_one() -> None:
-    lone, first, second = keys_of([case(run=1, y=4.0), case(run=2, y=6.0), case(run=2, y=1.0)])
-    assert lone == first != second

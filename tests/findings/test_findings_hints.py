@@ -34,6 +34,7 @@ _STATES = ("planned", "blocked", "abandoned", "void", "computed")
         (["criteria", "--met", "1"], "add: --evidence ID (logbook list shows the IDs)"),
     ],
 )
+@pytest.mark.sample(4)
 def test_a_word_that_is_near_none_is_not_guessed(started: Cli, words: list[str], hint: str) -> None:
     assert started("criteria", "--add", "Fast").code == 0
     assert started("run", "--", "echo", "RESULT tflops=1").code == 0

@@ -23,6 +23,7 @@ def stepped(started: Cli, folder: Path) -> Cli:
     return started
 
 
+@pytest.mark.slow
 def test_view_show_and_table(stepped: Cli, folder: Path) -> None:
     for text in (
         stepped("show", "MOE-000").out,
@@ -37,6 +38,7 @@ def test_view_show_and_table(stepped: Cli, folder: Path) -> None:
     assert stepped("list", "--json").data[0]["result"].startswith("11 rows, tflops 92.000 .. 100.500")
 
 
+@pytest.mark.slow
 def test_warm_ups_are_no_level(started: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text(STEPPED)
     started("run", "--repeat", "5", "--discard", "6", "--", "sh", "bench.sh")

@@ -31,6 +31,7 @@ def issue(cli: Cli, folder: Path) -> str:
     return (folder / "out/issue.md").read_text().partition("## Open")[2].partition("\n## ")[0]
 
 
+@pytest.mark.slow
 def test_what_a_finished_entry_completes_is_not_open(interrupted: Cli, folder: Path) -> None:
     assert opened(interrupted) == {"interrupted": ["MOE-000"]}
     assert "MOE-000" in issue(interrupted, folder)
@@ -42,14 +43,3 @@ def test_what_a_finished_entry_completes_is_not_open(interrupted: Cli, folder: P
     assert "MOE-000" not in issue(interrupted, folder)
     assert interrupted("edit", "MOE-002", "--state", "void").code == 0
     assert opened(interrupted) == {"interrupted": ["MOE-000"]}
-
-
-def test_what_is_left_is_named_when_the_thread_is_closed(interrupted: Cli) -> None:
-    assert interrupted("run", "--next", "Try b.", "--", "echo", "RESULT tflops=1").code == 0
-    for words in (["--dry-run"], [], []):
-        answer = interrupted("close", "--conclusion", "Slow.", *words, "--json")
-        assert (answer.code, answer.data["not_finished"]) == (0, ["MOE-000"])
-        assert answer.data["next_actions"] == ["MOE-000", "MOE-001"]
-        warnings = ["not finished: MOE-000", "next action not taken up: MOE-000, MOE-001"]
-        assert json.loads(answer.out)["warnings"] == warnings
-    assert interrupted("close", "--reopen", "--json").data["next_actions"] == []

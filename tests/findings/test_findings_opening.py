@@ -87,15 +87,6 @@ def test_a_void_comparison_leaves_the_first_lines_and_the_view(thread: Cli, fold
 
 
 @pytest.mark.slow
-def test_what_settles_rows_without_a_design_is_a_command_that_can_be_typed(thread: Cli) -> None:
-    for mode in ("none", "int8"):
-        more = ("--id", "MOE-000") if mode == "int8" else ()
-        assert thread("run", *more, "--", "echo", "RESULT", "--mode", mode, f"mode={mode}", "time_ms=1").code == 0
-    lines = thread("status").out.splitlines()
-    assert lines[3] == "  to compare: logbook ab --axis mode=none,int8 -- echo RESULT --mode none mode=none time_ms=1"
-
-
-@pytest.mark.slow
 def test_an_ab_without_a_whole_pair_says_so(thread: Cli) -> None:
     words = ("ab", "--axis", "env:MODE=5,6", "--seed", "1", "--", "sh", "-c", "exit 3")
     assert thread(*words).code == 3

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.entry import typed_id
-from logbook_agent.model.header import Computed
-from logbook_agent.text import markdown as md
 from tests.conftest import Cli, FixedClock
 
 pytestmark = pytest.mark.slow
@@ -60,14 +58,6 @@ def test_ids_as_people_type_them(typed: str, meant: str) -> None:
     assert typed_id(typed) == meant
 
 
-def test_commands_take_ids_as_people_type_them(started: Cli) -> None:
-    assert started("note", "--title", "one").code == 0
-    for typed in ("moe-0", "MOE-0", "moe-000"):
-        assert started("show", typed, "--json").data["id"] == "MOE-000"
-    assert started("edit", "moe-0", "--next", "more").code == 0
-    assert started("show", "moe-7").code == 2
-
-
 def test_a_table_of_the_whole_thread_says_which_entry_measured_what(started: Cli) -> None:
     assert started("table").code == 2
     for value in (1, 2, 3):
@@ -78,12 +68,6 @@ def test_a_table_of_the_whole_thread_says_which_entry_measured_what(started: Cli
     assert [row[0] for row in data["values"]] == ["MOE-000", "MOE-002"]
     both = started("table", "MOE-000", "MOE-001", "--json").data
     assert [row[0] for row in both["values"]] == ["MOE-000", "MOE-001"]
-
-
-def test_one_predicate_at_a_time(started: Cli) -> None:
-    assert started("criteria", "--add", "a").code == 0
-    answer = started("criteria", "--predicate", "1=measured: {runs: 1}", "--predicate", "1=measured: {runs: 2}")
-    assert (answer.code, answer.err.splitlines()[0]) == (2, "error: 2 predicates given, expected one")
 
 
 def test_a_run_in_a_closed_thread_says_that_it_is_closed(started: Cli) -> None:
@@ -112,26 +96,6 @@ def test_a_number_that_nothing_declares_tells_rows_apart(started: Cli) -> None:
     ]
 
 
-def test_of_several_whole_numbers_none_is_taken_for_what_tells_rows_apart(started: Cli) -> None:
-    lines = "RESULT tflops=1.5 retries=0 rank=0\\nRESULT tflops=1.6 retries=1 rank=1\\n"
-    assert started("run", "--", "printf", lines).code == 0
-    out = started("table").out
-    assert out.startswith("| row |")
-    assert "retries, rank" in out
-
-
-def test_no_comparison_goes_by_a_number_that_nothing_declares(started: Cli) -> None:
-    sides = (
-        ("--repeat", "4", "--", "printf", "RESULT tflops=1.51 step=1\\nRESULT tflops=1.61 step=2\\n"),
-        ("--repeat", "4", "--", "printf", "RESULT tflops=2.5\\nRESULT tflops=2.6\\n"),
-    )
-    for side in sides:
-        assert started("run", *side).code == 0
-    said = started("compare", "MOE-000", "MOE-001").out
-    assert "2 rows a run against 1" in said
-    assert "%" not in said
-
-
 @pytest.mark.parametrize(
     ("values", "text"),
     [
@@ -146,22 +110,6 @@ def test_one_far_run_takes_no_digits_from_a_value(cli: Cli, values: tuple[str, .
         more = ["--id", "MOE-000"] if n else []
         assert cli("run", *more, "--", "echo", f"RESULT delta={value}").code == 0
     assert text in cli("table").out
-
-
-def test_a_measured_count_tells_no_rows_apart(started: Cli) -> None:
-    """Other numbers in a second run are measured, whole or not."""
-    for base in (1, 7):
-        loop = f"for s in 1 2; do echo RESULT steps=$(({base} + s)) tflops=$s.5; done"
-        run = ["run", "--shell", *(["--id", "MOE-000"] if base > 1 else []), "--", loop]
-        assert started(*run).code == 0
-    assert started("table").out.split("\n")[0].startswith("| row |")
-
-
-def test_a_confirmation_leaves_the_other_rows_without_a_dash(started: Cli) -> None:
-    for label in ((), ("--label", "confirmation")):
-        more = ["--id", "MOE-000"] if label else []
-        assert started("run", *more, *label, "--config", "size=1", "--", "echo", "RESULT tflops=1").code == 0
-    assert "—" not in started("table").out
 
 
 def test_numbers_have_the_digits_that_their_spread_supports(started: Cli) -> None:
@@ -189,14 +137,6 @@ def test_a_time_limit_is_the_reason_of_a_timeout(started: Cli) -> None:
     assert "ended by its time limit of 0.5 s" in started("list", "--tried").out
 
 
-def test_a_baseline_of_an_entry_keeps_where_the_code_stands(started: Cli) -> None:
-    asked = ["--config", "size=1", "--number", "tflops=1", "--ref", "lib/moe.py", "--reason", "first"]
-    assert started("baseline", *asked).code == 0
-    assert started("run", "--config", "size=1", "--", "echo", "RESULT tflops=2").code == 0
-    assert started("baseline", "--entry", "MOE-000", "--reason", "measured").code == 0
-    assert started("baseline", "--json").data["baseline"]["code_refs"] == ["lib/moe.py"]
-
-
 def test_a_closing_can_be_looked_at_first(started: Cli, folder: Path) -> None:
     before = (folder / "logbooks/moe.md").read_bytes()
     answer = started("close", "--conclusion", "Nothing gained.", "--dry-run", "--json")
@@ -215,37 +155,6 @@ def test_of_a_number_that_a_run_prints_several_times_there_is_the_median(started
     words = ("--axis", "scale", "--metric", "elapsed_s", "--json")
     [row] = started("compare", "MOE-000", "MOE-001", *words).data["numbers"]["values"]
     assert row[:2] == [2.0, 4.0]
-
-
-def test_no_entry_stands_behind_many_runs_of_another() -> None:
-    many = tuple(f"MOE-000/{n}" for n in range(1, 11))
-    shown = {
-        (): "",
-        many[:3]: "MOE-000/1, MOE-000/2, MOE-000/3",
-        (*many, "MOE-001/2"): "MOE-000 (10 runs), MOE-001/2",
-        tuple(f"MOE-00{n}/1" for n in range(5)): "MOE-000/1, MOE-001/1, MOE-002/1 and 2 more entries",
-    }
-    for evidence, text in shown.items():
-        assert Computed(state="met", reason="", evidence=evidence).runs_text == text
-
-
-def test_status_and_criteria_name_the_same_evidence(started: Cli) -> None:
-    text = "1=target: {metric: tflops, at_least: 1}"
-    assert started("criteria", "--add", "Fast").code == 0
-    assert started("criteria", "--predicate", text).code == 0
-    assert started("run", "--repeat", "5", "--", "echo", "RESULT tflops=2").code == 0
-    assert started("status", "--json").data["criteria"][0]["evidence"] == "MOE-000 (5 runs)"
-    assert "[MOE-000 (5 runs)])" in started("criteria").out
-
-
-def test_a_mark_that_stands_alone_needs_no_escape() -> None:
-    assert [md.cell(t) for t in ("+64.98% ~", "~", "~~x~~", "~x", "a ~ b")] == [
-        "+64.98% ~",
-        "~",
-        "\\~\\~x\\~\\~",
-        "\\~x",
-        "a ~ b",
-    ]
 
 
 def test_a_traceback_is_told_by_its_last_line(started: Cli) -> None:

@@ -40,19 +40,6 @@ def measured(cli: Cli, folder: Path, metric: str, *more: str) -> str:
     return (folder / "out/issue.md").read_text()
 
 
-def test_the_declared_unit_counts_for_every_reader(cli: Cli, folder: Path) -> None:
-    text = measured(cli, folder, "lat:min:s")
-    [best] = cli("status", "--json").data["best"]
-    assert (best["value"], best["runs"], best["unit"]) == (0.4, 1, "s")
-    assert "| 0.4 s |" in text
-    assert cli("table", "--json").data["values"][0][-1] == 0.4
-    [target] = cli("criteria", "--json").data["criteria"]
-    assert target["computed"]["reason"].startswith("lat is at most 1 in 1 of 1 run of a case, median 0.4;")
-    [entry] = cli("list", "--json").data
-    assert entry["result"] == "2 rows, lat 0.4 s"
-    assert "scatter" not in entry["confidence_text"]
-
-
 def test_without_a_declared_unit_nothing_is_ranked(cli: Cli, folder: Path) -> None:
     text = measured(cli, folder, "lat:min")
     assert cli("status", "--json").data["best"] == []

@@ -29,11 +29,6 @@ def test_a_command_that_measures_nothing(started: Cli, line: str, warning: str |
     assert "warning" not in again.err
 
 
-def test_one_row_is_no_rows(started: Cli) -> None:
-    assert started("run", "--", "echo", "RESULT tflop=3").code == 0
-    assert started("list", "--json").data[0]["result"] == "1 row without a metric"
-
-
 def test_what_failed_or_declares_nothing_is_left_alone(started: Cli) -> None:
     assert "no result" not in started("run", "--", "false").err
     assert started("start", "two", "--prefix", "TWO").code == 0

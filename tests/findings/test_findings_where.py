@@ -40,6 +40,7 @@ def test_one_size_is_named_once_another_comparison_has_another(started: Cli, fol
     assert started("compare", "MOE-000", "--where", "n=200", "--json").data["answer"] is not None
 
 
+@pytest.mark.slow
 def test_a_size_that_the_baseline_names_is_named(cli: Cli) -> None:
     words = ("--baseline", "n=2", "--baseline", "tflops=40", "--baseline-source", "a table")
     assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s", *words).code == 0

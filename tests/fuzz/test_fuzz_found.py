@@ -10,9 +10,7 @@ import pytest
 
 from logbook_agent.campaign.recipes.placed import RecipeProblem
 from logbook_agent.campaign.recipes.recipe_data import parse_recipe
-from logbook_agent.model.codec import encode
-from logbook_agent.model.entry import Entry
-from logbook_agent.model.errors import RecordError, StoreError
+from logbook_agent.model.errors import StoreError
 from logbook_agent.store import records
 from logbook_agent.text import marked as view
 from tests.conftest import Cli
@@ -101,23 +99,6 @@ def test_markers_that_do_not_pair_are_told_in_time() -> None:
     )
 
 
-@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029"])
-@pytest.mark.parametrize("text", ["a{}b", "a\nb{}c\n", "{}", "a: {} # b", "{}\n{}"])
-def test_ends_of_lines_that_only_unicode_has_are_kept(end: str, text: str) -> None:
-    entry = Entry(id="MOE-000", title=text.format(*[end] * 2), opened="2026-02-10T10:43:00+00:00")
-    written = records.dump_yaml(encode(entry))
-    assert records.entry_of(written.encode(), Path("entries/MOE-000.yaml")) == entry
-
-
-def test_an_entry_of_nothing_but_such_an_end(two: Path, cli: Cli) -> None:
-    (two / "entries" / "MOE-000.yaml").write_bytes("\x85".encode())
-    there, warnings = listed(cli)
-    assert there == ["MOE-001"]
-    assert "MOE-000.yaml" in warnings[0]
-    with pytest.raises(RecordError):
-        records.read_entry(two / "entries" / "MOE-000.yaml")
-
-
 @pytest.mark.parametrize(
     "parts",
     [
@@ -133,12 +114,6 @@ def test_numbers_of_a_recipe_that_no_float_can_be(parts: dict[str, object]) -> N
         parse_recipe({**RECIPE, "axes": {"topk": [1]}, **parts})
     assert caught.value.cause
     assert caught.value.hint
-
-
-def test_a_value_that_no_float_can_be() -> None:
-    data = {**RECIPE, "axes": {"lr": [0.5]}}
-    with pytest.raises(RecipeProblem, match="lr=9"):
-        parse_recipe(data, sets=("lr=" + "9" * 350,))
 
 
 def test_a_secret_where_a_time_belongs_is_not_shown_and_the_entry_is_named(

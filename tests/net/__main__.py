@@ -43,7 +43,7 @@ def environment(home: Path, *path: Path) -> dict[str, str]:
         "XDG_CACHE_HOME": str(home / "cache"),
         "LOGBOOK_QUEUE": str(home / "queue"),
         "LOGBOOK_DEVICES": "none",
-        "LOGBOOK_HOST_ROOT": str(TREE / "tests/runner/quiet"),
+        "LOGBOOK_HOST_ROOT": str(TREE / "tests/running/quiet"),
         "COLUMNS": "100",
         "NO_COLOR": "1",
         "TZ": "UTC",

@@ -14,14 +14,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.pages.templating.templates import NAMES
-from logbook_agent.store.reading import builtin_folder
 from tests.conftest import REPOSITORY
-
-
-def test_a_source_checkout_finds_its_own_templates() -> None:
-    assert builtin_folder("templates") == REPOSITORY / "templates"
-    assert sorted(NAMES) == sorted(p.name for p in builtin_folder("templates").glob("*.j2"))
-    assert builtin_folder("recipes").is_dir()
 
 
 def texts() -> Iterator[tuple[str, str]]:

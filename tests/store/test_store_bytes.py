@@ -13,7 +13,6 @@ from logbook_agent.model.codec import utf8
 from tests.conftest import Cli
 
 MOE, VIEW = "logbooks/moe", "logbooks/moe.md"
-RUN = f"{MOE}/runs/MOE-000/01/run.json"
 
 
 @pytest.fixture
@@ -71,15 +70,6 @@ def test_a_run_with_bytes_that_are_no_text(two: Cli, folder: Path) -> None:
     assert r"a\xff" in (folder / VIEW).read_text()
     assert r"a\\xff" in (folder / MOE / "runs/MOE-002/01/run.json").read_text()
     assert two("doctor").code == 0
-
-
-def test_a_record_with_half_a_surrogate_pair(two: Cli, folder: Path) -> None:
-    """As an earlier version wrote it."""
-    text = (folder / RUN).read_text().replace('"echo"', r'"echo\udcff"')
-    (folder / RUN).write_text(text)
-    for words in (["list"], ["show", "MOE-000", "--json", "--full"], ["render"], ["sync", "--offline", "out"]):
-        assert two(*words).code == 0, words
-    assert r"echo\xff" in two("show", "MOE-000").out
 
 
 @pytest.mark.slow

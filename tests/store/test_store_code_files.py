@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from logbook_agent.model.run import Code
 from logbook_agent.store.book import Book
 from tests.conftest import Cli, book_of
@@ -17,6 +19,7 @@ def code_of(book: Book, number: int) -> Code:
     return code
 
 
+@pytest.mark.slow
 def test_runs_of_one_code_share_its_files(started: Cli, git: Callable[..., str], folder: Path) -> None:
     (folder / "bench.py").write_text("print('RESULT tflops=2')\n")
     (folder / "probe.py").write_text("print('RESULT tflops=3')\n")

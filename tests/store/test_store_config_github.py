@@ -43,11 +43,6 @@ def test_every_setting(folder: Path) -> None:
     assert found.site == Site(host="ghe.example.org")
 
 
-def test_in_pyproject(folder: Path) -> None:
-    (folder / "pyproject.toml").write_text('[tool.logbook.github]\nrepository = "o/r"\n')
-    assert load_config(folder).github.repository == "o/r"
-
-
 def test_this_machine_without_tls(folder: Path) -> None:
     text = '[github]\nhost = "http://127.0.0.1:4701"\n'
     assert load(folder, text).site == Site(scheme="http", host="127.0.0.1:4701")
@@ -81,8 +76,3 @@ def test_mistakes_are_named(folder: Path, text: str, message: str) -> None:
     found = error(folder, text)
     assert found.message == f"logbook.toml: {message}"
     assert found.hint
-
-
-def test_an_unknown_setting_lists_those_there_are(folder: Path) -> None:
-    hint = error(folder, "[github]\ntoken = 'x'").hint
-    assert hint == "the settings are: repository, host, remote, labels"

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from logbook_agent.model.codec import CodecError
-from logbook_agent.model.errors import SettingError, UsageError
-from logbook_agent.store.config import load_config
-from logbook_agent.store.config_rules import MOST_RULES, secret_rules
+from logbook_agent.model.errors import SettingError
+from logbook_agent.store.config_rules import secret_rules
 from logbook_agent.text.redaction.redactor import Redactor
 from tests.conftest import Cli
 
@@ -48,17 +47,6 @@ def test_what_does_not_fit(rule: dict[str, Any], message: str) -> None:
     with pytest.raises((SettingError, CodecError)) as found:
         secret_rules([rule])
     assert str(found.value) == message
-
-
-def test_rules_are_counted() -> None:
-    with pytest.raises(SettingError, match="101 rules"):
-        secret_rules([ACME] * (MOST_RULES + 1))
-
-
-def test_the_error_names_the_file(folder: Path) -> None:
-    (folder / "logbook.toml").write_text('[[secret_rules]]\nid = "x"\nregex = "("\n')
-    with pytest.raises(UsageError, match=r"^logbook\.toml: secret_rules\[0\]: regex"):
-        load_config(folder)
 
 
 def test_a_hostile_rule_takes_no_more_than_linear_time() -> None:

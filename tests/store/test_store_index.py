@@ -47,6 +47,7 @@ def test_an_index_that_other_code_made_is_made_anew(tmp_path: Path, monkeypatch:
     assert found(index) == []
 
 
+@pytest.mark.slow
 def test_other_code_has_another_key(tmp_path: Path) -> None:
     package = REPOSITORY / "logbook_agent"
     keys = []

@@ -158,14 +158,6 @@ def test_a_root_that_is_a_link(started: Cli, folder: Path, outside: Path, git: o
     assert (outside / "logbooks/moe/entries/MOE-000.yaml").is_file()
 
 
-def test_a_logbook_that_is_a_link_stops_no_other(one: Cli, folder: Path, outside: Path) -> None:
-    linked(folder / "logbooks/zoo", outside)
-    assert one("list", "-L", "moe").code == 0
-    assert one("show", "MOE-000").code == 0
-    assert one("start", "new", "--prefix", "NEW").code == 0
-    assert "zoo is a symbolic link" in one("status", "-L", "zoo").err
-
-
 def test_recipes_that_are_links(started: Cli, folder: Path, outside: Path) -> None:
     (folder / "recipes").mkdir()
     (folder / "recipes/mine.yaml").symlink_to(outside / "MOE-000.yaml")

@@ -130,27 +130,6 @@ def test_a_record(two: Cli, folder: Path, file: str, kind: str) -> None:
     assert says in answer.out
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.sample(2)
-def test_a_header_concerns_its_logbook_alone(two: Cli, folder: Path, kind: str) -> None:
-    assert two("start", "zoo", "--prefix", "ZOO").code == 0
-    assert two("note", "-L", "zoo", "--title", "n").code == 0
-    says = put(folder / HEADER, kind)
-    answer = two("status", "-L", "moe")
-    assert answer.code == 3
-    assert says in answer.err
-    assert two("list", "-L", "zoo").code == 0
-    assert two("show", "ZOO-000").code == 0
-    assert two("note", "-L", "ZOO", "--title", "n").code == 0
-    assert two("start", "new", "--prefix", "NEW").code == 0
-    assert "the prefix MOE is taken by moe" in two("start", "again", "--prefix", "MOE").err
-    several = two("list").err
-    assert "moe (its logbook.yaml is damaged), new (NEW), zoo (ZOO)" in several
-    answer = two("doctor", "-L", "moe")
-    assert answer.code == 1
-    assert says in answer.out
-
-
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "huge"])
 @pytest.mark.sample(2)
 def test_a_view(two: Cli, folder: Path, kind: str) -> None:
@@ -178,13 +157,6 @@ def test_settings(two: Cli, folder: Path, kind: str) -> None:
         assert (says if kind != "zero" else "/dev/zero is a device") in answer.err.splitlines()[0]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_pyproject_that_is_none(two: Cli, folder: Path, kind: str) -> None:
-    """It is no file of ours unless it holds our table."""
-    put(folder / "pyproject.toml", kind)
-    assert two("list").code == (2 if kind == "huge" else 0)
-
-
 def test_settings_behind_a_link(two: Cli, folder: Path, tmp_path: Path, git: object) -> None:
     for name in ("logbook.toml", "pyproject.toml"):
         text = "[tool.logbook]\nroot = 'a'\n" if name == "pyproject.toml" else "root = 'a'\n"
@@ -200,17 +172,6 @@ def test_settings_behind_a_link(two: Cli, folder: Path, tmp_path: Path, git: obj
         (folder / name).unlink()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.sample(2)
-def test_a_recipe(two: Cli, folder: Path, kind: str) -> None:
-    says = put(folder / RECIPE, kind)
-    answer = two("sweep", "mine")
-    assert answer.code == 2
-    assert says in answer.err
-    listed = two("sweep")
-    assert listed.code == 0, listed.err
-
-
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "huge"])
 @pytest.mark.sample(2)
 def test_a_log(two: Cli, folder: Path, kind: str) -> None:
@@ -224,7 +185,7 @@ def test_a_log(two: Cli, folder: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "huge"])
 @pytest.mark.parametrize("name", [".lock", ".index.sqlite", "open/MOE-000.01", "open/.sync.lock", "backups"])
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_the_tool_s_own_files(two: Cli, folder: Path, name: str, kind: str) -> None:
     put(folder / MOE / name, kind)
     for words in (["list"], ["status"], ["show", "MOE-000"], ["note", "--title", "n"], ["doctor"]):

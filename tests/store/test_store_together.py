@@ -74,12 +74,6 @@ def test_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_more_than_may_be_open_at_once(tmp_path: Path) -> None:
-    wanted = [(tmp_path / str(number), str(number).encode()) for number in range(250)]
-    write_together(wanted, within=tmp_path)
-    assert all(path.read_bytes() == data for path, data in wanted)
-
-
 def test_none_is_written_outside(tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()

@@ -68,6 +68,7 @@ EDITS = {
 
 @pytest.mark.parametrize("name", EDITS)
 @pytest.mark.parametrize("then", ["note", "render"])
+@pytest.mark.sample(4)
 def test_hand_edits_survive_a_view_that_is_broken_elsewhere(three: Cli, folder: Path, name: str, then: str) -> None:
     view = folder / "logbooks/moe.md"
     text = view.read_text().replace("- Next action: go on", "- Next action: MY WORDS")

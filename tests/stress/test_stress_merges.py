@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.store.book import Book
-from logbook_agent.store.ids import highest
 from logbook_agent.text.marked import parse
 from tests.conftest import Cli
 
@@ -74,22 +72,6 @@ def test_worktrees_share_one_sequence_and_merge(git: Git, started: Cli, folder: 
     assert ids_in_view(folder / "logbooks") == ["MOE-000", "MOE-001", "MOE-002"]
 
 
-def test_a_logbook_inside_a_submodule(git: Git, cli: Cli, folder: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    git("init", "-q", "-b", "main", str(other))
-    git("commit", "-q", "--allow-empty", "-m", "x", cwd=other)
-    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "sub")
-    os.chdir(folder / "sub")
-    assert cli("start", "moe", "--prefix", "MOE").code == 0
-    assert cli(*RUN).code == 0
-    assert (folder / "sub/logbooks/moe.md").exists()
-    place = folder / ".git/modules/sub/logbook-agent"
-    assert [p.name for p in place.rglob("MOE-*")] == ["MOE-000"]
-    record = Book(folder / "sub/logbooks", "moe").record("MOE-000").runs[0].run
-    assert record.code is not None
-    assert record.code.commit == git("rev-parse", "HEAD", cwd=folder / "sub")
-
-
 def test_file_names_differ_by_more_than_their_case(started: Cli, folder: Path) -> None:
     """So a file system that ignores case holds them all."""
     (folder / "Bench.py").write_text("print('METRIC tflops=1')")
@@ -144,10 +126,3 @@ def test_a_folder_that_may_not_be_written(git: Git, started: Cli, folder: Path, 
         assert done.returncode == 3
         assert "error: cannot write" in done.stderr
         assert not (folder / "logbooks/moe/entries/MOE-001.yaml").exists()
-
-
-def test_the_highest_id_is_found_among_other_names() -> None:
-    names = ["S-002", "S-0003", "S-x", "S-000000000z", "T-9999", "S-1000", "S-999", ".S-1001.tmp"]
-    assert highest(names, "S") == 1000
-    assert highest(["S-002", "S-010"], "S") == 10
-    assert highest(["S-nope"], "S") == highest([], "S") == -1

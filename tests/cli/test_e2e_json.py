@@ -1,0 +1,112 @@
+"""Every command's --json: one JSON value with its schema name on stdout, and nothing else there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.cli import OLD_NAMES, SUBCOMMANDS
+from tests.conftest import Cli
+
+pytestmark = pytest.mark.slow
+
+PRINTS = ["bash", "-c", "echo RESULT tflops=2 topk=1; echo RESULT tflops=3 topk=2; echo noise >&2; printf 'no end'"]
+CALLS: dict[str, list[str]] = {
+    "start": ["start", "other", "--prefix", "OTHER", "--json"],
+    "run": ["run", "--json", "--config", "a=b", "--", *PRINTS],
+    "wait": ["wait", "MOE-000", "--json"],
+    "executors": ["executors", "--json"],
+    "lease": ["lease", "list", "--json"],
+    "plan": ["note", "--plan", "--title", "x", "--command", "true", "--json"],
+    "note": ["note", "--title", "x", "--json"],
+    "edit": ["edit", "MOE-000", "--next", "x", "--json"],
+    "list": ["list", "--json"],
+    "show": ["show", "MOE-000", "--json"],
+    "status": ["--json", "status"],
+    "baseline": ["baseline", "--json"],
+    "table": ["table", "MOE-000", "--json"],
+    "export": ["export", "--as", "csv", "--json"],
+    "plot": ["plot", "--json"],
+    "noise": ["run", "--noise", "--repeat", "6", "--json", "--", "echo", "METRIC tflops=1"],
+    "ab": ["ab", "--axis", "a=1,2", "--repeat", "1", "--json", "--", "echo", "METRIC tflops={axis}"],
+    "sweep": ["sweep", "null-routing", "--scale", "tiny", "--dry-run", "--json"],
+    "compare": ["compare", "MOE-000", "--axis", "topk", "--json"],
+    "criteria": ["criteria", "--json"],
+    "sync": ["sync", "--create", "--dry-run", "--json"],
+    "link": ["link", "acme/moe#7", "--as", "Prior issue", "--json"],
+    "close": ["close", "--reopen", "--json"],
+    "report": ["report", "--json"],
+    "render": ["render", "--json"],
+    "absorb": ["render", "--absorb", "--json"],
+    "doctor": ["doctor", "--json"],
+    "prune": ["doctor", "--prune", "--json"],
+}
+
+
+@pytest.fixture
+def filled(started: Cli) -> Cli:
+    assert started("run", "--title", "rows", "--", *PRINTS).code == 0
+    assert started("plan", "--title", "later", "--command", "echo RESULT tflops=1").code == 0
+    return started
+
+
+# A snapshot is made of what is pushed: tests/issue/test_sync_snapshot.py; a prediction by a compiler: tests/predict;
+# base and head are two commits: tests/issue/gate; what runs can be ended: tests/running/executors; what goes on until
+# it is ended: tests/report/live.
+def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
+    """One command, another schema: its data have another shape."""
+    log = json.loads(filled("show", "MOE-000", "--log", "--tail", "1", "--json").out)
+    assert (log["schema"], log["data"]) == ("logbook/log/1", {"id": "MOE-000", "run": 1, "lines": ["no end"]})
+    assert json.loads(filled("list", "--tried", "--json").out)["schema"] == "logbook/tried/1"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict", "cancel", "ci", "watch")),
+        *("absorb", "prune", "plan", "noise"),
+    ],
+)
+@pytest.mark.sample(8)
+def test_json(filled: Cli, name: str) -> None:
+    answer = filled(*CALLS[name])
+    assert answer.code == 0, answer.err
+    parsed = json.loads(answer.out)
+    assert set(parsed) == {"schema", "data", "warnings"}
+    assert parsed["schema"] == f"logbook/{name}/1"
+    assert parsed["data"]
+    assert parsed["warnings"] == []
+    assert "warning" not in answer.err
+
+
+@pytest.mark.parametrize("name", sorted(OLD_NAMES.keys() - {"summary"}))  # (this one takes a text)
+def test_an_old_name_is_a_command_with_options(filled: Cli, name: str) -> None:
+    assert filled(name, "--help").out == filled(OLD_NAMES[name][0], "--help").out
+
+
+def test_warnings_are_part_of_the_json(filled: Cli, folder: Path) -> None:
+    (folder / "logbooks/moe/entries/MOE-000.yaml").write_text("title: [")
+    for name in ("list", "status", "render", "note"):
+        answer = filled(*CALLS[name])
+        [warning] = json.loads(answer.out)["warnings"] or [""]
+        assert "MOE-000" in warning or name == "note"
+        assert answer.err == ""
+
+
+def test_json_of_a_failed_run_and_of_unusual_values(filled: Cli) -> None:
+    script = "echo 'RESULT tflops=nan topk=1'; echo 'RESULT tflops=inf topk=2'; echo $'\\xff\\x00' ; kill -9 $$"
+    answer = filled("run", "--json", "--", "bash", "-c", script)
+    assert answer.code == 137
+    data = json.loads(answer.out, parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))["data"]
+    assert data["exit_status"] == 137
+    assert data["runs"][0]["exit"] == {"signal": "SIGKILL"}
+    for words in (["show", data["id"]], ["list"], ["status"], ["table", data["id"]]):
+        json.loads(filled(*words, "--json").out, parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))
+
+
+def test_without_json_stdout_is_the_commands_own(filled: Cli) -> None:
+    answer = filled("run", "--", "bash", "-c", "echo out; echo err >&2")
+    assert answer.out == "out\n"
+    assert answer.err.startswith("err\n")

@@ -1,0 +1,202 @@
+"""Prose that was edited in the view goes into its entry; everything else is refused and stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.model.entry import Entry
+from logbook_agent.store.records import read_entry
+from logbook_agent.text.marked import parse
+from tests.conftest import Cli, FixedClock
+
+pytestmark = pytest.mark.slow
+
+Edit = Callable[[str, str], None]
+
+
+@pytest.fixture
+def view(folder: Path) -> Path:
+    return folder / "logbooks/moe.md"
+
+
+@pytest.fixture
+def book(started: Cli, clock: FixedClock) -> Cli:
+    """MOE-000: an experiment with a run and prose. MOE-001: a note."""
+    assert started("run", "--title", "First", "--hypothesis", "it is fast", "--", "echo", "RESULT tflops=2.5").code == 0
+    assert started("edit", "MOE-000", "--interpretation", "fast indeed", "--next", "again").code == 0
+    assert started("note", "--title", "Kickoff", "--field", "Why=because", "--field", "How=- a\n- b").code == 0
+    return started
+
+
+@pytest.fixture
+def edit(view: Path) -> Edit:
+    """Replaces the only occurrence of a text in the view, as a person would."""
+
+    def replace(old: str, new: str) -> None:
+        text = view.read_text()
+        assert text.count(old) == 1
+        view.write_text(text.replace(old, new))
+
+    return replace
+
+
+def entry_of(folder: Path, entry_id: str = "MOE-000") -> Entry:
+    return read_entry(folder / f"logbooks/moe/entries/{entry_id}.yaml")
+
+
+def fields_of(folder: Path, entry_id: str = "MOE-000") -> dict[str, str]:
+    return {f.label: f.text for f in entry_of(folder, entry_id).fields}
+
+
+def edited(view: Path) -> list[str]:
+    text = view.read_text()
+    return [b.name for b in parse(text).values() if b.edited(text)]
+
+
+BASE = {"Hypothesis": "it is fast", "Interpretation": "fast indeed", "Next action": "again"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fields", "changed"),
+    [
+        ("fast indeed", "slow", {**BASE, "Interpretation": "slow"}, "Interpretation"),
+        ("fast indeed", "one\n  two", {**BASE, "Interpretation": "one\ntwo"}, "Interpretation"),
+        ("fast indeed", "one\nat the margin", {**BASE, "Interpretation": "one\nat the margin"}, "Interpretation"),
+        ("fast indeed", "fast\n  indeed", {**BASE, "Interpretation": "fast\nindeed"}, "Interpretation"),
+        ("fast indeed", "one  \n  two", {**BASE, "Interpretation": "one  \ntwo"}, "Interpretation"),
+        ("again", "again\n\n```sh\n- Not: a label\n```", {**BASE, "Next action": "again\n\n```sh\n- Not: a label\n```"},
+         "Next action"),
+        ("- Next action: again", "- Next action:", {k: v for k, v in BASE.items() if k != "Next action"},
+         "Next action"),
+        ("\n- Next action: again", "", {k: v for k, v in BASE.items() if k != "Next action"}, "Next action"),
+        ("- Next action: again", "- Observation: warm\n- Next action: again",
+         {"Hypothesis": "it is fast", "Interpretation": "fast indeed", "Observation": "warm", "Next action": "again"},
+         "Observation"),
+        ("- Interpretation: fast indeed", "- Meaning: fast indeed",
+         {"Hypothesis": "it is fast", "Meaning": "fast indeed", "Next action": "again"}, "Meaning, Interpretation"),
+        ("- Interpretation: fast indeed\n- Next action: again", "- Next action: again\n- Interpretation: fast indeed",
+         {"Hypothesis": "it is fast", "Next action": "again", "Interpretation": "fast indeed"}, "order of fields"),
+        ("- Interpretation: fast", "- Result: good\n- Interpretation: fast",
+         {"Hypothesis": "it is fast", "Result": "good", "Interpretation": "fast indeed", "Next action": "again"},
+         "Result"),
+        ("- Next action: again", "\n- Next action:  again\n\n", BASE, "nothing new, only its layout differed"),
+    ],
+)  # fmt: skip
+@pytest.mark.sample(7)
+def test_prose_is_taken(
+    book: Cli, folder: Path, view: Path, edit: Edit, old: str, new: str, fields: dict[str, str], changed: str
+) -> None:
+    edit(old, new)
+    answer = book("absorb")
+    assert (answer.code, answer.out) == (0, f"absorbed MOE-000: {changed}\n")
+    assert list(fields_of(folder).items()) == list(fields.items())
+    assert edited(view) == []
+    text = view.read_text()
+    assert book("render").err == ""
+    assert view.read_text() == text, "the tool writes the same"
+    assert book("absorb").out == "nothing to absorb: no block of moe.md was edited by hand\n"
+
+
+def at(view: Path, near: str) -> str:
+    """`line N` where this text first stands in the view."""
+    text = view.read_text()
+    return f"line {text.count(chr(10), 0, text.index(near)) + 1}"
+
+
+OWN = "is written by the tool; put your own words under a separate bullet"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "near", "why"),
+    [
+        ("2.500", "9.500", "9.500", f"(- tflops: 9.500 TF/s): Result {OWN}"),
+        ("  - tflops: 2.500 TF/s", "  - tflops: 2.500 TF/s\n\nso fast!", "so fast!", f"(so fast!): Result {OWN}"),
+        ("  - tflops: 2.500 TF/s", "  - tflops: 2.500 TF/s\nso fast!", "so fast!", f"(so fast!): Result {OWN}"),
+        ("- Command: `echo 'RESULT tflops=2.5'`\n", "", "- Hypothesis",
+         "(- Hypothesis: it is fast): Command, which is written by the tool, was removed below it"),
+        ("MOE-000 First", "MOE-007 First", "MOE-007", ": the tool writes the ID of an entry: MOE-000, not MOE-007"),
+        ("10:43 - MOE-000", "10:44 - MOE-000", "10:44",
+         ": the tool writes the time of an entry: 2026-02-10 10:43, not 2026-02-10 10:44"),
+        ("MOE-000 First (", "MOE-000  (", "MOE-000  (", ": the title is missing"),
+        (" First (confidence: exploratory)", " First", "MOE-000 First",
+         ": the confidence exploratory is computed; replace it with another one"),
+        ("(confidence: exploratory)", "(confidence: sure)", "MOE-000 First",
+         ": unknown confidence 'sure': it is one of exploratory, replicated, stable"),
+    ],
+)  # fmt: skip
+@pytest.mark.sample(4)
+def test_what_the_tool_wrote_is_refused_and_the_rest_taken(
+    book: Cli, folder: Path, view: Path, edit: Edit, old: str, new: str, near: str, why: str
+) -> None:
+    edit(old, new)
+    edit("again", "never again")
+    before = view.read_text()
+    answer = book("absorb")
+    assert answer.code == 1
+    why = f"{at(view, near)}{'' if why.startswith(':') else ' '}{why}"
+    assert answer.out == f"absorbed MOE-000: Next action\nnot absorbed MOE-000: {why}\n"
+    assert answer.err.endswith("next: undo those edits, or discard them with: logbook render --discard-edits\n")
+    assert fields_of(folder) == {**BASE, "Next action": "never again"}
+    marker = before.split("\n").index(next(line for line in before.split("\n") if "block MOE-000" in line))
+    assert view.read_text().split("\n")[marker + 1 :] == before.split("\n")[marker + 1 :], "its text is as it was"
+    assert edited(view) == ["MOE-000"]
+    edit("never again", "now")
+    assert book("absorb").out == f"absorbed MOE-000: Next action\nnot absorbed MOE-000: {why}\n"
+    view.write_text(view.read_text().replace(new, old) if new else view.read_text().replace("fast\n", f"fast\n{old}"))
+    assert book("absorb").code == 0
+    assert edited(view) == []
+    assert fields_of(folder) == {**BASE, "Next action": "now"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "near", "why"),
+    [
+        ("### 2026-02-10 10:43 - MOE-000", "### MOE-000", "### MOE-000",
+         "this is not the heading of an entry: `### TIME - ID TITLE`"),
+        ("- Hypothesis: it", "it", "it is fast",
+         "text above the first bullet belongs to no field; put it under a bullet"),
+    ],
+)  # fmt: skip
+def test_a_block_that_cannot_be_read_is_left_alone(
+    book: Cli, folder: Path, view: Path, edit: Edit, old: str, new: str, near: str, why: str
+) -> None:
+    edit(old, new)
+    before = view.read_bytes()
+    answer = book("absorb")
+    assert (answer.code, answer.out) == (1, f"not absorbed MOE-000: {at(view, near)}: {why}\n")
+    assert view.read_bytes() == before
+    assert fields_of(folder) == BASE
+
+
+def test_an_entry_that_changed_meanwhile_keeps_both_changes(book: Cli, folder: Path, view: Path, edit: Edit) -> None:
+    edit("fast indeed", "slow")
+    edit("(confidence: exploratory)", "(confidence: stable)")
+    assert book("edit", "MOE-000", "--next", "from the command line", "--field", "New=one").code == 0
+    assert book("run", "--id", "MOE-000", "--", "echo", "RESULT tflops=3.5").code == 0
+    assert book("note", "--title", "Correction", "--supersedes", "MOE-000").code == 0
+    assert edited(view) == ["MOE-000"]
+    answer = book("absorb")
+    assert (answer.code, answer.out) == (0, "absorbed MOE-000: confidence, Interpretation\n")
+    assert fields_of(folder) == {
+        "Hypothesis": "it is fast", "Interpretation": "slow", "Next action": "from the command line", "New": "one",
+        **({"Result": ""} if "Result" in fields_of(folder) else {}),
+    }  # fmt: skip
+    assert edited(view) == []
+    text = view.read_text()
+    assert "3.5" in text
+    assert "- Superseded by: MOE-002" in text
+
+
+def test_an_edit_already_in_the_entry_makes_the_block_the_tool_s_again(
+    book: Cli, view: Path, folder: Path, edit: Edit
+) -> None:
+    """As after a kill between the entry and the view."""
+    edit("fast indeed", "slow")
+    assert book("edit", "MOE-000", "--interpretation", "slow").code == 0
+    assert edited(view) == ["MOE-000"]
+    assert book("absorb").code == 0
+    assert edited(view) == []
+    assert fields_of(folder)["Interpretation"] == "slow"

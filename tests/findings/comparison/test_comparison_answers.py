@@ -1,0 +1,137 @@
+"""Answers from the pairs of entries: what shares a question, what counts, and what stands beside it."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import pytest
+
+from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding, Outcome
+from logbook_agent.findings.comparison.answers import answers
+from logbook_agent.findings.comparison.words import sentence
+from logbook_agent.model.comparison import LOOKS
+from logbook_agent.model.header import Metric
+
+METRICS = (Metric(name="time_ms", direction="min", unit="ms"), Metric(name="loss", direction="min", primary=False))
+
+
+def minute(at: float) -> str:
+    return f"2026-02-10T{int(at) // 60:02d}:{int(at) % 60:02d}:00+00:00"
+
+
+def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise: float = 0.01, **more: Any) -> Any:
+    """A series of pairs one minute apart, of noise with this standard deviation."""
+    rng = random.Random(seed)
+    made = []
+    for number in range(pairs):
+        sign = 1 if rng.random() < 0.5 else -1
+        base, other = (math.exp(rng.gauss(0, noise)) for _ in range(2))
+        made.append([minute(start + number), minute(start + number), sign, base, other * math.exp(effect), None])
+    plain = {"key": "k", "asks": "a", "side": "new", "config": {}, "metric": "time_ms", "unit": "ms"}
+    plain |= {"case": "", "name": more.get("case", "")}
+    rest = {"direction": None, "differs": [], "cautions": [], "pairs": made, "left_out": {}}
+    return {**plain, **rest, **more}
+
+
+def entry(number: int, *of: Any, void: bool = False, **question: Any) -> Any:
+    asked = {"axis": "variant", "base": "old", "sides": ["new"], "metrics": ["time_ms"], **question}
+    stated = {"entry": f"D-{number:03d}", "question": asked, "seed": 7}
+    return EntryPairs.of({**stated, "void": void, "code": {}, "series": [*of]})
+
+
+def only(found: tuple[Answer, ...]) -> tuple[Answer, Finding]:
+    [answer] = found
+    [finding] = answer.findings
+    return answer, finding
+
+
+def test_entries_of_one_question_share_one_answer_and_a_void_one_counts_for_nothing() -> None:
+    one, two = entry(1, series(4, -0.05)), entry(2, series(4, -0.05, seed=2, start=30))
+    answer, finding = only(answers([one, two], METRICS))
+    assert (answer.entry, answer.entries, answer.pairs, answer.sittings) == ("D-002", ("D-001", "D-002"), 8, 2)
+    assert (finding.outcome, answer.continued_in("D-001"), answer.continued_in("D-002")) == (
+        Outcome.BETTER, "D-002", None,
+    )  # fmt: skip
+    answer, finding = only(answers([one, entry(2, series(4, -0.05, seed=2), void=True)], METRICS))
+    assert (answer.entries, answer.pairs, answer.void) == (("D-001",), 4, ("D-002",))
+    assert (finding.outcome, finding.to_settle) == (Outcome.OPEN, "at least 4 more pairs")
+
+
+def test_other_code_is_another_question_and_names_the_earlier_try() -> None:
+    first, second = answers([entry(1, series(9, 0)), entry(2, series(9, 0, key="other"))], METRICS)
+    assert (first.entries, second.entries, second.earlier) == (("D-001",), ("D-002",), ("D-001",))
+
+
+def test_a_settled_answer_stays_and_a_later_sitting_replicates_or_contradicts_it() -> None:
+    first = entry(1, series(10, -0.05))
+    _, settled = only(answers([first], METRICS))
+    for effect, confidence, reason in (
+        (-0.05, "replicated", "settled in two sittings"),
+        (0.05, "exploratory", "a second sitting settled it otherwise"),
+        (0.0, "exploratory", "settled in one sitting"),
+    ):
+        noise = 0.01 if effect else 0.2
+        answer, finding = only(answers([first, entry(2, series(8, effect, seed=3, start=60, noise=noise))], METRICS))
+        assert (answer.confidence, answer.reasons) == (confidence, (reason,))
+        assert (finding.outcome, finding.change, finding.low) == (settled.outcome, settled.change, settled.low)
+
+
+def test_goals_and_guards_are_families_of_their_own() -> None:
+    loss = series(20, 0, noise=0.0001, metric="loss", unit=None)
+    [answer] = answers([entry(1, series(20, -0.08), loss, guards=["loss"])], METRICS)
+    assert [(f.metric, f.is_guard, f.outcome) for f in answer.findings] == [
+        ("time_ms", False, Outcome.BETTER),
+        ("loss", True, Outcome.NO_DIFFERENCE),
+    ]
+
+
+def test_cases_are_named_by_what_tells_them_apart() -> None:
+    of = [series(10, -0.1, case=f"c{n}", seed=n, config={"topk": n, "tokens": 512}) for n in (1, 2)]
+    [answer] = answers([entry(1, *of)], METRICS)
+    assert [f.case for f in answer.findings] == [{"topk": "1"}, {"topk": "2"}]
+    assert " than old at topk=1 (95%: " in sentence(answer, answer.findings[0])
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.sample(3)
+def test_what_a_coarse_clock_settled_stays_settled(seed: int) -> None:
+    rng = random.Random(seed)
+    start, made = rng.uniform(1, 2), []
+    for number in range(30):
+        base, other = (math.ceil(64 * start * math.exp(rng.gauss(effect, 0.05))) / 64 for effect in (0, -0.04))
+        made.append([minute(number), minute(number), rng.choice((-1, 1)), base, other, None])
+    settled = None
+    for count in (n for n in LOOKS if n <= len(made)):
+        _, finding = only(answers([entry(1, series(0, 0, unit="s") | {"pairs": made[:count]})], METRICS))
+        now = (finding.outcome, finding.change, finding.low, finding.judged)
+        assert settled in (None, now)
+        settled = now if finding.is_settled else None
+
+
+def test_rare_slow_runs_are_named_beside_the_median_that_hides_them() -> None:
+    slow = series(12, -0.05)
+    slow["pairs"][3][4] *= 3
+    _, finding = only(answers([entry(1, slow)], METRICS))
+    assert any(note.startswith("1 of 12 runs of new took 3.") for note in finding.notes)
+
+
+def test_a_copied_record_adds_no_pairs() -> None:
+    one = series(4, -0.05)
+    for number, pair in enumerate(one["pairs"]):
+        pair[5] = f"spool {number}"
+    copy = entry(2, one)
+    _, alone = only(answers([entry(1, one)], METRICS))
+    _, finding = only(answers([entry(1, one), copy], METRICS))
+    assert (finding.pairs, finding.outcome, finding.change) == (4, Outcome.OPEN, alone.change)
+    assert finding.left_out == ("4 pairs: already counted in another record",)
+
+
+def test_a_missing_or_zero_value_leaves_its_pair_out_and_is_counted() -> None:
+    some = series(9, -0.05)
+    some["pairs"][2][3] = None
+    _, finding = only(answers([entry(1, some)], METRICS))
+    assert (finding.pairs, finding.base.runs, finding.left_out) == (
+        8, 8, ("1 pair: a value is missing, zero or negative",),
+    )  # fmt: skip

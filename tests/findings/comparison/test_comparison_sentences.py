@@ -1,0 +1,114 @@
+"""Sentences about findings: their grammar, their length, and what is never cut."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, PairSeries, Side
+from logbook_agent.findings.comparison.words import SENTENCE_CHARS, sentence
+from logbook_agent.model.comparison import Question
+
+LONG = "a_variant_with_a_name_that_goes_on_and_on_" * 3
+NO_CASE: Mapping[str, str] = {}
+BETTER, WORSE, SAME, OPEN = Outcome.BETTER, Outcome.WORSE, Outcome.NO_DIFFERENCE, Outcome.OPEN
+
+
+def said(axis: str = "mode", base: str = "none", side: str = "int8", **finding: Any) -> str:
+    given = {"metric": "time_s", "unit": "s", "outcome": BETTER, "change": -0.081, "low": -0.094, "high": -0.069}
+    given |= {"case": NO_CASE, "pairs": 12, "config": {}, "device": ""} | finding
+    given.setdefault("judged", given["pairs"])
+    found = Finding(
+        **given, direction="min", is_guard=False, side=side, base=Side(), other=Side(),
+        series=PairSeries(y=(), signs=(), entries=()),
+    )  # fmt: skip
+    answer = Answer(
+        entry="M-000", entries=("M-000",), question=Question(axis=axis, base=base, sides=(side,)), findings=(found,),
+        pairs=12, sittings=1, confidence="exploratory", reasons=(), code={},
+    )  # fmt: skip
+    return sentence(answer, found)
+
+
+SPEED = {"metric": "tflops", "unit": "TF/s"}
+LOSS = {"metric": "loss", "unit": None}
+SLOWER = {"outcome": WORSE, "change": 3.5, "low": 3.0, "high": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, "int8 takes 8.1% less time than none (95%: 6.9 to 9.4%; 12 pairs)"),
+        # Those that decided, though another metric took more.
+        ({"judged": 8}, "int8 takes 8.1% less time than none (95%: 6.9 to 9.4%; 8 pairs)"),
+        (SLOWER, "int8 takes 350% more time than none (95%: 300 to 400%; 12 pairs)"),
+        (SPEED, "int8 has 8.1% less tflops than none (95%: 6.9 to 9.4%; 12 pairs)"),
+        (LOSS, "int8 has 8.1% lower loss than none (95%: 6.9 to 9.4%; 12 pairs)"),
+        (LOSS | SLOWER, "int8 has 350% higher loss than none (95%: 300 to 400%; 12 pairs)"),
+        ({"case": {"topk": "4"}}, "int8 takes 8.1% less time than none at topk=4 (95%: 6.9 to 9.4%; 12 pairs)"),
+        (
+            LOSS | {"outcome": SAME, "change": 0.0001, "low": -0.002, "high": 0.004, "pairs": 1},
+            "int8 and none show no difference in loss (95%: -0.2 to +0.4%; 1 pair)",
+        ),
+        (
+            {"outcome": OPEN, "change": 0.02, "low": -0.01, "high": 0.05, "to_settle": "about 9 more pairs"},
+            "int8 against none is open in time_s, +2% so far (95%: -1 to +5%; 12 pairs; needs about 9 more pairs)",
+        ),
+        (
+            {"outcome": OPEN, "change": None, "low": None, "high": None, "pairs": 0},
+            "int8 against none is open in time_s (0 pairs)",
+        ),
+        # A value that says nothing alone has its axis; codes have their names, or what tells them apart.
+        (
+            {"axis": "tile", "base": "8", "side": "16"},
+            "tile=16 takes 8.1% less time than 8 (95%: 6.9 to 9.4%; 12 pairs)",
+        ),
+        (
+            {"axis": "env:FAST", "base": "", "side": "on"},
+            "FAST=on takes 8.1% less time than (empty) (95%: 6.9 to 9.4%; 12 pairs)",
+        ),
+        (
+            {"axis": "code", "base": "main@3f2a9c01d", "side": "WORK+a1b2c3d"},
+            "WORK takes 8.1% less time than main (95%: 6.9 to 9.4%; 12 pairs)",
+        ),
+        (
+            {"axis": "code", "base": "main@3f2a9c01d", "side": "main@4f2a9c01d"},
+            "main@4f2a9c01d takes 8.1% less time than main@3f2a9c01d (95%: 6.9 to 9.4%; 12 pairs)",
+        ),
+        # Numbers have no exponent.
+        (
+            {**LOSS, "change": 29.6, "low": 25.0, "high": 34.2},
+            "int8 has 2,960% higher loss than none (95%: 2,500 to 3,420%; 12 pairs)",
+        ),
+        (
+            {"change": -0.00003, "low": -0.00005, "high": -0.00001},
+            "int8 takes 0.003% less time than none (95%: 0.001 to 0.005%; 12 pairs)",
+        ),
+    ],
+)
+def test_a_finding_in_one_sentence(given: dict[str, Any], expected: str) -> None:
+    assert said(**given) == expected
+
+
+AXES = (("mode", "none", "int8"), ("impl", f"{LONG}A{LONG}", f"{LONG}B{LONG}"),
+        ("env:XLA_FLAGS", "--xla_a=true --xla_b=false", "--xla_a=false --xla_b=false"))  # fmt: skip
+METRICS = (("time_s", "s"), ("tflops", "TF/s"), ("loss", None), (LONG, None), (f"p99_{LONG}", "ms"))
+CASES = ({}, {"topk": "4"}, {"tokens": "32768", "hidden": "2048", "path": "x" * 60})
+
+
+@pytest.mark.slow
+def test_whatever_the_names_are_the_sentence_is_short_and_keeps_outcome_interval_and_pairs() -> None:
+    for (axis, base, side), (metric, unit), outcome, case in itertools.product(AXES, METRICS, Outcome, CASES):
+        for to_settle in ("about 112 more pairs", "more pairs than is practical") if outcome is OPEN else ("",):
+            of = {"axis": axis, "base": base, "side": side, "metric": metric, "unit": unit, "case": case}
+            text = said(**of, outcome=outcome, low=-0.123, high=-0.0456, pairs=148, to_settle=to_settle)
+            assert len(text) <= SENTENCE_CHARS, text
+            interval = "-12.3 to -4.56%" if outcome in (SAME, OPEN) else "4.56 to 12.3%"
+            assert f" (95%: {interval}; 148 pairs" in text
+            words = {SAME: " show no difference in ", OPEN: " is open in "}.get(outcome, " 8.1% l")
+            assert words in text
+            # Whoever reads it can tell the sides apart.
+            first, second = text.split(" and " if outcome is SAME else " against " if outcome is OPEN else " than ")
+            assert first.split(" ")[0].rpartition("=")[2] != second.split(" ")[0]

@@ -1,0 +1,188 @@
+"""`logbook compare` from the command line: the answer of a design, else numbers; and contrasts that entries keep."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+
+pytestmark = pytest.mark.slow
+
+HEADER = """\
+topic: moe
+prefix: MOE
+metrics: [{name: tflops, direction: max, unit: TF/s}]
+baseline:
+  config: {mode: none}
+"""
+# int8 is 10% faster than none, fp8 10% slower.
+BENCH = "case $2 in none) v=100;; int8) v=110;; *) v=90;; esac; echo RESULT topk=2 tflops=$v.$LOGBOOK_RUN"
+COMMAND = ("sh", "bench.sh", "--mode")
+
+
+def measure(cli: Cli, mode: str, *options: str, runs: int = 4) -> None:
+    """Runs of one mode, each a little faster than the one before."""
+    repeat = ("--repeat", str(runs)) if runs > 1 else ()
+    assert cli("run", "--config", f"mode={mode}", *repeat, *options, "--", *COMMAND, mode).code == 0
+
+
+def ab(cli: Cli, *modes: str, pairs: int = 12, seed: int = 1, options: tuple[str, ...] = ()) -> None:
+    axis = ("--axis", f"mode={','.join(modes)}", "--repeat", str(pairs), "--seed", str(seed))
+    answer = cli("ab", *axis, *options, "--", *COMMAND, "{axis}")
+    assert answer.code == 0, answer
+
+
+@pytest.fixture
+def bench(started: Cli, folder: Path) -> Cli:
+    (folder / "bench.sh").write_text(BENCH)
+    return started
+
+
+@pytest.fixture
+def pair(bench: Cli) -> Cli:
+    """MOE-000 has mode none at 100 TF/s, MOE-001 int8 at 110."""
+    measure(bench, "none")
+    measure(bench, "int8")
+    return bench
+
+
+# -- the answer of a design ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [1, 8])
+@pytest.mark.sample(1)
+def test_the_base_is_the_one_that_is_stated_whichever_ran_first(bench: Cli, folder: Path, seed: int) -> None:
+    ab(bench, "none", "int8", seed=seed)
+    first = json.loads((folder / "logbooks/moe/runs/MOE-000/01/run.json").read_text())["part"]["side"]
+    assert first == {1: "none", 8: "int8"}[seed], "the seeds differ in the side that runs first"
+    shown = bench("show", "MOE-000", "--json").data["answer"]
+    del shown["continued_in"]
+    for words in (["MOE-000"], ["MOE-000", "--axis", "mode"], ["MOE-000", "--axis", "mode", "--base", "none"]):
+        assert bench("compare", *words, "--json").data == {"answer": shown, "numbers": None, "saved": None}
+    assert (shown["base"], shown["findings"][0]["side"], shown["findings"][0]["outcome"]) == ("none", "int8", "better")
+    text = bench("compare", "MOE-000").out
+    assert text.startswith(f"MOE-000, mode: int8 against none\n{shown['findings'][0]['sentence']}\n  none 100")
+    assert "confidence: exploratory (settled in one sitting)" in text
+    turned = bench("compare", "MOE-000", "--axis", "mode", "--base", "int8", "--json")
+    assert turned.data["answer"] == shown
+    assert json.loads(turned.out)["warnings"] == ["--base int8 is not used: MOE-000 states its base, none"]
+    assert shown["findings"][0]["sentence"] in bench("table", "MOE-000", "--pivot", "mode", "--delta").out
+
+
+def test_which_sides_a_comparison_holds(bench: Cli) -> None:
+    ab(bench, "none", "int8", "fp8")
+    sides = {s["part"]["side"]: s["run"] for s in bench("show", "MOE-000", "--full", "--json").data["runs"][:3]}
+
+    def answered(*words: str) -> bool:
+        answer = bench("compare", *words, "--json")
+        assert answer.code == 0, answer
+        return answer.data["answer"] is not None
+
+    assert answered(f"MOE-000/{sides['none']}", f"MOE-000/{sides['int8']}")
+    assert answered("MOE-000", "--metric", "tflops")
+    assert not answered("MOE-000", "--axis", "mode", "--base", "int8"), "int8 against fp8 was not asked"
+    again = bench("show", "MOE-000", "--full", "--json").data["runs"]
+    of_none = [r["run"] for r in again if r["part"]["side"] == "none"]
+    assert not answered(f"MOE-000/{of_none[0]}", f"MOE-000/{of_none[1]}"), "both are of one side"
+
+
+def test_saving_never_stands_in_place_of_an_answer(bench: Cli, folder: Path) -> None:
+    measure(bench, "none")
+    ab(bench, "none", "int8")
+    view = (folder / "logbooks/moe.md").read_text()
+    for words in (["MOE-001"], ["MOE-000", "MOE-001", "--axis", "mode"]):
+        answer = bench("compare", *words, "--save", "MOE-001", "--json")
+        assert answer.code == 2
+        assert answer.error == {
+            "code": "usage",
+            "message": "MOE-001 cannot keep these numbers: the comparison of MOE-001 answers the question",
+            "cause": "numbers of other runs never replace the answer of a comparison",
+            "hint": "leave --save out; logbook show MOE-001 shows the answer",
+        }
+    assert (folder / "logbooks/moe.md").read_text() == view
+
+
+def test_a_comparison_without_a_pair_says_so(bench: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text("exit 3")
+    assert bench("ab", "--axis", "mode=none,int8", "--", *COMMAND, "{axis}").code != 0
+    assert "no pair has a number yet" in bench("compare", "MOE-000").out
+
+
+# -- numbers -------------------------------------------------------------------------------------------
+
+
+# -- what entries keep ---------------------------------------------------------------------------------
+
+
+def test_kept_numbers_follow_the_records_of_both_entries(pair: Cli, folder: Path) -> None:
+    answer = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-001", "--json")
+    assert answer.data["saved"] == "MOE-001"
+    view = folder / "logbooks/moe.md"
+    line = "tflops @ none 100.25 [100.10, 100.40], tflops @ int8 110.25 [110.10, 110.40], delta tflops +9.98%"
+    assert line in view.read_text()
+    assert "the order of these runs was not drawn by chance" in view.read_text()
+    # Another run of the other entry, under another variable.
+    measure(pair, "none", "--id", "MOE-000", "--env", "SEED=2", runs=1)
+    text = view.read_text()
+    assert "env:SEED 2, tflops @ none 100.50" in text
+    assert pair("render").code == 0
+    assert view.read_text() == text
+    # The references are stored, no number.
+    stored = (folder / "logbooks/moe/entries/MOE-001.yaml").read_text().partition("contrasts:\n")[2]
+    assert stored == "- references:\n  - MOE-000\n  - MOE-001\n  axis: mode\n"
+    assert pair("edit", "MOE-000", "--state", "void").code == 0
+    assert "MOE-000 is void" in view.read_text()
+
+
+def test_what_an_entry_cannot_keep(pair: Cli) -> None:
+    later = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-000", "--json")
+    assert (later.code, later.error["hint"]) == (2, "--save MOE-001")
+    assert pair("plan", "--title", "x", "--command", "true").code == 0
+    other = pair("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-002", "--json")
+    assert (other.code, other.error["hint"]) == (2, "--save MOE-001")
+
+
+def test_what_is_no_comparison(pair: Cli) -> None:
+    """Every misuse is reported with what to type instead, and nothing is written."""
+    for words, message, hint in [
+        (["MOE-000"], "MOE-000 states no comparison, and one reference", "logbook compare MOE-000 OTHER"),
+        (["MOE-000", "MOE-001", "MOE-000"], "cannot compare 3 references", "logbook compare A B"),
+        (["MOE-000", "MOE-000/1"], "MOE-000 and MOE-000/1 hold the same rows", "logbook compare ID/1 ID/2"),
+        (["MOE-000", "MOE-001", "--base", "x"], "--base x without --axis", "--axis NAME --base x"),
+        (["MOE-000/9", "MOE-001"], "no rows in MOE-000/9", "'MOE-000/4' has rows"),
+        (["MOE-000:Int8", "MOE-001"], "no rows in MOE-000:Int8", "names some"),
+        (["MOE-000", "MOE-007"], "no entry MOE-007", "logbook list"),
+        (["MOE-000", "--baseline"], "moe has no baseline", "logbook baseline --entry ID"),
+        (["MOE-000", "MOE-001", "--metric", "tflop"], "no metric named 'tflop'", "--metric tflops"),
+        (["MOE-000", "MOE-001", "--where", "topk=3"], "no row has topk=3", "--where topk=2"),
+    ]:
+        answer = pair("compare", *words, "--json")
+        assert answer.code == 2, words
+        assert message in answer.error["message"]
+        assert hint in answer.error["hint"], answer.error
+    measure(pair, "fp8", "--id", "MOE-000", runs=1)
+    assert pair("compare", "MOE-000", "--json").error["hint"] == "logbook compare MOE-000 --axis mode"
+
+
+def test_against_the_baseline(cli: Cli, folder: Path) -> None:
+    (folder / "bench.sh").write_text(BENCH)
+    (folder / "h.yaml").write_text(HEADER + "  entry: MOE-000\n")
+    assert cli("start", "--from", "h.yaml").code == 0
+    measure(cli, "none")
+    measure(cli, "int8")
+    assert "| tflops @ MOE-000 | tflops @ MOE-001 |" in cli("compare", "MOE-001", "--baseline").out
+    assert cli("compare", "MOE-001", "--baseline", "--axis", "mode", "--save", "MOE-001").code == 0
+    assert "tflops @ none 100.25 [100.10, 100.40], tflops @ int8" in (folder / "logbooks/moe.md").read_text()
+
+
+def test_a_long_answer_is_cut_and_says_so(started: Cli) -> None:
+    rows = "for k in $(seq 200); do for m in a b; do echo RESULT mode=$m topk=$k tflops=$k; done; done"
+    assert started("run", "--config", "topk=0", "--config", "mode=x", "--", "sh", "-c", rows).code == 0
+    answer = started("compare", "MOE-000", "--axis", "mode")
+    assert len(answer.out.encode()) <= 8000
+    assert "- numbers alone: the order of these runs was not drawn by chance; to settle it: " in answer.out
+    assert "- and 160 more rows: --json shows all\n" in answer.out
+    assert len(started("compare", "MOE-000", "--axis", "mode", "--json").data["numbers"]["rows"]) == 200

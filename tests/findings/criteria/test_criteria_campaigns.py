@@ -1,0 +1,130 @@
+"""Stop criteria and the best through whole campaigns: what is measured beside a comparison takes nothing back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cli
+
+pytestmark = pytest.mark.slow
+
+# What each variant measures, with noise of about 0.1% of its own; much more while there is a file `lucky`.
+SCRIPT = (
+    "case $0 in base) v=1000;; old) v=1030;; new) v=1080;; worse) v=950;; esac; "
+    "[ -f luck? ] && v=5000; echo RESULT tflops=$((v + $$ % 3))"
+)
+BENCH = ("--", "sh", "-c", SCRIPT)
+
+
+def ab(cli: Cli, values: str, *more: str) -> Any:
+    answer = cli("ab", "--axis", f"mode={values}", *more, "--json", *BENCH, "{mode}")
+    assert answer.code == 0, answer
+    return answer.data
+
+
+def run(cli: Cli, mode: str, *more: str) -> None:
+    assert cli("run", "--config", f"mode={mode}", *more, *BENCH, mode).code == 0
+
+
+def ask(cli: Cli, predicate: str) -> None:
+    assert cli("criteria", "--add", "Asked", "--predicate", predicate).code == 0
+
+
+def computed(cli: Cli) -> list[tuple[str, str]]:
+    found = [c["computed"] for c in cli("criteria", "--json").data["criteria"]]
+    return [(c["state"], c["reason"]) for c in found]
+
+
+def best(cli: Cli) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = cli("status", "--json").data["best"]
+    return found
+
+
+def test_a_verdict_is_that_of_its_comparison_whatever_is_measured_beside_it(started: Cli) -> None:
+    ask(started, "verdict: {axis: mode, values: [base, new], verdicts: [better]}")
+    assert computed(started) == [
+        ("unmet", "no comparison of mode=new with base: logbook ab --axis mode=base,new -- COMMAND")
+    ]
+    run(started, "base", "--repeat", "3")
+    [(state, reason)] = computed(started)
+    assert state == "unmet"
+    assert reason.startswith("no comparison of mode=new with base: logbook ab --axis mode=base,new -- sh -c ")
+    settled = ab(started, "base,new")["answer"]["findings"][0]["sentence"]
+    met = [("met", f"MOE-001: {settled}")]
+    assert computed(started) == met
+    # Runs of both sides, noise, another comparison with the same base, and a smoke test that goes the other way.
+    for mode in ("base", "new"):
+        run(started, mode, "--repeat", "2")
+    ab(started, "base,worse", "--repeat", "2")
+    assert started("run", "--config", "mode=new", "--", "echo", "RESULT tflops=1").code == 0
+    ab(started, "base,new", "--repeat", "2")
+    [(state, reason)] = computed(started)
+    assert (state, reason[:8]) == ("met", "MOE-006:"), "the same question goes on in its latest entry"
+    # Whoever replaces the entry does not take back what its pairs say; whoever voids them does.
+    assert started("note", "--title", "Told better", "--supersedes", "MOE-006").code == 0
+    assert computed(started)[0][0] == "met"
+    for entry in ("MOE-001", "MOE-006"):
+        assert started("edit", entry, "--state", "void").code == 0
+    assert computed(started)[0][0] == "unmet"
+
+
+@pytest.mark.wide
+def test_in_a_hill_climb_each_comparison_answers_its_own_question(started: Cli, folder: Path) -> None:
+    for values in ("base, old", "old, new", "base, new"):
+        ask(started, f"verdict: {{axis: mode, values: [{values}], verdicts: [better]}}")
+    ask(started, "plateau: {metric: tflops, entries: 2}")
+    for number, values in enumerate(("base,old", "old,new", "base,new")):
+        ab(started, values)
+        states = [state for state, _ in computed(started)]
+        assert states == ["met"] * (number + 1) + ["unmet"] * (3 - number)
+    assert "- [x] Asked (computed: met, MOE-002: new has " in (folder / "logbooks/moe.md").read_text()
+    [found] = best(started)
+    assert (found["flags"], found["cases"], found["entries"]) == ("mode=new", 3, ["MOE-001", "MOE-002"])
+    assert found["runs"] >= 16
+    assert found["value"] in (1080, 1081, 1082)
+    # Then nothing is gained any more.
+    for _ in range(2):
+        ab(started, "new,worse")
+    assert [state for state, _ in computed(started)] == ["met", "met", "met", "unmet"], "one question, asked twice"
+    ab(started, "new,worse", "--env", "SEED=1")
+    assert computed(started)[-1] == ("met", "the last 2 comparisons in tflops found nothing better")
+    assert [one["flags"] for one in best(started)] == ["mode=new"]
+
+
+def test_a_target_pools_all_runs_of_a_case_and_stays_reached(started: Cli, folder: Path) -> None:
+    ask(started, "target: {metric: tflops, at_least: 1000}")
+    for entry in range(9):
+        run(started, "base", "--title", f"entry {entry}")
+        # More cases make no case harder to settle.
+        run(started, "worse", "--env", f"SEED={entry}")
+        runs = f"{entry + 1} run{'s' * (entry > 0)}"
+        [(state, reason)] = computed(started)
+        assert state == ("met" if entry >= 6 else "unmet")
+        assert reason.startswith(f"tflops is at least 1000 in {entry + 1} of {runs} of a case, median 100")
+
+
+def test_the_best_is_a_number_that_was_measured(started: Cli) -> None:
+    """Two modes of one case: no run lies between them."""
+    for value in (30, 60, 31, 61):
+        assert started("run", "--config", "mode=a", "--", "echo", f"RESULT tflops={value}").code == 0
+    [found] = best(started)
+    assert (found["value"], found["low"], found["high"], found["runs"]) == (31, 30, 61, 4)
+
+
+def test_better_than_the_baseline_needs_a_comparison(cli: Cli, folder: Path) -> None:
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s").code == 0
+    run(cli, "base")
+    assert cli("baseline", "--entry", "MOE-000", "--config", "mode=base", "--reason", "the start").code == 0
+    assert [(one["is_baseline"], one.get("against")) for one in best(cli)] == [(True, None)]
+    ab(cli, "old,new")
+    [found] = best(cli)
+    assert (found["flags"], found["against"]) == ("mode=new", "not compared with the baseline")
+    ab(cli, "base,new", "--repeat", "2")
+    assert best(cli)[0]["against"] == "open against the baseline (MOE-002)"
+    ab(cli, "base,new", "--id", "MOE-002", "--max-pairs", "20")
+    assert best(cli)[0]["against"] == "better than the baseline (MOE-002)"
+    assert cli("sync", "--offline", "out").code == 0
+    assert "; better than the baseline (MOE-002); " in (folder / "out/issue.md").read_text()

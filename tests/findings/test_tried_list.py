@@ -1,0 +1,115 @@
+"""What was tried and did not work out: the list, the view's footer and the issue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+
+pytestmark = pytest.mark.slow
+
+FAILS = ["sh", "-c", "echo out of luck >&2; exit 3"]
+OOM = 'echo \'RESULT_JSON {"config": {"topk": 8}, "failed": {"reason": "out_of_memory", "message": "9 GiB"}}\''
+CASES = ["sh", "-c", f"echo RESULT topk=2 tflops=1; {OOM}"]
+
+
+def measure(cli: Cli, mode: str, value: int) -> None:
+    """Four runs of one mode, each a little faster than the one before."""
+    script = f"echo RESULT mode={mode} topk=2 tflops={value}.$LOGBOOK_RUN"
+    assert cli("run", "--title", mode, "--repeat", "4", "--", "sh", "-c", script).code == 0
+
+
+@pytest.fixture
+def pair(started: Cli, folder: Path) -> Cli:
+    """MOE-000 has mode none at 100 TF/s; MOE-001 is an A/B of none and int8, which is 10% slower."""
+    measure(started, "none", 100)
+    (folder / "bench.sh").write_text("[ $2 = int8 ] && v=90 || v=100; echo RESULT topk=2 tflops=$v.$LOGBOOK_RUN")
+    ab = ("ab", "--title", "int8", "--axis", "mode=none,int8", "--repeat", "8", "--seed", "1")
+    assert started(*ab, "--", "sh", "bench.sh", "--mode", "none").code == 0
+    return started
+
+
+@pytest.mark.slow
+def test_verdicts_failures_and_marks_are_listed_with_what_came_out(pair: Cli) -> None:
+    assert pair("run", "--repeat", "2", "--", *FAILS).code == 3
+    assert pair("run", "--", *CASES).code == 0
+    assert pair("run", "--timeout", "0.1s", "--", "sleep", "9").code == 124
+    assert pair("plan", "--title", "wide", "--command", "bench --width 9").code == 0
+    assert pair("edit", "MOE-005", "--state", "abandoned", "--interpretation", "no memory for it").code == 0
+    assert pair("note", "--title", "fp8", "--field", "Negative result=fp8 loses at once").code == 0
+    found = {i["entry"]: i for i in pair("list", "--tried", "--json").data["tried"]}
+    assert [(e, i["kind"], i["outcome"]) for e, i in sorted(found.items())] == [
+        ("MOE-001", "verdict", "worse"),
+        ("MOE-002", "failure", "failed"),
+        ("MOE-003", "failure", "out_of_memory"),
+        ("MOE-004", "failure", "timeout"),
+        ("MOE-005", "marked", "abandoned"),
+        ("MOE-006", "marked", "negative result"),
+    ]
+    verdict, failed, case = (found[f"MOE-00{n}"] for n in (1, 2, 3))
+    assert (verdict["against"], verdict["config"], verdict["metric"]) == ("none", {"mode": "int8"}, "tflops")
+    assert verdict["delta"] == pytest.approx(-0.1, abs=0.01)
+    assert verdict["reason"] == pair("compare", "MOE-001", "--json").data["answer"]["findings"][0]["sentence"]
+    # Repeats of one failure are one.
+    assert (failed["runs"], failed["reason"], failed["command"]) == ([1, 2], "exit code 3: out of luck", FAILS)
+    assert (case["case"], case["reason"]) == ({"topk": 8}, "9 GiB")
+    assert found["MOE-005"]["command"] == ["bench", "--width", "9"]
+    text = pair("list", "--tried").out
+    assert "MOE-002 runs 1, 2" in text
+    assert "topk=8; sh -c" in text
+    assert f"worse: {verdict['reason']}\n" in text
+
+
+@pytest.mark.slow
+def test_it_is_filtered_and_bounded(pair: Cli) -> None:
+    assert pair("run", "--", *FAILS).code == 3
+    assert pair("run", "--", *CASES).code == 0
+    entries = [
+        [i["entry"] for i in pair("list", "--tried", "--json", *words).data["tried"]]
+        for words in (
+            ["mode=int8"],
+            ["topk=8.0"],
+            ["failure"],
+            ["exit"],
+            ["MOE-003"],
+        )
+    ]
+    assert entries == [["MOE-001"], ["MOE-003"], ["MOE-002", "MOE-003"], ["MOE-002"], ["MOE-003"]]
+    short = pair("list", "--tried", "--last", "1").out
+    assert "2 earlier ones: --last 3" in short
+    assert "MOE-001" not in short
+    assert pair("list", "--tried", "topk=4").out == "no negative results\n"
+
+
+def test_a_misuse_says_what_to_type(started: Cli) -> None:
+    for words, message in [
+        (["--last", "0"], "--last 0 is not a number of entries"),
+        (["--kind", "note"], "--tried takes no --state and no --kind"),
+    ]:
+        answer = started("list", "--tried", *words, "--json")
+        assert (answer.code, answer.error["message"]) == (2, message)
+
+
+def test_a_case_that_failed_is_mended_by_a_run_in_which_none_does(started: Cli, folder: Path) -> None:
+    failed = '{"config": {"x": 1}, "failed": {"reason": "oom", "message": "vmem"}}'
+    (folder / "bench.sh").write_text(f"[ -e data ] && echo RESULT x=1 tflops=2 || echo 'RESULT_JSON {failed}'\n")
+    script = ["sh", "bench.sh"]
+    assert started("run", "--", *script).code == 0, "the run finishes all the same"
+    assert started("run", "--", *script).code == 0
+    assert [item["since"] for item in started("list", "--tried", "--json").data["tried"]] == [None] * 2
+    (folder / "data").touch()
+    assert started("run", "--", *script).code == 0
+    assert [item["since"] for item in started("list", "--tried", "--json").data["tried"]] == ["MOE-002/1"] * 2
+
+
+def test_the_list_follows_the_records(pair: Cli) -> None:
+    """Runs beside the comparison do not change it; a void entry has no answer."""
+    before = pair("list", "--tried", "--json").data["tried"]
+    assert [i["entry"] for i in before] == ["MOE-001"]
+    measure(pair, "int8", 200)
+    assert pair("note", "--title", "The clock was wrong", "--supersedes", "MOE-000").code == 0
+    assert pair("list", "--tried", "--json").data["tried"] == before
+    assert pair("edit", "MOE-001", "--state", "void").code == 0
+    assert pair("list", "--tried", "--json").data["tried"] == []

@@ -1,0 +1,145 @@
+"""An issue tracker as a value, for the model of plan and apply: no network, so that every interleaving and every
+lost answer can be had. What PyGithub and a server over HTTP do is tested against the emulator, in tests/issue."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TypeVar
+
+from logbook_agent.issue.steps import Comment, Issue, IssueState
+from logbook_agent.model.errors import AnswerLost, IssueMissing, RateLimited, Unreachable
+
+T = TypeVar("T")
+
+
+class Killed(BaseException):
+    """The process died at this request."""
+
+
+@dataclass
+class Server:
+    """One repository. `writes` counts what was applied."""
+
+    issues: dict[int, Issue] = field(default_factory=dict)
+    comments: dict[int, Comment] = field(default_factory=dict)
+    writes: int = 0
+    ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+    numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    def add_issue(self, author: str, title: str, body: str) -> Issue:
+        number = next(self.numbers)
+        self.issues[number] = Issue(
+            number=number, url=f"https://h/o/r/issues/{number}", title=title, body=body, author=author
+        )
+        return self.issues[number]
+
+    def add_comment(self, author: str, body: str) -> Comment:
+        number = next(self.ids)
+        self.comments[number] = Comment(id=number, url=f"https://h/o/r/issues/1#c{number}", author=author, body=body)
+        return self.comments[number]
+
+
+# What befalls a write: before (500, not applied), after (applied, answer lost), limited (403, not applied), and the
+# process killed before or after it was applied.
+FAULTS = ("before", "after", "limited", "killed_before", "killed_after")
+
+
+@dataclass
+class Client:
+    """One machine's way to the server. `faults`: by the number of the write, what befalls it. `turn` is called
+    before every request: tests interleave two clients with it."""
+
+    server: Server
+    user: str
+    faults: dict[int, str] = field(default_factory=dict)
+    turn: Callable[[], None] = lambda: None
+    reads: int = 0
+    sent: int = 0
+    knows_itself: bool = True
+
+    def _read(self, call: Callable[[], T]) -> T:
+        self.turn()
+        self.reads += 1
+        return call()
+
+    def _write(self, call: Callable[[], T]) -> T:
+        self.turn()
+        self.sent += 1
+        fault = self.faults.get(self.sent)
+        if fault == "killed_before":
+            raise Killed
+        if fault == "before":
+            raise AnswerLost("500")
+        if fault == "limited":
+            raise RateLimited("403 secondary", wait_s=None)
+        answer = call()
+        self.server.writes += 1
+        if fault == "killed_after":
+            raise Killed
+        if fault == "after":
+            raise AnswerLost("502")
+        return answer
+
+    def login(self) -> str | None:
+        return self._read(lambda: self.user if self.knows_itself else None)
+
+    def issue(self, number: int) -> Issue:
+        return self._read(lambda: self.server.issues[number])
+
+    def comments(self, number: int) -> tuple[Comment, ...]:
+        assert number == 1
+        return self._read(lambda: tuple(self.server.comments.values()))
+
+    def comment(self, comment_id: int) -> Comment:
+        def look() -> Comment:
+            if comment_id not in self.server.comments:
+                raise IssueMissing("404")
+            return self.server.comments[comment_id]
+
+        return self._read(look)
+
+    def check_name(self) -> None:
+        return None
+
+    def issues_by(self, author: str | None, since: datetime | None) -> tuple[Issue, ...]:
+        return self._read(lambda: tuple(i for i in self.server.issues.values() if author in (None, i.author)))
+
+    def create_issue(self, title: str, body: str, labels: Sequence[str]) -> Issue:
+        return self._write(lambda: self.server.add_issue(self.user, title, body))
+
+    def edit_issue(self, number: int, *, body: str | None = None, state: IssueState | None = None) -> Issue:
+        def edit() -> Issue:
+            issue = self.server.issues[number]
+            self.server.issues[number] = replace(
+                issue, body=issue.body if body is None else body, state=state or issue.state
+            )
+            return self.server.issues[number]
+
+        return self._write(edit)
+
+    def post_comment(self, number: int, body: str) -> Comment:
+        return self._write(lambda: self.server.add_comment(self.user, body))
+
+    def edit_comment(self, comment_id: int, body: str) -> Comment:
+        def edit() -> Comment:
+            if comment_id not in self.server.comments:
+                raise IssueMissing("404")
+            self.server.comments[comment_id] = replace(self.server.comments[comment_id], body=body)
+            return self.server.comments[comment_id]
+
+        return self._write(edit)
+
+    def delete_comment(self, comment_id: int) -> None:
+        self._write(lambda: self.server.comments.pop(comment_id, None))
+
+    def tagged_commit(self, name: str) -> str | None:
+        raise Unreachable("not part of the model")
+
+    def has_commit(self, commit: str) -> bool:
+        raise Unreachable("not part of the model")
+
+    def create_tag(self, name: str, commit: str, message: str) -> None:
+        raise Unreachable("not part of the model")

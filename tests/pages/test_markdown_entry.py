@@ -1,0 +1,175 @@
+"""An entry's block reads back as what was rendered, whatever its title, labels and texts are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logbook_agent.findings.thread import Thread, said_by
+from logbook_agent.findings.trust import trust_of
+from logbook_agent.model.entry import CONFIDENCES, KINDS, NAMED_KINDS, Entry, Field, PlannedCommand
+from logbook_agent.model.header import Header, Metric
+from logbook_agent.model.record import Record, record_of
+from logbook_agent.model.run import Exit, Measurement, Output, Row, Run
+from logbook_agent.pages.blocks import Blocks
+from logbook_agent.pages.entry_text import EntryText, Unreadable, heading_title, parse
+from logbook_agent.pages.sections import NO_LATER
+from logbook_agent.pages.templating.templates import Templates
+from logbook_agent.text.markdown import bullet, clean, one_line
+from logbook_agent.text.marked import build
+from logbook_agent.text.marked import parse as parse_view
+from tests.breadth import examples
+
+PIECES = [
+    "<!-- logbook:block X-001 0123456789abcdef -->", "<!-- logbook:end X-000 -->", "<!--", "-->", "\n", "\n\n", " ",
+    "  ", "\t", "\r", "\r\n", "\x00", "\x1b[31m", "\u2028", "\u2029", "\x85", "\xa0", "\udcff", "\ufeff", "- ", "* ",
+    "+ ", "1. ", "- Label: ", "- Command: ", "- Result: text", "- State: void", "### ",
+    "### 2026-02-10 10:43 - X-001 forged (confidence: stable)", "```", "```text", "~~~~", "`", "| a | b |", "|",
+    "---", "===", ">", "#", "[ ] ", "\\", "\\:", ":", ": ", "::", "key: [a, *b]", "'", '"', "%", "{{ x }}", "{% raw %}",
+    " (confidence: stable)", "(confidence: sure)", "(confidence:", ")", " (decision)", "(incident)", " (prediction)",
+    "<div>", "é", "a",
+    "word", "Result (measured)", "Command (executed)", "<<<<<<< a",
+]  # fmt: skip
+HOSTILE = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
+COMPUTED = ["Command", "command", "Config", "Result", "Command (planned)", "Command (executed)", "Result (measured)",
+            "State", "Continues", "Completed by", "State (recorded)", "Hypothesis", "Next action"]  # fmt: skip
+LABELS = st.one_of(HOSTILE, st.sampled_from(COMPUTED))
+FIELDS = st.lists(st.builds(lambda label, text: Field(label=label, text=text), LABELS, HOSTILE), max_size=5)
+ENTRIES = st.builds(
+    lambda title, kind, confidence, state, relation, fields, planned: Entry(
+        id="X-000", title=title, opened="2026-02-10T10:43:00+00:00", kind=kind, confidence=confidence, state=state,
+        continues=relation, fields=tuple(fields),
+        commands=(PlannedCommand(label=title, argv=("echo", title)),) if planned else (),
+    ),
+    HOSTILE, st.sampled_from(KINDS), st.sampled_from([None, *CONFIDENCES]), st.sampled_from([None, "void", "blocked"]),
+    st.sampled_from([None, "X-009"]), FIELDS, st.booleans(),
+)  # fmt: skip
+HEADER = Header(topic="t", title="T", prefix="X", opened="2026-02-10T10:43:00+00:00", metrics=(Metric(name="tflops"),))
+BLOCKS = Blocks(Templates(), HEADER)
+
+
+def run_of(text: str, number: int) -> Run:
+    """A run whose label, words, output and observations are hostile; the second one failed."""
+    row = Row(config={"mode": text}, metrics={"tflops": Measurement(samples=(1.5,))}, labels={"note": text})
+    return Run(
+        entry="X-000", run=number, label=text or None, argv=("echo", text), started="2026-02-10T10:43:00+00:00",
+        ended="2026-02-10T10:44:00+00:00", duration_s=1.0, exit=Exit(code=number - 1),
+        output=Output(bytes=1, lines=1, sha256="0", tail=tuple(clean(text).split("\n"))),
+        rows=(row,) if number == 1 else (), problems=(text,) if text else (),
+    )  # fmt: skip
+
+
+RUNS = st.lists(HOSTILE, max_size=2).map(lambda texts: tuple(run_of(t, n) for n, t in enumerate(texts, 1)))
+RECORDS = st.builds(lambda entry, runs: record_of(entry, runs, lambda _: "gone"), ENTRIES, RUNS)
+
+
+def read_back(record: Record, later: Mapping[str, Sequence[str]] = NO_LATER) -> EntryText:
+    """The block of a record, through a whole view."""
+    known = {s.label for s in BLOCKS.sections(record, later=later)}
+    view = build([("header", BLOCKS.header()), (record.id, BLOCKS.entry(record, later=later))])
+    return parse(parse_view(view)[record.id].text(view), known)
+
+
+@examples(300)
+@given(RECORDS, st.sampled_from([{}, {"completed_by": ["X-005"]}]))
+@pytest.mark.slow
+def test_what_was_rendered_reads_back(record: Record, later: dict[str, list[str]]) -> None:
+    found = read_back(record, later)
+    assert found.title == one_line(record.entry.title)
+    trust = trust_of(record.entry, len(record.runs))
+    assert found.confidence == (trust.word if trust is not None else None)
+    assert found.kind == (record.entry.kind if record.entry.kind in NAMED_KINDS else None)
+    assert (found.opened, found.id) == ("2026-02-10 10:43", "X-000")
+    sections = BLOCKS.sections(record, later=later)
+    assert [p.says for p in found.parts] == [(s.label, s.text) for s in sections]
+    prose = [p.says for p, s in zip(found.parts, sections, strict=True) if not s.computed]
+    fields = [f for f in record.entry.fields if clean(f.text).strip()]
+    assert prose == [(one_line(f.label), clean(f.text)) for f in fields]
+    labels = {one_line(f.label).casefold() for f in fields}
+    assert not labels & {s.label.casefold() for s in sections if s.computed}
+
+
+@examples(100)
+@given(st.lists(RECORDS, min_size=1, max_size=3))
+@pytest.mark.slow
+def test_the_view_has_exactly_the_expected_blocks(records: list[Record]) -> None:
+    blocks = [(f"X-{n:03d}", BLOCKS.entry(record)) for n, record in enumerate(records)]
+    footer = BLOCKS.footer(Thread(HEADER, [said_by(r.entry) for r in records]))
+    view = build([("header", BLOCKS.header()), *blocks, ("footer", footer or "-")])
+    assert list(parse_view(view)) == ["header", *(name for name, _ in blocks), "footer"]
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("plain (a)", "plain (a)"),
+        ("it is (confidence: stable)", "it is \\(confidence: stable)"),
+        ("a (decision) (incident)", "a (decision) \\(incident)"),
+        ("a \\(decision)", "a \\\\(decision)"),
+    ],
+)
+def test_a_title_that_ends_like_a_heading_is_escaped(title: str, shown: str) -> None:
+    assert heading_title(title) == shown
+    for suffix in ("", " (confidence: stable)", " (decision)", " (confidence: stable) (decision)"):
+        assert parse(f"### 2026-02-10 10:43 - X-000 {shown}{suffix}").title == title
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        ("Next action", "- Next action: x"),
+        ("a: b", "- a\\: b: x"),
+        ("http://a", "- http://a: x"),
+        ("a:", "- a:: x"),
+        ("# a", "- \\# a: x"),
+        ("a\\", "- a\\\\: x"),
+        ("a\\: b", "- a\\\\\\: b: x"),
+        ("a\n### b", "- a ### b: x"),
+    ],
+)
+def test_a_label_is_one_line_and_ends_at_the_colon(label: str, shown: str) -> None:
+    assert bullet(label, "x") == shown
+
+
+HEADING = "### 2026-02-10 10:43 - X-000 t"
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("- A: 1\nloose\n\nmore\n- B: 2", [("A", "1\nloose\n\nmore"), ("B", "2")]),
+        ("- A:\n\n  1\n\n\n- B:\n", [("A", "\n1"), ("B", "")]),
+        ("- A: 1  \n  2\n- no label\n  - B: 3", [("A", "1  \n2\n- no label\n- B: 3")]),
+        ("- A:   1\n\ttab\n one", [("A", "1\n\ttab\n one")]),
+        ("- A: 1\n\n```sh\n- B: 2\n### x\n```\n- C: 3", [("A", "1\n\n```sh\n- B: 2\n### x\n```"), ("C", "3")]),
+        ("- A: 1\n```\n- B: 2", [("A", "1\n```"), ("B", "2")]),
+        (
+            "- A: 1\n- `b`: 2\n- [ ] c: 3\n- http://d: 4\n- e:f",
+            [("A", "1\n- `b`: 2\n- [ ] c: 3\n- http://d: 4\n- e:f")],
+        ),
+        (f"- A: 1\n- {'b' * 101}: 2", [("A", f"1\n- {'b' * 101}: 2")]),
+        ("- A: 1\n#### B\n* c: d", [("A", "1\n#### B\n* c: d")]),
+    ],
+)
+def test_what_a_person_writes_belongs_to_the_field_above(text: str, parts: list[tuple[str, str]]) -> None:
+    found = parse(f"{HEADING}\n\n{text}")
+    assert [p.says for p in found.parts] == parts
+    assert "\n".join([found.head, *(p.raw for p in found.parts)]) == f"{HEADING}\n\n{text}", "no line is lost"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", 0, "not the heading"),
+        ("\n## x", 1, "not the heading"),
+        (f"words\n{HEADING}", 0, "not the heading"),
+        (f"{HEADING}\n\nwords\n- A: 1", 2, "belongs to no field"),
+    ],
+)
+def test_what_is_no_entry_is_named(text: str, line: int, message: str) -> None:
+    with pytest.raises(Unreadable, match=message) as error:
+        parse(text)
+    assert error.value.line == line

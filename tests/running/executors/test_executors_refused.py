@@ -1,0 +1,95 @@
+"""What is wrong with an executor or a request is said before there is an entry; what shows only when a run is started
+stands in its record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.cluster.shell import Here, ShellAnswer
+from logbook_agent.cluster.slurm import Slurm, SlurmSettings, job_of, jobs_of
+from logbook_agent.store.spool import Sent, Spool
+from tests.conftest import Cli
+
+_IRIS = 'kind = "command"\npreset = "iris"\nprogram = ["iris", "--cluster=x"]'
+
+
+def settings(tmp_path: Path, table: str) -> Path:
+    path = tmp_path / "config/logbook-agent/config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"[executors.box]\n{table}\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("table", "words", "said"),
+    [
+        ('kind = "ssh"\nhost = "box"\nflder = "x"', (), "executor 'box': flder: unknown key"),
+        ('kind = "sssh"\nhost = "box"', (), "executor 'box': unknown kind 'sssh'"),
+        ('kind = "slurm"\nfolder = "far"', (), "executor 'box': folder 'far' is relative"),
+        ('kind = "slurm"\nfolder = "/far/%j"', (), "executor 'box': folder '/far/%j' contains % or \\"),
+        ('kind = "slurm"\nfolder = "/far\\\\"', (), "executor 'box': folder '/far\\\\' contains % or \\"),
+        ('kind = "ssh"\nhost = "box"\ntree = "far"', (), "executor 'box': tree 'far' is relative"),
+        (f'{_IRIS}\npython = "python3"', (), "executor 'box': python: unknown key"),
+        (_IRIS, ("--timeout", "3s"), "box cannot end a job after 3 s"),
+    ],
+)
+def test_what_cannot_work_leaves_no_entry(
+    table: str, words: tuple[str, ...], said: str, started: Cli, folder: Path, tmp_path: Path
+) -> None:
+    settings(tmp_path, table)
+    refused = started("run", "--on", "box", *words, "--", "true")
+    assert (refused.code, refused.err.splitlines()[0]) == (2, f"error: {said}")
+    assert not (folder / "logbooks/moe/entries").exists()
+
+
+def test_a_typed_submission_with_a_timeout_leaves_no_entry(started: Cli, folder: Path) -> None:
+    refused = started("run", "--timeout", "3s", "--", "iris", "--cluster=x", "job", "run", "--no-wait", "--", "true")
+    assert (refused.code, refused.err.splitlines()[0]) == (2, "error: iris cannot end a job after 3 s")
+    assert not (folder / "logbooks/moe/entries").exists()
+
+
+def test_a_run_that_never_started_says_what_to_type_and_nothing_of_its_code(
+    started: Cli, folder: Path, tmp_path: Path
+) -> None:
+    settings(tmp_path, 'kind = "ssh"\nhost = "box"')
+    done = started("run", "--on", "box", "--", "true")  # the folder is in no git repository
+    why = "cannot sync .* (it is not in a git repository); next: git init, or set sync = false for this executor"
+    head, tail = why.split(".*")
+    assert done.code == 125
+    assert head in done.err
+    assert tail in done.err
+    assert "- code: unknown\n" in started("show", "MOE-000").out
+
+
+def test_an_element_that_never_began_is_one_of_its_array() -> None:
+    told = jobs_of("12|N-0123456789ab|CANCELLED||\n")
+    for job in (None, "12_3"):
+        found = job_of(told, Sent(folder="/far/spools/N-0123456789ab.3", job=job))
+        assert found is not None
+        assert (found.number, found.is_over) == ("12_3", True), "the number alone means all elements"
+    assert job_of(told, Sent(folder="/far/spools/other-0123456789ab.3")) is None
+
+
+def test_slurm_is_asked_once_for_all_elements_of_an_array(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    def asked(argv: Sequence[str], environ: object, **_: object) -> ShellAnswer:
+        calls.append(argv[0])
+        return ShellAnswer(code=0)
+
+    monkeypatch.setattr("logbook_agent.cluster.shell.run_program", asked)
+    monkeypatch.setattr(Slurm, "_close", lambda self, sent: True)
+    slurm = Slurm(shell=Here(environ={}), settings=SlurmSettings(), environ={})
+    spool = Spool(folder=tmp_path / "spool", within=tmp_path)
+    elements = [Sent(folder=f"/far/spools/N-0123456789ab.{number}") for number in range(3)]
+    assert not any(slurm.has_arrived(spool, sent) for sent in elements)
+    assert calls == ["squeue", "sacct"]
+
+
+def test_nothing_is_pruned_on_a_cluster_of_ray(started: Cli, tmp_path: Path) -> None:
+    settings(tmp_path, 'kind = "ray"\naddress = "http://127.0.0.1:1"')
+    refused = started("executors", "box", "--prune")
+    assert (refused.code, refused.err.splitlines()[0]) == (2, "error: nothing to prune on box")

@@ -1,0 +1,118 @@
+"""Runs that warm up: they are made, kept and shown, and no reader counts them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.findings.cases import cases
+from logbook_agent.model.codec import decode, encode
+from logbook_agent.model.run import Run
+from logbook_agent.store.root import books
+from tests.conftest import Cli
+
+pytestmark = pytest.mark.slow
+
+# Prints a value for each run: the first is far better than the others, which scatter by 1%.
+COUNTING = """
+n=$(($(cat n 2>/dev/null || echo 0) + 1)); echo $n > n
+echo "RESULT tflops=$(echo 900 100 101 99 100 102 98 100 | cut -d' ' -f$n)"
+"""
+
+
+@pytest.fixture
+def warm(started: Cli, folder: Path) -> Cli:
+    """A logbook with one warm-up at 900 TF/s and three runs at 100, 101 and 99."""
+    (folder / "bench.sh").write_text(COUNTING)
+    done = started("run", "--repeat", "3", "--discard", "1", "--", "sh", "bench.sh")
+    assert done.code == 0
+    assert "\nMOE-000 run 1: finished, warm-up in " in f"\n{done.err}"
+    return started
+
+
+def test_the_record_says_so(warm: Cli) -> None:
+    runs = warm("show", "MOE-000", "--json", "--full").data["runs"]
+    assert [(r["run"], r.get("discarded", False), r.get("repeat"), r["state"]) for r in runs] == [
+        (1, True, None, "finished"),
+        (2, False, 1, "finished"),
+        (3, False, 2, "finished"),
+        (4, False, 3, "finished"),
+    ]
+    brief = warm("show", "MOE-000", "--json").data["runs"]
+    assert [r["discarded"] for r in brief] == [True, False, False, False]
+    assert "discarded" not in encode(decode(Run, {"entry": "A-000", "run": 1, "argv": ["true"], "started": ""}))
+
+
+def test_table_and_show(warm: Cli) -> None:
+    assert warm("table", "MOE-000").out == (
+        "| state | tflops |\n| --- | ---: |\n"
+        "| warm-up | 900.000 |\n| finished | 100.0 [99.0, 101.0] |\n\n"
+        "- 1 row of warm-ups (--discard), which counts for nothing\n"
+        "- 1 to 3 runs in one cell: their median [lowest, highest]\n"
+    )
+    assert "| warm-up | 900.000 |" in warm("show", "MOE-000").out
+    # What is held against each other is without them.
+    shaped = warm("table", "MOE-000", "--delta").out
+    assert "900" not in shaped
+    assert "left out" in shaped
+
+
+def test_alone_they_are_nothing(warm: Cli, folder: Path) -> None:
+    for number in (2, 3, 4):
+        shutil.rmtree(folder / f"logbooks/moe/runs/MOE-000/{number:02d}")
+    [line] = warm("list", "--json").data
+    assert (line["state"], line["result"], line["runs"]) == ("finished", "only warm-ups", 1)
+    assert line["confidence_text"] == "exploratory"
+    assert warm("status", "--json").data["best"] == []
+    assert warm("table", "MOE-000", "--csv").out.count("\n") <= 1
+    assert "- tflops: 900.000" in warm("show", "MOE-000").out
+    refused = warm("compare", "MOE-000", "--axis", "commit", "--json")
+    assert refused.error == {
+        "code": "usage",
+        "message": "MOE-000 has only rows of warm-ups",
+        "cause": "its runs were made with --discard",
+        "hint": "logbook run --id MOE-000 -- COMMAND",
+    }
+
+
+def test_criteria(warm: Cli, folder: Path) -> None:
+    found = cases(books(folder / "logbooks")[0].record("MOE-000"))
+    assert [case.state for case in found] == ["warm-up", "finished", "finished", "finished"]
+    path = folder / "logbooks/moe/logbook.yaml"
+    asked = (
+        "target: {metric: tflops, at_least: 500}",
+        "measured: {cases: 1, runs: 4}",
+        "measured: {cases: 1, runs: 3}",
+    )
+    criteria = "".join(f"- text: t{n}\n  predicate:\n    {one}\n" for n, one in enumerate(asked))
+    path.write_text(f"{path.read_text()}stop_criteria:\n{criteria}")
+    computed = [one["computed"] for one in warm("criteria", "--json").data["criteria"]]
+    assert [one["state"] for one in computed] == ["unmet", "unmet", "met"]
+    assert computed[0]["reason"] == "tflops is at least 500 in 0 of 3 runs of a case, median 100"
+
+
+def test_compare(warm: Cli, folder: Path) -> None:
+    warm("run", "--repeat", "3", "--discard", "1", "--", "sh", "bench.sh")
+    numbers = warm("compare", "MOE-000", "MOE-001", "--json").data["numbers"]
+    assert numbers["rows"] == [["100.0 [99.0, 101.0]", "100.0 [98.0, 102.0]", "+0.00%"]]
+    assert "3 runs in one cell: their median [lowest, highest]" in numbers["notes"]
+    refused = warm("compare", "MOE-000/1", "MOE-001", "--json")
+    assert refused.error["message"] == "no rows in MOE-000/1"
+
+
+@pytest.mark.slow
+def test_ab_discards_pairs_before_the_first(started: Cli, folder: Path) -> None:
+    words = ("--axis", "mode=a,b", "--seed", "1", "--", "sh", "-c", "echo RESULT mode={axis} tflops=1.5")
+    data = started("ab", "--repeat", "2", "--discard", "1", "--json", *words).data
+    assert (data["pairs"], data["ran"]) == (2, 6)
+    runs = started("show", "MOE-000", "--json", "--full").data["runs"]
+    assert [(r.get("discarded", False), r.get("repeat")) for r in runs] == [
+        (True, None), (True, None), (False, 1), (False, 1), (False, 2), (False, 2)
+    ]  # fmt: skip
+    # Further pairs, warmed up once more.
+    more = started("ab", "--id", "MOE-000", "--repeat", "1", "--discard", "1", "--json", *words).data
+    assert (more["pairs"], more["ran"]) == (3, 4)
+    [found] = more["answer"]["findings"]
+    assert (found["pairs"], found["base"]["runs"]) == (3, 3)

@@ -1,0 +1,329 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.issue.links import Links
+from logbook_agent.issue.permalinks import dirty_outside, published, pushed_commit, remote_of
+from logbook_agent.model.errors import UsageError
+from logbook_agent.running.provenance import git_calls
+from logbook_agent.text.address import RepositoryAddress
+from logbook_agent.text.marked import build
+
+pytestmark = pytest.mark.slow
+
+
+REPOSITORY = RepositoryAddress(owner="o", name="r")
+
+
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def root(folder: Path, git: Git) -> Path:
+    """A logbook `moe` of two entries with runs, committed and pushed to a bare repository beside."""
+    root = folder / "notes dir/logbooks"
+    for number in (1, 2):
+        write_entry(root, f"MOE-00{number}", runs=number)
+    write_view(root, ["MOE-001", "MOE-002"])
+    git("init", "-q", "--bare", "-b", "main", str(folder.parent / "bare.git"))
+    git("remote", "add", "origin", str(folder.parent / "bare.git"))
+    git("add", ".")
+    git("commit", "-q", "-m", "Entries")
+    git("push", "-q", "origin", "main")
+    return root
+
+
+def write_entry(root: Path, name: str, runs: int = 1) -> None:
+    (root / "moe/entries").mkdir(parents=True, exist_ok=True)
+    (root / f"moe/entries/{name}.yaml").write_text(f"id: {name}\n")
+    for run in range(1, runs + 1):
+        place = root / f"moe/runs/{name}/0{run}"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "run.json").write_text(f'{{"run": {run}}}')
+        (place / "output.log").write_text("not in git, say\n")
+
+
+def write_view(root: Path, names: list[str]) -> None:
+    text = build([("header", "# MoE\n\nOf experts."), *((n, f"## {n}\n\nText") for n in names)])
+    (root / "moe.md").write_text(f"People's line\n\n{text}")
+
+
+def links(root: Path, names: list[str] | None = None, remote: str = "origin") -> Links:
+    return published(
+        view=root / "moe.md",
+        folder=root / "moe",
+        entry_ids=names or ["MOE-001", "MOE-002"],
+        repository=REPOSITORY,
+        remote=remote,
+        environ=os.environ,
+    )
+
+
+def change(root: Path, git: Git, message: str) -> str:
+    (root.parent / "note.txt").write_text(message)
+    git("add", str(root.parent / "note.txt"))
+    git("commit", "-q", "-m", message)
+    return git("rev-parse", "HEAD")
+
+
+# -- the remote --------------------------------------------------------------------------------------
+
+
+def test_without_a_repository_or_remote_there_is_none(folder: Path) -> None:
+    assert remote_of(folder, os.environ) is None
+    subprocess.run(["git", "init", "-q"], check=True)
+    assert remote_of(folder, os.environ) is None
+
+
+def test_origin_else_the_only_one(folder: Path, git: Git) -> None:
+    git("remote", "add", "up", "https://me:s3cret@github.com/o/r.git")
+    found = remote_of(folder / "not/there/yet", os.environ)
+    assert found is not None
+    assert (found.name, found.url) == ("up", "https://me:s3cret@github.com/o/r.git")
+    assert "s3cret" not in repr(found)
+    git("remote", "add", "origin", "git@github.com:o/fork.git")
+    git("config", "remote.origin.pushurl", "git@github.com:o/elsewhere.git")
+    found = remote_of(folder, os.environ)
+    assert found is not None
+    assert (found.name, found.url) == ("origin", "git@github.com:o/fork.git")
+    named = remote_of(folder, os.environ, "up")
+    assert named is not None
+    assert named.name == "up"
+
+
+def test_short_addresses_are_written_out(folder: Path, git: Git) -> None:
+    git("config", "url.git@github.com:.insteadOf", "gh:")
+    git("remote", "add", "origin", "gh:o/r.git")
+    found = remote_of(folder, os.environ)
+    assert found is not None
+    assert found.url == "git@github.com:o/r.git"
+
+
+def test_a_remote_that_cannot_be_told(folder: Path, git: Git) -> None:
+    with pytest.raises(UsageError) as caught:
+        remote_of(folder, os.environ, "up")
+    assert (caught.value.message, caught.value.cause) == ("no git remote up", "the repository has no remote")
+    git("remote", "add", "a", "x")
+    git("remote", "add", "b", "y")
+    with pytest.raises(UsageError) as caught:
+        remote_of(folder, os.environ)
+    assert caught.value.message == "2 git remotes, and none is called origin: a, b"
+    assert caught.value.hint == 'set in logbook.toml: [github] remote = "a"'
+    with pytest.raises(UsageError, match="no git remote up"):
+        remote_of(folder, os.environ, "up")
+
+
+# -- the commit --------------------------------------------------------------------------------------
+
+
+def test_an_ancestor_when_head_is_not(root: Path, git: Git) -> None:
+    before = git("rev-parse", "HEAD")
+    mine = [change(root, git, m) for m in ("one", "two")]
+    assert pushed_commit(root, "origin", os.environ) == before
+    git("push", "-q", "origin", f"{mine[0]}:refs/heads/other/branch")
+    assert pushed_commit(root, "origin", os.environ) == mine[0]
+
+
+def test_head_behind_the_remote(root: Path, git: Git) -> None:
+    head = git("rev-parse", "HEAD")
+    change(root, git, "one")
+    git("push", "-q", "origin", "main")
+    git("checkout", "-q", "--detach", head)
+    assert pushed_commit(root, "origin", os.environ) == head
+
+
+def test_the_newest_side_of_a_merge(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    git("checkout", "-q", "-b", "side")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2040-01-02T00:00:00Z")
+    newest = change(root, git, "side")
+    git("checkout", "-q", "main")
+    (root.parent / "other.txt").write_text("x")
+    git("add", ".")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2040-01-01T00:00:00Z")
+    git("commit", "-q", "-m", "main")
+    git("push", "-q", "origin", "side", "main")
+    git("merge", "-q", "--no-edit", "side")
+    assert pushed_commit(root, "origin", os.environ) == newest
+
+
+def test_a_shallow_clone(root: Path, git: Git, tmp_path: Path) -> None:
+    clone = tmp_path / "shallow"
+    git("clone", "-q", "--depth=1", f"file://{tmp_path}/bare.git", str(clone))
+    head = git("rev-parse", "HEAD", cwd=clone)
+    assert pushed_commit(clone, "origin", os.environ) == head
+    git("commit", "-q", "--allow-empty", "-m", "mine", cwd=clone)
+    assert pushed_commit(clone, "origin", os.environ) == head
+    assert list(links(clone / "notes dir/logbooks").entries) == ["MOE-001", "MOE-002"]
+
+
+def test_a_worktree_on_its_own_branch(root: Path, git: Git, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    git("worktree", "add", "-q", "-b", "own", str(tree))
+    there = tree / "notes dir/logbooks"
+    pushed = git("rev-parse", "HEAD")
+    change(there, lambda *a: git(*a, cwd=tree), "own")
+    assert pushed_commit(there, "origin", os.environ) == pushed
+    assert links(there).commit == pushed
+    (there / "moe/entries/MOE-001.yaml").write_text("changed in the worktree")
+    assert list(links(there).entries) == ["MOE-002"]
+    assert list(links(root).entries) == ["MOE-001", "MOE-002"]
+
+
+# -- what is changed outside -------------------------------------------------------------------------
+
+
+def test_changes_outside_the_root(root: Path, folder: Path, git: Git) -> None:
+    assert dirty_outside(root, os.environ) == []
+    write_entry(root, "MOE-003")
+    (root / "moe.md").write_text("changed")
+    assert dirty_outside(root, os.environ) == []
+    (folder / ".gitignore").write_text("ignored\n")
+    (folder / "ignored").write_text("x")
+    (folder / "bench.py").write_text("changed")
+    (root.parent / "ü new.txt").write_text("x")
+    (folder / "staged.py").write_text("x")
+    git("add", "staged.py")
+    found = dirty_outside(root, os.environ)
+    assert sorted(found) == [".gitignore", "bench.py", "notes dir/ü new.txt", "staged.py"]
+
+
+def test_looking_writes_nothing(root: Path, folder: Path) -> None:
+    index = folder / ".git/index"
+    os.utime(folder / "bench.py", (1, 1))  # git would like to note that it is unchanged
+    before = (index.read_bytes(), index.stat().st_mtime_ns)
+    dirty_outside(root, os.environ)
+    links(root)
+    assert (index.read_bytes(), index.stat().st_mtime_ns) == before
+
+
+# -- files at a commit -------------------------------------------------------------------------------
+
+
+# -- links -------------------------------------------------------------------------------------------
+
+
+def test_links_stay_when_other_work_is_pushed(root: Path, folder: Path, git: Git) -> None:
+    """Else every push would change every link, and each sync would write the issue anew."""
+    before = links(root)
+    (folder / "bench.py").write_text("other work")
+    git("commit", "-qam", "Other work")
+    git("push", "-q", "origin", "main")
+    assert git("rev-parse", "HEAD") != before.commit
+    assert links(root) == before
+    write_entry(root, "MOE-003")
+    git("add", ".")
+    git("commit", "-qm", "Ours")
+    git("push", "-q", "origin", "main")
+    assert links(root).commit == git("rev-parse", "HEAD")
+
+
+def test_links_of_what_is_pushed(root: Path, git: Git) -> None:
+    head = git("rev-parse", "HEAD")
+    found = links(root)
+    view = f"https://github.com/o/r/blob/{head}/notes%20dir/logbooks/moe.md"
+    assert (found.commit, found.view) == (head, view)
+    assert found.entries == {"MOE-001": f"{view}?plain=1#L9", "MOE-002": f"{view}?plain=1#L15"}
+    lines = (root / "moe.md").read_text().splitlines()
+    assert lines[8].startswith("<!-- logbook:block MOE-001 ")
+    assert lines[14].startswith("<!-- logbook:block MOE-002 ")
+
+
+@pytest.mark.parametrize(
+    "touch",
+    [
+        lambda moe: (moe / "entries/MOE-001.yaml").write_text("changed"),
+        lambda moe: (moe / "entries/MOE-001.yaml").unlink(),
+        lambda moe: (moe / "runs/MOE-001/01/run.json").write_text("{}"),
+        lambda moe: (moe / "runs/MOE-001/01/run.json").unlink(),
+        lambda moe: write_entry(moe.parent, "MOE-001", runs=2),
+    ],
+)
+def test_an_entry_that_changed_since_has_no_link(root: Path, touch: Callable[[Path], object]) -> None:
+    touch(root / "moe")
+    assert list(links(root).entries) == ["MOE-002"]
+
+
+def test_other_files_of_a_run_do_not_count(root: Path) -> None:
+    (root / "moe/runs/MOE-001/01/output.log").write_text("changed")
+    (root / "moe/runs/MOE-001/02").mkdir()
+    assert list(links(root).entries) == ["MOE-001", "MOE-002"]
+
+
+def test_what_was_committed_and_not_pushed_has_no_link(root: Path, git: Git) -> None:
+    pushed = git("rev-parse", "HEAD")
+    write_entry(root, "MOE-003")
+    (root / "moe/entries/MOE-002.yaml").write_text("changed")
+    write_view(root, ["MOE-000", "MOE-001", "MOE-002", "MOE-003"])
+    git("add", ".")
+    git("commit", "-q", "-m", "mine")
+    found = links(root, ["MOE-001", "MOE-002", "MOE-003"])
+    assert found.commit == pushed
+    # The line is that of the pushed view, whatever stands here now.
+    assert found.entries == {"MOE-001": f"{found.view}?plain=1#L9"}
+    git("push", "-q", "origin", "main")
+    assert list(links(root, ["MOE-001", "MOE-002", "MOE-003"]).entries) == ["MOE-001", "MOE-002", "MOE-003"]
+
+
+def test_ignored_records_have_no_link(root: Path, folder: Path, git: Git) -> None:
+    (folder / ".gitignore").write_text("runs/MOE-001/\n")
+    git("rm", "-rq", "--cached", str(root / "moe/runs/MOE-001"))
+    git("add", ".gitignore")
+    git("commit", "-qm", "no runs")
+    git("push", "-q", "origin", "main")
+    assert list(links(root).entries) == ["MOE-002"]
+
+
+@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
+def test_line_ends_that_git_changes_are_no_change(tmp_path: Path, algorithm: str, git: Git) -> None:
+    there = tmp_path / "r"
+    git("init", "-q", "-b", "main", f"--object-format={algorithm}", str(there))
+    for number in (1, 2):
+        write_entry(there / "logbooks", f"MOE-00{number}")
+    write_view(there / "logbooks", ["MOE-001", "MOE-002"])
+    (there / ".gitattributes").write_text("*.yaml text eol=crlf\n")
+    git("add", ".", cwd=there)
+    git("commit", "-qm", "all", cwd=there)
+    git("update-ref", "refs/remotes/origin/main", "HEAD", cwd=there)
+    (there / "logbooks/moe/entries/MOE-001.yaml").write_text("id: MOE-001\n", newline="\r\n")
+    (there / "logbooks/moe/entries/MOE-002.yaml").write_text("id: MOE-2\n", newline="\r\n")
+    assert list(links(there / "logbooks").entries) == ["MOE-001"]
+
+
+def test_an_entry_that_the_pushed_view_does_not_show_has_no_link(root: Path, git: Git) -> None:
+    write_view(root, ["MOE-002"])
+    git("commit", "-q", "-am", "view")
+    git("push", "-q", "origin", "main")
+    write_view(root, ["MOE-001", "MOE-002"])
+    assert list(links(root).entries) == ["MOE-002"]
+
+
+def test_why_there_are_none(folder: Path, tmp_path: Path, git: Git) -> None:
+    root = folder / "logbooks"
+    write_entry(root, "MOE-001")
+    write_view(root, ["MOE-001"])
+    assert links(root) == Links(why="not pushed")
+    assert links(tmp_path) == Links(why="not in a git repository")
+
+
+@pytest.mark.slow
+def test_a_thousand_entries_take_six_calls_of_git(root: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"MOE-{n:03d}" for n in range(1, 1001)]
+    for name in names:
+        write_entry(root, name, runs=2)
+    write_view(root, names)
+    git("add", ".")
+    git("commit", "-q", "-m", "many")
+    git("push", "-q", "origin", "main")
+    git("commit", "-q", "--allow-empty", "-m", "mine")
+    write_view(root, names[1:])  # so that the pushed view must be fetched from git
+    calls = []
+    real = git_calls._call
+    monkeypatch.setattr(git_calls, "_call", lambda *a, **k: calls.append(a) or real(*a, **k))
+    found = links(root, names)
+    assert len(found.entries) == 1000
+    assert len(calls) == 6

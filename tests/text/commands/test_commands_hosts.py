@@ -1,0 +1,62 @@
+"""Commands of several hosts, which are refused before an ID is taken."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.text.commands.hosts import several_hosts
+from tests.conftest import Cli
+
+SEVERAL = {
+    "srun --nodes=2 python b.py": "srun --nodes 2",
+    "srun -p gpu -N2 python b.py": "srun -N 2",
+    "timeout 30 /usr/bin/srun -N 1-4 python b.py": "srun -N 1-4",
+    "bash -lc 'cd x && srun --nodes 3 ./b'": "srun --nodes 3",
+    "torchrun --nnodes=1:2 b.py": "torchrun --nnodes 1:2",
+    "bench-core hillclimb --coordinator 10.0.0.1:1 --process-id 0": "bench-core --coordinator",
+    "srun --nodes=1 bench-core hillclimb --coordinator=10.0.0.1:1": "bench-core --coordinator",
+}
+ONE = (
+    "python b.py --nodes 2",
+    "srun --nodes=1 python b.py -N 4",
+    "srun -N1 ./b",
+    "srun ./b",
+    "torchrun --nproc-per-node 8 b.py",
+    "bench-core hillclimb --processes 2",
+    "echo --coordinator bench-core",
+)
+
+
+@pytest.mark.parametrize("line", SEVERAL)
+def test_several(line: str) -> None:
+    assert several_hosts(shlex.split(line), {}) == SEVERAL[line]
+
+
+@pytest.mark.parametrize("line", ONE)
+def test_one(line: str) -> None:
+    assert several_hosts(shlex.split(line), {"SLURM_JOB_NUM_NODES": "1"}) is None
+
+
+@pytest.mark.parametrize("words", [("--", "srun", "--nodes=2", "./b"), ("--shell", "--", "cd . && srun --nodes=2 ./b")])
+def test_refused_before_an_id_is_taken(started: Cli, words: tuple[str, ...]) -> None:
+    refused = started("run", *words)
+    assert refused.code == 2
+    assert refused.err == (
+        "error: srun --nodes 2: a run on several hosts cannot be recorded\n"
+        "  cause: a run is recorded with the devices, the load and the code of one host\n"
+        "  next:  run it on one host, or start it without logbook\n"
+    )
+    assert started("list", "--json").data == []
+
+
+def test_slurm_options_for_several_hosts(started: Cli, folder: Path) -> None:
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('[executors.queue]\nkind = "slurm"\noptions = ["--partition=low", "-N", "2"]\n')
+    refused = started("run", "--on", "queue", "--", "./b")
+    assert "executor 'queue': sbatch -N 2: a run on several hosts cannot be recorded" in refused.err
+    assert started("list", "--json").data == []

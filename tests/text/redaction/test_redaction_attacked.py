@@ -1,0 +1,105 @@
+"""What attackers found, each as it was found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.text.redaction.redactor import Redactor, by_shape
+from logbook_agent.text.redaction.shapes import Rule
+from logbook_agent.text.redaction.stream import StreamRedactor
+from tests.conftest import Cli
+from tests.text.redaction.kinds_support import HEX, Maker
+
+VALUE = Maker("attacked").word() + "Lm2Tz"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Names.
+        *("password2={}", "passwords={}", "API_KEYS={}", "DBPWD={}", "db_pwd_prod={}", "TOKEN1={}", "WANDB_KEY={}"),
+        # Colours between name and value.
+        *("\x1b[33mpassword\x1b[0m=\x1b[32m{}\x1b[0m", "api_key: \x1b[1m{}\x1b[0m", "--token \x1b[1m{}"),
+        '"password": \x1b[32m"{}"\x1b[0m',
+        # Nested, quoted, called.
+        *('{{"config": {{"password": {{"value": "{}"}}}}}}', '"password": ["{}"]', "{{'token': {{'prod': '{}'}}}}"),
+        *("password = '''{}'''", 'password = """{}"""', "api_key: str = '{}'", "password: str | None = '{}'"),
+        *("password = r'{}'", "token = b'{}'", "api_key=SecretStr('{}')", "secret = ('{}')"),
+        # Commands.
+        *("git config user.password {}", "aws configure set aws_secret_access_key {}", "setenv HF_TOKEN {}"),
+        *("docker login -p {}", "curl -ume:{} https://h", "curl -sSu me:{} h", "mysql -p{} db"),
+        # Prose, cookies, .netrc, paths.
+        *("API key: {}", "Secret Access Key: {}", "Cookie: a=1; b={}", "machine h password {}", "s3:/me:{}@h/x"),
+    ],
+)
+def test_hidden(text: str) -> None:
+    done = by_shape().text(text.format(VALUE))
+    assert VALUE not in done
+    assert VALUE[:8] not in done
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("token_dropping=capacity", "token_mixer=attn", "--token-permutation sorted", "token_dispatcher=alltoall"),
+        *("token_embed=bf16", "token_block=64x64", "inter_token_latency=12.4ms", "time_per_output_token=12.3ms"),
+        *("decode_token: 12.4us", "kv_cache_token=16KB", "user_pass=5ms", "password: 231.2ms", "access_pat=stride-16"),
+        *("access_key_pattern=zipfian", "--model sk-resnet50-imagenet-finetuned-2021", "pci:/0000:01:00.0@x"),
+        *("curl h && docker run -u 1000:1000", "secretstorage==3.3.3", "volume host:/path:ro@x", "secretary=Ann2"),
+        *(
+            "blocks.0.token_mixer.weight: torch.float32",
+            "token_embedding.weight: torch.float32",
+            "token_type_ids=[0, 1]",
+        ),
+        *("config = 'none'", "git config user.name Ann3", "\x1b[1mbold\x1b[0m 12.5 tokens/s"),
+    ],
+)
+def test_kept(text: str) -> None:
+    assert by_shape().text(text) == text
+
+
+def test_a_rule_that_matches_its_own_mark_ends() -> None:
+    safe = Redactor(extra_rules=(Rule(id="x", regex="[a-z]", group=None, keywords=(), entropy=0.0),))
+    done = safe.text("hello " * 20)
+    assert len(done) < 2000
+    assert safe.text(done) == done
+
+
+@pytest.mark.parametrize("regex", [".", "e", "[a-z]", "[A-Z]+-", "\\d+", "ote"])
+def test_a_project_may_not_hide_everything(cli: Cli, folder: Path, regex: str) -> None:
+    (folder / "logbook.toml").write_text(f"[[secret_rules]]\nid = 'x'\nregex = '{regex}'\n")
+    answer = cli("list")
+    assert answer.code == 2
+    assert "regex matches ordinary words" in answer.err
+
+
+def test_a_rule_that_hides_what_a_record_needs_is_named(started: Cli, folder: Path) -> None:
+    (folder / "logbook.toml").write_text("[[secret_rules]]\nid = 'x'\nregex = '-000'\n")
+    answer = started("note", "--title", "one")
+    assert answer.code == 3, answer
+    assert "hides a value that MOE[redacted:x] needs: id is MOE[redacted:x]" in answer.err
+    assert "logbook.toml" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("begun", "rest"),
+    [
+        ("wandb log", f"in {Maker('k').of(HEX, 40)}\n"),
+        ("run -e HF", f"_TOKEN {VALUE}\n"),
+        ("run --tok", f"en {VALUE}\n"),
+    ],
+)
+def test_nothing_that_may_become_a_secret_leaves_on_a_pause(begun: str, rest: str) -> None:
+    stream = StreamRedactor(by_shape())
+    out = stream.feed(begun.encode()) + stream.flush_idle() + stream.feed(rest.encode()) + stream.finish()
+    assert rest.split()[-1].encode() not in out
+
+
+def test_extra_arguments_are_not_repeated(started: Cli) -> None:
+    for words in (["show", "password", VALUE], ["edit", "MOE-000", "--field", "password", VALUE]):
+        answer = started(*words)
+        assert answer.code == 2
+        assert VALUE not in answer.err
+        assert "more arguments than the command takes" in answer.err
