@@ -77,7 +77,7 @@ oracle: setup  ## hold every reader of comparisons to an independent enumerator 
 
 NET ?= main
 net: setup  ## read 200 generated stores by the version NET and by this one, and list each difference in what is said (an hour)
-	@$(BIN)/python -m tests.net $(NET)
+	@$(BIN)/python -m tests.net $(NET) $(COUNT)
 
 format: setup  ## format the code
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format .
