@@ -190,16 +190,16 @@ def _as_text(value: Any) -> str:
 
 def report(found: list[Difference], explained: list[Explanation]) -> int:
     """Print how many differences each explanation covers, then the others by kind; the number of these kinds."""
-    covered: dict[Explanation, int] = dict.fromkeys(explained, 0)
+    covered = {item.why: 0 for item in explained}
     others: dict[str, list[Difference]] = defaultdict(list)
     for difference in found:
         reason = next((item for item in explained if item.covers(difference)), None)
         if reason is not None:
-            covered[reason] += 1
+            covered[reason.why] += 1
         else:
             others[difference.kind].append(difference)
-    for item, number in covered.items():
-        print(f"{number:6} {item.why} ({item.place})")
+    for why, number in covered.items():
+        print(f"{number:6} {why}")
     for kind, examples in sorted(others.items()):
         print(f"{len(examples):6} NOT EXPLAINED: {kind}\n  {examples[0]}")
     print(f"{len(found)} differences; {sum(map(len, others.values()))} without an explanation, of {len(others)} kinds")

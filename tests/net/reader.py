@@ -131,8 +131,7 @@ def main(stores: Path, place: Path, out: Path, count: int, share: int, shares: i
     stop_the_clock(lambda: NOW)
     out.mkdir(parents=True, exist_ok=True)
     made = [store for store in sorted(stores.iterdir()) if "." not in store.name]
-    # Our own logbooks first, which take longest.
-    wanted = [store for store in reversed(made) if not store.name.isdigit() or int(store.name) < count]
+    wanted = [store for store in made if not store.name.isdigit() or int(store.name) < count]
     for store in wanted[share::shares]:
         if not (kept := out / f"{store.name}.json").exists():
             found = read(store, place / store.name)
