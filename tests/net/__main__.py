@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -219,13 +220,15 @@ def main(commit: str, count: int) -> int:
         )
     now = BUILD / "now"
     shutil.rmtree(now, ignore_errors=True)
+    started = time.monotonic()
     in_parallel("tests.net.reader", [str(stores), str(place), str(now), str(count)], TREE)
+    took = time.monotonic() - started
     explained = [Explanation(**item) for item in yaml.safe_load((HERE / "explained.yaml").read_text())]
     found: list[Difference] = []
     for path in sorted(now.glob("*.json")):
         once, twice = (read(BUILD / commit / name / path.name) for name in NAMES)
         found += differences(path.stem, once, twice, read(path))
-    print(f"{len(list(now.glob('*.json')))} stores")
+    print(f"{len(list(now.glob('*.json')))} stores, read by this version in {took:.0f} s")
     return int(report(found, explained) > 0)
 
 
