@@ -178,4 +178,4 @@ class Mixed:
             path.write_text(path.read_text() + "extra: of a person\n")
         elif move == 2:
             view.write_text(view.read_text() + "\nA line below everything.\n")
-            self.say("-L", "MOE", "render", "--absorb")
+            self.say("-L", "MOE", "render", "--absorb", codes=(0, 1))
