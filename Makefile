@@ -76,8 +76,8 @@ oracle: setup  ## hold every reader of comparisons to an independent enumerator 
 	@LOGBOOK_ORACLE=$(ORACLE) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/test -n auto --dist worksteal tests/oracle
 
 NET ?= main
-net: setup  ## read 200 generated stores by the version NET and by this one, and list each difference in what is said (an hour)
-	@$(BIN)/python -m tests.net $(NET)
+net: setup  ## read 200 generated stores (COUNT=24: fewer) by the version NET and by this one, and list each difference in what is said (an hour)
+	@$(BIN)/python -m tests.net $(NET) $(COUNT)
 
 format: setup  ## format the code
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from logbook_agent.running.provenance.checkouts import clean
 
 from logbook_agent.store.processes import is_in_use
 from tests.conftest import Cli
@@ -294,3 +296,20 @@ def test_the_command_that_goes_on_names_commits_for_good(ready: Cli, git: Git, f
     answer = ready("ab", "--json", *again.replace("--max-pairs 20", "--max-pairs 1").split()[2:])
     assert answer.code == 0, answer.err
     assert answer.data["pairs"] == 2
+
+
+def test_checkouts_that_another_process_removes_meanwhile_are_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    above = tmp_path / "checkouts"
+    clean(above, os.environ)
+    (above / "moe-1/1").mkdir(parents=True)
+    above.chmod(0o700)
+
+    def in_between(slot: Path) -> bool:
+        shutil.rmtree(above)
+        return bool(slot.lstat())
+
+    monkeypatch.setattr("logbook_agent.running.provenance.checkouts._is_left", in_between)
+    clean(above, os.environ)
+    assert not above.exists()

@@ -3,9 +3,13 @@ seed makes it again. What comparisons are made of is in tests/oracle/campaign.py
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from tests.conftest import Cli, FixedClock
 
@@ -47,12 +51,12 @@ class Mixed:
         self.draw = random.Random(f"mixed {seed}")
         self.done: list[str] = []
 
-    def say(self, *words: str) -> int:
+    def say(self, *words: str, codes: tuple[int, ...] = (0,)) -> None:
+        """Type a command some minutes later; it exits with one of these codes."""
         self.clock.tick(self.draw.choice([1, 3, 15, 600]))
         self.done.append(" ".join(words))
         answer = self.cli(*words)
-        code: int = answer.code
-        return code
+        assert answer.code in codes, (self.done, answer.code, answer.out, answer.err)
 
     def git(self, *words: str) -> None:
         subprocess.run(["git", *words], cwd=self.folder, check=True, capture_output=True, timeout=60)
@@ -68,9 +72,9 @@ class Mixed:
         self.git("commit", "-q", "-m", "A benchmark")
         more = ["--goal", draw.choice(TEXTS), "--constraint", "one host", "--stop", "Nothing gains more than 1%."]
         more += draw.choice([[], ["--zone", "Europe/Berlin"], ["--link", "Design=https://example.org/d"]])
-        assert self.say("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s", *more) == 0, self.done
+        self.say("start", "moe", "--prefix", "MOE", "--metric", "tflops:max:TF/s", *more)
         if draw.random() < 0.3:
-            assert self.say("start", "other", "--prefix", "OT", "--metric", "time_s:min:s") == 0
+            self.say("start", "other", "--prefix", "OT", "--metric", "time_s:min:s")
             self.say("-L", "OT", "note", "--title", "In the other one")
         kinds = [self._run, self._run, self._run, self._note, self._edit, self._plan, self._void, self._criterion]
         kinds += [self._sweep, self._header, self._hand]
@@ -81,6 +85,22 @@ class Mixed:
 
     def _entries(self) -> list[str]:
         return sorted(path.stem for path in self.folder.glob("logbooks/moe/entries/*.yaml"))
+
+    def _entry(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = yaml.safe_load((self.folder / f"logbooks/moe/entries/{name}.yaml").read_text())
+        return found
+
+    def _standing(self) -> list[str]:
+        return [name for name in self._entries() if self._entry(name).get("state") != "void"]
+
+    def _measured(self) -> list[str]:
+        """Entries with rows that no design drew."""
+        with_rows = {
+            path.parent.parent.name
+            for path in self.folder.glob("logbooks/moe/runs/*/*/run.json")
+            if json.loads(path.read_text()).get("rows")
+        }
+        return [name for name in self._standing() if name in with_rows and "comparison" not in self._entry(name)]
 
     def _prose(self) -> list[str]:
         names = self.draw.sample(["--hypothesis", "--interpretation", "--next", "--title"], self.draw.randint(0, 3))
@@ -95,10 +115,15 @@ class Mixed:
         draw = self.draw
         more = draw.choice([[], [], ["--repeat", "2"], ["--label", "Baseline"], ["--config", "ep=4"], ["--env", "A=b"]])
         earlier = self._entries()
+        prose = self._prose()
         if earlier and draw.random() < 0.3:
-            more = [*more, draw.choice(["--continues", "--supersedes", "--id"]), draw.choice(earlier)]
+            relation = draw.choice(["--continues", "--supersedes", "--id"])
+            more = [*more, relation, draw.choice(earlier)]
+            prose = [] if relation == "--id" else prose
         script = draw.choice(PRINTS)
-        self.say("-L", "MOE", "run", *more, *self._prose(), "--", "sh", "-c", script, "--topk", str(draw.randint(1, 3)))
+        codes = (3,) if "exit 3" in script else (137,) if "kill -9" in script else (0,)
+        command = ["--", "sh", "-c", script, "--topk", str(draw.randint(1, 3))]
+        self.say("-L", "MOE", "run", *more, *prose, *command, codes=codes)
 
     def _note(self) -> None:
         kind = self.draw.choice(["note", "decision", "incident"])
@@ -108,18 +133,20 @@ class Mixed:
 
     def _edit(self) -> None:
         if earlier := self._entries():
-            more = self.draw.choice([[], ["--confidence", "replicated"], ["--state", "blocked"], ["--append"]])
-            self.say("-L", "MOE", "edit", self.draw.choice(earlier), "--next", self.draw.choice(TEXTS), *more)
+            confidence = ["--confidence", "replicated", "--reason", "seen on another host"]
+            more = self.draw.choice([[], confidence, ["--state", "blocked"], ["--append"]])
+            text = f"Step {len(self.done)}.\n\n{self.draw.choice(TEXTS)}"
+            self.say("-L", "MOE", "edit", self.draw.choice(earlier), "--next", text, *more)
 
     def _plan(self) -> None:
         self.say("-L", "MOE", "plan", "--title", "Later", "--command", "Baseline: echo RESULT tflops=1", *self._prose())
 
     def _void(self) -> None:
-        if earlier := self._entries():
-            self.say("-L", "MOE", "void", self.draw.choice(earlier), "--reason", "the wrong branch")
+        if standing := self._standing():
+            self.say("-L", "MOE", "edit", self.draw.choice(standing), "--state", "void", "--reason", "the wrong branch")
 
     def _criterion(self) -> None:
-        target = self.draw.choice(["{metric: tflops, above: 2}", "{metric: tflops, above: 200}"])
+        target = self.draw.choice(["{metric: tflops, at_least: 2}", "{metric: tflops, at_least: 200}"])
         predicate = self.draw.choice([[], ["--predicate", f"target: {target}"]])
         self.say("-L", "MOE", "criteria", "--add", f"A goal {self.draw.randint(1, 99)}", *predicate)
 
@@ -128,26 +155,27 @@ class Mixed:
         self.say("-L", "MOE", "sweep", "grid", "--new", *sets)
 
     def _header(self) -> None:
-        words = self.draw.choice(
-            [
-                ["baseline", "topk=2", "--reason", "the default"],
-                ["status", "--summary", self.draw.choice(TEXTS)],
-                ["link", "https://example.org/a", "--as", "Paper"],
-                ["compare", "MOE-000", "MOE-001", "--save", "MOE-000"],
-            ]
-        )
-        self.say("-L", "MOE", *words)
+        number = str(len(self.done))
+        words = [
+            ["baseline", "--config", f"topk={number}", "--reason", "the default"],
+            ["status", "--summary", f"After {number} moves.\n\n{self.draw.choice(TEXTS)}"],
+            ["link", f"acme/moe#{number}", "--as", "Prior issue"],
+        ]
+        if len(measured := self._measured()) > 1:
+            one, other = sorted(self.draw.sample(measured, 2))
+            words.append(["compare", one, other, "--save", other])
+        self.say("-L", "MOE", *self.draw.choice(words))
 
     def _hand(self) -> None:
         """Somebody edits the view, or the file of an entry, also wrongly."""
         view = self.folder / "logbooks/moe.md"
         entry = self.draw.choice(self._entries() or [""])
-        move = self.draw.randint(0, 3)
+        path = self.folder / f"logbooks/moe/entries/{entry}.yaml"
+        move = self.draw.randint(0, 2)
         if move == 0:
             view.write_text(view.read_text().replace("faster", "slower"))
-        elif move == 1 and entry:
-            path = self.folder / f"logbooks/moe/entries/{entry}.yaml"
+        elif move == 1 and entry and "extra" not in self._entry(entry):
             path.write_text(path.read_text() + "extra: of a person\n")
         elif move == 2:
             view.write_text(view.read_text() + "\nA line below everything.\n")
-            self.say("-L", "MOE", "absorb")
+            self.say("-L", "MOE", "render", "--absorb", codes=(0, 1))

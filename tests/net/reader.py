@@ -1,7 +1,8 @@
-"""Type every command at stores, and keep what it said: python -m tests.net.reader STORES PLACE OUT SHARE OF.
+"""Type every command at stores, and keep what it said: python -m tests.net.reader STORES PLACE OUT COUNT SHARE OF.
 
-A store is copied to PLACE/NNN, where the other version has it, too; its answers go to OUT/NNN.json, {command: {"code",
-"data" or "out", "err"}}, with the files of the logbook at the end. PYTHONPATH names the package.
+Of the generated stores, the first COUNT are read. A store is copied to PLACE/NNN, where the other version has it, too;
+its answers go to OUT/NNN.json, {command: {"code", "out", "err"}}, with the files of the logbook at the end. PYTHONPATH
+names the package.
 """
 
 from __future__ import annotations
@@ -18,16 +19,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.cli import SUBCOMMANDS
 from tests.net.caller import call, stop_the_clock
 
-# Commands as they are typed, and as they were; blanks within words are NUL.
-BEFORE = (
-    (r"list --tried", "tried"),
-    (r"\blist (?=\w)", "search "),
-    (r"edit (\S+) --state void --reason", r"void \1 --reason"),
-)
 NOW = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
+WRITES = {"run", "note", "plan", "edit", "ab", "close", "start"}
 # What a machine writes of itself into the folder of logbooks, and pictures, which are drawn of the same data.
 STATE = re.compile(r"(^|/)(\.[^/]*|.*\.(log|svg|lock))(/|$)")
 
@@ -38,6 +33,10 @@ def commands(work: Path) -> Iterator[list[str]]:
     yield ["executors", "--offline"]
     for header in sorted((work / "logbooks").glob("*/logbook.yaml")):
         yield from of_one(header.parent)
+    for name in ("grid", "modes"):
+        if (work / f"recipes/{name}.yaml").exists():
+            yield ["-L", "moe", "sweep", name, "--dry-run"]
+    yield ["start", "another", "--prefix", "AN", "--metric", "tflops:max:TF/s"]
 
 
 def of_one(folder: Path) -> Iterator[list[str]]:
@@ -49,6 +48,10 @@ def of_one(folder: Path) -> Iterator[list[str]]:
         ["list", "--tried"],
         ["criteria"],
         ["baseline"],
+        ["link"],
+        ["wait"],
+        ["table"],
+        ["table", "--csv"],
         ["lease", "list"],
     ):
         yield [*book, *words]
@@ -63,9 +66,9 @@ def of_one(folder: Path) -> Iterator[list[str]]:
     for words in (["list", "tflops"], ["list", "faster"], ["export", "--as", "json", "--out", "-"]):
         yield [*book, *words]
     yield [*book, "export", "--as", "csv", "--out", "-"]
-    yield [*book, "sync", "--create", "--repo", "acme/moe", "--offline", "../offline"]
-    yield [*book, "prune", "--dry-run"]
-    yield [*book, "absorb", "--dry-run"]
+    yield [*book, "sync", "--create", "--repo", "acme/moe", "--offline", f"../offline/{folder.name}"]
+    yield [*book, "doctor", "--prune", "--dry-run"]
+    yield [*book, "render", "--absorb", "--dry-run"]
     yield [*book, "report", "--no-logs"]
     yield [*book, "render"]
     yield [*book, "doctor", "--fix"]
@@ -74,6 +77,10 @@ def of_one(folder: Path) -> Iterator[list[str]]:
     if ids:
         yield [*book, "edit", ids[0], "--interpretation", "As expected."]
         yield [*book, "edit", ids[-1], "--state", "void", "--reason", "the wrong branch"]
+    pairs = ["ab", "--axis", "topk=1,2", "--seed", "3", "--repeat", "2"]
+    yield [*book, *pairs, "--", "echo", "RESULT", "tflops={axis}.5", "time_s=0.{axis}"]
+    yield [*book, "plan", "--title", "Later", "--command", "Baseline: echo RESULT tflops=1"]
+    yield [*book, "status", "--summary", "It goes well."]
     yield [*book, "status"]
     yield [*book, "close", "--reopen"]
 
@@ -89,9 +96,11 @@ def read(store: Path, place: Path) -> dict[str, Any]:
             subprocess.run(["git", *words], check=True, capture_output=True)
     found: dict[str, Any] = {}
     for number, words in enumerate(commands(work)):
-        changes = {"run", "note", "void", "edit", "close"} & set(words[:3])
-        for typed in [[*words, "--json"]] if changes else [words, [*words, "--json"]]:
-            answer = call(*as_it_was(typed))
+        # What writes is typed once; --json before what a command is given to run.
+        at = words.index("--") if "--" in words else len(words)
+        as_data = [*words[:at], "--json", *words[at:]]
+        for typed in [as_data] if WRITES & {*words[:3]} else [words, as_data]:
+            answer = call(*typed)
             said = as_json(answer.out) if "--json" in typed else answer.out.splitlines()
             found[f"{number:03d} {' '.join(typed)}"] = {
                 "code": answer.code,
@@ -110,16 +119,6 @@ def read(store: Path, place: Path) -> dict[str, Any]:
     return found
 
 
-def as_it_was(typed: list[str]) -> list[str]:
-    """A command as a version typed it that still has `search`, `tried` and `void`."""
-    if "search" not in {command.name for command in SUBCOMMANDS}:
-        return typed
-    text = " ".join(word.replace(" ", "\0") for word in typed)
-    for now, before in BEFORE:
-        text = re.sub(now, before, text)
-    return [word.replace("\0", " ") for word in text.split(" ")]
-
-
 def as_json(text: str) -> Any:
     try:
         return json.loads(text)
@@ -127,11 +126,13 @@ def as_json(text: str) -> Any:
         return text.splitlines()
 
 
-def main(stores: Path, place: Path, out: Path, share: int, shares: int) -> None:
+def main(stores: Path, place: Path, out: Path, count: int, share: int, shares: int) -> None:
     stop_the_clock(lambda: NOW)
     out.mkdir(parents=True, exist_ok=True)
-    for store in sorted(stores.iterdir())[share::shares]:
-        if not (kept := out / f"{store.name}.json").exists() and store.is_dir():
+    made = [store for store in sorted(stores.iterdir()) if "." not in store.name]
+    wanted = [store for store in made if not store.name.isdigit() or int(store.name) < count]
+    for store in wanted[share::shares]:
+        if not (kept := out / f"{store.name}.json").exists():
             found = read(store, place / store.name)
             kept.with_suffix(".new").write_text(json.dumps(found))
             kept.with_suffix(".new").rename(kept)
@@ -139,4 +140,4 @@ def main(stores: Path, place: Path, out: Path, share: int, shares: int) -> None:
 
 
 if __name__ == "__main__":
-    main(*(Path(word).resolve() for word in sys.argv[1:4]), *map(int, sys.argv[4:6]))
+    main(*(Path(word).resolve() for word in sys.argv[1:4]), *map(int, sys.argv[4:7]))

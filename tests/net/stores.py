@@ -18,7 +18,7 @@ from tests.oracle.campaign import Campaign
 
 def make(folder: Path, number: int) -> None:
     """Even numbers are campaigns of comparisons, odd ones a mixture of everything else."""
-    with tempfile.TemporaryDirectory(dir=folder) as made, pytest.MonkeyPatch.context() as patch:
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".") as made, pytest.MonkeyPatch.context() as patch:
         work = Path(made, "work")
         work.mkdir()
         patch.chdir(work)

@@ -251,12 +251,14 @@ def _taken(above: Path, name: str) -> Path:
 
 def clean(above: Path, environ: Mapping[str, str]) -> None:
     """Remove the checkouts of processes that are gone, unless a command still runs in one."""
-    for slot in above.glob("*/*") if _is_own(above) else ():
-        if _is_left(slot):
-            top = _owner(slot).get("repository")
-            if isinstance(top, str):
-                _withdraw(Checkout(top=Path(top), inside=".", environ=environ), slot)
-            _remove(slot, above)
+    # Their own process, or another that cleans, may remove them meanwhile.
+    with contextlib.suppress(FileNotFoundError):
+        for slot in above.glob("*/*") if _is_own(above) else ():
+            if _is_left(slot):
+                top = _owner(slot).get("repository")
+                if isinstance(top, str):
+                    _withdraw(Checkout(top=Path(top), inside=".", environ=environ), slot)
+                _remove(slot, above)
 
 
 def _is_own(above: Path) -> bool:
