@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from logbook_agent.running.provenance.checkouts import clean
+from logbook_agent.running.provenance.worktrees import clean
 
 from logbook_agent.store.processes import is_in_use
 from tests.conftest import Cli
@@ -310,6 +310,6 @@ def test_checkouts_that_another_process_removes_meanwhile_are_no_error(
         shutil.rmtree(above)
         return bool(slot.lstat())
 
-    monkeypatch.setattr("logbook_agent.running.provenance.checkouts._is_left", in_between)
+    monkeypatch.setattr("logbook_agent.running.provenance.worktrees._is_left", in_between)
     clean(above, os.environ)
     assert not above.exists()
