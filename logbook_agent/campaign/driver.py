@@ -19,7 +19,7 @@ from logbook_agent.model.record import ended_badly, is_made
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import refresh
 from logbook_agent.running.endings import close_dead
-from logbook_agent.running.execution import run, submit
+from logbook_agent.running.execution import make_runs, submit
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, machine_now
@@ -138,13 +138,13 @@ class Driver:
         self._before(order)
         waits = self._waits or any(map(is_made, self.runs))
         with self.around(order.command):
-            for _, made in run(self.workspace, self.book, [order], self.display, self._stops, waits=waits):
+            for _, made in make_runs(self.workspace, self.book, [order], self.display, self._stops, waits=waits):
                 self.runs.append(made)
         self._note_interruption(self.runs[-1:])
         return self.runs[-1]
 
     def _at_once(self, orders: Sequence[RunPlan], at_most: int) -> Iterator[tuple[int, Run]]:
-        ended = run(self.workspace, self.book, orders, self.display, self._stops, at_most=at_most, waits=True)
+        ended = make_runs(self.workspace, self.book, orders, self.display, self._stops, at_most=at_most, waits=True)
         for place, made in ended:
             self.runs.append(made)
             self._refresh_now_and_then()

@@ -75,7 +75,7 @@ def run_command(
         int | None, Option("--repeat", metavar="N", help="Run it N times. [1; with --noise 12, at least 6]")
     ] = None,
     discard: Annotated[
-        int, Option("--discard", metavar="N", help="First run it N times to warm up; these runs never count. [0]")
+        int, Option("--discard", metavar="N", help="First run it N times to warm up; these runs never count.")
     ] = 0,
     noise: Annotated[
         bool, Option("--noise", help="Say how much the runs vary, and which effects an A/B of this command would show.")

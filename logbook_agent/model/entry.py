@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from logbook_agent.model.comparison import Comparison
 from logbook_agent.model.values import Scalar
@@ -22,7 +22,7 @@ CONFIDENCES: tuple[Confidence, ...] = ("exploratory", "replicated", "stable")
 
 # What a person may set; every other state follows from the runs.
 SettableState = Literal["planned", "blocked", "abandoned", "void"]
-SETTABLE_STATES: tuple[SettableState, ...] = ("planned", "blocked", "abandoned", "void")
+SETTABLE_STATES: tuple[SettableState, ...] = get_args(SettableState)
 
 State = Literal[
     "planned",

@@ -15,7 +15,7 @@ from logbook_agent.pages.plotted import mark_due, naming_plots, plots_of, plots_
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text import marked as views
+from logbook_agent.text import marked
 
 HEADER = "header"
 FOOTER = "footer"
@@ -69,7 +69,7 @@ def _refreshed(
     if text is None:
         _rebuild(workspace, book)
         return (), 0
-    if views.has_conflict(text):
+    if marked.has_conflict(text):
         _render_over(workspace, book, _without_conflict(workspace, book, text), on_disk=text)
         return (), 0
     present = _parsed(workspace, book, text)
@@ -124,7 +124,7 @@ def render(workspace: Workspace, book: Book, *, discard_edits: bool = False) -> 
         if discard_edits:
             _discard_edits(workspace, book, text)
             return
-        whole = _without_conflict(workspace, book, text) if views.has_conflict(text) else text
+        whole = _without_conflict(workspace, book, text) if marked.has_conflict(text) else text
         _render_over(workspace, book, whole, on_disk=text)
 
 
@@ -132,7 +132,7 @@ def _discard_edits(workspace: Workspace, book: Book, text: str) -> None:
     """Render every block again, after a backup, also those edited by hand. The whole view is built again if its blocks
     cannot be told apart (a marker does not pair, a merge left its own, there is no block)."""
     strays: list[str] = []
-    if views.has_conflict(text) or not views.parse(text, strays) or strays:
+    if marked.has_conflict(text) or not marked.parse(text, strays) or strays:
         _rebuild(workspace, book)
         return
     backup = book.backup_view(workspace.moment())
@@ -150,10 +150,10 @@ def _render_over(workspace: Workspace, book: Book, text: str, *, on_disk: str, o
     _write(workspace, book, text, present, texts, order, on_disk, over_edits=over_edits)
 
 
-def _parsed(workspace: Workspace, book: Book, text: str) -> dict[str, views.Block]:
+def _parsed(workspace: Workspace, book: Book, text: str) -> dict[str, marked.Block]:
     """The blocks of a view. Markers that do not pair stay as text, with a warning."""
     strays: list[str] = []
-    present = views.parse(text, strays)
+    present = marked.parse(text, strays)
     workspace.warnings += [
         f"{book.view_path.name}: {stray}; left as it is, beside a new block: copy the words you need and remove it"
         for stray in strays[:3]
@@ -167,7 +167,7 @@ def _without_conflict(workspace: Workspace, book: Book, text: str) -> str:
     workspace.warnings.append(
         f"{book.view_path.name} was rebuilt from our side of the merge; hand edits of the other side are in {backup}"
     )
-    return views.our_side(text)
+    return marked.our_side(text)
 
 
 def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
@@ -195,7 +195,7 @@ def _entry_block(found: Findings, blocks: Blocks, record: Record) -> str:
 
 
 def _rebuild(workspace: Workspace, book: Book) -> None:
-    text = views.build(all_blocks(workspace, book))
+    text = marked.build(all_blocks(workspace, book))
     if book.read_view() is not None:
         backup = book.backup_view(workspace.moment())
         workspace.warnings.append(
@@ -208,7 +208,7 @@ def _write(
     workspace: Workspace,
     book: Book,
     text: str,
-    present: dict[str, views.Block],
+    present: dict[str, marked.Block],
     texts: dict[str, str | None],
     order: Sequence[str],
     on_disk: str | None = None,
@@ -216,7 +216,7 @@ def _write(
     over_edits: bool = False,
 ) -> None:
     """Splice the texts into the view and write it; `on_disk` is the file as it is, if `text` was made of it."""
-    new, kept = views.splice(text, texts, (HEADER, *order, FOOTER), present, over_edits=over_edits)
+    new, kept = marked.splice(text, texts, (HEADER, *order, FOOTER), present, over_edits=over_edits)
     for name in kept:
         workspace.warnings.append(
             f"{book.view_path.name}: {name} was edited by hand and left as it is;"

@@ -4,8 +4,8 @@ A number is reserved; `run.json` says that the run has started, before its comma
 grows; `run.json` says how it ended. Cut off anywhere, the record tells how far it came.
 
 In the foreground this process executes the command, with the user's terminal and standard input. Where an executor is
-named, a worker of its own does, on this machine or another one, and `making` takes in what it left. Either way the
-work is done by `perform`, which knows no logbook.
+named, a worker of its own does, on this machine or another one, and `executors/dispatch.py` takes in what it left.
+Either way the work is done by `perform`, which knows no logbook.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from logbook_agent.store.reading import LOG
 from logbook_agent.store.workspace import Workspace
 
 
-def run(
+def make_runs(
     workspace: Workspace,
     book: Book,
     plans: Sequence[RunPlan],

@@ -15,7 +15,7 @@ from logbook_agent.cluster.remote import Places
 from logbook_agent.cluster.shell import Here
 from logbook_agent.cluster.ssh import Detached
 from logbook_agent.model.run import Exit
-from logbook_agent.running.execution import run
+from logbook_agent.running.execution import make_runs
 from logbook_agent.running.executors.table import EXECUTORS
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.store.workspace import Workspace
@@ -71,7 +71,7 @@ def test_a_command_that_has_printed_is_not_started_again(local: Place, capfd: py
         script = f"echo >> made{times}; {output}sleep 0.2; kill -9 $PPID; kill -9 $$"
         with StopRequests() as stops:
             plan = local.plan(workspace, *sh(script))
-            runs = [made for _, made in run(workspace, workspace.book(), [plan], LineDisplay(), stops)]
+            runs = [made for _, made in make_runs(workspace, workspace.book(), [plan], LineDisplay(), stops)]
         assert [run.exit for run in runs] == [Exit(lost=True)] * times
         assert (local.folder / f"made{times}").read_text() == "\n" * times
     assert (

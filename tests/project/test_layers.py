@@ -11,9 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# The rooms of the logbook from the ground up, with those below that each of them uses. What touches a process or the
-# machine is in `running`; what answers a question from records in `findings`; what turns answers into text in `pages`
-# or `issue`; what changes a record in the room of the feature.
+# The rooms of the logbook in the order of `logbook_agent/README.md`, with those above it that each of them uses.
 ROOMS: dict[str, str] = {
     "model": "",
     "text": "model",

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.model.entry import PLOT_KINDS
+from logbook_agent.report.figures.figure import FigureKind
 from logbook_agent.report.plots.svg import svg
 from tests.report.plots.plots_support import Seeded
 
@@ -27,6 +29,10 @@ def error(seeded: Seeded, *args: str, code: int = 2) -> tuple[str, str, str]:
     assert answer.code == code, answer
     found = answer.error
     return found["message"], found["cause"], found["hint"]
+
+
+def test_the_kinds_that_an_entry_may_name_are_those_of_figures() -> None:
+    assert tuple(FigureKind) == PLOT_KINDS
 
 
 def test_json_has_the_data_of_the_figure_and_its_file(seeded: Seeded) -> None:
