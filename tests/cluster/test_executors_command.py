@@ -20,8 +20,10 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import plan_runs, run_state
 from logbook_agent.model.run import Host, Run
 from logbook_agent.running.order import RunPlan
+from logbook_agent.store.known_values import hidden_values, without_values
 from logbook_agent.store.spool import Sent
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.redaction.secrets import Secret
 from tests.breadth import STRESS
 from tests.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
 from tests.conftest import Cli, book_of
@@ -334,6 +336,19 @@ def test_a_sweep_of_jobs_whose_client_is_killed(iris: Cli, folder: Path, tmp_pat
     assert len(cases) == len(set(cases)) == 2 * CASES
     names = {job["job"] for job in jobs(tmp_path)}
     assert {run.job for run in runs_of(folder) if run.job} == names, "no job without a run"
+
+
+def test_a_value_is_known_by_its_digest() -> None:
+    secrets = [
+        Secret(name="A", value="a+b/c==" * 3),
+        Secret(name="B", value="two words"),
+        Secret(name="C", value="a+b/c==a"),
+    ]
+    found = hidden_values("spool", secrets)
+    assert not any(secret.value in repr(found) for secret in secrets)
+    text = f'x={"a+b/c==" * 3} "two words" a+b/c==a, a+b/c==A\n'
+    assert without_values("spool", found, text) == 'x=$A "$B" $C, a+b/c==A\n'
+    assert without_values("other", found, text) == text
 
 
 @pytest.mark.slow

@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
+from itertools import pairwise
 
 import pytest
 
 from tests.emulator import faults
-from tests.emulator.faults import Fault, Stall
-from tests.issue.sync_support import PEOPLE, Bench
+from tests.emulator.faults import Fault, Reply, Request, Stall
+from tests.issue.sync_support import PEOPLE, WRITE, Bench
 
 pytestmark = pytest.mark.slow
 
@@ -19,6 +20,18 @@ def configured(bench: Bench, old: str, new: str) -> None:
     config = bench.folder / "logbook.toml"
     assert old in config.read_text()
     config.write_text(config.read_text().replace(old, new))
+
+
+def write_times(bench: Bench) -> list[float]:
+    """Filled with the time at each write, by the clock of the sync."""
+    found: list[float] = []
+
+    def noted(_: Request, true: Reply | None) -> Reply | None:
+        found.append(bench.time.now)
+        return true
+
+    bench.github.rules.add(WRITE, "", Fault(name="noted", applied=True, answers=noted))
+    return found
 
 
 @pytest.mark.parametrize(
@@ -43,6 +56,20 @@ def test_it_waits_as_long_as_it_was_asked_to(
     assert [line.startswith(said or "") for line in lines] == ([] if said is None else [True])
     assert all(thirty.github.host in line for line in lines)
     thirty.settled(thirty.book.entry_ids(), people=PEOPLE)
+
+
+def test_writes_are_a_second_apart_wherever_they_go(thirty: Bench) -> None:
+    configured(thirty, "pause_s = 0", "pause_s = 1")
+    for _ in range(3):
+        there = thirty.github.new_repo()
+        thirty.ok("link", f"{there}#{thirty.github.open_issue_as('bob', there)}", "--as", "Related issue")
+    found = write_times(thirty)
+    answer = thirty.ok("sync", "--create")
+    assert len(found) == 4 + 3
+    assert all(b - a >= 1 for a, b in pairwise(found)), found
+    assert found[-1] - found[0] == 6
+    # A second is no wait that people are told of.
+    assert "waiting" not in answer.err
 
 
 def interrupted(process: subprocess.Popen[str]) -> str:
