@@ -66,6 +66,12 @@ def book(tmp_path: Path) -> Book:
     return found
 
 
+def test_what_changed_a_moment_ago_is_not_kept(book: Book) -> None:
+    """A second change within one tick of the clock could not be told from the first."""
+    book.runs(ID)
+    assert _rows(book) == 0
+
+
 def test_runs_are_kept_and_forgotten_with_their_records(book: Book, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("logbook_agent.store.index_file.RACY_NS", -(10**9))
     wanted = book.runs(ID)
