@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +15,12 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from logbook_agent.cluster import shell
+from logbook_agent.cluster import archive, shell
 from logbook_agent.cluster.jobs import job_state
 from logbook_agent.cluster.remote import Places, Remote
 from logbook_agent.cluster.shell import Conversation, Hangup, Here, ShellAnswer, run_program
 from logbook_agent.cluster.slurm import Slurm, SlurmSettings
-from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.running.executors import submission
 from logbook_agent.running.executors.contract import NoAnswer
 from logbook_agent.store.spool import Sent, Spool
@@ -209,3 +210,17 @@ def test_a_program_without_an_answer_is_ended_with_what_it_started(tmp_path: Pat
     with pytest.raises(NoAnswer, match="sh did not answer within"):
         run_program(("sh", "-c", script), os.environ, stdin=b"x" * 10**6, timeout_s=0.5)
     wait_for(lambda: is_gone(int((tmp_path / "pid").read_text())))
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MOST_BYTES", 1000)
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        entry = tarfile.TarInfo("output.log")
+        entry.size = 1001
+        tar.addfile(entry, io.BytesIO(b"x" * 1001))
+    spool = Spool(folder=tmp_path / "A-000.01", within=tmp_path)
+    spool.make()
+    with pytest.raises(StoreError, match="cannot read the files that a run has left"):
+        archive.bring(spool, archive.members(io.BytesIO(buffer.getvalue())))
+    assert not spool.has("output.log")

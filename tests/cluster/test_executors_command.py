@@ -337,6 +337,19 @@ def test_a_sweep_of_jobs_whose_client_is_killed(iris: Cli, folder: Path, tmp_pat
     assert {run.job for run in runs_of(folder) if run.job} == names, "no job without a run"
 
 
+def test_a_value_is_known_by_its_digest() -> None:
+    secrets = [
+        Secret(name="A", value="a+b/c==" * 3),
+        Secret(name="B", value="two words"),
+        Secret(name="C", value="a+b/c==a"),
+    ]
+    found = hidden_values("spool", secrets)
+    assert not any(secret.value in repr(found) for secret in secrets)
+    text = f'x={"a+b/c==" * 3} "two words" a+b/c==a, a+b/c==A\n'
+    assert without_values("spool", found, text) == 'x=$A "$B" $C, a+b/c==A\n'
+    assert without_values("other", found, text) == text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("age_s", "stage"), [(10.0, "sent"), (1000.0, "never-started"), (-1e6, "never-started")])
 def test_a_submission_that_never_came(age_s: float, stage: str, iris: Cli, folder: Path) -> None:

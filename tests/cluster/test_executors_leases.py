@@ -192,3 +192,28 @@ def test_a_damaged_lease_is_told(started: Cli, folder: Path) -> None:
     (book.folder / "leases/moe-a-1.json").write_text("{}")
     assert "leases" in started("lease", "list").err
     assert started("doctor").code == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("until", "garbage", "isoformat string: 'garbage'"),
+        ("until", "2026-12-23T10:00:00", "'2026-12-23T10:00:00' is not a time of a lease"),
+        ("active_since", "9999-12-31T23:59:59-23:59", "is not a time of a lease"),
+        ("devices", -100, "-100 devices"),
+        ("active_s", -1e9, "active for -1000000000.0 s"),
+        ("active_s", 1e308, "active for 1e+308 s"),
+    ],
+)
+@pytest.mark.sample(2)
+def test_a_lease_that_somebody_changed_takes_nothing_off_the_budget(
+    key: str, value: object, said: str, cloud: Cli, folder: Path
+) -> None:
+    book = book_of(folder)
+    write_lease(book, lease())
+    file = book.folder / "leases/a.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
+    for command in (["lease", "list"], ["lease", "request", "slice"]):
+        done = cloud(*command)
+        assert (done.code, done.err.count(said)) == (3, 1), done.err
+    assert said in cloud("doctor").out

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Cli, FixedClock
+from tests.doctor.conftest import edit_json
 from tests.e2e.e2e_support import picture
 
 pytestmark = pytest.mark.slow
@@ -48,6 +49,13 @@ def test_by_age(three: Cli, logs: list[Path], clock: FixedClock) -> None:
         "deleted 0 logs of 0 B; 2 of 32 B left\n"
     )
     assert three("doctor", "--prune", "--keep-days", "0", "--max-bytes", "1K").out.startswith("deleted 0 logs")
+
+
+def test_what_goes_on_keeps_its_log(three: Cli, logs: list[Path], book: Path) -> None:
+    edit_json(book / "runs/MOE-000/01/run.json", exit=None, ended=None)
+    (book / "runs/MOE-001/01/run.json").write_text("{")
+    assert three("doctor", "--prune", "--max-bytes", "0").code == 0
+    assert [p.exists() for p in logs] == [True, True, False]
 
 
 def test_without_a_limit(three: Cli, logs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

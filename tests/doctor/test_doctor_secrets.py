@@ -58,6 +58,14 @@ def test_files_with_secrets_are_named_and_not_their_values(leaky: Cli, folder: P
     assert text.out.splitlines()[-1] == "moe: 3 errors"
 
 
+def test_a_value_of_a_variable_is_found(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLUSTER_SECRET", "four-five-six-seven")
+    assert started("run", "--", "true").code == 0
+    (folder / "logbooks/moe/runs/MOE-000/01/output.log").write_text("x four-five-six-seven\n" * 2)
+    answer = started("doctor", "--secrets", "--json")
+    assert said(answer) == {"output.log": "holds $CLUSTER_SECRET (line 1), $CLUSTER_SECRET (line 2)"}
+
+
 def test_git_history_is_looked_through_and_left(git: Callable[..., str], started: Cli, folder: Path) -> None:
     assert started("run", "--", "echo", "RESULT tflops=1").code == 0
     log = folder / "logbooks/moe/runs/MOE-000/01/run.json"
@@ -92,6 +100,17 @@ def test_nothing_is_found_in_what_this_version_writes(
     git("commit", "-q", "-m", "A logbook")
     answer = started("doctor", "--secrets")
     assert (answer.code, answer.out) == (0, "moe: nothing is wrong\n")
+
+
+def test_a_large_log_is_read_in_pieces(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("logbook_agent.doctor.secrets._PIECE_BYTES", 1000)
+    assert started("run", "--", "true").code == 0
+    log = folder / "logbooks/moe/runs/MOE-000/01/output.log"
+    log.write_text(
+        "".join(f"line {n} {'x' * (n % 90)}\n" for n in range(1, 400)) + f"{TOKEN}\n" + "y" * 5000 + f" {TOKEN}"
+    )
+    answer = started("doctor", "--secrets", "--json")
+    assert said(answer) == {"output.log": "holds huggingface-token (line 400), huggingface-token (line 401)"}
 
 
 @pytest.mark.parametrize("other", [["--fix"], ["--stop", "MOE-000"]])

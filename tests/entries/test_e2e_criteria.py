@@ -136,6 +136,16 @@ def test_a_user_without_a_name_is_asked_for_one(judging: Cli, monkeypatch: pytes
     assert judging("criteria", "--met", "1", "--evidence", "MOE-000", "--by", "Ada").code == 0
 
 
+def test_a_judgement_is_text(judging: Cli, folder: Path) -> None:
+    """What signs it can forge nothing, in the view and in the issue."""
+    name = "@mallory\n<!-- logbook:end header --> fixes #1"
+    ok(judging("criteria", "--met", "1", "--evidence", "MOE-000", "--by", name, "--json"))
+    assert view(folder).count("<!-- logbook:end header -->") == 1
+    assert "@mallory" not in block(judging)
+    assert "fixes #1" not in block(judging)
+    assert "<!-- logbook:end header" not in block(judging)
+
+
 # -- summary ---------------------------------------------------------------------------------------------
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from logbook_agent.issue import marking
 from logbook_agent.issue.creation import _opened
 from logbook_agent.issue.destination import confirm_host, is_confirmed
 from logbook_agent.issue.pace import Calls, Pace
-from logbook_agent.issue.steps import Create, Issue
-from logbook_agent.model.errors import RateLimited
+from logbook_agent.issue.steps import Create, Issue, IssueState
+from logbook_agent.model.errors import RateLimited, Rejected
 from tests.issue.model_server import Client, Server
 from tests.issue.model_support import BOOK, Clock, sync
 from tests.issue.test_issues_plan import posted
@@ -18,6 +20,20 @@ from tests.issue.test_issues_plan import posted
 
 def pace(clock: Clock, **more: float) -> Pace:
     return Pace(say=lambda _: None, clock=clock, sleep=clock.sleep, **more)
+
+
+class Forgetful(Client):
+    def edit_issue(self, number: int, *, body: str | None = None, state: IssueState | None = None) -> Issue:
+        return self._write(lambda: self.server.issues[number])
+
+
+def test_an_issue_that_keeps_nothing_is_given_up() -> None:
+    server, header, entries = posted(1)
+    client = Forgetful(server, "ada")
+    with pytest.raises(Rejected, match="does not keep what is written to it: write the block"):
+        sync(client, [replace(entries[0], digest="f" * 16)], header).run()
+    # Four times the block, and once the comment.
+    assert client.sent == 5
 
 
 def test_a_success_makes_the_next_refusal_the_first() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from logbook_agent.issue import marking
 from logbook_agent.issue.plan import make_plan
-from logbook_agent.issue.steps import Comment, Delete, EditStep, EntryWanted, Post, Step, Wanted, WriteBlock
-from logbook_agent.model.errors import MarkersDamaged
+from logbook_agent.issue.steps import Comment, Delete, EditStep, EntryWanted, Issue, Post, Step, Wanted, WriteBlock
+from logbook_agent.model.errors import LogbookError, MarkersDamaged
 from tests.issue.model_server import Client, Server
 from tests.issue.model_support import BOOK, Header, Texts, check, entry, sync, told, wanted_of
 
@@ -70,6 +70,23 @@ def test_line_ends_and_blanks_of_a_browser_are_no_edit() -> None:
     assert full_plan(server, entries, header).warnings == ()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda body: body.split("\n", 1)[1],
+        lambda body: body.replace("MOE-000:", "MOE-009:"),
+        lambda body: "> " + body,
+        lambda body: "See below.\n" + body,
+    ],
+)
+def test_a_marker_that_was_removed_or_changed_is_none(change: Callable[[str], str]) -> None:
+    server, header, entries = posted(2)
+    edit_comment(server, 1, change)
+    [new] = plan_of(server, entries, header)
+    assert isinstance(new, Post)
+    assert new.about == ("MOE-000", "MOE-001")
+
+
 def test_a_marker_of_another_logbook_counts_for_nothing() -> None:
     server, header, _ = posted(2)
     other = Wanted(book="MOE.87654321", entries=(entry(0),), trusted=frozenset({"ada"}))
@@ -85,11 +102,63 @@ def test_a_marker_of_a_newer_version_stops_the_sync() -> None:
         plan_of(server, entries, header)
 
 
+def test_of_duplicates_the_oldest_is_kept() -> None:
+    server, header, entries = posted(2)
+    copy = server.add_comment("ada", server.comments[1].body)
+    assert plan_of(server, entries, header) == (Delete(comment=copy.id, of=1),)
+    edit_comment(server, copy.id, lambda body: body + "\nSee?")
+    plan = full_plan(server, entries, header)
+    assert plan.steps == ()
+    assert "edited by hand" in plan.warnings[0]
+
+
 def test_a_clone_that_lacks_an_entry_leaves_its_comment_alone() -> None:
     server, header, entries = posted(3)
     plan = full_plan(server, [entry(0, 1), entries[1]], header)
     assert [type(s) for s in plan.steps] == [WriteBlock]
     assert "MOE-002, which is not in this clone" in plan.warnings[0]
+
+
+def broken(body: str, how: str) -> str:
+    begin, end = [line for line in body.split("\n") if line.startswith("<!-- logbook:")]
+    return {
+        "both missing": body.replace(begin, "").replace(end, ""),
+        "begin missing": body.replace(begin, ""),
+        "end missing": body.replace(end, ""),
+        "begin twice": body.replace(begin, f"{begin}\n{begin}"),
+        "end twice": body.replace(end, f"{end}\n{end}"),
+        "reversed": body.replace(begin, "@").replace(end, begin).replace("@", end),
+        "block twice": f"{body}\n{body}",
+        "begin cut": body.replace(begin, begin[:40]),
+    }[how]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "both missing",
+        "begin missing",
+        "end missing",
+        "begin twice",
+        "end twice",
+        "reversed",
+        "block twice",
+        "begin cut",
+    ],
+)
+@pytest.mark.parametrize("knows", ["header", "comments"])
+def test_damaged_markers_stop_the_sync(how: str, knows: str) -> None:
+    server, header, entries = posted(2)
+    if knows == "header":
+        server.comments.clear()
+    else:
+        header.managed = False
+    issue = server.issues[1]
+    server.issues[1] = replace(issue, body=broken(issue.body, how))
+    writes = server.writes
+    with pytest.raises(MarkersDamaged):
+        sync(Client(server, "ada"), [*entries, entry(2)], header).run()
+    assert server.writes == writes
 
 
 def test_a_new_block_on_request() -> None:
@@ -98,6 +167,25 @@ def test_a_new_block_on_request() -> None:
     server.issues[1] = replace(issue, body="people")
     sync(Client(server, "ada"), entries, header, new_block=True).run()
     check(server, entries, "people", "ada")
+
+
+def test_text_of_people_that_leaves_no_room_is_an_error() -> None:
+    server, header, entries = posted(2)
+    issue: Issue = server.issues[1]
+    server.issues[1] = replace(issue, body="x" * 65_000 + "\n" + issue.body)
+    with pytest.raises(LogbookError, match=r"leaves \d+ bytes"):
+        plan_of(server, entries, header)
+
+
+def test_an_account_that_is_not_told_its_name_is_known_by_what_it_posted() -> None:
+    server, header = Server(), Header()
+    server.add_issue("someone", "t", "")
+    entries = [entry(n) for n in range(3)]
+    client = Client(server, "app", {2: "after"}, knows_itself=False)
+    sync(client, entries, header).run()
+    assert told(server, "app") == ["MOE-000", "MOE-001", "MOE-002"]
+    assert header.trusted == {"app"}
+    assert client.sent == 2, "nothing is posted twice"
 
 
 def test_comments_that_a_list_lags_behind_are_not_posted_again() -> None:
@@ -153,6 +241,14 @@ def test_while_an_entry_cannot_be_read_nothing_is_counted_or_edited_without_it()
     check(server, mended, "people", "ada")
 
 
+def test_no_issue_is_begun_while_an_entry_cannot_be_read() -> None:
+    server, header = Server(), Header()
+    server.add_issue("someone", "t", "people")
+    with pytest.raises(LogbookError, match="MOE-001 cannot be read"):
+        sync(Client(server, "ada"), [entry(0)], header, unreadable=("MOE-001",)).run()
+    assert server.writes == 0
+
+
 def test_of_two_summaries_the_older_stays() -> None:
     """Two machines tagged and closed the thread at one time."""
     server, header, entries = posted(1)
@@ -166,6 +262,22 @@ def test_of_two_summaries_the_older_stays() -> None:
     )
     sync(Client(server, "ada"), entries, header, **more).run()
     assert list(server.comments)[1:] == [snapshot, final]
+
+
+def test_an_account_is_known_in_any_case() -> None:
+    server, _, entries = posted(2)
+    server.comments[1] = replace(server.comments[1], author="Ada")
+    assert plan_of(server, entries, Header({"ADA"}, managed=True)) == ()
+    assert len(plan_of(server, entries, Header({"bob"}, managed=True))) == 1
+
+
+def test_an_issue_that_shows_another_logbook_is_not_closed() -> None:
+    server, header, entries = posted(1)
+    issue = server.issues[1]
+    server.issues[1] = replace(issue, body=issue.body + "\n" + marking.wrapped("OTHER.12345678", "theirs"))
+    plan = full_plan(server, entries, header, final="f1")
+    assert [type(s) for s in plan.steps] == [Post]
+    assert "also shows another logbook" in plan.warnings[0]
 
 
 def test_a_final_summary_follows_the_entries_that_it_counts() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from typing import Any
 
 import pytest
 
@@ -80,6 +81,31 @@ def test_a_repository_that_was_renamed(bench: Bench) -> None:
     assert error["code"] == "issue_moved"
     assert "logbook link" not in error["hint"]
     assert "then: logbook sync --create" in error["hint"]
+
+
+def test_a_tag_that_somebody_sets_at_the_same_moment(published: Pushed) -> None:
+    bench = published.bench
+    elsewhere = bench.github.head(bench.repo)
+
+    def tag(name: str, commit: str) -> Any:
+        def now(_request: object, true: faults.Reply | None) -> faults.Reply | None:
+            bench.github.ask("POST", f"/repos/{bench.repo}/git/refs", {"ref": f"refs/tags/{name}", "sha": made["sha"]})
+            return faults.refusal(422, "Reference already exists")
+
+        words = {"tag": name, "message": "Theirs", "object": commit, "type": "commit"}
+        made = bench.github.ask("POST", f"/repos/{bench.repo}/git/tags", words)
+        return Fault(name="race", applied=False, answers=now)
+
+    bench.github.rules.add("POST", "/git/refs$", tag("moe-1", published.head), times=1)
+    assert bench.ok("snapshot", "moe-1", "--json").data["created"] is False
+    bench.github.rules.add("POST", "/git/refs$", tag("moe-2", elsewhere), times=1)
+    error = refused(bench, 2, "snapshot", "moe-2")
+    assert error["code"] == "taken"
+    assert elsewhere[:9] in error["message"]
+    bench.github.rules.add("POST", "/git/refs$", faults.invalid("Reference update failed"), times=1)
+    error = refused(bench, 4, "snapshot", "moe-3")
+    assert error["code"] == "rejected"
+    assert "a name other than" in error["hint"]
 
 
 # -- a tag that is there after all -------------------------------------------------------------------------

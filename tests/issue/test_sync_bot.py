@@ -6,6 +6,7 @@ import pytest
 
 from logbook_agent.issue import marking
 from tests.emulator import faults
+from tests.issue.pushed_support import link
 from tests.issue.sync_support import Bench
 
 pytestmark = pytest.mark.slow
@@ -70,3 +71,28 @@ def test_a_block_that_was_changed_is_not_taken_up(bot: Bench) -> None:
         assert bot.ok("sync", "--create", "--dry-run").code == 0
     bot.sync("--create")
     assert bot.number == 2
+
+
+def test_two_attempts_of_one_account_become_one_issue(bot: Bench) -> None:
+    bot.note()
+    opened_and_lost(bot)
+    text = bot.github.issue(bot.repo, 1)["body"]
+    second = bot.github.open_issue_as("ada", bot.repo, "Experiment: moe", text)
+    bot.sync("--create")
+    assert bot.number == 1
+    assert bot.github.issue(bot.repo, second)["state"] == "closed"
+
+
+@pytest.mark.parametrize("fault", [faults.dropped(), faults.bad_gateway()], ids=lambda fault: fault.name)
+def test_a_link_back_whose_answer_was_lost(bot: Bench, other: tuple[str, int, str], fault: faults.Fault) -> None:
+    repo, number, url = other
+    bot.adopt()
+    link(bot, url, "--as", "Prior issue")
+    rule = bot.github.rules.add("POST", f"{repo}/issues/{number}/comments$", fault, times=1)
+    bot.sync()
+    assert rule.met == 1
+    [comment] = bot.github.comments(repo, number)
+    marked = marking.read_comment(comment["body"], bot.key)
+    assert marked is not None
+    assert marked.kind == marking.LINK
+    assert bot.book.header.links[0].back == comment["html_url"]

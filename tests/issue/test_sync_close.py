@@ -124,6 +124,26 @@ def test_another_conclusion_says_everything_anew(told: Bench, clock: FixedClock)
     assert (closing.limitations, closing.next_steps) == (("small batches",), ("large batches",))
 
 
+def test_reopened_and_closed_again(told: Bench, clock: FixedClock) -> None:
+    close(told, *END)
+    clock.tick()
+    answer = told.ok("close", "--reopen", "--json")
+    assert answer.data["closed"] is None
+    assert f"open it there: {told.book.header.issue.url}" in json.loads(answer.out)["warnings"][0]  # type: ignore[union-attr]
+    assert "## Conclusion" not in told.book.view_path.read_text()
+    assert "## Conclusion" not in told.block
+    assert "- **Open** since" in told.block
+    assert state(told)[0] == "closed", "a person's decision"
+    assert json.loads(told.ok("close", "--reopen", "--json").out)["warnings"] == []
+    reopen_as("ada", told)
+    refused(told, 2, "close")
+    clock.tick()
+    close(told, *END)
+    assert state(told) == ("closed", "completed")
+    assert len(finals(told)) == 1
+    assert told.sync()["steps"] == []
+
+
 def test_a_final_summary_that_a_person_edited_stays(told: Bench, clock: FixedClock) -> None:
     close(told, *END)
     [comment] = [c for c in told.comments if "## Final summary" in c["body"]]

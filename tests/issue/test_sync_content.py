@@ -51,6 +51,22 @@ def test_nothing_from_prose_or_logs_is_live(bench: Bench) -> None:
     assert LIVE.findall(bench.github.issue(bench.repo, bench.number)["title"]) == []
 
 
+@pytest.mark.slow
+def test_a_comment_follows_where_the_compared_entries_stand(bench: Bench) -> None:
+    runs = ["run", "--repeat", "2", "--", "sh", "-c"]
+    bench.ok(*runs, "echo RESULT tflops=10 q=none")
+    bench.sync("--create")  # in a comment of its own
+    bench.ok(*runs, "echo RESULT tflops=20 q=int8")
+    bench.ok("compare", "MOE-000", "MOE-001", "--axis", "q", "--save", "MOE-001")
+    bench.sync()
+    kept = next(i for i, c in enumerate(bench.comments) if "### MOE-001" in c["body"])
+    assert "MOE-000 is void" not in bench.comments[kept]["body"]
+    bench.ok("edit", "MOE-000", "--state", "void")
+    bench.sync()
+    assert "MOE-000 is void" in bench.comments[kept]["body"]
+    assert bench.sync()["steps"] == []
+
+
 def test_commands_can_be_copied(bench: Bench) -> None:
     bench.ok("run", "--title", "copy", "--", "echo", "git@host:o/r.git#12", "@user", "$(x)", "a  b")
     bench.sync("--create")

@@ -18,9 +18,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from logbook_agent.model.errors import (
     AnswerLost,
     IssueMoved,
+    RemoteError,
     Unreachable,
 )
 from tests.emulator import faults
+from tests.emulator.faults import Fault
 from tests.emulator.fixtures import Hub
 from tests.issue.adapter_support import WRITES, Connect, everything, post
 
@@ -57,6 +59,25 @@ def test_a_repository_with_another_name_is_told_before_anything_is_opened_there(
     connect(other).check_name()
 
 
+def test_an_answer_for_another_repository_is_a_moved_issue(github: Hub, connect: Connect) -> None:
+    repo = github.new_repo()
+    github.open_issue_as("ada", repo)
+
+    def named(other: str) -> Fault:
+        def answers(_request: object, true: faults.Reply | None) -> faults.Reply:
+            assert true is not None
+            return faults.Reply(status=200, content=true.content.replace(repo.encode(), other.encode()))
+
+        return Fault(name="named", applied=True, answers=answers)
+
+    # Names of accounts and repositories are the same in capitals.
+    github.rules.add("GET", "/issues/1$", named(repo.upper()), times=1)
+    assert connect(repo).issue(1).number == 1
+    github.rules.add("GET", "/issues/1$", named("bob/elsewhere"))
+    with pytest.raises(IssueMoved, match=f"is now {github.web}/bob/elsewhere/issues/1$"):
+        connect(repo).issue(1)
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_no_redirect_leads_to_another_host(github: Hub, connect: Connect, status: int) -> None:
     repo = github.new_repo()
@@ -70,6 +91,23 @@ def test_no_redirect_leads_to_another_host(github: Hub, connect: Connect, status
                 act()
     assert {request.path.rsplit("/issues/1", 1)[0] for request in github.requests} == {f"/repos/{repo}"}
     assert len(github.requests) == 4
+
+
+def test_a_link_to_another_host_is_not_followed(github: Hub, connect: Connect) -> None:
+    repo = github.new_repo()
+    github.open_issue_as("ada", repo)
+    for n in range(101):
+        github.comment_as("ada", repo, 1, f"{n}")
+
+    def astray(_request: object, true: faults.Reply | None) -> faults.Reply:
+        assert true is not None
+        link = '<http://127.0.0.1:9/elsewhere?page=2&per_page=100>; rel="next"'
+        return faults.Reply(status=200, headers={**true.headers, "link": link}, content=true.content)
+
+    github.rules.add("GET", "/comments$", Fault(name="astray", applied=True, answers=astray), times=1)
+    with pytest.raises(RemoteError):
+        connect(repo).comments(1)
+    assert len(github.requests) == 1
 
 
 @pytest.fixture

@@ -87,6 +87,24 @@ def test_a_lost_answer_links_back_once(told: Bench, other: tuple[str, int, str],
     assert told.sync()["steps"] == []
 
 
+def test_a_header_that_did_not_learn_of_it_finds_it(told: Bench, other: tuple[str, int, str]) -> None:
+    """As in a clone, or after a process that was killed before it could write it down."""
+    repo, number, url = other
+    link(told, url, "--as", "Prior issue")
+    before = told.book.header_path.read_bytes()
+    told.sync()
+    told.book.header_path.write_bytes(before)
+    planted = told.github.comments(repo, number)[0]["body"]
+    told.sync()
+    assert len(back_links(told, repo, number)) == 1
+    # A comment that somebody else planted is not ours.
+    told.github.delete_comment(repo, back_links(told, repo, number)[0]["id"])
+    told.github.comment_as("mallory", repo, number, planted)
+    told.book.header_path.write_bytes(before)
+    told.sync()
+    assert [c["user"]["login"] for c in back_links(told, repo, number)] == ["mallory", "ada"]
+
+
 def test_an_issue_that_is_locked_does_not_stop_the_others(told: Bench, other: tuple[str, int, str]) -> None:
     repo, number, url = other
     second = told.github.open_issue_as("bob", repo, "Also")
@@ -143,6 +161,18 @@ def test_no_token_for_the_host_of_a_link(told: Bench) -> None:
     assert error["code"] == "no_token"
     assert "--one-way" in error["hint"]
     assert len(told.told()) == 2
+
+
+def test_a_label_is_text(told: Bench, other: tuple[str, int, str]) -> None:
+    repo, number, url = other
+    link(told, url, "--as", " @bob's [prior](x)\nfixes #1 <b> ")
+    told.sync()
+    [back] = back_links(told, repo, number)
+    for text in (told.block, back["body"]):
+        assert "@bob" not in text
+        assert "fixes #1" not in text
+        assert "<b>" not in text
+    assert url in told.block
 
 
 # -- going on in another issue ---------------------------------------------------------------------------

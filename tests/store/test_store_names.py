@@ -119,6 +119,16 @@ def test_folders_that_are_no_runs(one: Cli, folder: Path, name: str) -> None:
     assert one("doctor").out.count(name) >= 1
 
 
+def test_a_recipe_that_an_entry_names(one: Cli, folder: Path, tmp_path: Path, git: object) -> None:
+    (tmp_path / "outside.yaml").write_text("name: outside\nSECRET-WORD: 1\n")
+    use = {"name": "outside", "file": "../../outside.yaml", "digest": "d", "runs": 1}
+    changed(folder / ENTRY, lambda data: data.update(recipe=use))
+    answer = one("sweep", "--resume", "MOE-000")
+    assert answer.code == 2
+    assert "the recipe of MOE-000 is outside" in answer.err
+    assert "SECRET-WORD" not in answer.err
+
+
 @pytest.mark.parametrize("root", ["..", "../elsewhere", "/abs", "notes/../..", ".ssh", ".git/hooks", "\\u0000"])
 def test_a_root_of_the_settings(started: Cli, folder: Path, tmp_path: Path, git: object, root: str) -> None:
     """A setting comes with the repository, and stays in it; the user may name any folder."""

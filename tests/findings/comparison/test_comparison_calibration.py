@@ -34,6 +34,18 @@ def part(calibration: Any, experiment: Any, model: str, *what: str) -> list[floa
     return [tally.part(one) for one in what]
 
 
+@pytest.mark.wide
+@pytest.mark.slow
+def test_noise_is_rarely_called_a_difference_whatever_the_machine_does(calibration: Any) -> None:
+    cells = calibration["cells"]
+    models = calibration["machines"].MODELS
+    assert len(models) >= 28
+    for model in models:
+        assert part(calibration, cells.NONE, model, "claimed 100")[0] < TOO_MANY, model
+    for experiment in cells.FAMILIES:
+        assert part(calibration, experiment, "normal 5%", "claimed 100")[0] < TOO_MANY, experiment.name
+
+
 @pytest.mark.slow
 @pytest.mark.wide
 def test_an_effect_is_found_and_coarse_values_never_say_no_difference(calibration: Any) -> None:

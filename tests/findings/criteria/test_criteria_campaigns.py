@@ -106,6 +106,19 @@ def test_a_target_pools_all_runs_of_a_case_and_stays_reached(started: Cli, folde
         assert reason.startswith(f"tflops is at least 1000 in {entry + 1} of {runs} of a case, median 100")
 
 
+def test_a_candidate_that_was_found_equal_or_discarded_is_not_the_best(started: Cli) -> None:
+    same = "echo RESULT tflops=$((100000 + $$ % 7))"
+    words = ("--axis", "mode=base,copy", "--repeat", "20", "--json")
+    data = started("ab", *words, "--", "sh", "-c", same, "{mode}").data
+    assert data["answer"]["findings"][0]["outcome"] == "no difference"
+    [found] = best(started)
+    assert found["flags"] == "mode=base"
+    # An idea that somebody marked as a negative result, though its number is the highest.
+    idea = ("--config", "mode=idea", "--field", "Negative result=It breaks the gradients.")
+    assert started("run", *idea, "--", "echo", "RESULT tflops=200000").code == 0
+    assert [one["flags"] for one in best(started)] == ["mode=base"]
+
+
 def test_the_best_is_a_number_that_was_measured(started: Cli) -> None:
     """Two modes of one case: no run lies between them."""
     for value in (30, 60, 31, 61):
@@ -128,3 +141,12 @@ def test_better_than_the_baseline_needs_a_comparison(cli: Cli, folder: Path) -> 
     assert best(cli)[0]["against"] == "better than the baseline (MOE-002)"
     assert cli("sync", "--offline", "out").code == 0
     assert "; better than the baseline (MOE-002); " in (folder / "out/issue.md").read_text()
+
+
+def test_a_guard_has_no_best(cli: Cli) -> None:
+    Path("t.yaml").write_text(
+        "topic: moe\nprefix: MOE\nmetrics: ['tflops:max:TF/s', {name: loss, direction: min, primary: false}]\n"
+    )
+    assert cli("start", "--from", "t.yaml").code == 0
+    assert cli("run", "--config", "mode=a", "--", "echo", "RESULT tflops=1 loss=0.5").code == 0
+    assert [one["metric"] for one in best(cli)] == ["tflops"]

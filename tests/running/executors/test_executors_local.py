@@ -175,6 +175,19 @@ def test_a_spool_that_cannot_be_read(local: Place) -> None:
     assert local.collected(run).exit == Exit(code=0), "nothing was lost by looking"
 
 
+@pytest.mark.slow
+def test_of_another_machine_nothing_is_said(local: Place) -> None:
+    run = local.send("true")
+    local.until(run, "ended")
+    wait_for(lambda: not local.spool(run).is_held())
+    spool = local.spool(run)
+    (spool.folder / "final.json").unlink()
+    holder = json.loads((spool.folder / "worker.lock").read_text())
+    (spool.folder / "worker.lock").write_text(json.dumps({**holder, "host": "elsewhere"}))
+    assert state(local, run) == "running"
+    assert local.collected(run).exit is None
+
+
 def work(place: Place, *argv: str, env: dict[str, str] | None = None) -> tuple[Workspace, dict[str, object], Spool]:
     """Sealed work as a file in a spool, for a worker that an engine starts."""
     workspace = place.workspace

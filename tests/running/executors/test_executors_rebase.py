@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,6 +68,21 @@ def test_a_detached_run_is_collected_under_its_new_number(cli: Cli, rebased: Cal
     assert cli("doctor").code == 0
     (folder / "go").touch()
     assert cli("wait", "MOE-001").code == 0
+    assert_both(folder)
+    assert cli("doctor").code == 0
+
+
+@pytest.mark.slow
+def test_a_run_in_the_foreground_writes_its_end_to_its_new_place(
+    cli: Cli, rebased: Callable[[], None], folder: Path
+) -> None:
+    words = [sys.executable, "-m", "logbook_agent", "run", "--title", "mine", "--", "sh", "-c", WAITS]
+    tool = subprocess.Popen(words, cwd=folder, env=dict(os.environ), stdout=subprocess.DEVNULL)
+    log = folder / "logbooks/moe/runs/MOE-000/01/output.log"
+    wait_for(lambda: log.is_file() and log.read_text())
+    rebased()
+    (folder / "go").touch()
+    assert tool.wait() == 0
     assert_both(folder)
     assert cli("doctor").code == 0
 

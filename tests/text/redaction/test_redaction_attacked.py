@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 from logbook_agent.text.redaction.shapes import Rule
 from logbook_agent.text.redaction.stream import StreamRedactor
@@ -38,6 +40,21 @@ def test_hidden(text: str) -> None:
     done = by_shape().text(text.format(VALUE))
     assert VALUE not in done
     assert VALUE[:8] not in done
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {"password": {"value": VALUE}},
+        {"secret": {"a": [VALUE]}},
+        {"env": "HF_TOKEN", "value": VALUE},
+        {"header": "Api-Key", "value": VALUE},
+        {"name": "HF_TOKEN", "default": VALUE},
+        ["--token", VALUE, 3],
+    ],
+)
+def test_hidden_in_data(plain: Any) -> None:
+    assert VALUE not in repr(redacted(plain, by_shape()))
 
 
 @pytest.mark.parametrize(
