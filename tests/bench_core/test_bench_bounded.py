@@ -15,6 +15,8 @@ from bench_core.shapes import DType
 
 FLOAT32 = BoundedMath(arithmetic=FLOAT32_ACCUMULATION, dtype=DType.FLOAT32)
 
+BFLOAT16 = BoundedMath(arithmetic=FLOAT32_ACCUMULATION, dtype=DType.BFLOAT16)
+
 
 def _holds(program: np.ndarray, bounded: Bounded) -> bool:
     return bool((np.abs(np.asarray(program, np.float64) - bounded.value) <= bounded.error).all())
@@ -32,6 +34,12 @@ def _holds(program: np.ndarray, bounded: Bounded) -> bool:
 def test_declared_roundings_cover_the_elementary_functions(operation, program) -> None:
     x = np.linspace(-40, 40, 40_001, dtype=np.float32)
     assert _holds(jax.jit(program)(x), operation(Bounded.exact(x)))
+
+
+@pytest.mark.parametrize("scale", [1, 30])
+def test_declared_roundings_cover_a_softmax(scale: int) -> None:
+    logits = np.float32(scale) * np.random.default_rng(0).standard_normal((4_000, 8), np.float32)
+    assert _holds(jax.jit(jax.nn.softmax)(logits), FLOAT32.softmax(logits))
 
 
 def test_silu_lipschitz_constant_is_an_upper_bound() -> None:
@@ -60,6 +68,27 @@ def test_a_tie_costs_one_level_and_no_more(tie: float) -> None:
     # Off the tie the decision is certain, and only the scale's rounding is left.
     operand = Bounded(value=np.array([[127.0, tie + 0.01]]), error=np.array([[0.0, 1e-6]]))
     assert FLOAT32.fake_quantised(operand, axis=-1).error[0, 1] < 1e-4
+
+
+@pytest.mark.slow
+def test_zero_rows_quantise_to_zeros() -> None:
+    zeros = np.zeros((2, 3), np.float32)
+    assert not np.asarray(fake_quantise(jnp.asarray(zeros), -1)).any()
+    bounded = FLOAT32.fake_quantised(Bounded.exact(zeros), axis=-1)
+    assert not bounded.value.any()
+    assert not bounded.error.any()
+
+
+@COMPILES
+@given(st.floats(-1e3, 1e3), st.sampled_from([0.0, 1e-6, 1e-2]), st.floats(-1, 1))
+def test_bfloat16_rounding_bound_covers_a_perturbed_value(x: float, size: float, at: float) -> None:
+    bounded = BFLOAT16.rounded(Bounded(value=np.array([x]), error=np.array([size])))
+    program = np.asarray(jnp.asarray(np.float32(x + at * size), jnp.bfloat16).astype(jnp.float32))
+    if size == 0.0:
+        assert (program, bounded.error[0]) == (bounded.value[0], 0.0)
+    # One float32 rounding of x + at * size may step over the end of the interval by less than its own ulp.
+    wider = BFLOAT16.rounded(Bounded(value=np.array([x]), error=np.array([size + abs(x + at * size) * 2.0**-23])))
+    assert _holds(program, wider)
 
 
 def test_matmul_bound_covers_float32() -> None:

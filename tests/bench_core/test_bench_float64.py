@@ -1,5 +1,6 @@
 """float64: for the check alone, of the same numbers, and in float64 throughout."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -10,6 +11,7 @@ import pytest
 from bench_core.blocks.bounded import Bounded
 from bench_core.blocks.compare import FLOAT64_TOLERANCE, bounded_alike, compare
 from bench_core.blocks.inputs import make_inputs
+from bench_core.cli import main
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.dense import DenseMatmul
 from bench_core.harness.case import Case
@@ -117,3 +119,32 @@ def test_refusals_say_why(backend: str, platform: str, why: str) -> None:
     with pytest.raises(UnsupportedCase) as refused:
         load_backend(_case(backend), platform=platform)
     assert refused.value.cause.startswith(why)
+
+
+def test_float64_is_not_timed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["hillclimb", "--dtype", "float64"])
+    assert exit_.value.code == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "error: --dtype float64 is not timed",
+        "  cause: nothing trains in float64; it shows, more sharply than a bound on roundings, that a form is right",
+        "  next: run bench-core check for float64, or use --dtype float32",
+    ]
+
+
+def test_the_table_names_the_largest_difference(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from bench_core.harness.run import Outcome
+
+    def answer(case: Case) -> Outcome:
+        relative = 3e-16 if case.dtype is DType.FLOAT64 else None
+        return Outcome(word="passed", text="passed", relative=relative)
+
+    check: Callable[[Case], Outcome] = answer
+    monkeypatch.setattr("bench_core.harness.run.check_case", check)
+    with pytest.raises(SystemExit):
+        main(["check", "--backend", "tiled"])
+    assert capsys.readouterr().out.splitlines()[-2] == (
+        "float64: differences of at most 3.0e-16 of the largest element of an array"
+    )
