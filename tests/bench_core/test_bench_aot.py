@@ -312,6 +312,24 @@ def test_a_refused_case_says_why_and_what_helps(bench: Callable[..., tuple[int, 
     assert (code, row["failed"]["reason"]) == (1, "unsupported")
 
 
+@needs_libtpu
+@pytest.mark.slow
+@pytest.mark.wide
+def test_two_processes_at_once_and_nothing_but_their_own_words() -> None:
+    command = [sys.executable, "-m", "bench_core", "hillclimb", *SIZES, "--aot", "tpu7x"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        for _ in range(2)
+    ]
+    for process in running:
+        out, err = process.communicate()
+        assert process.returncode == 0, err
+        assert [line.partition(" ")[0] for line in out.splitlines()] == ["RESULT", "RESULT_JSON"]
+        (line,) = err.splitlines()
+        assert line.endswith("compiling for tpu7x-8")
+
+
 # libtpu 0.0.42 ends with an internal error at some products of ragged_dot with one expert, for v5e, v6e and tpu7x.
 INTERNAL_ERRORS = {("ragged_dot", "one expert")}
 

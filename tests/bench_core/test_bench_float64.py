@@ -1,6 +1,5 @@
 """float64: for the check alone, of the same numbers, and in float64 throughout."""
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -130,21 +129,3 @@ def test_float64_is_not_timed(capsys: pytest.CaptureFixture[str]) -> None:
         "  cause: nothing trains in float64; it shows, more sharply than a bound on roundings, that a form is right",
         "  next: run bench-core check for float64, or use --dtype float32",
     ]
-
-
-def test_the_table_names_the_largest_difference(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from bench_core.harness.run import Outcome
-
-    def answer(case: Case) -> Outcome:
-        relative = 3e-16 if case.dtype is DType.FLOAT64 else None
-        return Outcome(word="passed", text="passed", relative=relative)
-
-    check: Callable[[Case], Outcome] = answer
-    monkeypatch.setattr("bench_core.harness.run.check_case", check)
-    with pytest.raises(SystemExit):
-        main(["check", "--backend", "tiled"])
-    assert capsys.readouterr().out.splitlines()[-2] == (
-        "float64: differences of at most 3.0e-16 of the largest element of an array"
-    )

@@ -18,6 +18,7 @@ from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
 from bench_core.routing.distribution import Distribution, NullMode, RoutingRequest
 from bench_core.routing.strategy import PackStrategy
 from bench_core.shapes import BenchPass, DType, MoeShape
+from tests.breadth import wide
 
 pytestmark = pytest.mark.slow
 
@@ -169,8 +170,7 @@ def test_null_slots_cost_no_expert_work() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("impl", ["baseline", "preweight", "scatter"])
-@pytest.mark.wide
+@pytest.mark.parametrize("impl", ["baseline", wide("preweight"), wide("scatter")])
 def test_remat_of_experts_recomputes_and_of_combine_changes_nothing(impl: str) -> None:
     inputs = inputs_of(ODD, DType.BFLOAT16)
     programs = {}

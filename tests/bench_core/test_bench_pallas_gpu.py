@@ -28,7 +28,8 @@ from bench_core.gmm.pallas_gpu_tiles import SMALLEST, Blocks, ordered, row_tiles
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case
 from bench_core.harness.chosen import with_default_backend
-from bench_core.harness.run import load_backend
+from bench_core.harness.run import check_case, load_backend
+from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape
@@ -185,6 +186,14 @@ def test_products_are_lowered_for_cuda_on_a_mesh() -> None:
         spread = jax.shard_map(GPU.forward, in_specs=(parts, parts, parts), out_specs=parts)
         traced = jax.jit(spread).trace(*arguments, jax.ShapeDtypeStruct((4,), "int32"))
         assert f"@{TRITON}" in traced.lower(lowering_platforms=("cuda",)).as_text()
+
+
+@pytest.mark.slow
+@pytest.mark.wide
+def test_it_runs_on_several_devices() -> None:
+    parallel = Parallel(mode=ParallelMode.EP, ep_impl=EpImpl.PSUM, ep_size=2, dp_size=1, devices=2)
+    outcome = check_case(_case(parallel=parallel))
+    assert outcome.word == "passed", outcome.text
 
 
 def _case(**changes: object) -> Case:

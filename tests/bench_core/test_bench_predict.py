@@ -91,6 +91,54 @@ def test_files_that_are_no_calibration(bench: Bench, tmp_path: Path, document: A
 
 
 @needs_libtpu
+@pytest.mark.slow
+@pytest.mark.wide
+def test_two_sides(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way in which assignments are sorted does not reach the program of several devices."""
+    monkeypatch.setenv("LOGBOOK_RESULT_FILE", str(tmp_path / "rows.json"))
+    found = bench("predict", *SPREAD, "--iters", "3", "--", "--routing-pack-strategy", "tuple_sort")
+    assert found.code == 0
+    a, b = found.rows
+    assert json.loads((tmp_path / "rows.json").read_text()) == {"rows": [a, b]}
+    for row, side, strategy in ((a, "A", "argsort"), (b, "B", "tuple_sort")):
+        assert row.keys() == {"config", "labels", "devices", "software", "host", "prediction"}
+        # As in a row of hillclimb --aot.
+        assert (row["config"]["aot"], row["config"]["routing_pack_strategy"]) == ("v5p-8", strategy)
+        assert (row["config"]["devices"], "iters" in row["config"]) == (4, False)
+        assert row["labels"]["side"] == side
+        assert "psum over 1 x 4 devices" in row["labels"]["ran"]
+        prediction = row["prediction"]
+        assert prediction["bound"] < prediction["low"] <= prediction["estimate"] <= prediction["high"]
+        assert sum(prediction["terms"].values()) == pytest.approx(prediction["estimate"])
+        assert prediction["calibration"] == calibration.seeds().name
+        assert (prediction["fits"], prediction["vmem"]) == (True, "not checked")
+        assert prediction["libtpu"] == row["software"]["libtpu"]
+    assert a["prediction"]["program"] == b["prediction"]["program"]
+    assert found.out.splitlines()[-1].startswith('PREDICTED {"word": "same program", "ratio": 1.0, ')
+    # Nothing on it can be taken for a measurement.
+    assert not {"tflops", "time_s", "estimate"} & found.results[0].keys()
+    assert found.results[0]["prediction"] == "made"
+    assert "lower bound: no call is faster" in found.err
+
+
+@needs_libtpu
+@pytest.mark.wide
+def test_cases_of_which_little_can_be_said(bench: Bench) -> None:
+    words = [*SIZES, "--aot", "v5e", "--topk-list", "2,8", "--dtype", "float32"]
+    found = bench("predict", *words)
+    assert (found.code, len(found.rows)) == (0, 2)
+    for row in found.rows:
+        assert row["prediction"]["refused"] == "no float32 peak of a TPU is published"
+        assert row["prediction"]["bound"] > 0
+    assert [result["prediction"] for result in found.results] == ["refused"] * 2
+    nothing = bench("predict", *SIZES, "--aot", "v5e", "--programs", "stages")
+    [row] = nothing.rows
+    assert nothing.code == 1
+    assert row["prediction"]["refused"].startswith("unsupported: --programs stages cannot be combined with --aot")
+    assert row["prediction"]["bound"] is None
+
+
+@needs_libtpu
 @pytest.mark.wide
 def test_a_compilation_to_its_end_says_whether_vmem_is_enough(bench: Bench) -> None:
     found = bench("predict", *SIZES, "--aot", "v5e", "--full")
