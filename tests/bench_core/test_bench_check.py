@@ -25,6 +25,7 @@ def test_every_pair_of_values_meets() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.wide
 def test_every_combination_is_a_legal_case() -> None:
     for choice in choices(full=True):
         table_case("ragged_dot", choice)
