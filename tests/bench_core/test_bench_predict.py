@@ -294,3 +294,9 @@ def test_a_study_is_predicted(bench: Bench) -> None:
     assert all(row["prediction"]["estimate"] > 0 and "metrics" not in row for row in found.rows)
     [said] = [line for line in found.err.splitlines() if line.startswith("predicted, ")]
     assert said.startswith("predicted, batch=8 topk=2: dp_ep 2 against dp: ")
+
+
+def test_a_study_is_predicted_for_a_slice(bench: Bench) -> None:
+    found = bench("compare", "--predict")
+    assert (found.code, found.out) == (2, "")
+    assert found.err.splitlines()[0] == "error: --predict needs --aot"

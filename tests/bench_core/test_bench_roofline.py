@@ -49,6 +49,16 @@ def test_the_three_times_by_hand() -> None:
     assert "roofline_unknown" not in labels
 
 
+def test_sources_that_disagree_are_both_named() -> None:
+    found = peaks("TPU v5", Arithmetic.BFLOAT16, slice_of(TARGETS["v5p-8"]))
+    assert found[Resource.HBM].words == "2765 GB/s"
+    assert found[Resource.HBM].other.startswith("2460 GB/s says jax/_src/pallas/mosaic/tpu_info.py")
+    assert found[Resource.ICI].words == "2 links x 90 GB/s one way, the fewest of a chip of v5p-8"
+    assert found[Resource.ICI].other.startswith("100 GB/s makes 1200 GB/s both ways of 6 links, https://")
+    assert peaks("TPU v5 lite", Arithmetic.BFLOAT16, slice_of(TARGETS["v5e-8"]))[Resource.ICI].per_s == 90e9
+    assert all(peak.source.startswith("https://") for peak in found.values())
+
+
 def test_what_is_not_published_has_no_time() -> None:
     assert peaks("TPU v5", Arithmetic.FLOAT32, None)[Resource.MXU].unknown == "no peak of float32 is published"
     assert peaks("TPU v5", None, None)[Resource.MXU].per_s is None

@@ -171,6 +171,14 @@ def test_row_tiles_that_are_named_are_used_as_they_are(sizes: tuple[int, ...], r
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("experts", UNEVEN.values(), ids=UNEVEN)
+@pytest.mark.wide
+def test_uneven_blocks_agree_with_the_oracle(experts: np.ndarray) -> None:
+    inputs = with_experts(inputs_of(TILES, DType.FLOAT32), experts)
+    _block_agrees(inputs, DType.FLOAT32, "fused_w13", QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
+
+
+@pytest.mark.slow
 def test_experts_as_one_operation_do_not_see_the_rows_of_others() -> None:
     """Tiles reach into the rows of the next expert; zero times its infinity is NaN."""
     inputs = with_experts(inputs_of(TILES, DType.FLOAT32), UNEVEN["skewed"])

@@ -35,7 +35,7 @@ from bench_core.tune.candidates import (
     words_of,
 )
 from bench_core.tune.confirm import Confirmation, confirm
-from bench_core.tune.kept import Tuned, cache_file, keep, kept, key_of
+from bench_core.tune.kept import Tuned, cache_file, keep, kept, key_of, require_writable
 from bench_core.tune.measure import device_rows
 
 SHAPE = MoeShape(tokens=128, hidden=256, mlp_dim=128, experts=4, topk=2)
@@ -269,6 +269,16 @@ def test_a_damaged_line_costs_no_other_line(tmp_path: Path, line: bytes) -> None
     assert kept(path, case, key).label() == "tuned on 2026-11-22: 64,128,128, 1.1; not readable there: line 1"
 
 
+def test_a_folder_is_no_file_of_tiles(tmp_path: Path) -> None:
+    case = case_of("gmm")
+    with pytest.raises(UsageError, match="cannot be read"):
+        kept(tmp_path, case, key_of(case, platform="tpu", device_kind="TPU v5 lite"))
+    with pytest.raises(UsageError, match="cannot be written"):
+        require_writable(tmp_path)
+    require_writable(tmp_path / "new" / "tiles.jsonl")
+    assert [*(tmp_path / "new").iterdir()] == []
+
+
 def test_where_tiles_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_file({}) == cache_file({"XDG_CACHE_HOME": "relative"}) == tmp_path / ".cache/bench-core/tiles.jsonl"
@@ -342,6 +352,24 @@ def test_a_routing_without_memory_is_a_failed_row(
     (row,) = (json.loads(line.removeprefix("RESULT_JSON ")) for line in out.splitlines())
     assert row["failed"] == {"reason": "out_of_memory", "message": "Unable to allocate 29.8 GiB"}
     assert err.splitlines()[-1] == "failed (out_of_memory): Unable to allocate 29.8 GiB"
+
+
+def test_an_interrupted_search_says_that_nothing_is_kept(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bench_core.tune.measure.measure", interrupted)
+    cache = tmp_path / "tiles.jsonl"
+    code, out, err = run(*TINY, "--cache", str(cache))
+    assert (code, out, cache.exists()) == (130, "", False)
+    assert err.splitlines() == [
+        "interrupted: no tile was named, and nothing was kept for --tile tuned",
+        "error: interrupted",
+        "  cause: Ctrl-C",
+        "  next: run it again",
+    ]
 
 
 @pytest.mark.slow
