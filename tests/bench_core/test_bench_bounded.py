@@ -15,8 +15,6 @@ from bench_core.shapes import DType
 
 FLOAT32 = BoundedMath(arithmetic=FLOAT32_ACCUMULATION, dtype=DType.FLOAT32)
 
-BFLOAT16 = BoundedMath(arithmetic=FLOAT32_ACCUMULATION, dtype=DType.BFLOAT16)
-
 
 def _holds(program: np.ndarray, bounded: Bounded) -> bool:
     return bool((np.abs(np.asarray(program, np.float64) - bounded.value) <= bounded.error).all())
