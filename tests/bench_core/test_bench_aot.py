@@ -51,6 +51,23 @@ def test_targets_have_two_names() -> None:
         choose_target("v3")
 
 
+@pytest.mark.parametrize(
+    ("name", "chips", "links"),
+    [
+        ("v5p-8", 4, 2),
+        ("v5p-16", 8, 3),
+        ("v5p-64", 32, 3),
+        # A whole cube is a torus.
+        ("v5p-128", 64, 6),
+        ("v5e-8", 8, 2),
+        ("v6e-8", 8, 2),
+        ("v6e-64", 64, 2),
+    ],
+)
+def test_links_of_the_chip_with_the_fewest(name: str, chips: int, links: int) -> None:
+    assert (TARGETS[name].chips, TARGETS[name].links) == (chips, links)
+
+
 @pytest.mark.slow
 @needs_libtpu
 def test_the_compiler_knows_every_slice() -> None:
@@ -97,6 +114,12 @@ def test_flags_round_trip(flags: dict[str, str]) -> None:
     parsed = CompilerFlags.parse([f"{key}={value}" for key, value in flags.items()])
     assert dict(parsed.pairs) == flags
     assert CompilerFlags.parse(str(parsed).split()) == parsed
+
+
+def test_flags_as_options() -> None:
+    flags = CompilerFlags.parse(["--xla_b=true", "xla_a=50000", "xla_c=x"])
+    assert flags.options() == {"xla_a": "50000", "xla_b": True, "xla_c": "x"}
+    assert str(flags.adding("xla_a", "1")) == "xla_a=1 xla_b=true xla_c=x"
 
 
 REFUSALS = {
@@ -287,6 +310,24 @@ def test_a_refused_case_says_why_and_what_helps(bench: Callable[..., tuple[int, 
     assert row["labels"]["helps"] == f"--compiler-flag {VMEM_FLAG}=24576"
     code, (row,), _ = bench("--aot", "v5e", "--backend", "tiled")
     assert (code, row["failed"]["reason"]) == (1, "unsupported")
+
+
+@needs_libtpu
+@pytest.mark.slow
+@pytest.mark.wide
+def test_two_processes_at_once_and_nothing_but_their_own_words() -> None:
+    command = [sys.executable, "-m", "bench_core", "hillclimb", *SIZES, "--aot", "tpu7x"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        for _ in range(2)
+    ]
+    for process in running:
+        out, err = process.communicate()
+        assert process.returncode == 0, err
+        assert [line.partition(" ")[0] for line in out.splitlines()] == ["RESULT", "RESULT_JSON"]
+        (line,) = err.splitlines()
+        assert line.endswith("compiling for tpu7x-8")
 
 
 # libtpu 0.0.42 ends with an internal error at some products of ragged_dot with one expert, for v5e, v6e and tpu7x.

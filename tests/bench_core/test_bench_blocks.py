@@ -98,3 +98,16 @@ def test_awkward_shapes(shape: MoeShape, impl: str, dtype: DType, quant_mode: Qu
     outputs = outputs_of(inputs, shape, dtype, impl, quant_mode, bench_pass)
     comparison = compare(outputs, expected_of(inputs, dtype, quant_mode, bench_pass, impl=impl))
     assert comparison.passed, comparison
+
+
+@pytest.mark.slow
+@pytest.mark.wide
+@pytest.mark.parametrize("quant_mode", QuantMode)
+@pytest.mark.parametrize("dtype", TIMED_DTYPES)
+def test_no_false_alarm_over_seeds(dtype: DType, quant_mode: QuantMode) -> None:
+    shape = MoeShape(tokens=64, hidden=64, mlp_dim=48, experts=8, topk=3, shared_expert_dim=48)
+    for seed in range(3):
+        inputs = inputs_of(shape, dtype, seed)
+        outputs = outputs_of(inputs, shape, dtype, "baseline", quant_mode)
+        comparison = compare(outputs, expected_of(inputs, dtype, quant_mode))
+        assert comparison.passed, (seed, comparison)

@@ -34,6 +34,12 @@ def test_declared_roundings_cover_the_elementary_functions(operation, program) -
     assert _holds(jax.jit(program)(x), operation(Bounded.exact(x)))
 
 
+@pytest.mark.parametrize("scale", [1, 30])
+def test_declared_roundings_cover_a_softmax(scale: int) -> None:
+    logits = np.float32(scale) * np.random.default_rng(0).standard_normal((4_000, 8), np.float32)
+    assert _holds(jax.jit(jax.nn.softmax)(logits), FLOAT32.softmax(logits))
+
+
 def test_silu_lipschitz_constant_is_an_upper_bound() -> None:
     slope = FLOAT32.silu_derivative(Bounded.exact(np.linspace(-20, 20, 200_001))).value
     assert 0.999 * SILU_LIPSCHITZ < np.abs(slope).max() <= SILU_LIPSCHITZ
@@ -60,6 +66,15 @@ def test_a_tie_costs_one_level_and_no_more(tie: float) -> None:
     # Off the tie the decision is certain, and only the scale's rounding is left.
     operand = Bounded(value=np.array([[127.0, tie + 0.01]]), error=np.array([[0.0, 1e-6]]))
     assert FLOAT32.fake_quantised(operand, axis=-1).error[0, 1] < 1e-4
+
+
+@pytest.mark.slow
+def test_zero_rows_quantise_to_zeros() -> None:
+    zeros = np.zeros((2, 3), np.float32)
+    assert not np.asarray(fake_quantise(jnp.asarray(zeros), -1)).any()
+    bounded = FLOAT32.fake_quantised(Bounded.exact(zeros), axis=-1)
+    assert not bounded.value.any()
+    assert not bounded.error.any()
 
 
 def test_matmul_bound_covers_float32() -> None:

@@ -24,6 +24,13 @@ def test_every_pair_of_values_meets() -> None:
     assert len(choices(full=False)) < 40
 
 
+@pytest.mark.slow
+@pytest.mark.wide
+def test_every_combination_is_a_legal_case() -> None:
+    for choice in choices(full=True):
+        table_case("ragged_dot", choice)
+
+
 FOR_GMM = [row for row in choices(full=False) if row["quant"] != "int8_real" and row["dtype"] != "float64"][:9]
 """Rows of the table for `gmm`, which takes two seconds per row in interpret mode. `bench-core check` runs all."""
 

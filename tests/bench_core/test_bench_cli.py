@@ -1,4 +1,5 @@
 import json
+import statistics
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,6 +45,18 @@ def test_result_and_json_describe_the_same_row(
         assert row["observations"]["mfu"] is None
         assert set(row["software"]) == {"python", "jax", "jaxlib", "numpy"}
     assert outcome.err.splitlines()[0].startswith("[1/2] tokens=6 ")
+
+
+@pytest.mark.slow
+def test_every_summary_is_the_median_of_the_samples(bench: Callable[..., Outcome]) -> None:
+    # With an even number of calls, the rate of the median time is not the median of the rates.
+    outcome = bench(*TINY, "--iters", "4")
+    (row,), (result,) = outcome.rows, outcome.results
+    for name in ("time_s", "tflops", "tokens_per_s"):
+        assert float(result[name]) == statistics.median(row["metrics"][name]["samples"])
+    for name in ("tflops", "tokens_per_s"):
+        # One device: the share is the total.
+        assert row["observations"][f"{name}_per_device"] == float(result[name])
 
 
 class _WrongForOne(RaggedDot.__base__):
@@ -145,6 +158,18 @@ def test_a_backend_that_refuses_says_why(bench: Callable[..., Outcome], monkeypa
 
 
 @pytest.mark.slow
+def test_large_case_is_checked_at_a_reduced_shape(
+    bench: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench_core.harness.case.CHECK_WORK", 1)
+    outcome = bench(*TINY, "--hidden", "71", "--dtype", "float32")
+    (row,) = outcome.rows
+    assert row["labels"]["checked_at"] == "reduced shape"
+    assert "hidden=63" in row["labels"]["checked_shape"]
+    assert "hidden=71" not in row["labels"]["checked_shape"]
+
+
+@pytest.mark.slow
 def test_a_row_says_where_its_slots_went(bench: Callable[..., Outcome]) -> None:
     outcome = bench(*TINY, "--dtype", "float32", "--topk", "2", "--null-route-frac", "0.25", "--impl", "fast")
     (row,) = outcome.rows
@@ -157,6 +182,28 @@ def test_a_row_says_where_its_slots_went(bench: Callable[..., Outcome]) -> None:
     assert seen["runs"] >= seen["run_max"] / 6
     assert row["config"]["null_route_frac"] == 0.25
     assert "no_effect" not in row["labels"]
+
+
+@pytest.mark.slow
+def test_padded_experts_count_with_their_capacity(bench: Callable[..., Outcome]) -> None:
+    words = ("--capacity-policy", "pad", "--capacity-factor", "1.5", "--distribution", "runs", "--run-alpha", "0.9")
+    outcome = bench(*TINY, "--dtype", "float32", *words)
+    (row,) = outcome.rows
+    # Twelve slots, three experts: capacity 6.
+    assert row["observations"]["flops"] == 6 * 5 * 3 * 6 * 3
+    seen = row["observations"]
+    assert seen["real_assignments"] + seen["dropped_assignments"] == 12
+    config = row["config"]
+    assert (config["run_alpha"], config["run_noise_scale"], config["capacity_factor"]) == (0.9, 0.35, 1.5)
+
+
+@pytest.mark.slow
+def test_what_changes_nothing_is_labelled(bench: Callable[..., Outcome]) -> None:
+    words = ("--bench-pass", "forward_backward", "--remat-mode", "combine", "--renormalize-real-after-null")
+    (row,) = bench(*TINY, *words).rows
+    assert row["labels"]["no_effect"] == "remat_mode, renormalize_real_after_null"
+    (row,) = bench(*TINY, "--queue-mode", "prequeue", "--routing-pack-strategy", "tuple_sort").rows
+    assert row["labels"]["no_effect"] == "routing_pack_strategy"
 
 
 def test_every_axis_makes_its_cases(bench: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:

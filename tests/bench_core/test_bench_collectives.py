@@ -92,6 +92,18 @@ def test_an_end_elsewhere_says_nothing_of_what_lies_between() -> None:
     assert one.between is None
 
 
+def test_copies_and_other_threads_send_nothing() -> None:
+    sparse = """%async_computation.1 (p: s32[4,2]) -> s32[4,2] {
+  ROOT %a = s32[4,2] copy(%p)
+}
+"""
+    text = """  %c = (bf16[8,4], bf16[8,4], u32[]) copy-start(%x)
+  %s = ((s32[4,2]), s32[4,2], u32[]) async-start(%x), async_execution_thread="sparsecore", calls=%async_computation.1
+  %d = s32[4,2] async-done(%s)
+  %h = (bf16[8,4], u32[], token[]) send(%x, %t), channel_id=3, is_host_transfer=true"""
+    assert found(text, sparse) == []
+
+
 SCATTER = f"""%all-reduce-scatter (input: bf16[8,4]) -> bf16[3,4] {{
   %input = bf16[8,4] parameter(0)
   %pad = bf16[12,4] pad(%input, %zero), padding=0_4x0_0

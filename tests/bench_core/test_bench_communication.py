@@ -3,6 +3,8 @@
 import pytest
 
 from bench_core.accounting.communication import Communication, described, read_communication
+from bench_core.hlo.collectives import Collective, CollectiveKind
+from bench_core.hlo.starts import Between
 from bench_core.parallel.communication import model_ring_bytes, sendings
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import EpImpl, Spread
@@ -106,3 +108,33 @@ def test_numbers_and_words() -> None:
     assert described(read("all_to_all_async")).startswith(
         "8 all-to-all of 33.12 MiB among 4, asynchronous (2 with matmuls between, 1 with nothing between); "
     )
+
+
+def test_what_is_not_known_is_said() -> None:
+    looped = read_communication(program_text("loop").replace("direction=LT", "direction=NE"))
+    assert looped.observations() == {"compiled_ring_bytes": None}
+    assert looped.labels()["communication_unknown"].startswith("1 of 1 collectives are in loops")
+    assert "do libtpu and jaxlib fit together?" in read_communication(None).labels()["communication_unknown"]
+    sent = (
+        "HloModule f, num_partitions=2\n\nENTRY %main (x: f32[]) -> f32[] {\n  %c = f32[] collective-broadcast(%x)\n}"
+    )
+    assert "collective-broadcast" in read_communication(sent).labels()["communication_unknown"]
+    alone = sent.replace("collective-broadcast", "all-reduce").replace("=2", "=1")
+    assert read_communication(alone).labels() == {"collectives": "none"}
+
+
+def test_a_loop_counts_its_turns() -> None:
+    one = Collective(
+        kind=CollectiveKind.ALL_TO_ALL,
+        name="a",
+        computation="body",
+        payload_bytes=4096,
+        group=4,
+        asynchronous=True,
+        between=Between(operations=1, kernels=1),
+        times=7,
+        looped=True,
+    )
+    numbers = Communication(found=(one,)).observations()
+    assert numbers["compiled_ring_bytes"] == 7 * 3072
+    assert (numbers["compiled_all_to_all_count"], numbers["compiled_async_with_matmuls"]) == (7, 7)

@@ -10,6 +10,7 @@ import pytest
 from bench_core.blocks.bounded import Bounded
 from bench_core.blocks.compare import FLOAT64_TOLERANCE, bounded_alike, compare
 from bench_core.blocks.inputs import make_inputs
+from bench_core.cli import main
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.dense import DenseMatmul
 from bench_core.harness.case import Case
@@ -117,3 +118,14 @@ def test_refusals_say_why(backend: str, platform: str, why: str) -> None:
     with pytest.raises(UnsupportedCase) as refused:
         load_backend(_case(backend), platform=platform)
     assert refused.value.cause.startswith(why)
+
+
+def test_float64_is_not_timed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["hillclimb", "--dtype", "float64"])
+    assert exit_.value.code == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "error: --dtype float64 is not timed",
+        "  cause: nothing trains in float64; it shows, more sharply than a bound on roundings, that a form is right",
+        "  next: run bench-core check for float64, or use --dtype float32",
+    ]

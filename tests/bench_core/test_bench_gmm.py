@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from bench_core.blocks.compare import compare
 from bench_core.cli import main
-from bench_core.errors import UsageError
+from bench_core.errors import UnsupportedCase, UsageError
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
-from bench_core.gmm.megablox import Megablox
+from bench_core.gmm.megablox import MOST_ROW_TILES, Megablox, _kernels, tells_apart
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import Tile
+from bench_core.harness.table import choices, table_case
 from bench_core.shapes import BenchPass, DType
 
 SMALL_TILE = Tile(m=8, k=128, n=128)
@@ -98,6 +99,27 @@ def test_a_program_that_xla_cuts_is_refused(backend: str, platform: str) -> None
     assert BACKENDS[backend].load(platform="cpu").refusal(replace(request, platform="cpu")) is None
 
 
+def test_more_row_tiles_than_the_kernel_tells_apart_are_refused() -> None:
+    backend = BACKENDS["gmm"].load(platform="tpu", tile=SMALL_TILE)
+    for function, arguments in _traced(backend, DType.BFLOAT16, 8 * MOST_ROW_TILES + 1).values():
+        with pytest.raises(UnsupportedCase) as error:
+            jax.eval_shape(function, *arguments)
+        assert error.value.hint == "use --tile 16,128,128"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tiles", [MOST_ROW_TILES, 3183, 4096])
+@pytest.mark.wide
+def test_the_kernel_tells_row_tiles_apart_up_to_a_limit(tiles: int) -> None:
+    """Two groups, of which the second starts inside the last tile but one: each has its tiles."""
+    sizes = jnp.array([8 * tiles - 12, 12], jnp.int32)
+    (_, _, tile_ids), count = _kernels.make_group_metadata(
+        group_sizes=sizes, m=8 * tiles, tm=8, start_group=jnp.int32(0), num_nonzero_groups=2, visit_empty_groups=False
+    )
+    expected = [*range(tiles - 1), tiles - 2, tiles - 1]
+    assert (tile_ids[: int(count)].tolist() == expected) == tells_apart(tiles)
+
+
 @given(m=st.integers(1, 999), k=st.integers(1, 99), n=st.integers(1, 99))
 def test_a_tile_survives_its_text(m: int, k: int, n: int) -> None:
     tile = Tile(m=8 * m, k=128 * k, n=128 * n)
@@ -135,3 +157,9 @@ def test_a_tile_without_a_backend_that_takes_one(capsys: pytest.CaptureFixture[s
         "  cause: backends that take a tile: gmm\n"
         "  next: use --backend gmm, or leave --tile out\n",
     )
+
+
+def test_rows_of_other_backends_have_no_tile() -> None:
+    choice = choices(full=False)[0]
+    tiles = {backend: table_case(backend, choice).config().get("tile") for backend in BACKENDS}
+    assert tiles == dict.fromkeys(BACKENDS) | {"gmm": "128,128,128"}

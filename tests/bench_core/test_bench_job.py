@@ -94,6 +94,20 @@ def test_a_lost_process_is_a_failed_row_and_the_next_case_runs(tmp_path: Path, l
     assert psutil.wait_procs(members, timeout=60)[1] == []
 
 
+@pytest.mark.wide
+def test_a_host_that_is_gone_is_recorded_by_the_first_one(tmp_path: Path) -> None:
+    port = _free_port()
+    words = [*LONG, "--topk-list", "1,2", "--devices", "2", "--processes", "2", "--coordinator", f"127.0.0.1:{port}"]
+    hosts = [_started([*words, "--process-id", str(index)], tmp_path, f"host{index}") for index in (0, 1)]
+    _wait_for("timing", tmp_path, "host0")
+    (member,) = _members(hosts[1])
+    member.kill()
+    assert [host.wait(timeout=120) for host in hosts] == [1, 1]
+    first, second = _rows(tmp_path, "host0")
+    assert first["failed"]["reason"] in ("process_lost", "runtime_error")
+    assert second["failed"]["message"].startswith("not run: ")
+
+
 @pytest.mark.slow
 @pytest.mark.wide
 def test_hosts_that_do_not_do_the_same_are_refused(tmp_path: Path) -> None:
@@ -104,6 +118,19 @@ def test_hosts_that_do_not_do_the_same_are_refused(tmp_path: Path) -> None:
     for name in ("host0", "host1"):
         assert _rows(tmp_path, name) == []
         assert "--seed is 0 in process 0 and 1 in 1" in (tmp_path / f"{name}.err").read_text()
+
+
+def test_a_port_that_is_taken_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    from bench_core.cli import main
+
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        taken.listen()
+        words = [*EP, "--processes", "2", "--process-id", "0", "--coordinator", f"127.0.0.1:{taken.getsockname()[1]}"]
+        with pytest.raises(SystemExit) as exit_:
+            main(["hillclimb", *words])
+    assert exit_.value.code == 2
+    assert "of --coordinator cannot be listened at" in capsys.readouterr().err
 
 
 def _free_port() -> int:

@@ -18,6 +18,7 @@ from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
 from bench_core.routing.distribution import Distribution, NullMode, RoutingRequest
 from bench_core.routing.strategy import PackStrategy
 from bench_core.shapes import BenchPass, DType, MoeShape
+from tests.breadth import wide
 
 pytestmark = pytest.mark.slow
 
@@ -166,3 +167,19 @@ def test_null_slots_cost_no_expert_work() -> None:
     assert _matmul_rows(RoutingRequest()) == {26}
     assert _matmul_rows(RoutingRequest(null_frac=0.5)) == {13}
     assert _matmul_rows(RoutingRequest(null_frac=0.99)) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("impl", ["baseline", wide("preweight"), wide("scatter")])
+def test_remat_of_experts_recomputes_and_of_combine_changes_nothing(impl: str) -> None:
+    inputs = inputs_of(ODD, DType.BFLOAT16)
+    programs = {}
+    for mode in RematMode:
+        backend = BACKENDS["ragged_dot"].load(platform="cpu")
+        spec = BlockSpec(backend=backend, impl=IMPLS[impl], quant_mode=QuantMode.NONE, remat_mode=mode)
+        arguments = (inputs.x, store_weights(inputs.weights, spec.impl), inputs.routing)
+        compiled = jax.jit(pass_function(one_device(spec), BenchPass.FORWARD_BACKWARD)).lower(*arguments).compile()
+        programs[mode] = (compiled.as_text().count(" dot("), compiled.memory_analysis().temp_size_in_bytes)
+    # What the label `no_effect` says.
+    assert programs[RematMode.COMBINE] == programs[RematMode.NONE]
+    assert programs[RematMode.EXPERT_MLP][0] > programs[RematMode.NONE][0]

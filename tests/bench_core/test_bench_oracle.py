@@ -197,3 +197,11 @@ def test_bounds_are_tight_enough_to_mean_something(dtype: DType, quant_mode: Qua
     for name, bounded in expected.items():
         typical = np.sqrt(np.mean(bounded.value**2))
         assert np.median(bounded.error) < limit * typical, name
+
+
+def test_missing_and_misshapen_outputs_are_refused() -> None:
+    expected = {"output": Bounded.exact(np.zeros((2, 3))), "grad_x": Bounded.exact(np.zeros(3))}
+    with pytest.raises(ValueError, match="are not those of the oracle"):
+        compare({"output": np.zeros((2, 3))}, expected)
+    with pytest.raises(ValueError, match="has shape"):
+        compare({"output": np.zeros((1, 3)), "grad_x": np.zeros(3)}, expected)

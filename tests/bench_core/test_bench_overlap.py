@@ -2,15 +2,21 @@
 
 import csv
 import json
+import os
 import shlex
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bench_core.aot.targets import choose_target
 from bench_core.blocks.modes import Programs, Router
 from bench_core.cli import main
+from bench_core.errors import NonFiniteOutput
 from bench_core.harness.case import Case
+from bench_core.harness.compiler_flags import CompilerFlags
 from bench_core.harness.environment import describe_environment
 from bench_core.harness.record import VIRTUAL, Environment, Failure, Measurement, Row
 from bench_core.harness.run import Extras, Progress, Ready, make_ready
@@ -18,15 +24,18 @@ from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode, Spread
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.shapes import DType, MoeShape
 from bench_core.studies.paths import (
+    ASYNC_FLAGS,
     PathName,
     against,
     crossovers,
     named,
     path_case,
+    summary,
     with_ratio,
 )
 from bench_core.studies.ratios import Ratio
 from bench_core.studies.together import run_together
+from bench_core.timing.measure import Sampler
 from tests.breadth import wide
 
 REF, STAGED, FUSED, CHUNKED = PathName
@@ -53,6 +62,17 @@ def test_paths_use_the_same_devices_and_begin_with_logits(path: PathName, spread
     assert (case.parallel.spread, case.programs, case.router) == (spread, programs, Router.INSIDE)
     assert case.parallel.devices == 4
     assert not case.compiler_flags
+
+
+def test_only_chunks_on_a_tpu_are_sent_asynchronously() -> None:
+    def flags(path: PathName, given: CompilerFlags) -> CompilerFlags:
+        return path_case(path, _fused(compiler_flags=given), programs=Programs.ONE, platform="tpu").compiler_flags
+
+    assert [bool(flags(path, CompilerFlags())) for path in PathName] == [False, False, False, True]
+    assert flags(CHUNKED, CompilerFlags()) == ASYNC_FLAGS
+    # What was asked for stays.
+    name = ASYNC_FLAGS.pairs[0][0]
+    assert flags(CHUNKED, CompilerFlags.parse([f"{name}=false"])).get(name) == "false"
 
 
 def _row(*tflops: float) -> Row:
@@ -100,6 +120,21 @@ def test_crossovers(ratios: dict[int, dict[PathName, Ratio]], said: str | None) 
         assert found == {}
     else:
         assert found[FUSED].startswith(said)
+
+
+def test_the_summary_is_a_table_and_what_it_shows() -> None:
+    ratios = {1: {REF: Ratio(value=0.9), FUSED: ABOVE}, 4: {FUSED: BELOW}}
+    assert summary(STAGED, ratios, platform="cpu") == [
+        "times as fast as staged_dp (ratio of medians, 95% interval of this process):",
+        "topk  ref_dp          fused_ep",
+        "   1     0.9  1.2 (1.1 to 1.3)",
+        "   4       -  0.8 (0.7 to 0.9)",
+        "fused_ep: the order changes between topk 1 and 4",
+        "no 95% interval from so few calls: --iters 7 gives one",
+        VIRTUAL,
+    ]
+    assert summary(STAGED, PUBLISHED, platform="tpu")[-1] == "fused_ep: the order changes between topk 4 and 6"
+    assert summary(STAGED, {1: {}}, platform="cpu") == []
 
 
 BAD = {
@@ -192,9 +227,56 @@ def test_rows_of_every_path(
     assert err.splitlines()[-1] == VIRTUAL
 
 
+@pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="no libtpu here")
+@pytest.mark.slow
+@pytest.mark.wide
+def test_chunks_on_a_tpu_are_sent_while_others_are_computed(capsys: pytest.CaptureFixture[str]) -> None:
+    from bench_core.aot.program import CompiledCase
+    from bench_core.aot.run import aot_outcome, start_compiler
+
+    compiler = start_compiler(choose_target("v5e"))
+    starts = []
+    for path in (FUSED, CHUNKED):
+        outcome = aot_outcome(path_case(path, _fused(), programs=Programs.ONE, platform="tpu"), compiler)
+        assert isinstance(outcome, CompiledCase)
+        starts.append(outcome.executable.as_text().count(" all-to-all-start("))
+    # Rows, their experts and their weights go, and rows come back, for each chunk.
+    assert starts == [0, 2 * 4]
+    sizes = "--tokens 21 --hidden 8 --mlp-dim 6 --experts 8 --chunks 2 --path chunked_ep --aot v5e"
+    assert not _exit(sizes.split())
+    line, _ = capsys.readouterr().out.splitlines()
+    assert line.startswith("RESULT path=chunked_ep aot=v5e-4 ")
+    assert f"compiler_flag={ASYNC_FLAGS}" in line.split()
+
+
 def _together(*topks: int) -> dict[str, Case]:
     options = {"routing": RoutingRequest(), "backend": "ragged_dot", "dtype": DType.FLOAT32, "iters": 3}
     return {f"topk {topk}": Case(shape=replace(SHAPE, topk=topk), **options) for topk in topks}
+
+
+@pytest.mark.slow
+def test_cases_are_called_in_turn_and_one_may_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = _together(1, 2)
+    order: list[object] = []
+    take: Callable[[Sampler], None] = Sampler.take
+
+    def taking(self: Sampler) -> None:
+        order.append(self)
+        if len(order) == 4:
+            raise NonFiniteOutput("lost", cause="a test", hint="none")
+        take(self)
+
+    monkeypatch.setattr(Sampler, "take", taking)
+    said: list[str] = []
+    first, second = run_together(cases, describe_environment(), [said.append] * 2, said.append)
+    assert said[-1] == "timing 1 + 3 rounds of 2 programs in turn"
+    one, other = order[:2]
+    assert order == [one, other, one, other, one, one]
+    assert len(first.metrics["time_s"].samples) == 3
+    # The one that failed was called, too.
+    assert first.config["in_turn"] == "topk 1 + topk 2"
+    assert second.failed is not None
+    assert second.failed.reason == "non_finite_output"
 
 
 @pytest.mark.slow

@@ -23,12 +23,13 @@ from bench_core.blocks.program import canonical_outputs, one_device, pass_functi
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.default import default_backends
-from bench_core.gmm.pallas_gpu import PallasGpu
-from bench_core.gmm.pallas_gpu_tiles import Blocks, ordered, row_tiles
+from bench_core.gmm.pallas_gpu import DEFAULT_BLOCKS, PallasGpu
+from bench_core.gmm.pallas_gpu_tiles import SMALLEST, Blocks, ordered, row_tiles
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case
 from bench_core.harness.chosen import with_default_backend
-from bench_core.harness.run import load_backend
+from bench_core.harness.run import check_case, load_backend
+from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape
@@ -79,6 +80,16 @@ def test_every_tile_is_computed_once(first: int, second: int) -> None:
     rows, columns = jax.vmap(lambda number: ordered(number, first, second))(numbers)
     places = list(zip(rows.tolist(), columns.tolist(), strict=True))
     assert sorted(places) == [(i, j) for i in range(first) for j in range(second)]
+
+
+def test_blocks_shrink_to_a_small_product() -> None:
+    assert SMALL.within(m=1, n=1, k=1) == SMALL
+    own = DEFAULT_BLOCKS[DType.BFLOAT16].within(m=700, n=19, k=33)
+    assert (own.m, own.n, own.k) == (128, 32, 64)
+    for blocks in DEFAULT_BLOCKS.values():
+        for size in (blocks.m, blocks.n, blocks.k):
+            assert size & (size - 1) == 0
+            assert size >= SMALLEST
 
 
 @pytest.mark.slow
@@ -177,9 +188,25 @@ def test_products_are_lowered_for_cuda_on_a_mesh() -> None:
         assert f"@{TRITON}" in traced.lower(lowering_platforms=("cuda",)).as_text()
 
 
+@pytest.mark.slow
+@pytest.mark.wide
+def test_it_runs_on_several_devices() -> None:
+    parallel = Parallel(mode=ParallelMode.EP, ep_impl=EpImpl.PSUM, ep_size=2, dp_size=1, devices=2)
+    outcome = check_case(_case(parallel=parallel))
+    assert outcome.word == "passed", outcome.text
+
+
 def _case(**changes: object) -> Case:
     shape = MoeShape(tokens=12, hidden=16, mlp_dim=16, experts=4, topk=2)
     return Case(shape=shape, routing=RoutingRequest(), backend="pallas_gpu", iters=1, **changes)
+
+
+def test_the_platform_of_the_program_decides_how_it_runs() -> None:
+    entry = BACKENDS["pallas_gpu"]
+    assert PallasGpu(interpret=False) == GPU
+    assert hash(entry.load(platform="cpu")) == hash(PallasGpu(interpret=True))
+    assert entry.load(platform="cpu").ran().endswith("through Triton, in interpret mode on CPU: correctness only")
+    assert GPU.ran() == "Pallas kernels for GPUs, through Triton"
 
 
 def test_tpu_is_refused() -> None:

@@ -96,6 +96,15 @@ def test_counts_are_those_of_a_count_by_hand(
     assert (None if plan.buckets is None else plan.buckets.capacity) == limit
 
 
+def test_padded_experts_have_their_capacity_each() -> None:
+    spread = Spread(dp=2, ep=2, impl=EpImpl.PSUM)
+    capacity = Capacity(policy=CapacityPolicy.PAD, factor=1.5)
+    plan = _planned(np.zeros((8, 1), np.int32), 8, 4, spread, capacity)
+    # ceil(1.5 * 4 tokens of a data shard / 4 experts) = 2 rows for each of two experts.
+    assert plan.most_rows == 4
+    assert plan.assignments.dropped == 4
+
+
 @pytest.mark.parametrize("policy", CapacityPolicy)
 def test_what_xla_shares_out_is_planned_as_on_one_device(policy: CapacityPolicy) -> None:
     """A capacity is of the whole batch, and tokens that were added change nothing in it."""

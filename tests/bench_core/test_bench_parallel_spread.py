@@ -6,8 +6,10 @@ import pytest
 
 from bench_core.blocks.sends import Sends
 from bench_core.cli import main
-from bench_core.errors import UsageError
-from bench_core.harness.spread_table import spread_choices
+from bench_core.errors import UnsupportedCase, UsageError
+from bench_core.harness.build import require_form
+from bench_core.harness.environment import make_cpu_devices
+from bench_core.harness.spread_table import spread_case, spread_choices
 from bench_core.parallel.spread import ONE_DEVICE, DpImpl, EpImpl, Parallel, ParallelMode, Spread
 
 EP = ParallelMode.EP
@@ -119,6 +121,19 @@ def test_a_platform_without_the_operation_refuses_the_form(capsys: pytest.Captur
     assert '"ran"' not in out
 
 
+@pytest.mark.slow
+def test_only_the_ragged_form_on_cpu_is_refused() -> None:
+    rows = {row["form"]: row for row in spread_choices(4, full=False)}
+    for form, row in rows.items():
+        case = spread_case("ragged_dot", row, 4)
+        require_form(case, platform="tpu")
+        if form.startswith("ragged"):
+            with pytest.raises(UnsupportedCase):
+                require_form(case, platform="cpu")
+        else:
+            require_form(case, platform="cpu")
+
+
 @pytest.mark.parametrize(
     ("spread", "sends"),
     [
@@ -134,6 +149,19 @@ def test_a_platform_without_the_operation_refuses_the_form(capsys: pytest.Captur
 )
 def test_roundings_of_what_is_sent(spread: Spread, sends: Sends) -> None:
     assert spread.sends(topk=2, shared=True) == sends
+
+
+def test_virtual_devices_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def update(_: str, count: int) -> None:
+        made.append(count)
+        raise RuntimeError("JAX has started")
+
+    monkeypatch.setattr("bench_core.harness.environment._update", update)
+    make_cpu_devices(4, {})
+    make_cpu_devices(4, {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"})
+    assert made == [4]
 
 
 @pytest.mark.slow

@@ -13,9 +13,9 @@ from bench_core.harness.compiler_flags import CompilerFlags
 from bench_core.parallel.spread import Parallel, ParallelMode
 from bench_core.predict import calibration
 from bench_core.predict.calibration import Calibration, fit
-from bench_core.predict.model import Seconds
+from bench_core.predict.model import Seconds, bound, seconds
 from bench_core.predict.predicting import Predictor
-from bench_core.predict.scheduled import NotScheduled, Scheduled, peak_bytes
+from bench_core.predict.scheduled import NotScheduled, Scheduled, peak_bytes, variables
 from bench_core.predict.slice import slice_rates
 from bench_core.predict.terms import Terms, terms_of
 from bench_core.quant.mode import QuantMode
@@ -106,6 +106,37 @@ def test_the_estimate_is_the_sum_of_its_terms() -> None:
     assert (found.fits, found.vmem, found.refused, found.cautions) == (True, "not checked", None, ())
 
 
+def test_a_matmul_may_be_bound_by_its_bytes() -> None:
+    rates = slice_rates(choose_target("v5p-8"))
+    assert rates is not None
+    terms = terms_of(PROGRAM, buffer_bytes=7, tile=None)
+    assert seconds(terms, rates).matmul == FLOPS / rates.flops
+    assert seconds(replace(terms, matmul_flops=1), rates).matmul == (X + W + Y) / rates.hbm
+    # Everything overlaps in the bound, and integers have a peak of their own.
+    alone = replace(terms, sent_bytes={}, int8_flops=FLOPS, matmul_bytes=0, other_bytes=0)
+    assert bound(alone, rates) == FLOPS / 918e12
+
+
+@pytest.mark.parametrize(
+    ("target", "group", "links", "most"),
+    [
+        ("v5p-8", 4, 2, 2),
+        ("v5p-8", 2, 1, 2),
+        # A cube of 4 x 4 x 4 chips closes to rings, so a group that fills a side has two links along it.
+        ("v5p-128", 4, 2, 6),
+        ("v5p-128", 16, 4, 6),
+        ("v5p-128", 64, 6, 6),
+        ("v5p-128", 2, 1, 6),
+        ("v5e-8", 8, 2, 3),
+        ("v6e-16", 16, 2, 4),
+    ],
+)
+def test_links_of_a_group(target: str, group: int, links: int, most: int) -> None:
+    rates = slice_rates(choose_target(target))
+    assert rates is not None
+    assert (rates.links(group), rates.all_links) == (links, most)
+
+
 def test_every_target_has_rates_but_for_shared_links() -> None:
     for target in TARGETS.values():
         rates = slice_rates(target)
@@ -132,11 +163,33 @@ def test_what_cannot_be_said_is_refused(case: Case, outcome: Scheduled, fitted: 
     assert found.bound > 0
 
 
+def test_chips_whose_devices_share_links_have_no_estimate_of_collectives() -> None:
+    found = predictor("tpu7x-8").of(CASE, scheduled())
+    assert found.refused == "the devices of a TPU7x chip share its links, and no rate of that is published"
+    alone = "\n".join(line for line in PROGRAM.splitlines() if "all-reduce" not in line)
+    assert predictor("tpu7x-8").of(CASE, scheduled(alone)).estimate is not None
+
+
 def test_a_calibration_that_is_too_fast_is_refused() -> None:
     alone = "\n".join(line for line in PROGRAM.splitlines() if "all-reduce" not in line)
     found = predictor(fitted=replace(PLAIN, matmul_factor=0.1, routed_factor=0.1)).of(CASE, scheduled(alone))
     assert found.refused is not None
     assert found.refused.endswith("less than the lower bound")
+
+
+def test_notes_say_what_nothing_tests() -> None:
+    tiled = predictor(fitted=replace(PLAIN, tiles=("512,1024,1024",))).of(CASE, scheduled())
+    assert tiled.cautions == ("no row behind the calibration has tiles of 128,128,128: theirs are 512,1024,1024",)
+    fitted = replace(PLAIN, measured_with="unknown", shortest=0.1, most_sent=0.2)
+    case = replace(CASE, backend="ragged_dot", parallel=CASE.parallel)
+    found = predictor("v5e-8", fitted).of(case, scheduled())
+    assert [caution.split(",")[0] for caution in found.cautions] == [
+        "the calibration's rows do not say which libtpu ran them",
+        "the factors were fitted on TPU v5",
+        "no row that tests the model took less than 100 ms",
+        "another libtpu compiles ragged_dot otherwise; its weight gradient here costs many times gmm's",
+        "collectives are 37% of the estimate",
+    ]
 
 
 def test_a_program_that_is_too_large_does_not_fit() -> None:
@@ -181,6 +234,12 @@ def test_a_digest_is_of_operations() -> None:
     assert predictor().of(CASE, given).program != digest()
 
 
+def test_variables_that_change_a_program() -> None:
+    environ = {"XLA_FLAGS": "--xla_dump_to=/d --xla_a=1 --xla_dump_hlo_as_proto", "LIBTPU_INIT_ARGS": " ", "HOME": "/"}
+    assert variables(environ) == "XLA_FLAGS=--xla_a=1"
+    assert variables({"LIBTPU_INIT_ARGS": "--b --c=2"}) == "LIBTPU_INIT_ARGS='--b --c=2'"
+
+
 def test_a_direction_holds_without_what_may_be_hidden() -> None:
     """Collectives that may run beside other work count in an estimate; a direction that hangs on them is none."""
 
@@ -198,6 +257,13 @@ def test_a_direction_holds_without_what_may_be_hidden() -> None:
     assert outcome(said(1.25, 0.06), base).word == Word.UNDECIDED
     # What the faster side may hide makes it faster still.
     assert outcome(said(1.25), said(1.0, 0.5)).word == Word.WINS
+
+
+def test_what_does_not_fit_into_vmem_before_it_is_scheduled() -> None:
+    refused = NotScheduled(reason="vmem", message="too large", libtpu=LIBTPU, processor_s=1.0)
+    found = predictor().of(CASE, refused)
+    assert (found.fits, found.vmem, found.refused) == (None, "does not fit", "vmem: too large")
+    assert outcome(predictor().of(CASE, scheduled()), found).word == Word.DOES_NOT_FIT
 
 
 def test_factors_are_fitted() -> None:

@@ -1,11 +1,14 @@
 """The measured rows of the published logbooks against the model: nothing is compiled here, the terms are kept."""
 
 import json
+import os
+import sys
 from collections import Counter
+from importlib import metadata
 from pathlib import Path
 
 import pytest
-from seed_errors import GROUPS, Compared, compare_rows, errors, likely, unseen
+from seed_errors import GROUPS, Compared, compare_rows, errors, likely, spearman, unseen
 from seed_rows import TARGET, SeedRow, parts_of, read_rows, read_terms, terms_of_row
 from seed_tables import document_with, tables
 
@@ -15,6 +18,7 @@ from bench_core.predict import calibration
 from bench_core.predict.calibration import MOST_ROWS, UNKNOWN, fit
 from bench_core.predict.model import bound
 from bench_core.predict.slice import SliceRates, slice_rates
+from tests.breadth import covering
 
 ROWS = read_rows()
 TERMS = read_terms()
@@ -109,9 +113,37 @@ def test_data_against_expert_parallelism(rates: SliceRates) -> None:
     assert [estimate[ep] < estimate[dp] for dp, ep in pairs] == [True, True, False, False, False, False]
 
 
+def test_rank_correlation() -> None:
+    assert spearman([1, 2, 3], [10, 20, 40]) == pytest.approx(1)
+    assert spearman([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
+    # Ties share their mean rank: ranks 0, 1.5, 1.5, 3 against 0, 1, 2, 3.
+    assert spearman([1, 2, 2, 3], [1, 2, 3, 4]) == pytest.approx(4.5 / (4.5 * 5) ** 0.5)
+
+
 def test_the_document_has_these_tables(rates: SliceRates) -> None:
     page = (Path(__file__).parents[2] / "docs" / "explanation" / "prediction.md").read_text(encoding="utf-8")
     assert document_with(page, tables(ROWS, TERMS, calibration.seeds(), rates)) == page, "make predict-seeds"
+
+
+@pytest.mark.wide
+@pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="no libtpu here")
+def test_the_compiler_gives_the_same_terms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a few programs that have every mark and option among them."""
+    if metadata.version("libtpu") != TERMS["libtpu"] or metadata.version("jax") != TERMS["jax"]:
+        pytest.skip("the kept terms are those of other versions: make predict-seeds")
+    benchmarks = Path(__file__).parents[2] / "benchmarks"
+    monkeypatch.syspath_prepend(str(benchmarks))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(benchmarks.parent), str(benchmarks)]))
+    from predict_seeds import terms_again
+
+    marks: dict[str, set[str]] = {}
+    for row in ROWS:
+        marks.setdefault(row.options, set()).update(row.marks, row.options.split(" --"))
+    few = [param.values[0] for param in covering(list(marks), lambda options: marks[options]) if not param.marks]
+    assert len(few) < 30
+    for options, program in terms_again(few):
+        kept = TERMS["programs"][options]
+        assert {**program, "processor_s": 0} == {**kept, "processor_s": 0}, options
 
 
 def test_terms_are_those_of_the_formula(rates: SliceRates) -> None:

@@ -1,5 +1,6 @@
 import json
 import math
+import shlex
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,18 @@ def _row(**changes: object) -> Row:
         "labels": {"check": "passed"},
     }
     return Row(**{**fields, **changes})
+
+
+def test_whole_row() -> None:
+    assert _row().lines() == [
+        "RESULT tokens=3 impl='two words' time_s=0.375",
+        'RESULT_JSON {"config": {"tokens": 3, "impl": "two words"}, '
+        '"metrics": {"time_s": {"samples": [0.5, 0.25], "unit": "s", "direction": "min"}}, '
+        '"observations": {"mfu": null}, "labels": {"host_cpu": "unknown", "check": "passed"}, '
+        '"devices": [{"platform": "cpu", "kind": "cpu", "count": 8, "used": 1}], '
+        '"software": {"jax": "0"}, "host": "here"}',
+    ]
+    assert "impl=two words" in shlex.split(_row().lines()[0])
 
 
 def test_failed_row_has_no_result_line() -> None:

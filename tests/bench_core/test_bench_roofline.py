@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from bench_core.accounting import count_bytes
 from bench_core.accounting.chips import Arithmetic
-from bench_core.accounting.roofline import Resource, peaks
-from bench_core.aot.roofline import case_roofline, slice_of
+from bench_core.accounting.roofline import Resource, device_bytes, peaks
+from bench_core.aot.roofline import case_roofline, slice_of, slice_of_devices, with_roofline
 from bench_core.aot.targets import TARGETS
 from bench_core.cli import main
 from bench_core.harness.case import Case
@@ -16,6 +17,7 @@ from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import Parallel, ParallelMode
 from bench_core.predict.scheduled import NotScheduled, Scheduled
 from bench_core.predict.terms import terms_of
+from bench_core.quant.mode import QuantMode
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.routing.layout import Assignments
 from bench_core.shapes import BenchPass, DType, MoeShape
@@ -47,6 +49,16 @@ def test_the_three_times_by_hand() -> None:
     assert "roofline_unknown" not in labels
 
 
+def test_sources_that_disagree_are_both_named() -> None:
+    found = peaks("TPU v5", Arithmetic.BFLOAT16, slice_of(TARGETS["v5p-8"]))
+    assert found[Resource.HBM].words == "2765 GB/s"
+    assert found[Resource.HBM].other.startswith("2460 GB/s says jax/_src/pallas/mosaic/tpu_info.py")
+    assert found[Resource.ICI].words == "2 links x 90 GB/s one way, the fewest of a chip of v5p-8"
+    assert found[Resource.ICI].other.startswith("100 GB/s makes 1200 GB/s both ways of 6 links, https://")
+    assert peaks("TPU v5 lite", Arithmetic.BFLOAT16, slice_of(TARGETS["v5e-8"]))[Resource.ICI].per_s == 90e9
+    assert all(peak.source.startswith("https://") for peak in found.values())
+
+
 def test_what_is_not_published_has_no_time() -> None:
     assert peaks("TPU v5", Arithmetic.FLOAT32, None)[Resource.MXU].unknown == "no peak of float32 is published"
     assert peaks("TPU v5", None, None)[Resource.MXU].per_s is None
@@ -59,6 +71,16 @@ def test_what_is_not_published_has_no_time() -> None:
     assert found.labels()["roofline_unknown"] == "mxu: no peak of float32 is published"
 
 
+def test_a_device_reads_its_own_weights() -> None:
+    shape = MoeShape(tokens=8, hidden=4, mlp_dim=2, experts=4, topk=1, shared_expert_dim=3)
+    terms = count_bytes(shape, DType.BFLOAT16, BenchPass.FORWARD)
+    rows = 2 * 8 * ((4 + 2 * 2) + (2 + 4)) + 2 * 8 * ((4 + 2 * 3) + (3 + 4))
+    assert device_bytes(terms, ep=4, devices=4) == 2 * 3 * 4 * 2 + 2 * 3 * 4 * 3 + rows / 4
+    # Of data parallelism every device has all experts.
+    assert device_bytes(terms, ep=1, devices=4) == 2 * 3 * 4 * 2 * 4 + 2 * 3 * 4 * 3 + rows / 4
+    assert device_bytes(terms, ep=1, devices=1) == terms.total
+
+
 def row(kind: str, count: int = 4, **observations: float | None) -> Row:
     group = DeviceGroup(platform="tpu", kind=kind, count=count, used=4)
     seen = {"flops": 4e12, "model_bytes_per_device": 2765e6, "model_ring_bytes": 180e6, **observations}
@@ -69,6 +91,43 @@ def row(kind: str, count: int = 4, **observations: float | None) -> Row:
         summary={"time_s": 0.5},
         observations=seen,
     )
+
+
+def test_timed_rows_of_several_devices() -> None:
+    seen = with_roofline(row("TPU v5", compiled_ring_bytes=360e6), CASE)
+    assert seen.labels["roofline_bound"] == "mxu"
+    times = {name: value for name, value in seen.observations.items() if name.endswith(("_s", "_step"))}
+    assert times == pytest.approx(
+        {
+            "roofline_mxu_s": 1e12 / 459e12,
+            "roofline_hbm_s": 1e-3,
+            "roofline_ici_s": 1e-3,
+            "roofline_bound_s": 1e12 / 459e12,
+            "compiled_ici_s": 2e-3,
+            "model_ring_gb_per_s_of_whole_step": 0.36,
+            "compiled_ring_gb_per_s_of_whole_step": 0.72,
+        }
+    )
+    unread = with_roofline(row("TPU v5", compiled_ring_bytes=None), CASE).observations
+    assert not {"compiled_ici_s", "compiled_ring_gb_per_s_of_whole_step"} & unread.keys()
+    # How three chips are linked nobody knows.
+    three = with_roofline(row("TPU v5", count=3), CASE)
+    assert "roofline_ici_s" not in three.observations
+    assert three.labels["roofline_unknown"] == "ici: nobody knows how these chips are linked"
+
+
+def test_devices_without_published_peaks_say_so() -> None:
+    cpu = with_roofline(row("cpu"), CASE)
+    assert cpu.observations == row("cpu").observations
+    assert cpu.labels == {"roofline_unknown": "nothing is published about 'cpu' here"}
+    both = with_roofline(row("TPU v5"), replace(CASE, quant_mode=QuantMode.INT8_REAL))
+    assert both.labels["roofline_unknown"].startswith("mxu: int8_real multiplies in int8 forwards")
+
+
+def test_slices_by_their_devices() -> None:
+    assert slice_of_devices("TPU v5", 64) == slice_of(TARGETS["v5p-128"])
+    assert slice_of_devices("TPU7x", 8) == slice_of(TARGETS["tpu7x-8"])
+    assert slice_of_devices("NVIDIA H200", 4) is None
 
 
 SEEDS = "--tokens 32768 --hidden 2048 --mlp-dim 1408 --experts 60 --bench-pass forward_backward --parallel-mode ep"
@@ -153,6 +212,16 @@ def test_collectives_inside_of_fusions_are_sent_and_not_moved_again() -> None:
     assert within.sent_bytes == apart.sent_bytes
     # Three gathered weights wait for their matmul in HBM instead of VMEM.
     assert apart.hbm_bytes <= within.hbm_bytes <= apart.hbm_bytes + 3 * 2 * 4096 * 4096 * 2
+
+
+@pytest.mark.slow
+def test_one_device_sends_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines, (row,), _ = roofline(capsys, "--tokens 64 --aot v5e --analytic --time-s 1e-9")
+    assert code == 0
+    assert not any(line.startswith("ici") for line in lines)
+    assert any(line.endswith("% of it: the time, the case or a peak is not the right one") for line in lines)
+    assert "model_ring_bytes" not in row["observations"]
+    assert row["config"]["aot"] == "v5e-4"
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,14 @@ def test_what_a_refusal_proposes(command: str, capsys: pytest.CaptureFixture[str
     assert _refused(f"{command} {SIZES}", capsys) == WAYS[command]
 
 
+def test_a_path_in_one_chunk_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _refused(f"overlap --devices 2 --chunks 1 {SIZES}", capsys) == [
+        "error: --chunks 1 changes nothing",
+        "  cause: one chunk is all tokens, and chunked_ep would be fused_ep",
+        "  next: use --chunks 2, or leave --chunks out",
+    ]
+
+
 @pytest.mark.parametrize("devices", [0, -1, MOST_DEVICES + 1])
 def test_a_number_of_devices_is_refused_alike_by_all_commands(devices: int, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UsageError) as refused:

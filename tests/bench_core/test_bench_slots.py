@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
-from bench_core.routing.distribution import NullMode, RoutingRequest
+from bench_core.routing.distribution import Distribution, NullMode, RoutingRequest
 from bench_core.routing.layout import plan_assignments
-from bench_core.routing.load import run_statistics
+from bench_core.routing.load import load_statistics, run_statistics
 from bench_core.routing.nulls import real_slots, real_weights
 from bench_core.routing.permute import combine, dispatch, row_weights, sort_by_expert
-from bench_core.routing.runs import run_favourites
+from bench_core.routing.runs import run_favourites, run_logits
 from bench_core.routing.strategy import PackStrategy
 from bench_core.shapes import DType, MoeShape
 
@@ -36,6 +36,19 @@ def test_the_null_fraction_is_met_and_a_prefix_is_kept(
     if mode is NullMode.TAKE_UNTIL_NULL:
         # Never real again behind a null.
         assert (np.diff(real.astype(int), axis=1) <= 0).all()
+
+
+def test_independent_nulls_fall_on_every_slot_and_prefixes_vary() -> None:
+    slots = {
+        mode: real_slots(np.random.default_rng(3), tokens=4000, topk=4, null_frac=0.5, mode=mode) for mode in NullMode
+    }
+    # Four standard deviations of a share of 4,000.
+    np.testing.assert_allclose(slots[NullMode.INDEPENDENT].mean(axis=0), 0.5, atol=4 * 0.5 / np.sqrt(4000))
+    kept = np.bincount(slots[NullMode.TAKE_UNTIL_NULL].sum(axis=1), minlength=5)
+    assert (kept > 0).all()
+    # Each further slot is kept with the same chance, so that chances form a geometric row.
+    shares = slots[NullMode.TAKE_UNTIL_NULL].mean(axis=0)
+    np.testing.assert_allclose(shares[1:] / shares[:-1], shares[0], atol=0.05)
 
 
 def test_null_weights() -> None:
@@ -145,6 +158,33 @@ def test_run_lengths_have_the_mean_that_was_asked_for(alpha: float) -> None:
     runs = run_statistics(favourites[:, None], 60)
     # The standard deviation of a geometric length is below its mean; four of them, over the number of runs.
     assert runs.mean == pytest.approx(mean, abs=4 * mean / np.sqrt(runs.count))
+
+
+def test_the_favourite_stands_out_of_the_noise() -> None:
+    logits = run_logits(np.random.default_rng(0), tokens=50, experts=6, alpha=0.9, noise_scale=0.35)
+    assert logits.dtype == np.float32
+    ordered = np.sort(logits, axis=1)
+    assert (ordered[:, -1] > 4).all()
+    assert (ordered[:, :-1] < 2).all()
+    shape = MoeShape(tokens=300, hidden=1, mlp_dim=1, experts=6, topk=2)
+    lengths = {}
+    for distribution in Distribution:
+        request = RoutingRequest(distribution=distribution)
+        chosen = np.asarray(inputs_of(shape, DType.FLOAT32, request=request).routing.experts)
+        lengths[distribution] = run_statistics(chosen, 6).mean
+    assert lengths[Distribution.RUNS] > 10 > 2 > lengths[Distribution.RANDOM]
+
+
+def test_statistics_of_runs_and_loads_by_hand() -> None:
+    chosen = np.array([[0, 1], [0, 2], [3, 1], [2, 3], [2, 0]])
+    runs = run_statistics(chosen, 3)
+    # The third token's first slot is null and left out.
+    assert (runs.count, runs.mean, runs.max, runs.p95) == (2, 2.0, 2, 2.0)
+    load = load_statistics(chosen, 3)
+    assert (load.min, load.max, load.mean) == (2, 3, 8 / 3)
+    nothing = np.full((2, 2), 3)
+    assert run_statistics(nothing, 3).max is None
+    assert load_statistics(nothing, 3).cv is None
 
 
 @pytest.mark.parametrize(("factor", "rows"), [(1.0, 7), (1.25, 9), (0.01, 1)])

@@ -1,9 +1,13 @@
 """The stages of a forward pass on several devices: one after another they are the block, and only the ends send."""
 
+import json
+from collections.abc import Callable
+
 import jax
 import numpy as np
 import pytest
 
+from bench_core.cli import main
 from bench_core.harness.build import Built
 from bench_core.harness.case import Case
 from bench_core.harness.check import check_outputs
@@ -100,3 +104,16 @@ def test_every_call_of_every_stage_is_kept() -> None:
     times = time_stages(prepared.built, prepared.program.arguments, warmup=0, iters=2)
     assert list(times) == [*INNER, "return"]
     assert {len(samples) for samples in times.values()} == {2}
+
+
+@pytest.mark.wide
+def test_a_row_says_what_the_ends_take(capsys: pytest.CaptureFixture[str]) -> None:
+    main_: Callable[[list[str]], None] = main
+    words = "hillclimb --parallel-mode ep --ep-impl ring --devices 4 --tokens 6 --hidden 8 --mlp-dim 6 --experts 4"
+    with pytest.raises(SystemExit):
+        main_([*words.split(), "--stage-timing", "--iters", "2"])
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("RESULT_JSON")]
+    seen = json.loads(line.removeprefix("RESULT_JSON "))["observations"]
+    stages = ("send", *INNER, "return")
+    assert sum(seen[f"stage_{name}_percent"] for name in stages) == pytest.approx(100)
+    assert all(seen[f"stage_{name}_s"] > 0 for name in stages)

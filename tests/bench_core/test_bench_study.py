@@ -9,9 +9,9 @@ import pytest
 from bench_core.cli.compare import FLAGS, _study
 from bench_core.cli.variables import by_variable, from_variables, naming_variables
 from bench_core.errors import UsageError
-from bench_core.harness.record import DeviceGroup, Environment, Failure, Measurement, Row
+from bench_core.harness.record import VIRTUAL, DeviceGroup, Environment, Failure, Measurement, Row
 from bench_core.parallel.spread import DpImpl, EpImpl, ParallelMode
-from bench_core.studies.study import Path, Study
+from bench_core.studies.study import Path, Study, read_paths
 from bench_core.studies.summary import summarise
 
 ONE_AXIS = (frozenset({"batch", "batch_list"}),)
@@ -96,6 +96,12 @@ def test_bad_requests(asked: dict[str, Any], message: str) -> None:
     assert refused.value.message == message
 
 
+def test_paths_that_are_not_asked_for_are_left_out() -> None:
+    assert read_paths(["dp_ep", "dp"]) == (Path.DP, Path.DP_EP)
+    # Without it no size of the expert axis has to fit.
+    assert [entry.name for entry in _asked(path="dp,baseline_dp", topk=1).entries(3)] == ["baseline_dp", "dp"]
+
+
 # -- variables
 
 
@@ -149,6 +155,11 @@ def test_bad_variables(variables: dict[str, str], message: str) -> None:
     assert refused.value.message.startswith(message)
 
 
+def test_a_malformed_variable_is_refused_where_an_option_wins_over_it() -> None:
+    with pytest.raises(UsageError, match="BENCH_HIDDEN=64k"):
+        _set_by({"hidden": 8}, HIDDEN="64k")
+
+
 def test_an_error_about_an_option_names_the_variable_that_set_it() -> None:
     error = UsageError("--hidden 0 is not a usable size", cause="it must be 1", hint="use 1")
     assert naming_variables(error, {"hidden": "BENCH_HIDDEN=0"}).cause == "it must be 1; BENCH_HIDDEN=0 set it"
@@ -183,6 +194,21 @@ def _around(rate: float) -> list[float]:
     return [float(rate + step) for step in range(-3, 4)]
 
 
+def test_the_path_comes_first_and_of_figures_that_of_a_device() -> None:
+    (entry,) = _asked(path="dp_ep", topk=2, batch=3).entries(2)
+    row = Row(
+        config={"tokens": 12, "ep_size": 2},
+        environment=Environment(devices=(), software={}, host=""),
+        summary={"tflops": 1.0, "tokens_per_s": 8.0, "time_s": 2.0},
+        observations={"tokens_per_s_per_device": 4.0},
+    )
+    line, _ = entry.row(row).lines()
+    expected = (
+        "RESULT path=dp_ep batch=3 seq=4 tokens=12 ep_size=2 tokens_per_s_per_device=4.0 tokens_per_s=8.0 tflops=1.0"
+    )
+    assert line.startswith(expected)
+
+
 def test_the_summary() -> None:
     rows = [
         _row("baseline_dp", tokens_per_s=_around(100)),
@@ -204,4 +230,17 @@ def test_the_summary() -> None:
         "  dp / baseline_dp 8 (7.97 to 8.03), dp_ep 2 / dp 0.5 (0.499 to 0.501)",
         "topk 2, dp / baseline_dp: dp is faster at every batch",
         "topk 2, dp_ep 2 / dp: the order changes between batch 2 and 20",
+    ]
+
+
+def test_what_virtual_devices_cannot_tell_is_said() -> None:
+    assert summarise([_row("dp", tokens_per_s=[1.0], platform="cpu")])[-1] == VIRTUAL
+
+
+def test_rows_that_were_compiled_have_their_memory() -> None:
+    hbm = {"hbm_bytes": Measurement(samples=(1.5 * 2**30,), unit="bytes", direction="min")}
+    compiled = replace(_row("dp", tokens_per_s=[1.0]), metrics=hbm)
+    refused = replace(_row("dp_ep", ep=2), labels={"helps": "--x"})
+    assert summarise([compiled, refused]) == [
+        "topk 2 batch 2: dp 1.5 GiB per device, dp_ep 2 failed (out_of_memory; compiles with --x)"
     ]

@@ -170,6 +170,28 @@ def test_row_tiles_that_are_named_are_used_as_they_are(sizes: tuple[int, ...], r
     assert -tiles[-1].rows < remaining <= 0 or -remaining < tiles[0].rows / 4
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("experts", UNEVEN.values(), ids=UNEVEN)
+@pytest.mark.wide
+def test_uneven_blocks_agree_with_the_oracle(experts: np.ndarray) -> None:
+    inputs = with_experts(inputs_of(TILES, DType.FLOAT32), experts)
+    _block_agrees(inputs, DType.FLOAT32, "fused_w13", QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
+
+
+@pytest.mark.slow
+def test_experts_as_one_operation_do_not_see_the_rows_of_others() -> None:
+    """Tiles reach into the rows of the next expert; zero times its infinity is NaN."""
+    inputs = with_experts(inputs_of(TILES, DType.FLOAT32), UNEVEN["skewed"])
+    program = _block("baseline", QuantMode.NONE, BenchPass.FORWARD_BACKWARD)
+    clean = program(inputs.x, inputs.weights, inputs.routing)
+    # Expert 1 has tokens 7 and on, expert 0 those before.
+    spoilt = program(inputs.x.at[7:].set(np.inf), inputs.weights, inputs.routing)
+    np.testing.assert_array_equal(spoilt["output"][:7], clean["output"][:7])
+    for name in ("grad_w1", "grad_w3", "grad_w2"):
+        np.testing.assert_array_equal(spoilt[name][0], clean[name][0])
+        assert not np.isfinite(spoilt[name][1]).all()
+
+
 def test_a_block_says_whether_its_experts_are_one_operation() -> None:
     def ran(backend: GroupedMatmul = TestTiled.backend, **changes: object) -> str:
         plain = {"backend": backend, "impl": IMPLS["baseline"], "quant_mode": QuantMode.NONE}

@@ -48,6 +48,16 @@ def test_an_output_that_a_call_leaves_unwritten_is_found(unwritten) -> None:
         sample(_leaving(unwritten), warmup=1, iters=3)
 
 
+@pytest.mark.slow
+def test_outputs_of_all_calls_share_one_memory() -> None:
+    program = compile_program(lambda x: {"y": x + 1}, (jnp.ones(1000),))
+    first = call(program).outputs
+    place = first["y"].unsafe_buffer_pointer()
+    again = call(program, before=first).outputs
+    assert again["y"].unsafe_buffer_pointer() == place
+    assert first["y"].is_deleted()
+
+
 def test_memory_of_a_program_counts_arguments_outputs_and_temporaries_once() -> None:
     x = jnp.ones((64, 64))
     program = compile_program(lambda x, unused: {"y": (x @ x) @ (x @ x).T}, (x, np.ones(16, np.float32)))

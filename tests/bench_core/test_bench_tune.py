@@ -14,12 +14,15 @@ from bench_core.cli import main
 from bench_core.cli.tune import NONE_BETTER
 from bench_core.errors import UsageError
 from bench_core.gmm.tile import RowSizes, Tile
-from bench_core.gmm.work import Products, tile_work
+from bench_core.gmm.tiled_ladder import ladder
+from bench_core.gmm.work import Products, ladder_work, tile_work
 from bench_core.harness.case import Case
+from bench_core.harness.record import Environment, Row
+from bench_core.routing.capacity import Capacity, CapacityPolicy
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.shapes import BenchPass, MoeShape
 from bench_core.studies.ratios import Ratio
-from bench_core.studies.rounds import time_in_turn
+from bench_core.studies.rounds import orders, time_in_turn, with_others
 from bench_core.timing.measure import compile_program
 from bench_core.tune.candidates import (
     DEFAULT,
@@ -28,10 +31,12 @@ from bench_core.tune.candidates import (
     candidates,
     refuse_fused_names,
     rule_out,
+    times_as_fast,
     words_of,
 )
-from bench_core.tune.confirm import Confirmation
-from bench_core.tune.kept import Tuned, cache_file, keep, kept, key_of
+from bench_core.tune.confirm import Confirmation, confirm
+from bench_core.tune.kept import Tuned, cache_file, keep, kept, key_of, require_writable
+from bench_core.tune.measure import device_rows
 
 SHAPE = MoeShape(tokens=128, hidden=256, mlp_dim=128, experts=4, topk=2)
 TINY = ["tune", "--tokens", "24", "--hidden", "8", "--mlp-dim", "8", "--experts", "2"]
@@ -51,6 +56,26 @@ def test_a_tile_computes_whole_blocks_of_every_group_that_it_touches(groups: lis
     # 200 columns are two blocks of 128; contracted they are one block of 256.
     computed = touched * m * (256 * 256 + 256 * 256 + 256 * 256)
     assert work.padding == pytest.approx(computed / max(1, 3 * sum(groups) * 256 * 200))
+
+
+def test_what_a_tile_moves() -> None:
+    products = Products(widths=((256, 128),), backward=False, item_bytes=2)
+    # Two row tiles of one group. Rows: 2 x 64 x 256; result: 2 x 64 x 128 float32.
+    rows, result = 2 * 64 * 256 * 2, 128 * 128 * 4
+    whole = tile_work([128], products, Tile(m=64, k=256, n=128))
+    assert (whole.padding, whole.moved_bytes) == (1.0, rows + 256 * 128 * 2 + result)
+    # With the contracted width in two blocks the matrix is fetched again for the second row tile.
+    halves = tile_work([128], products, Tile(m=64, k=128, n=128))
+    assert halves.moved_bytes == rows + 2 * 256 * 128 * 2 + result
+
+
+def test_what_a_ladder_computes_and_moves() -> None:
+    products = Products(widths=((16, 8),), backward=False, item_bytes=4)
+    rungs = ladder(100, 2, row_tiles=RowSizes(sizes=(32, 8)))
+    # 70 rows: 32, 32 and one of 8; 30 rows: one of 32.
+    work = ladder_work([70, 30], products, rungs)
+    assert work.padding == pytest.approx(104 / 100)
+    assert work.moved_bytes == 4 * 16 * 8 * 4 + 104 * (16 * 4 + 8 * 4)
 
 
 def test_candidates_are_the_default_and_what_was_asked_for() -> None:
@@ -106,6 +131,18 @@ def test_what_is_clearly_worse_is_ruled_out_with_the_reason() -> None:
     assert {one.out for one in rule_out(case, found, [64, 64, 64, 64], keep_all=True)} == {None}
 
 
+def test_rows_of_the_device_with_the_most() -> None:
+    shape = MoeShape(tokens=20, hidden=8, mlp_dim=8, experts=4, topk=1)
+    case = case_of("tiled", shape=shape)
+    assert device_rows(case, [2, 3, 10, 5], 1, 1) == [2, 3, 10, 5]
+    assert device_rows(case, [2, 3, 10, 5], 2, 2) == [5, 3]
+    # ceil(1.0 * 20 / 4) rows at the most.
+    drop = case_of("tiled", shape=shape, capacity=Capacity(policy=CapacityPolicy.DROP, factor=1.0))
+    assert device_rows(drop, [2, 3, 10, 5], 1, 1) == [2, 3, 5, 5]
+    pad = case_of("tiled", shape=shape, capacity=Capacity(policy=CapacityPolicy.PAD, factor=1.0))
+    assert device_rows(pad, [2, 3, 10, 5], 1, 1) == [5, 5, 5, 5]
+
+
 def test_a_case_is_made_again_of_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Case] = []
     monkeypatch.setattr("bench_core.cli.hillclimb.run_cases", lambda request: made.extend(request.cases) or True)
@@ -126,6 +163,24 @@ def test_a_case_is_made_again_of_its_words(monkeypatch: pytest.MonkeyPatch) -> N
         assert made[1] == made[0]
 
 
+def test_orders_are_drawn_anew_for_each_round() -> None:
+    drawn = orders(5, rounds=40, seed=1)
+    assert all(sorted(order) == list(range(5)) for order in drawn)
+    assert drawn == orders(5, rounds=40, seed=1) != orders(5, rounds=40, seed=2)
+    assert {order[0] for order in drawn} == set(range(5))
+    assert orders(3, rounds=2, seed=None) == [[0, 1, 2], [0, 1, 2]]
+
+
+def test_what_a_program_was_called_in_turn_with_is_part_of_its_case() -> None:
+    row = Row(config={"topk": 2}, environment=Environment(devices=(), software={}, host=""))
+    assert with_others(row, ["fused_ep"]).config == {"topk": 2, "in_turn": "alone"}
+    assert with_others(row, ["default", "64,16"]).config["in_turn"] == "default + 64,16"
+    many = [f"{number},{number}" for number in range(100, 120)]
+    texts = [with_others(row, names).config["in_turn"] for names in (many, many, many[::-1])]
+    assert texts[0] == texts[1] != texts[2]
+    assert str(texts[0]).startswith("20 programs, ")
+
+
 def test_candidates_are_called_in_turn_and_a_failing_one_leaves_the_others() -> None:
     def scaled(factor: float) -> Callable[..., dict]:
         return lambda x: {"y": x * factor}
@@ -142,6 +197,12 @@ def test_candidates_are_called_in_turn_and_a_failing_one_leaves_the_others() -> 
         "c": (1, 4),
     }
     assert "holds NaN" in str(timed.failed["b"])
+
+
+def test_a_drift_that_meets_both_does_not_show() -> None:
+    drift = [float(2**round_) for round_ in range(8)]
+    one = times_as_fast([3 * slow for slow in drift], [2 * slow for slow in drift])
+    assert (one.value, one.low, one.high, one.side) == (1.5, 1.5, 1.5, 1)
 
 
 @pytest.mark.parametrize(
@@ -208,6 +269,16 @@ def test_a_damaged_line_costs_no_other_line(tmp_path: Path, line: bytes) -> None
     assert kept(path, case, key).label() == "tuned on 2026-11-22: 64,128,128, 1.1; not readable there: line 1"
 
 
+def test_a_folder_is_no_file_of_tiles(tmp_path: Path) -> None:
+    case = case_of("gmm")
+    with pytest.raises(UsageError, match="cannot be read"):
+        kept(tmp_path, case, key_of(case, platform="tpu", device_kind="TPU v5 lite"))
+    with pytest.raises(UsageError, match="cannot be written"):
+        require_writable(tmp_path)
+    require_writable(tmp_path / "new" / "tiles.jsonl")
+    assert [*(tmp_path / "new").iterdir()] == []
+
+
 def test_where_tiles_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_file({}) == cache_file({"XDG_CACHE_HOME": "relative"}) == tmp_path / ".cache/bench-core/tiles.jsonl"
@@ -269,6 +340,38 @@ def test_a_refusal_for_want_of_a_tile_proposes_what_works(run: Callable[..., tup
     assert err.splitlines()[1:] == ["  cause: backends with a tile for it: tiled", "  next: use --backend tiled"]
 
 
+def test_a_routing_without_memory_is_a_failed_row(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_memory(*_: object, **__: object) -> None:
+        raise MemoryError("Unable to allocate 29.8 GiB")
+
+    monkeypatch.setattr("bench_core.tune.measure.make_routing", no_memory)
+    code, out, err = run(*TINY)
+    assert code == 1
+    (row,) = (json.loads(line.removeprefix("RESULT_JSON ")) for line in out.splitlines())
+    assert row["failed"] == {"reason": "out_of_memory", "message": "Unable to allocate 29.8 GiB"}
+    assert err.splitlines()[-1] == "failed (out_of_memory): Unable to allocate 29.8 GiB"
+
+
+def test_an_interrupted_search_says_that_nothing_is_kept(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bench_core.tune.measure.measure", interrupted)
+    cache = tmp_path / "tiles.jsonl"
+    code, out, err = run(*TINY, "--cache", str(cache))
+    assert (code, out, cache.exists()) == (130, "", False)
+    assert err.splitlines() == [
+        "interrupted: no tile was named, and nothing was kept for --tile tuned",
+        "error: interrupted",
+        "  cause: Ctrl-C",
+        "  next: run it again",
+    ]
+
+
 @pytest.mark.slow
 def test_candidates_are_checked_timed_and_compared(
     run: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -312,3 +415,18 @@ def test_a_tuned_tile_is_used_where_it_is_asked_for(run: Callable[..., tuple[int
     code, out, err = run(*words, "--topk", "1")
     assert (code, out) == (2, "")
     assert "cause: the nearest one has topk 2, not 1" in err
+
+
+@pytest.mark.slow
+@pytest.mark.wide
+def test_a_fresh_process_times_the_two() -> None:
+    shape = MoeShape(tokens=24, hidden=8, mlp_dim=8, experts=2)
+    case = case_of("tiled", shape=shape, iters=8)
+    outcome = confirm(case, Candidate(row_tiles=RowSizes(sizes=(16, 4))), processes=1, seed=0)
+    assert outcome.problem is None
+    (one,) = outcome.ratios
+    assert one.low is not None
+    assert one.low <= one.value
+    broken = confirm(case, Candidate(tile=Tile(m=8, k=128, n=128)), processes=1, seed=0)
+    assert broken.problem is not None
+    assert "exit code 2" in broken.problem
