@@ -24,6 +24,7 @@ from logbook_agent.api import Logbook
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.report.live.feeds import BookFeed, IndexFeed
 from logbook_agent.report.live.follower import Follower
+from logbook_agent.report.page.document import LiveParts
 from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
 from tests.e2e.secret_matrix_support import FEW, Matrix, sizes
@@ -171,7 +172,7 @@ def live(cli: Cli, folder: Path, matrix: Matrix) -> list[str]:
     """The pages that `logbook watch --serve` shows."""
     follower = Follower(lambda: Workspace(cwd=folder, environ=os.environ), "moe")
     index = IndexFeed(lambda: Workspace(cwd=folder, environ=os.environ), lambda _: follower)
-    texts = [asyncio.run(feed.opened(lambda *_: {})) for feed in (index, BookFeed(follower, lambda *_: None))]
+    texts = [asyncio.run(feed.opened(lambda *_: LiveParts())) for feed in (index, BookFeed(follower, lambda *_: None))]
     follower.close()
     assert all(texts)
     return matrix.leaks("".join(map(str, texts)).encode())

@@ -105,7 +105,7 @@ def test_a_sweep_with_cases_left_out_is_resumed_as_it_is(forms: Cli, folder: Pat
     again = forms("sweep", "forms", "--predict", "v5p-8", "--json").error
     assert again == {
         "code": "usage",
-        "message": "MOE-001 carries out forms and is unfinished",
+        "message": "MOE-001 is an unfinished sweep of forms",
         "cause": "its cases were chosen before its first run",
         "hint": "resume it: logbook sweep --resume MOE-001, or start another one: add --new",
     }

@@ -153,7 +153,7 @@ def test_what_is_no_comparison(pair: Cli) -> None:
         (["MOE-000", "MOE-000/1"], "MOE-000 and MOE-000/1 hold the same rows", "logbook compare ID/1 ID/2"),
         (["MOE-000", "MOE-001", "--base", "x"], "--base x without --axis", "--axis NAME --base x"),
         (["MOE-000/9", "MOE-001"], "no rows in MOE-000/9", "'MOE-000/4' has rows"),
-        (["MOE-000:Int8", "MOE-001"], "no rows in MOE-000:Int8", "names some"),
+        (["MOE-000:Int8", "MOE-001"], "no rows in MOE-000:Int8", "has rows"),
         (["MOE-000", "MOE-007"], "no entry MOE-007", "logbook list"),
         (["MOE-000", "--baseline"], "moe has no baseline", "logbook baseline --entry ID"),
         (["MOE-000", "MOE-001", "--metric", "tflop"], "no metric named 'tflop'", "--metric tflops"),

@@ -11,7 +11,7 @@ import pytest
 
 from logbook_agent.report.live.activity import LastLines
 from logbook_agent.store.workspace import Workspace
-from tests.cluster.test_executors_command import SECRET, TYPED, run_of, sh
+from tests.cluster.test_executors_command import SECRET, TYPED, iris, quick, run_of, sh  # noqa: F401
 from tests.conftest import Cli
 from tests.report.live.live_support import whole
 from tests.running.executors.conftest import wait_for
@@ -19,10 +19,10 @@ from tests.running.executors.conftest import wait_for
 
 @pytest.mark.slow
 def test_lines_of_a_job(
-    iris: Cli,
+    iris: Cli,  # noqa: F811
     folder: Path,
     tmp_path: Path,
-    quick: None,
+    quick: None,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("logbook_agent.report.live.activity._PACE_S", 0.05)
