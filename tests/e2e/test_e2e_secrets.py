@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Cli
+from tests.conftest import Cli, state_of
 
 # Each is unlike the others, so that a leak names its way out. Put together here: nothing may be found in a scan of
 # this file for tokens either.
@@ -85,10 +85,12 @@ def secretive(cli: Cli, git: Callable[..., str], folder: Path, monkeypatch: pyte
     (folder / "leaky.py").write_text(SCRIPT + f"# {SECRETS['environment']}\n")
     (folder / "bench.py").write_text(f"KEY = '{SECRETS['environment']}'\n# {planted()}\n")
     text = " ".join([SECRETS["environment"], SECRETS["github"]])
+    command = f"WANDB_API_KEY={SECRETS['environment']} run"
+    (folder / "header.yaml").write_text(json.dumps({"command_templates": [{"label": "T", "command": command}]}))
     begun = cli(
         "start", "moe", "--prefix", "MOE", "--metric", "tflops", "--goal", text, "--title", text, "--stop", text,
         "--link", f"{text}=https://me:{SECRETS['url']}@example.org", "--baseline", f"k={text}",
-        "--command-template", f"T: WANDB_API_KEY={SECRETS['environment']} run",
+        "--from", "header.yaml",
     )  # fmt: skip
     assert begun.code == 0
     return cli
@@ -109,14 +111,11 @@ def test_no_secret_reaches_the_root_or_an_answer(secretive: Cli, folder: Path) -
         "--api-key", SECRETS["argv flag"],
     )  # fmt: skip
     assert untitled.code == 0
-    assert (
-        secretive(
-            "plan", "--shell", "--title", text, "--command", f"L: echo --token {SECRETS['argv flag']} {text}"
-        ).code
-        == 0
-    )
+    command = f"L: sh -c 'echo --token {SECRETS['argv flag']} {text}'"
+    assert secretive("note", "--plan", "--title", text, "--command", command).code == 0
     assert secretive("edit", "MOE-000", "--interpretation", text, "--next", planted()).code == 0
     found = {str(p.relative_to(folder)): leaks(p.read_bytes()) for p in (folder / "logbooks").rglob("*") if p.is_file()}
+    found |= {p.name: leaks(p.read_bytes()) for p in state_of(folder).rglob("*") if p.is_file()}
     assert {path: names for path, names in found.items() if names} == {}
     answers = [ran.out]
     for words in (["show", "MOE-000", "--full"], ["list"], ["status"], ["list", "after"], ["table", "MOE-000"]):
