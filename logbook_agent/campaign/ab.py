@@ -27,7 +27,7 @@ from logbook_agent.model.stats import median
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.words import assignments
+from logbook_agent.text.shell_words import assignments
 
 # So many findings are shown in a line of progress, and so many problems of the output.
 _SHOWN = 3

@@ -22,7 +22,7 @@ from logbook_agent.store.parse import line_of, parse_yaml
 from logbook_agent.store.reading import builtin_folder, read_text
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.words import sweep_command
+from logbook_agent.text.shell_words import sweep_command
 
 FOLDER = "recipes"
 

@@ -26,7 +26,7 @@ from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text.markdown import escape
-from logbook_agent.text.words import sweep_command
+from logbook_agent.text.shell_words import sweep_command
 
 # The field of an entry that says which cases were left out before the first run, and why.
 LEFT_OUT = "Left out"

@@ -22,8 +22,8 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Computed, Header
 from logbook_agent.pages.blocks import baseline_text, computed_text
 from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.text.shell_words import sweep_command
 from logbook_agent.text.times import minute
-from logbook_agent.text.words import sweep_command
 
 _NONE = "no stop criteria; to add one: logbook criteria --add TEXT"
 

@@ -16,8 +16,8 @@ from logbook_agent.findings.queries import listed, search
 from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError
 from logbook_agent.text.markdown import cut_line, one_line
+from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute
-from logbook_agent.text.words import assignments
 
 # What was tried is printed up to these.
 _SHOWN, _LIMIT_BYTES = 20, 8000

@@ -30,7 +30,7 @@ from logbook_agent.store.parse import parse_json, place_of
 from logbook_agent.store.reading import names_in, read_text
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.plain import clean_record
-from logbook_agent.text.words import split_env_words
+from logbook_agent.text.shell_words import split_env_words
 
 LeaseState = Literal["requested", "waiting", "active", "suspended", "released", "failed"]
 LEASE_STATES: tuple[LeaseState, ...] = get_args(LeaseState)

@@ -24,7 +24,7 @@ from logbook_agent.cluster.archive import Files, bring, code_here, members, tree
 from logbook_agent.cluster.shell import Conversation, Hangup, Shell
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.work import Began
+from logbook_agent.model.worker_report import Began
 from logbook_agent.running.executors.contract import (
     OVER,
     STAGES,

@@ -17,7 +17,7 @@ from logbook_agent.running.provenance.conflicts import in_head
 from logbook_agent.store.files import remove_folder
 from logbook_agent.store.reading import CODE
 from logbook_agent.text.commands.title import title_of
-from logbook_agent.text.words import listed
+from logbook_agent.text.shell_words import listed
 
 
 def check_runs(examination: Examination) -> Iterator[Trouble]:

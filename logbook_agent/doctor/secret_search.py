@@ -24,7 +24,7 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction import rules
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.words import listed
+from logbook_agent.text.shell_words import listed
 
 _MARK = re.compile(r"\[redacted:[a-z0-9-]+\]|\$[A-Za-z_]\w*", re.ASCII)
 

@@ -10,7 +10,7 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.views import all_blocks, render
 from logbook_agent.text import marked as views
 from logbook_agent.text.marked import Block
-from logbook_agent.text.words import listed
+from logbook_agent.text.shell_words import listed
 
 _CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
 _SHOWN = 6

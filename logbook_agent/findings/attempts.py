@@ -16,7 +16,7 @@ from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical, parse_scalar
 from logbook_agent.text.commands.flags import flags, normal_name, parts
 from logbook_agent.text.markdown import cut_line, lead
-from logbook_agent.text.words import planned_words
+from logbook_agent.text.shell_words import planned_words
 
 # One thing that was tried: entry, run (None: none), runs (all that came out so), at, kind, outcome, reason, command
 # (words), config, env, commit, identity (of code).

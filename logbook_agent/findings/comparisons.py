@@ -24,7 +24,7 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.values import canonical
 from logbook_agent.text.lists import axis_option
 from logbook_agent.text.markdown import escape
-from logbook_agent.text.words import assignments, bounded
+from logbook_agent.text.shell_words import assignments, bounded
 
 # Of one comparison, in lists of negative results.
 _SHOWN_NEGATIVES = 3

@@ -21,7 +21,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import canonical
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import assignments, bounded, listed
+from logbook_agent.text.shell_words import assignments, bounded, listed
 
 _SHOWN_ROWS, MOST_ROWS = 12, 40
 

@@ -26,7 +26,7 @@ from logbook_agent.model.stats import median
 from logbook_agent.model.values import canonical
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.near import choice
-from logbook_agent.text.words import bounded
+from logbook_agent.text.shell_words import bounded
 
 STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.

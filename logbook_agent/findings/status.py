@@ -15,7 +15,7 @@ from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Summary, Thread
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.text.markdown import cut_line, one_line
-from logbook_agent.text.words import assignments
+from logbook_agent.text.shell_words import assignments
 
 LIMIT_BYTES = 8000
 # Room for the envelope of the answer: schema, warnings.

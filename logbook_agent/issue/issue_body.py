@@ -31,8 +31,8 @@ from logbook_agent.pages.blocks import computed_text, header_values, opening_val
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size
+from logbook_agent.text.shell_words import counted
 from logbook_agent.text.times import minute
-from logbook_agent.text.words import counted
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 300

@@ -15,7 +15,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median_low
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import assignments, counted
+from logbook_agent.text.shell_words import assignments, counted
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 120

@@ -19,8 +19,8 @@ from logbook_agent.pages.templating.templates import Templates, templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
+from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute
-from logbook_agent.text.words import assignments
 
 
 class Blocks:

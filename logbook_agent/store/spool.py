@@ -52,7 +52,7 @@ from logbook_agent.text.redaction.redactor import Redactor, by_shape
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Process
-    from logbook_agent.model.work import Began, End
+    from logbook_agent.model.worker_report import Began, End
 
 T = TypeVar("T")
 LOCK, WORK, BEGAN = "worker.lock", "work.json", "began.json"
@@ -158,12 +158,12 @@ class Spool:
 
     def began(self) -> Began | None:
         """The facts before the command started; None before they are known."""
-        from logbook_agent.model.work import Began
+        from logbook_agent.model.worker_report import Began
 
         return self._read(BEGAN, Began)
 
     def end(self) -> End | None:
-        from logbook_agent.model.work import End
+        from logbook_agent.model.worker_report import End
 
         return self._read(FINAL, End)
 

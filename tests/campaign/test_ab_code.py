@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from logbook_agent.running.provenance.worktrees import clean
 
+from logbook_agent.running.provenance.worktrees import clean
 from logbook_agent.store.processes import is_in_use
 from tests.conftest import Cli
 from tests.e2e.e2e_support import LOGBOOK

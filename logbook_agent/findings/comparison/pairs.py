@@ -21,7 +21,7 @@ from logbook_agent.model.entry import VOID
 from logbook_agent.model.record import Record, digest
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical
-from logbook_agent.text.words import listed
+from logbook_agent.text.shell_words import listed
 
 _OTHER_CODE = "the code changed between the two runs"
 _MADE_AGAIN = "a run was made again after its partner, so chance did not draw their order"

@@ -10,7 +10,7 @@ from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, S
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.units import TIMES, format_value, known
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import assignments, bounded
+from logbook_agent.text.shell_words import assignments, bounded
 
 _SHOWN_FINDINGS = 12
 

@@ -20,7 +20,7 @@ from logbook_agent.findings.progress import RunProgress, UnfinishedRun, progress
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.table import executor_of
-from logbook_agent.running.launch.output import readable
+from logbook_agent.running.launch.output_log import readable
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import open_file
 from logbook_agent.store.spool import SENT, Heartbeat

@@ -20,7 +20,7 @@ from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.report.live.activity import Activity
 from logbook_agent.report.live.cached_book import CachedBook
-from logbook_agent.running.launch.output import readable
+from logbook_agent.running.launch.output_log import readable
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape

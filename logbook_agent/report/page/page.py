@@ -22,8 +22,8 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Record, digest
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.templates import templates_of
-from logbook_agent.report.page import thread
-from logbook_agent.report.page.entry import Around, Groups, entry_values, groups_of, log_nowhere
+from logbook_agent.report.page import thread_sections
+from logbook_agent.report.page.entry_section import Around, Groups, entry_values, groups_of, log_nowhere
 from logbook_agent.report.page.pictures import drawn
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
@@ -102,13 +102,13 @@ def page(
         facts[summary["id"]] = (summary["title"], groups)
     for gone in kept.keys() - {section.id for section in made}:
         del kept[gone]
-    sections = [_section(name, values) for name, values in thread.values(around, damaged)]
+    sections = [_section(name, values) for name, values in thread_sections.values(around, damaged)]
     return Page(
         topic=header.topic,
         title=header.title,
         sections=(*sections, *made, PageSection(id="facts", html=_facts(facts))),
         entries=tuple(section.id for section in made),
-        foot=thread.foot(header, workspace.now()),
+        foot=thread_sections.foot(header, workspace.now()),
         damaged=tuple(damaged),
     )
 

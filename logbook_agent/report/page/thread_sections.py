@@ -23,12 +23,12 @@ from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.blocks import baseline_text, header_values
 from logbook_agent.report.figures.catalogue import of_thread
-from logbook_agent.report.page.entry import Around
+from logbook_agent.report.page.entry_section import Around
 from logbook_agent.report.page.pictures import pictures, why_not
 from logbook_agent.text.as_html import is_web
 from logbook_agent.text.markdown import escape, one_line
+from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute, stamp
-from logbook_agent.text.words import assignments
 
 _SHOWN_ROWS = 500
 _SHOWN_WARNINGS = 10
