@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from logbook_agent.campaign.detached_runs import collect_ended
 from logbook_agent.campaign.repeats import RunRequest, RunResult
 from logbook_agent.campaign.repeats import run as run_experiment
 from logbook_agent.entries import entries as writing
-from logbook_agent.entries.attend import collect_ended
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import StartRequest

@@ -10,11 +10,11 @@ from typer import Option
 from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import emit
 from logbook_agent.doctor.examine import examine, summary
-from logbook_agent.doctor.finding import Trouble
 from logbook_agent.doctor.leftovers import prune as prune_logs
 from logbook_agent.doctor.secret_search import find_secrets
 from logbook_agent.doctor.unfinished import stop as stop_orphan
 from logbook_agent.model.errors import UsageError
+from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)

@@ -10,10 +10,9 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from logbook_agent.campaign.detached_runs import WaitedFor, cancel, collect_ended, wait
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.attend import WaitedFor, cancel, collect_ended, wait
-from logbook_agent.entries.overview import is_open
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import RunStatus, run_state
@@ -21,6 +20,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.running.executors.dispatch import log_piece
 from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.book import Book
+from logbook_agent.store.open_runs import is_open
 from logbook_agent.store.workspace import Workspace
 
 

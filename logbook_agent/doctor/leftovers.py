@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.doctor.damaged import every_run
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
+from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
@@ -24,6 +24,7 @@ from logbook_agent.store.book_runs import ROOT_NOTE
 from logbook_agent.store.files import relocate, remove
 from logbook_agent.store.reading import read_text
 from logbook_agent.store.spool import Spool
+from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import stamp
 

@@ -33,6 +33,8 @@ WARM_UP = "warm-up"
 # What is one run of a plan: the label of its case, its config, the number of the repeat.
 _Place = tuple[str | None, tuple[tuple[str, str], ...], int]
 
+# The states of a run whose command may still run.
+GOING: tuple[State, ...] = ("running", "submitted", "orphaned")
 # Worst first: the state of an entry is the worst among the latest attempts at each of its commands.
 _SEVERITY: tuple[State, ...] = (
     *("orphaned", "running", "submitted", "lost", "never-started", "interrupted"),
@@ -54,6 +56,35 @@ class RunStatus:
     def text(self) -> str:
         """`finished`, or `finished, warm-up`."""
         return self.state if self.counts else f"{self.state}, {WARM_UP}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnfinishedRun:
+    """A run that has not ended in the record. `heartbeat` is the time of the last sign of life of its worker, `last`
+    the last result line that it told of, and `said` what its engine said last, such as why it waits; None where there
+    is none."""
+
+    run: Run
+    state: State
+    heartbeat: str | None = None
+    last: str | None = None
+    said: str | None = None
+
+    def data(self) -> dict[str, Any]:
+        """The run as plain data: where it runs, since when, and its last sign of life."""
+        run = self.run
+        return {
+            "id": run.entry,
+            "run": run.run,
+            "label": run.label,
+            "state": self.state,
+            "executor": run.executor,
+            "host": run.host.name,
+            "since": run.started,
+            "heartbeat": self.heartbeat,
+            "last": self.last,
+            "said": self.said,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,13 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.entries.overview import open_runs, open_series
-from logbook_agent.findings.progress import RunProgress, UnfinishedRun, progress_of
+from logbook_agent.findings.progress import RunProgress, progress_of
 from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.record import UnfinishedRun
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.table import executor_of
 from logbook_agent.running.launch.output_log import readable
 from logbook_agent.store.book import Book
+from logbook_agent.store.open_runs import open_runs, open_series
 from logbook_agent.store.reading import open_file
 from logbook_agent.store.spool import SENT, Heartbeat
 from logbook_agent.store.workspace import Workspace

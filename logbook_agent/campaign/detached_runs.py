@@ -7,18 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from logbook_agent.entries.overview import is_open, open_runs, open_series
-from logbook_agent.findings.progress import GOING, UnfinishedRun
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.entry import State
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.record import RunStatus, run_state
+from logbook_agent.model.record import GOING, RunStatus, UnfinishedRun, run_state
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
 from logbook_agent.running.endings import ask_to_end, terminate
 from logbook_agent.running.executors.collection import collected
 from logbook_agent.running.launch.process import FAILED_STATUS, TIMEOUT_STATUS, exit_status
 from logbook_agent.store.book import Book
+from logbook_agent.store.open_runs import is_open, open_runs, open_series
 from logbook_agent.store.workspace import Workspace
 
 # How often is looked for an end: soon at first, then ever more seldom.
