@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import GOING, RunStatus, is_made, is_own, made_of_plan, planned_runs
@@ -16,6 +16,15 @@ from logbook_agent.model.stats import median
 def remaining_s(left: int, usual_s: float, parallel: int) -> float:
     """Seconds for this many runs of `usual_s` each, with up to `parallel` at a time."""
     return math.ceil(left / max(1, parallel)) * usual_s
+
+
+class ProgressData(TypedDict):
+    """How far an entry is, as plain data; `total` None: it was not planned."""
+
+    made: int
+    total: int | None
+    at_most: bool
+    expected_s: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +48,7 @@ class RunProgress:
         left = max(1, self.total - self.made) if self.total is not None else 1
         return remaining_s(left, self.usual_s, self.parallel)
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> ProgressData:
         """As plain data."""
         return {
             "made": self.made,

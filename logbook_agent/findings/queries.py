@@ -23,6 +23,7 @@ from logbook_agent.model.load import busy_text, contention_of
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import PredictedRow, Row
 from logbook_agent.model.stats import median
+from logbook_agent.model.summary import FoundEntry
 from logbook_agent.model.values import canonical
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.near import choice
@@ -36,7 +37,7 @@ _SNIPPET = 80
 
 
 def listed(
-    entries: Sequence[Mapping[str, Any]], *, state: str | None, kind: str | None, last: int | None
+    entries: Sequence[Mapping[str, object]], *, state: str | None, kind: str | None, last: int | None
 ) -> list[dict[str, Any]]:
     """The lines of `list`, in order. Raises UsageError for an unknown state or kind."""
     if state is not None and state not in STATES:
@@ -121,11 +122,11 @@ def brief_prediction(row: PredictedRow) -> dict[str, Any]:
     return {**found, **({"labels": row.labels} if row.labels else {})}
 
 
-def search(found: Findings, words: Sequence[str]) -> list[dict[str, Any]]:
+def search(found: Findings, words: Sequence[str]) -> list[FoundEntry]:
     """The lines of the entries in which every word occurs (case does not matter), each with where it was found."""
     words = [word for text in words for word in text.casefold().split()]
     by_id = {summary["id"]: summary for summary in found.summaries}
-    lines = []
+    lines: list[FoundEntry] = []
     for record in found.contents.records:
         places = list(_places(record))
         whole = "\n".join(content for _, content in places).casefold()

@@ -11,9 +11,10 @@ from typing import Any
 from logbook_agent.findings.best import BestCase, bests
 from logbook_agent.findings.comparisons import Line
 from logbook_agent.findings.read import Findings
-from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import UnfinishedRun
+from logbook_agent.model.summary import Summary
 from logbook_agent.text.markdown import cut_line, one_line
 from logbook_agent.text.shell_words import assignments
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from logbook_agent.findings.best import bests
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.thread import Summary
 from logbook_agent.issue.destination import links_of
 from logbook_agent.issue.documents import IssueDocuments
 from logbook_agent.issue.issue_body import IssueValues
@@ -23,6 +22,7 @@ from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import digest
+from logbook_agent.model.summary import Summary
 from logbook_agent.pages.plotted import NamedPlot, named_plots, naming_plots
 from logbook_agent.pages.sections import NO_LATER
 from logbook_agent.pages.templating.templates import templates_of

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from logbook_agent.findings.best import BestCase
 from logbook_agent.findings.comparisons import Opening
-from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.excerpts import (
     Piece,
     entry_link,
@@ -27,6 +27,7 @@ from logbook_agent.issue.excerpts import (
 from logbook_agent.issue.issue_results import best_lines, pictures, results
 from logbook_agent.issue.links import Links
 from logbook_agent.model.header import Computed, Criterion, Header
+from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import computed_text, header_values, opening_values
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
@@ -210,7 +211,7 @@ class IssueValues:
         count = sum(s["predicted"] for s in self.thread.counted)
         return [f"{counted(count, 'prediction')}, which measure nothing."] if count else []
 
-    def entries(self, found: Sequence[Summary], key: str) -> Piece:
+    def entries(self, found: Sequence[Summary], key: Literal["decision", "negative", "next_lead"]) -> Piece:
         """Entries with a text each; the newest that have room."""
 
         def value(summary: Summary) -> dict[str, Any]:

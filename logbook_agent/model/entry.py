@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from logbook_agent.model.comparison import Comparison
 from logbook_agent.model.values import Scalar
@@ -67,8 +67,9 @@ OPEN: tuple[State, ...] = (
 )
 
 # What an entry may say of an earlier one, each a field of `Entry`; and what the page of that one calls it, if it does.
-RELATIONS = ("continues", "completes", "supersedes")
-INVERSE: Mapping[str, str] = {"completes": "completed_by", "supersedes": "superseded_by"}
+Relation = Literal["continues", "completes", "supersedes"]
+RELATIONS: tuple[Relation, ...] = get_args(Relation)
+INVERSE: Mapping[Relation, str] = {"completes": "completed_by", "supersedes": "superseded_by"}
 
 
 # What a plot can show.

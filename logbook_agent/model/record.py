@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import NEXT_ACTION, Entry, PlannedCommand, State
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from logbook_agent.model.errors import LogbookError
     from logbook_agent.model.header import Header
     from logbook_agent.model.run import Run
+    from logbook_agent.model.summary import Summary
 
 # What is left of an unfinished run: its tool, only its child, nothing, it was never started, another machine has it, or
 # it was submitted and has not begun there.
@@ -58,6 +59,21 @@ class RunStatus:
         return self.state if self.counts else f"{self.state}, {WARM_UP}"
 
 
+class UnfinishedRunData(TypedDict):
+    """An `UnfinishedRun` as plain data."""
+
+    id: str
+    run: int
+    label: str | None
+    state: State
+    executor: str | None
+    host: str | None
+    since: str
+    heartbeat: str | None
+    last: str | None
+    said: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnfinishedRun:
     """A run that has not ended in the record. `heartbeat` is the time of the last sign of life of its worker, `last`
@@ -70,7 +86,7 @@ class UnfinishedRun:
     last: str | None = None
     said: str | None = None
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> UnfinishedRunData:
         """The run as plain data: where it runs, since when, and its last sign of life."""
         run = self.run
         return {
@@ -132,7 +148,7 @@ class Summaries:
     """A few facts of every entry that can be read, and what could not be."""
 
     header: Header
-    entries: tuple[dict[str, Any], ...]
+    entries: tuple[Summary, ...]
     damaged: tuple[LogbookError, ...] = ()
 
 

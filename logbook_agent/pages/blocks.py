@@ -8,10 +8,11 @@ from typing import Any
 from logbook_agent.findings.comparisons import NO_ANSWERS, SHOWN, Line, Opening
 from logbook_agent.findings.computed_texts import said_of
 from logbook_agent.findings.tables.spec import Table
-from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.findings.thread import Statements
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.header import Baseline, BaselineMove, Computed, Criterion, Header, Metric
 from logbook_agent.model.record import Record
+from logbook_agent.model.summary import SaidByEntry
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.entry_text import heading_title
 from logbook_agent.pages.sections import LATER, NO_LATER, Section, sections
@@ -78,10 +79,10 @@ class Blocks:
         """A table as Markdown with its notes; `more_notes` are Markdown already and go into the same list."""
         return table_text(self._templates, table, more_notes)
 
-    def footer(self, thread: Thread) -> str:
+    def footer(self, thread: Statements[SaidByEntry]) -> str:
         """The block of decisions, negative results and the conclusion. May be empty."""
 
-        def line(summary: Summary, text: str) -> dict[str, Any]:
+        def line(summary: SaidByEntry, text: str | None) -> dict[str, Any]:
             return {
                 "id": summary["id"],
                 "opened": md.one_line(minute(summary["opened"], self._header.zone)),

@@ -8,6 +8,7 @@ from typing import Any
 
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, Side
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
+from logbook_agent.model.summary import AnswerLine
 from logbook_agent.model.units import TIMES, format_value, known
 from logbook_agent.text import markdown as md
 from logbook_agent.text.shell_words import assignments, bounded
@@ -96,8 +97,8 @@ def asked(answer: Answer) -> str:
     return f"{q.axis}: {', '.join(label(answer, s) for s in q.sides)} against {label(answer, q.base)}"
 
 
-def line_data(answer: Answer, entry_id: str) -> dict[str, Any]:
-    """The comparison in a line about an entry, as plain data: its `result` in a sentence, what was `asked`, and if it
+def line_data(answer: Answer, entry_id: str) -> AnswerLine:
+    """The comparison in a line about an entry: its `result` in a sentence, what was `asked`, and if it
     is the latest entry its findings as `candidates`."""
     has = answer.continued_in(entry_id) is None
     return {

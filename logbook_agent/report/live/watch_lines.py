@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from logbook_agent.findings.progress import ProgressData
 from logbook_agent.model.units import format_value, known
+from logbook_agent.report.live.activity import LiveRun
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.times import duration
 
@@ -55,7 +57,7 @@ def _lines(data: dict[str, Any], now: datetime) -> Iterator[Line]:
         ]
     if data["trouble"]:
         yield [("cannot be read now: ", "bold red"), (one_line(data["trouble"]), "red")]
-    yield from _running(data, now)
+    yield from _running(data["running"], data["series"], now)
     yield from _part(
         "settled", [[(line["found"], "bold"), (f"  {line['id']}", "cyan")] for line in data.get("settled", ())]
     )
@@ -77,12 +79,10 @@ def _part(title: str, lines: Sequence[Line]) -> Iterator[Line]:
         yield from ([("  ", ""), *line] for line in lines)
 
 
-def _running(data: dict[str, Any], now: datetime) -> Iterator[Line]:
-    runs = data["running"]
+def _running(runs: Sequence[LiveRun], series: Sequence[str], now: datetime) -> Iterator[Line]:
     yield []
     if not runs:
-        series = ", ".join(data["series"])
-        yield [("nothing is running", "dim") if not series else (f"between two runs of {series}", "bold")]
+        yield [("nothing is running", "dim") if not series else (f"between two runs of {', '.join(series)}", "bold")]
         return
     yield [(f"running ({len(runs)})", "bold")]
     for one in runs:
@@ -105,11 +105,11 @@ def _running(data: dict[str, Any], now: datetime) -> Iterator[Line]:
         yield from ([("    │ ", "dim"), (line, "dim")] for line in shown)
 
 
-def _progress(one: dict[str, Any], now: datetime) -> str:
+def _progress(one: LiveRun, now: datetime) -> str:
     """`3 of at most 16 runs ████░░░  2 min 10 s, about 5 min left`."""
     elapsed_s = _age_s(one["since"], now)
     parts = []
-    progress = one["progress"] or {"made": 0, "total": None, "at_most": False, "expected_s": None}
+    progress = one["progress"] or ProgressData(made=0, total=None, at_most=False, expected_s=None)
     made, total = progress["made"], progress["total"]
     if total is not None:
         filled = round(_BAR * made / total) if total else 0
@@ -121,7 +121,7 @@ def _progress(one: dict[str, Any], now: datetime) -> str:
     return ", ".join(parts)
 
 
-def _alive(one: dict[str, Any], now: datetime) -> str:
+def _alive(one: LiveRun, now: datetime) -> str:
     """When its worker was last known to live; of a run without one, when it last printed."""
     beat_s = _age_s(one["heartbeat"], now)
     if beat_s is not None:

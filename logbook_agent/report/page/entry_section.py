@@ -11,11 +11,11 @@ from markupsafe import Markup
 from logbook_agent.findings.cases import short
 from logbook_agent.findings.facts import devices_text, executed, software_of
 from logbook_agent.findings.read import Findings
-from logbook_agent.findings.thread import Summary
 from logbook_agent.findings.trust import Compared
 from logbook_agent.model.entry import COMMAND, CONFIG
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Run
+from logbook_agent.model.summary import Summary
 from logbook_agent.model.values import spelt
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.sections import Section as Bullet

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from logbook_agent.findings.read import Findings
-from logbook_agent.findings.thread import Summary
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Record, digest
+from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report.page import thread_sections

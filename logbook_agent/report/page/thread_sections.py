@@ -18,8 +18,8 @@ from logbook_agent.findings.comparison.words import about, method, sentence
 from logbook_agent.findings.comparisons import SHOWN
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import TableSpec
-from logbook_agent.findings.thread import Summary
 from logbook_agent.model.header import Criterion, Header
+from logbook_agent.model.summary import Summary
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.blocks import baseline_text, header_values
 from logbook_agent.report.figures.catalogue import of_thread
