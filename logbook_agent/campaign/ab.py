@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import Any
 
 from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
 from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_budget
@@ -61,7 +60,7 @@ class AbResult:
     stop: Stop
     why: str
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         made = self.driver
         return {
             "id": made.entry.id,

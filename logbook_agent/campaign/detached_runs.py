@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.entry import State
@@ -54,7 +53,7 @@ class WaitedFor:
     runs: tuple[Run, ...]
     is_cut_off: bool = False
 
-    def data(self, book: Book) -> dict[str, Any]:
+    def data(self, book: Book) -> dict[str, object]:
         statuses = [RunStatus(run=run, state=run_state(run, book.life)) for run in self.runs]
         return {
             "id": self.id,

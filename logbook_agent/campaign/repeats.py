@@ -6,7 +6,6 @@ import dataclasses
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
@@ -68,7 +67,7 @@ class RunResult:
     runs: tuple[Run, ...]
     exit_status: int
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """For machines: complete enough to decide what to do next."""
         statuses = [RunStatus(run=r, state=run_state(r, self.book.life)) for r in self.runs]
         return {
@@ -251,7 +250,7 @@ class NoiseResult:
     made: RunResult
     found: tuple[Noise, ...]
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         return {**self.made.data(), "noise": [encode(f) for f in self.found]}
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from logbook_agent.campaign.recipe_files import Chosen, choose_recipe, habits
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate, reduced
@@ -305,7 +304,7 @@ class Selection:
     entry: str | None
     exit_status: int
     lines: tuple[str, ...]
-    data: dict[str, Any]
+    data: Mapping[str, object]
 
     @property
     def why(self) -> str:

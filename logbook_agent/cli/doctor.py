@@ -138,7 +138,7 @@ def _prune(space: Workspace, *, keep_days: int | None, max_bytes: str | None, dr
     verb = "would delete" if dry_run else "deleted"
     lines = [f"{verb} {space.shown(log.path)}" for log in done.deleted]
     lines.append(
-        f"{verb} {len(done.deleted)} logs of {_size(data['deleted_bytes'])};"
+        f"{verb} {len(done.deleted)} logs of {_size(done.deleted_bytes)};"
         f" {done.kept} of {_size(done.kept_bytes)} {'would be ' if dry_run else ''}left"
     )
     emit("prune", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)

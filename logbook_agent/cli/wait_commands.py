@@ -6,7 +6,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -104,7 +104,7 @@ def cancel_command(
     emit("cancel", data, text, as_json=common.as_json, warnings=space.warnings)
 
 
-def _brief(book: Book, run: Run) -> dict[str, Any]:
+def _brief(book: Book, run: Run) -> dict[str, object]:
     return {"id": run.entry, **brief_run(RunStatus(run=run, state=run_state(run, book.life)), book.log_path)}
 
 

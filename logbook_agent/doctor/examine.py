@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from logbook_agent.doctor.damaged import check_header, check_records
 from logbook_agent.doctor.entry_files import check_aliases, check_names, check_voids
@@ -87,7 +86,7 @@ def _mended(finding: Trouble) -> Trouble:
         return dataclasses.replace(finding, mend=f"not fixed: {error.message}; {error.hint or error.cause}")
 
 
-def summary(book: Book, found: list[Trouble]) -> dict[str, Any]:
+def summary(book: Book, found: list[Trouble]) -> dict[str, object]:
     """For machines: every finding, and how many of which kind are left."""
     left = [f for f in found if f.mended is None]
     return {

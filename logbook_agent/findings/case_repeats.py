@@ -13,7 +13,6 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from logbook_agent.findings.cases import Case, cases, counting, value_of
 from logbook_agent.findings.comparison.answer import PairSeries
@@ -138,7 +137,7 @@ def level_in(own: Sequence[Case], metric: str) -> Level | None:
     return level_of(metric, [(run, value) for run, value in values if value is not None])
 
 
-def level_changes(record: Record) -> list[dict[str, Any]]:
+def level_changes(record: Record) -> list[dict[str, object]]:
     """The cases of an entry whose level changed, as plain data: the config of the case, and what changed."""
     if sum(status.counts and bool(status.run.rows) for status in record.runs) < 2:
         return []

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any
 
 from logbook_agent.findings.advice import command_in, go_on
 from logbook_agent.findings.comparison import words
@@ -130,7 +129,7 @@ class Comparisons:
             reasons=answer.reasons,
         )
 
-    def data(self, entry_id: str) -> dict[str, Any] | None:
+    def data(self, entry_id: str) -> dict[str, object] | None:
         """The answer to the comparison of an entry as plain data, and which later entry continues its question."""
         answer = self.answer_of(entry_id)
         return None if answer is None else {**words.data(answer), "continued_in": answer.continued_in(entry_id)}

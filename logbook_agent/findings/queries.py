@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, get_args
+from typing import get_args
 
 from logbook_agent.findings.case_repeats import level_changes, noise_of
 from logbook_agent.findings.cases import Case, cases, without_mended
@@ -38,7 +38,7 @@ _SNIPPET = 80
 
 def listed(
     entries: Sequence[Mapping[str, object]], *, state: str | None, kind: str | None, last: int | None
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """The lines of `list`, in order. Raises UsageError for an unknown state or kind."""
     if state is not None and state not in STATES:
         raise UsageError(
@@ -52,7 +52,7 @@ def listed(
     return [{key: e[key] for key in (*LINE, *FOUND) if key in e} for e in (found[-last:] if last else found)]
 
 
-def shown(found: Findings, record: Record, log_path: Callable[[str, int], object], *, full: bool) -> dict[str, Any]:
+def shown(found: Findings, record: Record, log_path: Callable[[str, int], object], *, full: bool) -> dict[str, object]:
     """An entry with its runs, what later entries make of it, and the answer to its comparison. `log_path` tells where
     the log of a run of an entry is; `full` gives every sample and all provenance as recorded."""
     entry, header = record.entry, found.records.header
@@ -75,7 +75,7 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
     }
 
 
-def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict[str, Any]:
+def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict[str, object]:
     """A run in brief: command, outcome, rows as medians, end of the output. `log_path` tells where the log of a run of
     an entry is."""
     run = status.run
@@ -100,9 +100,9 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict
     }
 
 
-def brief_row(row: Row) -> dict[str, Any]:
+def brief_row(row: Row) -> dict[str, object]:
     """A row with the median and the number of samples of each metric."""
-    found: dict[str, Any] = {"config": row.config}
+    found: dict[str, object] = {"config": row.config}
     if row.metrics:
         found["metrics"] = {
             name: {"median": median(m.samples), "n": len(m.samples), "unit": m.unit} for name, m in row.metrics.items()
@@ -116,9 +116,9 @@ def brief_row(row: Row) -> dict[str, Any]:
     return found
 
 
-def brief_prediction(row: PredictedRow) -> dict[str, Any]:
+def brief_prediction(row: PredictedRow) -> dict[str, object]:
     """A predicted row as it was printed."""
-    found: dict[str, Any] = {"config": row.config, "prediction": row.prediction}
+    found: dict[str, object] = {"config": row.config, "prediction": row.prediction}
     return {**found, **({"labels": row.labels} if row.labels else {})}
 
 

@@ -53,7 +53,7 @@ class OnMachine:
     series: Sequence[str] = ()
 
 
-def status(found: Findings, here: OnMachine) -> dict[str, Any]:
+def status(found: Findings, here: OnMachine) -> dict[str, object]:
     """What was asked and found, next actions, scope, baseline, best row, criteria, last entries; within the limit."""
     whole = _answer(found, here)
     for characters, entries in _STEPS:
@@ -96,10 +96,10 @@ class _Cutter:
         return values[-self._entries :] if is_newest else values[: self._entries]
 
 
-def _answer(found: Findings, here: OnMachine) -> dict[str, Any]:
+def _answer(found: Findings, here: OnMachine) -> dict[str, object]:
     """The answer before it is cut."""
     header, entries, thread, first = found.header, found.summaries, found.thread, found.opening
-    answer: dict[str, Any] = {
+    answer: dict[str, object] = {
         "logbook": {"topic": header.topic, "title": header.title, "prefix": header.prefix},
         "asked": first.asked,
         "not_settled": first.not_settled or None,
@@ -118,7 +118,7 @@ def _answer(found: Findings, here: OnMachine) -> dict[str, Any]:
         "best": [_best(best) for best in bests(thread, found.answers)],
         "decisions": [_told(thread, e, e["decision"]) for e in thread.decisions],
         "negative_results": [_told(thread, e, e["negative"]) for e in thread.negative],
-        "entries": {"total": len(entries), **Counter(entry["state"] for entry in entries)},
+        "entries": {"total": len(entries), **Counter(str(entry["state"]) for entry in entries)},
         "open": {
             state: [_open(e) for e in thread.open if e["state"] == state]
             for state in dict.fromkeys(e["state"] for e in thread.open)
@@ -139,7 +139,7 @@ def _answer(found: Findings, here: OnMachine) -> dict[str, Any]:
     return answer
 
 
-def _baseline(header: Header) -> dict[str, Any] | None:
+def _baseline(header: Header) -> dict[str, object] | None:
     baseline = header.baseline
     if baseline is None:
         return None
@@ -155,10 +155,10 @@ def _baseline(header: Header) -> dict[str, Any] | None:
     return {k: v for k, v in plain.items() if v}
 
 
-def _criterion(criterion: Criterion) -> dict[str, Any]:
+def _criterion(criterion: Criterion) -> dict[str, object]:
     """The text, whether it is met, and what shows it."""
     judgement, computed = criterion.judgement, criterion.computed
-    line: dict[str, Any] = {"text": criterion.text, "met": criterion.met}
+    line: dict[str, object] = {"text": criterion.text, "met": criterion.met}
     if criterion.doubt is not None:
         line["doubt"] = criterion.doubt
     if computed is not None:
@@ -168,7 +168,7 @@ def _criterion(criterion: Criterion) -> dict[str, Any]:
     return {**line, "evidence": computed.runs_text} if computed is not None and computed.evidence else line
 
 
-def _best(best: BestCase) -> dict[str, Any]:
+def _best(best: BestCase) -> dict[str, object]:
     """The best case of a problem."""
     entries = list(best.entries)
     told = {
@@ -192,7 +192,7 @@ def _best(best: BestCase) -> dict[str, Any]:
     }
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _line(line: Line) -> dict[str, object]:
     """A finding in one sentence, with the entry that has it, and how to settle an open one."""
     found = {
         "id": line.entry,
@@ -209,16 +209,16 @@ def _line(line: Line) -> dict[str, Any]:
     return {k: v for k, v in found.items() if v and v != "exploratory"}
 
 
-def _told(thread: Thread, entry: Summary, text: str | None) -> dict[str, Any]:
+def _told(thread: Thread, entry: Summary, text: str | None) -> dict[str, object]:
     line = {"id": entry["id"], "title": entry["title"], **({"text": text} if text else {})}
     later = thread.superseded_by(entry["id"])
     return line | ({"superseded_by": list(later)} if later else {})
 
 
-def _open(entry: Summary) -> dict[str, Any]:
+def _open(entry: Summary) -> dict[str, object]:
     return {"id": entry["id"], "title": entry["title"], **({"next": entry["next"]} if entry["next"] else {})}
 
 
-def _last(entry: Summary) -> dict[str, Any]:
+def _last(entry: Summary) -> dict[str, object]:
     plain = {name: entry[name] for name in ("id", "opened", "state", "title", "result")}
     return {**plain, "confidence": entry["confidence_text"], "interpretation": entry["interpretation"]}

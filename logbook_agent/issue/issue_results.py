@@ -33,10 +33,10 @@ def results(thread: Thread, links: Links, only: Collection[str] | None = None) -
     metrics = [m.name for m in thread.header.metrics if m.primary]
     same = _same(found)
 
-    def row(summary: Summary) -> dict[str, Any]:
+    def row(summary: Summary) -> dict[str, object]:
         return {"id": entry_link(links, summary["id"]), **_row(thread, summary, metrics, same)}
 
-    def told(rows: list[Any], earlier: int) -> dict[str, Any]:
+    def told(rows: list[Any], earlier: int) -> dict[str, object]:
         return {
             "columns": [cell(name) for name in metrics] or ["Result"],
             "rows": rows,
@@ -47,7 +47,7 @@ def results(thread: Thread, links: Links, only: Collection[str] | None = None) -
     return newest(found, row, told, _WEIGHT) if found else None
 
 
-def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collection[str]) -> dict[str, Any]:
+def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collection[str]) -> dict[str, object]:
     state: str = summary["state"]
     if summary["failed_rows"]:
         state += f", {summary['failed_rows']:,} of {counted(summary['rows'], 'case')} failed"
@@ -129,12 +129,12 @@ _MOST_ENTRIES = 4
 _BETTER = {"max": "higher is better", "min": "lower is better"}
 
 
-def best_lines(best: Sequence[BestCase], thread: Thread, links: Links) -> list[dict[str, Any]]:
+def best_lines(best: Sequence[BestCase], thread: Thread, links: Links) -> list[dict[str, object]]:
     """One line for the best case of each problem."""
     return [_line(one, thread, links) for one in best[:SHOWN]]
 
 
-def _line(best: BestCase, thread: Thread, links: Links) -> dict[str, Any]:
+def _line(best: BestCase, thread: Thread, links: Links) -> dict[str, object]:
     shown = [entry_link(links, entry) for entry in best.entries[:_MOST_ENTRIES]]
     more = [f"{len(best.entries) - len(shown)} more"] if len(best.entries) > len(shown) else []
     state = thread.by_id[best.entries[0]]["state"] if len(best.entries) == 1 else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 Severity = Literal["error", "warning", "note"]
 # Does the mending and says what was done.
@@ -36,7 +36,7 @@ class Trouble:
         """Whether somebody still has to act."""
         return self.severity != "note" and self.mended is None
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         return {
             "check": self.check,
             "severity": self.severity,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, RunPair
@@ -132,7 +131,7 @@ def _conditions(question: Question, base: Run, other: Run) -> str:
     return digest(code, _facts(base, question.axis))
 
 
-def _facts(run: Run, axis: str) -> dict[str, Any]:
+def _facts(run: Run, axis: str) -> dict[str, object]:
     """The environment of a run, beside its command and its code: launcher, devices, variables, packages, untracked
     files."""
     variables = {f"{_ENV}{k}": v for k, v in run.env.variables.items() if axis not in (f"{_ENV}{k}", CODE_AXIS)}

@@ -4,7 +4,6 @@ uses these."""
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, Side
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
@@ -120,7 +119,7 @@ def line_data(answer: Answer, entry_id: str) -> AnswerLine:
     }
 
 
-def data(answer: Answer) -> dict[str, Any]:
+def data(answer: Answer) -> dict[str, object]:
     """An answer as plain data."""
     q = answer.question
     return {
@@ -142,7 +141,7 @@ def data(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _finding(answer: Answer, f: Finding) -> dict[str, Any]:
+def _finding(answer: Answer, f: Finding) -> dict[str, object]:
     return {
         "metric": f.metric,
         "unit": f.unit,
@@ -166,7 +165,7 @@ def _finding(answer: Answer, f: Finding) -> dict[str, Any]:
     }
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: Side) -> dict[str, object]:
     return {"median": side.median, "low": side.low, "high": side.high, "runs": side.runs}
 
 

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
 from logbook_agent.entries.start import StartRequest, start
@@ -73,7 +72,7 @@ class CiResult:
     def exit_status(self) -> int:
         return self.finding.exit_code
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         comment = {"written": self.written, "url": self.url, "why": self.why, "text": self.text}
         return {
             **self.finding.data(),

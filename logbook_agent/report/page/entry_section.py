@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
@@ -64,7 +63,7 @@ def entry_values(
     *,
     later: Mapping[str, Sequence[str]],
     compared: Compared,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """An entry with its parts in the order of the view, and its runs."""
     entry, zone = record.entry, around.findings.header.zone
     bullets = around.blocks.sections(record, later=later, compared=compared)
@@ -86,7 +85,7 @@ def entry_values(
     }
 
 
-def _part(around: Around, bullet: Bullet, record: Record) -> dict[str, Any]:
+def _part(around: Around, bullet: Bullet, record: Record) -> dict[str, object]:
     name = bullet.label.partition(" (")[0]
     is_long = len(bullet.text) > _LONG and name in (COMMAND, CONFIG)
     return {
@@ -108,7 +107,7 @@ def _folded(name: str, text: str, record: Record) -> str:
     return cut_line(first, _LEAD_CHARS)
 
 
-def _run(around: Around, status: RunStatus, zone: str) -> dict[str, Any]:
+def _run(around: Around, status: RunStatus, zone: str) -> dict[str, object]:
     run, output = status.run, status.run.output
     commit = run.code.commit if run.code is not None else None
     return {

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -113,7 +113,7 @@ def page(
     )
 
 
-def _section(name: str, values: dict[str, Any]) -> PageSection:
+def _section(name: str, values: dict[str, object]) -> PageSection:
     return PageSection(id=name, html=visible(render_html(ASSETS, f"{name}.html.j2", values)))
 
 
@@ -143,7 +143,7 @@ def _facts(entries: dict[str, tuple[str, Groups]]) -> str:
     """The data of the diff of two entries, as JSON: equal groups of facts stand in it once."""
     places: dict[str, int] = {}
     sets: list[dict[str, str]] = []
-    found: dict[str, Any] = {}
+    found: dict[str, dict[str, str | int]] = {}
     for entry_id, (title, groups) in entries.items():
         found[entry_id] = {"title": visible(title)}
         for name, group in groups.items():
@@ -173,12 +173,12 @@ def body(found: Page) -> list[str]:
     return [*before, '<div id="entries"><h2 id="entries-title">Entries</h2>', *entries, "</div>", *facts]
 
 
-def render_html(folder: Path, name: str, values: Mapping[str, Any]) -> str:
+def render_html(folder: Path, name: str, values: Mapping[str, object]) -> str:
     """The text of the package's own template `name` in `folder`."""
     return _environment(folder).get_template(name).render(values)
 
 
-def html_pieces(folder: Path, name: str, values: Mapping[str, Any]) -> Iterator[str]:
+def html_pieces(folder: Path, name: str, values: Mapping[str, object]) -> Iterator[str]:
     """The same, piece by piece."""
     return _environment(folder).get_template(name).generate(values)
 
