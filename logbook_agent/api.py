@@ -26,6 +26,7 @@ from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
 from logbook_agent.findings.queries import listed, search, shown
 from logbook_agent.findings.read import read
+from logbook_agent.findings.status import StatusAnswer
 from logbook_agent.findings.summaries import line_of
 from logbook_agent.findings.trust import Compared
 from logbook_agent.model.entry import Entry
@@ -206,7 +207,7 @@ class Logbook:
         """Entries that contain all words of `text`."""
         return listed(search(read(self._workspace, self._book), [text]), state=None, kind=None, last=None)
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> StatusAnswer:
         """What `logbook status --json` tells."""
         return overview(self._workspace, self._book)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from typing import TypedDict
 
 from logbook_agent.doctor.damaged import check_header, check_records
 from logbook_agent.doctor.entry_files import check_aliases, check_names, check_voids
@@ -86,7 +87,19 @@ def _mended(finding: Trouble) -> Trouble:
         return dataclasses.replace(finding, mend=f"not fixed: {error.message}; {error.hint or error.cause}")
 
 
-def summary(book: Book, found: list[Trouble]) -> dict[str, object]:
+class DoctorAnswer(TypedDict):
+    """The answer of `doctor` for machines: every finding, and how many of which kind are left."""
+
+    topic: str
+    ok: bool
+    errors: int
+    warnings: int
+    notes: int
+    mended: int
+    findings: list[dict[str, object]]
+
+
+def summary(book: Book, found: list[Trouble]) -> DoctorAnswer:
     """For machines: every finding, and how many of which kind are left."""
     left = [f for f in found if f.mended is None]
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.status import OnMachine, status
+from logbook_agent.findings.status import OnMachine, StatusAnswer, status
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import open_runs, open_series
@@ -14,7 +14,7 @@ from logbook_agent.store.workspace import Workspace
 _WARNING_CHARACTERS = 150
 
 
-def overview(workspace: Workspace, book: Book, found: Findings | None = None) -> dict[str, object]:
+def overview(workspace: Workspace, book: Book, found: Findings | None = None) -> StatusAnswer:
     """The answer of `logbook status`; what cannot be read is warned about. `found`: the logbook as it was just read."""
     found = read(workspace, book) if found is None else found
     workspace.warnings += [_unreadable(workspace, message) for message in found.unreadable[:3]]

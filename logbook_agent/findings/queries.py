@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import get_args
+from typing import NotRequired, TypedDict, get_args
 
 from logbook_agent.findings.case_repeats import level_changes, noise_of
 from logbook_agent.findings.cases import Case, cases, without_mended
@@ -24,7 +24,7 @@ from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import PredictedRow, Row
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import FoundEntry
-from logbook_agent.model.values import canonical
+from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.near import choice
 from logbook_agent.text.shell_words import bounded
@@ -75,12 +75,59 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
     }
 
 
-def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict[str, object]:
+class BriefMetric(TypedDict):
+    """The median of `n` samples."""
+
+    median: float
+    n: int
+    unit: str | None
+
+
+class BriefRow(TypedDict):
+    """A row in brief: what it has none of is left out."""
+
+    config: dict[str, Scalar]
+    metrics: NotRequired[dict[str, BriefMetric]]
+    observations: NotRequired[Mapping[str, object]]
+    labels: NotRequired[dict[str, str]]
+    failed: NotRequired[dict[str, str]]
+
+
+class BriefPredictions(TypedDict, total=False):
+    """The predicted rows of a run, where it has some."""
+
+    predictions: list[dict[str, object]]
+
+
+class BriefRun(TypedDict):
+    """A run in brief: command, outcome, rows, the last lines of the output, and where its log is."""
+
+    run: int
+    label: str | None
+    state: State
+    discarded: bool
+    command: str
+    started: str
+    duration_s: float | None
+    exit: object
+    commit: str | None
+    busy: str | None
+    rows: list[BriefRow]
+    tail: list[str]
+    predictions: NotRequired[list[dict[str, object]]]
+    problems: list[str]
+    log: str
+
+
+def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> BriefRun:
     """A run in brief: command, outcome, rows as medians, end of the output. `log_path` tells where the log of a run of
     an entry is."""
     run = status.run
     output = run.output
     failed = status.state != "finished"
+    predicted: BriefPredictions = (
+        {"predictions": [brief_prediction(row) for row in run.predictions]} if run.predictions else {}
+    )
     return {
         "run": run.run,
         "label": run.label,
@@ -94,15 +141,15 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict
         "busy": busy_text([found]) or None if (found := contention_of(run)) is not None else None,
         "rows": [brief_row(row) for row in run.rows],
         "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
-        **({"predictions": [brief_prediction(row) for row in run.predictions]} if run.predictions else {}),
+        **predicted,
         "problems": list(run.problems),
         "log": str(log_path(run.entry, run.run)),
     }
 
 
-def brief_row(row: Row) -> dict[str, object]:
+def brief_row(row: Row) -> BriefRow:
     """A row with the median and the number of samples of each metric."""
-    found: dict[str, object] = {"config": row.config}
+    found: BriefRow = {"config": row.config}
     if row.metrics:
         found["metrics"] = {
             name: {"median": median(m.samples), "n": len(m.samples), "unit": m.unit} for name, m in row.metrics.items()

@@ -6,12 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired, TypedDict, cast
 
 from logbook_agent.findings.best import BestCase, bests
 from logbook_agent.findings.comparisons import Line
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Thread
+from logbook_agent.model.entry import State
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import UnfinishedRun
 from logbook_agent.model.summary import Summary
@@ -53,7 +54,105 @@ class OnMachine:
     series: Sequence[str] = ()
 
 
-def status(found: Findings, here: OnMachine) -> dict[str, object]:
+class BookNames(TypedDict):
+    topic: str
+    title: str
+    prefix: str
+
+
+class FoundLine(TypedDict):
+    """A finding of a comparison in one sentence, and what would settle an open one."""
+
+    id: str
+    title: str
+    found: str
+    confidence: NotRequired[str]
+    to_settle: NotRequired[str]
+    command: NotRequired[str]
+
+
+class BestLine(TypedDict):
+    """The best case of a problem, measured in one `entry` or several `entries`."""
+
+    metric: str
+    value: float
+    unit: str | None
+    runs: int
+    label: str | None
+    config: str
+    entry: NotRequired[str]
+    entries: NotRequired[list[str]]
+
+
+class JudgedCriterion(TypedDict):
+    """A stop criterion: whether it is met, and by what."""
+
+    text: str
+    met: bool
+    reason: NotRequired[str]
+    evidence: NotRequired[str]
+
+
+class NextAction(TypedDict):
+    id: str
+    next: str
+
+
+class ClosedLine(TypedDict):
+    at: str
+    conclusion: str
+
+
+class LastEntry(TypedDict):
+    """One of the last entries."""
+
+    id: str
+    opened: str
+    state: State
+    title: str
+    result: str | None
+    confidence: str | None
+    interpretation: str | None
+
+
+class ThreadState(TypedDict):
+    """Where a thread stands: the part of `logbook status` that pages and notebooks show."""
+
+    logbook: BookNames
+    asked: str
+    not_settled: str | None
+    settled: list[FoundLine]
+    open_questions: list[FoundLine]
+    next_actions: list[NextAction]
+    closed: ClosedLine | None
+    best: list[BestLine]
+    entries: dict[str, int]
+    last: list[LastEntry]
+    criteria: list[JudgedCriterion]
+
+
+class StatusAnswer(ThreadState):
+    """The answer of `logbook status`, with what is scarcely read by programs as plain data."""
+
+    command: str | None
+    summary: str | None
+    view: str
+    scope: dict[str, list[str]]
+    baseline: dict[str, object] | None
+    decisions: list[dict[str, object]]
+    negative_results: list[dict[str, object]]
+    open: dict[str, list[dict[str, object]]]
+    running: list[dict[str, object]]
+    detached_series: list[str]
+    issue: str | None
+    links: list[str]
+    cut: dict[str, int]
+    reserved: NotRequired[list[str]]
+    edited_by_hand: NotRequired[list[str]]
+    damaged: NotRequired[int]
+
+
+def status(found: Findings, here: OnMachine) -> StatusAnswer:
     """What was asked and found, next actions, scope, baseline, best row, criteria, last entries; within the limit."""
     whole = _answer(found, here)
     for characters, entries in _STEPS:
@@ -62,7 +161,7 @@ def status(found: Findings, here: OnMachine) -> dict[str, object]:
         size = len(json.dumps(answer, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass"))
         if size <= LIMIT_BYTES - _RESERVED_BYTES:
             break
-    return answer
+    return cast("StatusAnswer", answer)
 
 
 class _Cutter:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from logbook_agent.findings.best import bests
 from logbook_agent.findings.read import Findings, read
@@ -88,7 +87,7 @@ def gather(
 
 
 def _entry(
-    summary: Mapping[str, Any],
+    summary: Summary,
     later: Later,
     links: Links,
     compared: Mapping[str, object],

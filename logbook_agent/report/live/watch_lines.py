@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from logbook_agent.findings.progress import ProgressData
+from logbook_agent.findings.status import BestLine, JudgedCriterion, LastEntry
 from logbook_agent.model.units import format_value, known
 from logbook_agent.report.live.activity import LiveRun
 from logbook_agent.text.markdown import one_line
@@ -147,7 +148,7 @@ def _length(seconds: float) -> str:
     return f"{max(1, round(seconds)) if seconds > 0 else 0} s" if seconds < 120 else duration(seconds)
 
 
-def _newest(entries: Sequence[dict[str, Any]]) -> list[Line]:
+def _newest(entries: Sequence[LastEntry]) -> list[Line]:
     """The newest first, in columns."""
     titles = [one_line(entry["title"])[:_TITLE] for entry in entries]
     results = [entry["result"] if entry["result"] != entry["state"] else None for entry in entries]
@@ -165,18 +166,18 @@ def _newest(entries: Sequence[dict[str, Any]]) -> list[Line]:
     ]
 
 
-def _best(best: dict[str, Any]) -> Line:
+def _best(best: BestLine) -> Line:
     value = format_value(best["value"], decimals=known(best["metric"]).decimals)
     of = best.get("entry") or ", ".join(best.get("entries", ()))
     case = one_line(best.get("label") or best.get("config") or "")
     return [
-        (f"{best['metric']} {value}{' ' + best['unit'] if best.get('unit') else ''}", "bold green"),
+        (" ".join(filter(None, (best["metric"], value, best.get("unit")))), "bold green"),
         (f"  {of}", "cyan"),
         (f"  {case}{', ' * bool(case)}{best['runs']} run{'' if best['runs'] == 1 else 's'}", ""),
     ]
 
 
-def _criterion(criterion: dict[str, Any]) -> Line:
+def _criterion(criterion: JudgedCriterion) -> Line:
     mark = "[x]" if criterion["met"] else "[ ]"
     why = criterion.get("reason") or criterion.get("evidence") or ""
     return [
