@@ -16,16 +16,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from logbook_agent.campaign.detached_runs import collect_ended
 from logbook_agent.campaign.repeats import RunRequest, RunResult
 from logbook_agent.campaign.repeats import run as run_experiment
 from logbook_agent.entries import entries as writing
-from logbook_agent.entries.attend import collect_ended
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
 from logbook_agent.findings.queries import listed, search, shown
 from logbook_agent.findings.read import read
+from logbook_agent.findings.status import StatusAnswer
 from logbook_agent.findings.summaries import line_of
 from logbook_agent.findings.trust import Compared
 from logbook_agent.model.entry import Entry
@@ -206,7 +207,7 @@ class Logbook:
         """Entries that contain all words of `text`."""
         return listed(search(read(self._workspace, self._book), [text]), state=None, kind=None, last=None)
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> StatusAnswer:
         """What `logbook status --json` tells."""
         return overview(self._workspace, self._book)
 

@@ -39,7 +39,7 @@ class Feature:
     selects: str | None = None
     # Kinds of executors, each with what makes one of its settings: `module:function`, below `logbook_agent`.
     executors: Mapping[str, str] = field(default_factory=dict)
-    # Checks of `logbook doctor`, in the same form.
+    # Checks of `logbook doctor`, in the same form: each takes the workspace and the book, and yields a `Trouble`.
     checks: tuple[str, ...] = ()
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import Any
 
 from logbook_agent.campaign.ab_axis import AbAxis, parse_axis, placed
 from logbook_agent.campaign.ab_prepare import AbRequest, checked, command, found_or_new, with_budget
@@ -27,7 +26,7 @@ from logbook_agent.model.stats import median
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.words import assignments
+from logbook_agent.text.shell_words import assignments
 
 # So many findings are shown in a line of progress, and so many problems of the output.
 _SHOWN = 3
@@ -61,7 +60,7 @@ class AbResult:
     stop: Stop
     why: str
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         made = self.driver
         return {
             "id": made.entry.id,

@@ -11,7 +11,7 @@ from logbook_agent.model.run import Run, Scalar
 from logbook_agent.model.values import canonical, parse_scalar
 from logbook_agent.text.commands.flags import is_value, normal_name
 from logbook_agent.text.lists import axis_option, parse_list
-from logbook_agent.text.words import command_line
+from logbook_agent.text.shell_words import command_line
 
 _ENV = "env:"
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")

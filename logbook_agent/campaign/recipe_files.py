@@ -4,10 +4,10 @@ stand or were typed."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from logbook_agent.campaign.recipes.expand import SweepPlan, expand
 from logbook_agent.campaign.recipes.habits import Severity, Violation, violations
@@ -16,15 +16,17 @@ from logbook_agent.campaign.recipes.placed import RecipeProblem, suggestion
 from logbook_agent.campaign.recipes.recipe import Recipe
 from logbook_agent.campaign.recipes.recipe_data import parse_recipe
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError, UsageError
-from logbook_agent.model.header import CommandTemplate, MatrixAxis
+from logbook_agent.model.header import CommandTemplate, HeaderParts, MatrixAxis
 from logbook_agent.model.values import canonical
 from logbook_agent.store.parse import line_of, parse_yaml
 from logbook_agent.store.reading import builtin_folder, read_text
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.words import sweep_command
+from logbook_agent.text.shell_words import sweep_command
 
 FOLDER = "recipes"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,35 +227,28 @@ def blamed_on_sets(error: RecipeProblem, sets: Sequence[str]) -> RecipeProblem:
     return error
 
 
-# By what two items of a list in a header are the same one.
-_NAMES: dict[str, Callable[[Any], object]] = {
-    "metrics": lambda metric: metric.name,
-    "constraints": lambda text: text,
-    "stop_criteria": lambda criterion: criterion.text,
-    "matrix": lambda axis: axis.axis,
-    "command_templates": lambda template: template.label,
-}
-
-
-def header_of_recipe(workspace: Workspace, name: str, scale: str | None, file: Mapping[str, Any]) -> dict[str, Any]:
+def header_of_recipe(workspace: Workspace, name: str, scale: str | None, file: HeaderParts) -> HeaderParts:
     """The parts of a header that a recipe states at a scale; the topic is its name. Those of a header file win, and add
     to the lists."""
     chosen = choose_recipe(workspace, name, scale=scale, sets=())
     recipe = chosen.recipe
-    stated = {
-        "topic": recipe.name,
-        "goal": recipe.question,
-        "metrics": recipe.metrics,
-        "constraints": recipe.constraints,
-        "stop_criteria": recipe.criteria,
-        "matrix": _matrix(chosen),
-        "command_templates": (CommandTemplate(label=recipe.name, command=sweep_command(name, scale=scale)),),
-    }
-    found = {**stated, **file}
-    for key, name_of in _NAMES.items():
-        told = {name_of(item) for item in file.get(key, ())}
-        found[key] = (*(item for item in stated[key] if name_of(item) not in told), *file.get(key, ()))
-    return found
+    template = CommandTemplate(label=recipe.name, command=sweep_command(name, scale=scale))
+    return replace(
+        file,
+        topic=recipe.name if file.topic is None else file.topic,
+        goal=recipe.question if file.goal is None else file.goal,
+        metrics=_added(recipe.metrics, file.metrics, lambda metric: metric.name),
+        constraints=_added(recipe.constraints, file.constraints, lambda text: text),
+        stop_criteria=_added(recipe.criteria, file.stop_criteria, lambda criterion: criterion.text),
+        matrix=_added(_matrix(chosen), file.matrix, lambda axis: axis.axis),
+        command_templates=_added((template,), file.command_templates, lambda command: command.label),
+    )
+
+
+def _added(stated: Sequence[T], of_file: Sequence[T], name_of: Callable[[T], str]) -> tuple[T, ...]:
+    """What a recipe states, without those that the file has under the same name, and these."""
+    told = {name_of(item) for item in of_file}
+    return (*(item for item in stated if name_of(item) not in told), *of_file)
 
 
 def _matrix(chosen: Chosen) -> tuple[MatrixAxis, ...]:

@@ -6,7 +6,7 @@ import dataclasses
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from logbook_agent.campaign.driver import Driver, driving
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
@@ -14,7 +14,7 @@ from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
 from logbook_agent.findings.facts import commands_of
 from logbook_agent.findings.measurements import unmeasured
-from logbook_agent.findings.queries import brief_run
+from logbook_agent.findings.queries import BriefRun, brief_run
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import PREDICTION, Entry
 from logbook_agent.model.errors import UsageError
@@ -59,6 +59,16 @@ class RunRequest:
         return bool(self.argv) and self.repeat == 1 and not self.discard
 
 
+class RunData(TypedDict):
+    """The answer of `run` for machines."""
+
+    id: str
+    title: str
+    exit_status: int
+    runs: list[BriefRun]
+    view: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
     """The entry, the runs just made, and the exit status that `logbook run` passes on."""
@@ -68,7 +78,7 @@ class RunResult:
     runs: tuple[Run, ...]
     exit_status: int
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> RunData:
         """For machines: complete enough to decide what to do next."""
         statuses = [RunStatus(run=r, state=run_state(r, self.book.life)) for r in self.runs]
         return {
@@ -251,7 +261,7 @@ class NoiseResult:
     made: RunResult
     found: tuple[Noise, ...]
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         return {**self.made.data(), "noise": [encode(f) for f in self.found]}
 
 

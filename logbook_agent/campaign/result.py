@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from logbook_agent.campaign.driver import Driver
 from logbook_agent.campaign.recipes.expand import SweepPlan, describe_run
@@ -19,7 +18,7 @@ from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import SETUP, TEARDOWN, is_made, is_own
 from logbook_agent.model.run import Row, Run
-from logbook_agent.model.values import canonical
+from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import pieces_of, write_atomic, write_pieces
@@ -52,7 +51,7 @@ class SweepResult:
     def exit_status(self) -> int:
         return INTERRUPTED_STATUS if self.interrupted else int(bool(self.problems or self.failed))
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         entry, made = self.driver.entry, self.driver.runs
         return {
             "id": entry.id,
@@ -87,7 +86,7 @@ def row_problems(progress: Progress) -> tuple[int, list[str]]:
     return count, problems
 
 
-def _other_config(plan: SweepPlan, config: Mapping[str, Any], row: Row) -> Iterator[str]:
+def _other_config(plan: SweepPlan, config: Mapping[str, Scalar], row: Row) -> Iterator[str]:
     for key in plan.varied:
         if key in row.config and canonical(row.config[key]) != canonical(config[key]):
             yield f"the row has {key}={canonical(row.config[key])}, but the plan {canonical(config[key])}"

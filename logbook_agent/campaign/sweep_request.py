@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from logbook_agent.campaign.recipe_files import Chosen, choose_recipe, habits
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, estimate, reduced
@@ -26,7 +25,7 @@ from logbook_agent.store.reading import is_inside
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text.markdown import escape
-from logbook_agent.text.words import sweep_command
+from logbook_agent.text.shell_words import sweep_command
 
 # The field of an entry that says which cases were left out before the first run, and why.
 LEFT_OUT = "Left out"
@@ -305,7 +304,7 @@ class Selection:
     entry: str | None
     exit_status: int
     lines: tuple[str, ...]
-    data: dict[str, Any]
+    data: Mapping[str, object]
 
     @property
     def why(self) -> str:

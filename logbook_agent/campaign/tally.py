@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, compared_groups, describe
 from logbook_agent.findings.measurements import unit_of, value_in
@@ -30,7 +29,7 @@ class Best:
     value: float
     runs: int
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         return {
             "case": self.key,
             "label": self.label,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Option
 
 from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import emit
-from logbook_agent.doctor.examine import examine, summary
-from logbook_agent.doctor.finding import Trouble
+from logbook_agent.doctor.examine import DoctorAnswer, examine, summary
 from logbook_agent.doctor.leftovers import prune as prune_logs
 from logbook_agent.doctor.secret_search import find_secrets
 from logbook_agent.doctor.unfinished import stop as stop_orphan
 from logbook_agent.model.errors import UsageError
+from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
@@ -96,7 +96,7 @@ def _stop(space: Workspace, entry_id: str, *, as_json: bool) -> None:
     emit("doctor", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)
 
 
-def _text(space: Workspace, data: dict[str, Any], found: list[Trouble]) -> str:
+def _text(space: Workspace, data: DoctorAnswer, found: list[Trouble]) -> str:
     lines = []
     for finding in found:
         place = _place(space, finding)
@@ -116,11 +116,11 @@ def _place(space: Workspace, finding: Trouble) -> str:
     return f"{shown}:{finding.line}: " if finding.line is not None else f"{shown}: "
 
 
-def _last_line(data: dict[str, Any]) -> str:
+def _last_line(data: DoctorAnswer) -> str:
     counts = [
-        f"{data[name]} {name.removesuffix('s') if data[name] == 1 else name}"
-        for name in ("errors", "warnings", "notes")
-        if data[name]
+        f"{count} {name}{'s' * (count != 1)}"
+        for count, name in ((data["errors"], "error"), (data["warnings"], "warning"), (data["notes"], "note"))
+        if count
     ]
     mended = [f"{data['mended']} mended"] if data["mended"] else []
     verdict = "" if not data["ok"] else ", nothing is wrong" if counts or mended else "nothing is wrong"
@@ -138,7 +138,7 @@ def _prune(space: Workspace, *, keep_days: int | None, max_bytes: str | None, dr
     verb = "would delete" if dry_run else "deleted"
     lines = [f"{verb} {space.shown(log.path)}" for log in done.deleted]
     lines.append(
-        f"{verb} {len(done.deleted)} logs of {_size(data['deleted_bytes'])};"
+        f"{verb} {len(done.deleted)} logs of {_size(done.deleted_bytes)};"
         f" {done.kept} of {_size(done.kept_bytes)} {'would be ' if dry_run else ''}left"
     )
     emit("prune", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -18,7 +18,7 @@ from logbook_agent.running.executors.contract import Installs, PruneCount, Prune
 from logbook_agent.running.executors.table import Declared, declared, executor_named, is_confirmed, made
 from logbook_agent.store.reading import manual
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.words import counted
+from logbook_agent.text.shell_words import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,18 +104,18 @@ def executors_command(
 
 def _checked(workspace: Workspace, name: str, declared: Declared | None, *, offline: bool) -> Checked:
     """Ask an executor, but not one that the user has not confirmed; None: this machine."""
-    known: dict[str, Any] = {"name": name, "kind": LOCAL}
+    known = Checked(name=name, kind=LOCAL)
     if declared is not None:
         may_be_used = is_confirmed(workspace, declared)
-        known |= {"kind": declared.kind, "file": str(declared.file), "is_confirmed": may_be_used}
+        known = Checked(name=name, kind=declared.kind, file=str(declared.file), is_confirmed=may_be_used)
         if not may_be_used or offline:
-            return Checked(**known)
+            return known
     try:
         answer = (executor_named(workspace, name) if declared is None else made(workspace, declared)).hello()
     except LogbookError as error:
-        return Checked(**known, is_ready=False, problem=error.said, hint=error.hint)
-    return Checked(
-        **known,
+        return replace(known, is_ready=False, problem=error.said, hint=error.hint)
+    return replace(
+        known,
         is_ready=True,
         host=answer.host.name,
         python=answer.python,

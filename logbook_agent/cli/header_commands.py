@@ -13,17 +13,17 @@ from typer import Argument, Option
 from logbook_agent.cli.options import Common, JsonOption, RootOption, Text, Texts, prose, workspace
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.baseline import MoveRequest, move
-from logbook_agent.entries.criteria import CriteriaRequest, JudgeRequest, change_criteria, criteria
+from logbook_agent.entries.criteria import CriteriaRequest, CriterionLine, JudgeRequest, change_criteria, criteria
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.entries.stated import read_header_file
 from logbook_agent.findings.read import read
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Computed, Header
+from logbook_agent.model.header import Computed, Header, HeaderParts
 from logbook_agent.pages.blocks import baseline_text, computed_text
 from logbook_agent.store.workspace import Workspace, naming
+from logbook_agent.text.shell_words import sweep_command
 from logbook_agent.text.times import minute
-from logbook_agent.text.words import sweep_command
 
 _NONE = "no stop criteria; to add one: logbook criteria --add TEXT"
 
@@ -104,9 +104,9 @@ def start_command(
     emit("start", data, text, as_json=as_json, warnings=space.warnings)
 
 
-def _stated(space: Workspace, from_file: str | None, recipe: str | None, scale: str | None) -> dict[str, Any]:
+def _stated(space: Workspace, from_file: str | None, recipe: str | None, scale: str | None) -> HeaderParts:
     """What recipe and file state."""
-    file = read_header_file(Path(from_file)) if from_file else {}
+    file = read_header_file(Path(from_file)) if from_file else HeaderParts()
     if recipe is not None:
         # Only this needs to know recipes.
         from logbook_agent.campaign.recipe_files import header_of_recipe
@@ -215,7 +215,7 @@ def _name(environ: Mapping[str, str]) -> str:
         ) from None
 
 
-def _signed(criterion: dict[str, Any], computed: Computed | None) -> str:
+def _signed(criterion: CriterionLine, computed: Computed | None) -> str:
     """Who judged it, and what was computed."""
     said = []
     if criterion["by"] is not None:

@@ -11,13 +11,14 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import columns, emit
-from logbook_agent.findings.attempts import MARKED, Item, chosen, outcome_text, where_text
+from logbook_agent.findings.attempts import MARKED, chosen, outcome_text, where_text
 from logbook_agent.findings.queries import listed, search
 from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError
+from logbook_agent.model.summary import TriedItem
 from logbook_agent.text.markdown import cut_line, one_line
+from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute
-from logbook_agent.text.words import assignments
 
 # What was tried is printed up to these.
 _SHOWN, _LIMIT_BYTES = 20, 8000
@@ -70,8 +71,8 @@ def list_command(
         shown = "" if common.as_json else _tried_text(items, last or _SHOWN, book.header.zone)
         emit("tried", {"tried": items}, shown, as_json=common.as_json, warnings=space.warnings)
         return
-    lines = search(found, text) if text else [*found.summaries]
-    lines = listed(lines, state=state, kind=kind, last=last)
+    entries = search(found, text) if text else found.summaries
+    lines = listed(entries, state=state, kind=kind, last=last)
     shown = _lines(lines, book.header.zone) or _none_text(text or (), is_filtered=bool(state or kind))
     emit("list", lines, shown, as_json=common.as_json, warnings=space.warnings)
 
@@ -108,7 +109,7 @@ def _hits(entry: Mapping[str, Any]) -> list[str]:
     return [f"{entry['id']}  {entry['state']}  {one_line(entry['title'])}", *places, *more]
 
 
-def _tried_text(found: Sequence[Item], last: int, zone: str) -> str:
+def _tried_text(found: Sequence[TriedItem], last: int, zone: str) -> str:
     """Two lines each, the newest last; what is cut is counted."""
     found = _once(found)
     shown: list[str] = []
@@ -124,10 +125,10 @@ def _tried_text(found: Sequence[Item], last: int, zone: str) -> str:
     return "\n".join([*cut, *shown]) or "no negative results"
 
 
-def _once(found: Sequence[Item]) -> list[Item]:
+def _once(found: Sequence[TriedItem]) -> list[TriedItem]:
     """What an entry was marked with stands behind what came out of the same command there."""
 
-    def command(item: Item) -> tuple[str, ...]:
+    def command(item: TriedItem) -> tuple[str, ...]:
         return item["entry"], *item["command"]
 
     marks = {command(i): i for i in found if i["kind"] == MARKED}
@@ -139,7 +140,7 @@ def _once(found: Sequence[Item]) -> list[Item]:
     ]
 
 
-def _tried_lines(item: Item, zone: str) -> str:
+def _tried_lines(item: TriedItem, zone: str) -> str:
     commit = f", commit {item['commit'][:9]}" if item["commit"] else ""
     since = f"; finished since in {item['since']}" if item["since"] else ""
     also = f"; {_cut(outcome_text(item['also']))}" if item["also"] else ""

@@ -95,7 +95,7 @@ def _collect(space: Workspace, book: Book) -> None:
     the folder of checkouts is removed."""
     try:
         if book.spools():
-            from logbook_agent.entries.attend import collect_ended
+            from logbook_agent.campaign.detached_runs import collect_ended
 
             collect_ended(space, book)
     except StoreError as error:

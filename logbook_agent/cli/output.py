@@ -78,7 +78,7 @@ def emit_line(command: str, data: Any, *, warnings: Sequence[str] = ()) -> None:
     print(_json(answer, indent=None), flush=True)
 
 
-def _json(answer: dict[str, Any], indent: int | None = 1) -> str:
+def _json(answer: dict[str, object], indent: int | None = 1) -> str:
     text = json.dumps(answer, ensure_ascii=False, indent=indent)
     redactor = _redactor()
     # One look at the whole is cheap, and most answers hold nothing.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -70,7 +70,7 @@ def render_command(
 def _absorb(space: Workspace, ids: list[str], *, dry_run: bool, as_json: bool) -> int:
     book = space.book(ids[0] if ids else None)
     outcome = absorb(space, book, ids, dry_run=dry_run)
-    absorbed: list[dict[str, Any]] = [{"id": a.id, "changed": list(a.changed)} for a in outcome.absorbed]
+    absorbed: list[dict[str, object]] = [{"id": a.id, "changed": list(a.changed)} for a in outcome.absorbed]
     if dry_run:
         for line, a in zip(absorbed, outcome.absorbed, strict=True):
             line["diff"] = a.diff

@@ -5,17 +5,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.campaign.repeats import NOISE_RUNS, NoiseResult, RunRequest, RunResult, run
+from logbook_agent.campaign.repeats import NOISE_RUNS, NoiseResult, RunData, RunRequest, RunResult, run
 from logbook_agent.campaign.repeats import noise as noise_of_runs
 from logbook_agent.cli.detach import carried_out, started
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words
 from logbook_agent.cli.output import LineDisplay, LiveDisplay, emit, say
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.findings.case_repeats import noise_lines
+from logbook_agent.findings.queries import BriefRow
 from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import parse_value
@@ -162,7 +163,7 @@ def _finish(space: Workspace, result: RunResult) -> int:
     return result.exit_status
 
 
-def _summary(result: RunResult, data: dict[str, Any]) -> list[str]:
+def _summary(result: RunResult, data: RunData) -> list[str]:
     """What was recorded, a line per run and row."""
     lines = []
     for run_data in data["runs"]:
@@ -188,20 +189,19 @@ def _summary(result: RunResult, data: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _varied(rows: list[dict[str, Any]]) -> list[str]:
+def _varied(rows: list[BriefRow]) -> list[str]:
     """The config keys that tell the rows of a run apart."""
     keys = dict.fromkeys(key for row in rows for key in row["config"])
     return [key for key in keys if len({repr(row["config"].get(key)) for row in rows}) > 1]
 
 
-def _row_text(row: dict[str, Any], varied: list[str]) -> str:
+def _row_text(row: BriefRow, varied: list[str]) -> str:
     case = " ".join(f"{key}={row['config'][key]}" for key in varied if key in row["config"])
     said = f"{case}: " if case else ""
     if "failed" in row:
         return f"{said}failed: {row['failed']['reason']}"
-    metrics: dict[str, dict[str, Any]] = row.get("metrics", {})
     texts = [
         f"{name} {format_value(m['median'], decimals=known(name).decimals)}" + (f" {m['unit']}" if m["unit"] else "")
-        for name, m in metrics.items()
+        for name, m in row.get("metrics", {}).items()
     ]
     return said + (", ".join(texts) or "no metric")

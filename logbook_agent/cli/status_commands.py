@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -16,6 +16,7 @@ from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
 from logbook_agent.findings.queries import shown
 from logbook_agent.findings.read import read
+from logbook_agent.findings.status import StatusAnswer
 from logbook_agent.model.errors import UsageError
 from logbook_agent.pages.blocks import blocks_of
 from logbook_agent.pages.plotted import plots_of
@@ -127,13 +128,13 @@ def status_command(
 _OPENING = ("logbook", "asked", "not_settled", "command", "settled", "open_questions", "next_actions", "summary")
 
 
-def _status_text(data: dict[str, Any]) -> str:
+def _status_text(data: StatusAnswer) -> str:
     """The first lines as text; then the rest as YAML, the shortest text that still shows its structure."""
     rest = {name: value for name, value in data.items() if name not in _OPENING}
     return "\n".join([*_opening_lines(data), dump_yaml(_said(rest)).rstrip()])
 
 
-def _opening_lines(data: dict[str, Any]) -> Iterator[str]:
+def _opening_lines(data: StatusAnswer) -> Iterator[str]:
     """What was asked and found, what would settle the rest, the next actions, and what a person says."""
     book = data["logbook"]
     yield f"{book['title'] or book['topic']} ({book['topic']}, {book['prefix']})"
@@ -157,7 +158,7 @@ def _opening_lines(data: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _said(data: dict[str, Any]) -> dict[str, Any]:
+def _said(data: Mapping[str, object]) -> dict[str, object]:
     """Without what says nothing."""
     found = {k: _said(v) if isinstance(v, dict) else v for k, v in data.items()}
     return {k: v for k, v in found.items() if v not in (None, [], {})}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -162,13 +162,13 @@ def _dry_run(space: Workspace, request: SweepRequest, as_json: bool) -> int:
 
 
 def _emit_list(space: Workspace, as_json: bool) -> None:
-    listed = [_listed_data(chosen) for chosen in list_recipes(space)]
-    rows = [(d["name"], f"{d['cases']} cases", d["question"]) for d in listed]
+    found = [*list_recipes(space)]
+    rows = [(one.recipe.name, f"{len(one.plan.cases)} cases", one.recipe.question) for one in found]
     text = columns([("recipe", "", "question"), *rows]) if rows else "no recipes"
-    emit("sweep", {"recipes": listed}, text, as_json=as_json, warnings=space.warnings)
+    emit("sweep", {"recipes": [*map(_listed_data, found)]}, text, as_json=as_json, warnings=space.warnings)
 
 
-def _listed_data(chosen: Chosen) -> dict[str, Any]:
+def _listed_data(chosen: Chosen) -> dict[str, object]:
     recipe, plan = chosen.recipe, chosen.plan
     return {
         "name": recipe.name,

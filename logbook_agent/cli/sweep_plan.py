@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
 
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, describe_run
 from logbook_agent.campaign.sweep import length
@@ -12,7 +11,7 @@ from logbook_agent.campaign.sweep_request import Prepared
 _SHOWN_RUNS = 5
 
 
-def plan_data(prepared: Prepared) -> dict[str, Any]:
+def plan_data(prepared: Prepared) -> dict[str, object]:
     plan, cost = prepared.chosen.plan, prepared.cost
     first, last = plan.ends(_SHOWN_RUNS)
     return {
@@ -36,7 +35,7 @@ def plan_data(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _run_data(plan: SweepPlan, run: PlannedRun) -> dict[str, Any]:
+def _run_data(plan: SweepPlan, run: PlannedRun) -> dict[str, object]:
     return {
         "place": run.place,
         "case": run.case.key,

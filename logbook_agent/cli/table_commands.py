@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -159,7 +159,7 @@ def compare_command(
             raise answered(book.resolve(save), answer.entry)
         if base is not None and canonical(base) != answer.question.base:
             space.warnings.append(f"--base {base} is not used: {answer.entry} states its base, {answer.question.base}")
-        data: dict[str, Any] = {"answer": words.data(answer), "numbers": None, "saved": None}
+        data: dict[str, object] = {"answer": words.data(answer), "numbers": None, "saved": None}
         emit("compare", data, "\n".join(words.text_lines(answer)), as_json=common.as_json, warnings=space.warnings)
         return
     one = against_baseline(book, asked) if baseline else contrast(book, asked)

@@ -6,14 +6,13 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
+from logbook_agent.campaign.detached_runs import WaitedFor, cancel, collect_ended, wait
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.attend import WaitedFor, cancel, collect_ended, wait
-from logbook_agent.entries.overview import is_open
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import RunStatus, run_state
@@ -21,6 +20,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.running.executors.dispatch import log_piece
 from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.book import Book
+from logbook_agent.store.open_runs import is_open
 from logbook_agent.store.workspace import Workspace
 
 
@@ -104,7 +104,7 @@ def cancel_command(
     emit("cancel", data, text, as_json=common.as_json, warnings=space.warnings)
 
 
-def _brief(book: Book, run: Run) -> dict[str, Any]:
+def _brief(book: Book, run: Run) -> dict[str, object]:
     return {"id": run.entry, **brief_run(RunStatus(run=run, state=run_state(run, book.life)), book.log_path)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -14,7 +14,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.executors.table import named
 from logbook_agent.running.prepare import parse_duration
-from logbook_agent.text.words import counted
+from logbook_agent.text.shell_words import counted
 
 
 def lease_command(
@@ -41,7 +41,7 @@ def lease_command(
         raise UsageError(
             f"{verb} needs the name of an allocator", cause="none was given", hint=f"logbook lease {verb} NAME"
         )
-    data: dict[str, Any] = {}
+    data: dict[str, object] = {}
     last = ""
     if name is None or verb == "list":
         if name is not None:
@@ -63,7 +63,7 @@ def lease_command(
     emit("lease", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
 
 
-def _lease_data(lease: leases.Lease, now: datetime) -> dict[str, Any]:
+def _lease_data(lease: leases.Lease, now: datetime) -> dict[str, object]:
     plain = {key: value for key, value in encode(lease).items() if key != "format"}
     return {**plain, "device_hours": round(lease.device_hours(now), 4)}
 

@@ -286,7 +286,7 @@ def _spool(folder: Path) -> Spool:
     return Spool(folder=folder, within=folder.parent)
 
 
-def _write(head: Mapping[str, Any], rest: bytes = b"") -> None:
+def _write(head: Mapping[str, object], rest: bytes = b"") -> None:
     data = json.dumps({**head, "follows": len(rest)}).encode() + b"\n" + rest
     while data:
         data = data[os.write(1, data) :]

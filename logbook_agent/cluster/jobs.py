@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 from logbook_agent.model.run import Exit
-from logbook_agent.model.work import End
+from logbook_agent.model.worker_report import End
 from logbook_agent.running.recovery import read_log
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import write_atomic

@@ -19,7 +19,6 @@ from typing import Literal, get_args
 from logbook_agent.cluster.job_templates import Words, filled, unknown_placeholder
 from logbook_agent.cluster.jobs import job_state
 from logbook_agent.cluster.shell import ShellAnswer, run_program
-from logbook_agent.doctor.finding import Examination, Trouble
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError, ToolError, UsageError
 from logbook_agent.running.executors.contract import NoAnswer
@@ -28,9 +27,10 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.parse import parse_json, place_of
 from logbook_agent.store.reading import names_in, read_text
+from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.plain import clean_record
-from logbook_agent.text.words import split_env_words
+from logbook_agent.text.shell_words import split_env_words
 
 LeaseState = Literal["requested", "waiting", "active", "suspended", "released", "failed"]
 LEASE_STATES: tuple[LeaseState, ...] = get_args(LeaseState)
@@ -330,9 +330,9 @@ def spent(workspace: Workspace, book: Book) -> float:
     return sum(lease.device_hours(workspace.now()) for lease in leases(book))
 
 
-def check_leases(examination: Examination) -> Iterator[Trouble]:
+def check_leases(workspace: Workspace, book: Book) -> Iterator[Trouble]:
     """Leases that nobody needs any more and that may still hold devices; allocators are not asked."""
-    book, now = examination.book, examination.workspace.now()
+    now = workspace.now()
     try:
         found = leases(book)
     except StoreError as error:

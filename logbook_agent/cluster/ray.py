@@ -86,7 +86,7 @@ class RaySettings(Places):
     lease_s: float = 60.0
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         """These resources as options of a Ray task."""
         return {"num_cpus": self.cpus, "num_gpus": self.gpus, "resources": self.resources}
 

@@ -136,7 +136,7 @@ class Jobs:
         allowed: tuple[int, ...] | None = (_OK,),
         stream: bool = False,
         data: bytes | None = None,
-        json: dict[str, Any] | None = None,
+        json: dict[str, str] | None = None,
         params: Mapping[str, str] | None = None,
     ) -> requests.Response:
         """Raises NoAnswer without an answer, Unavailable without a connection, ToolError for an answer that is not

@@ -24,7 +24,7 @@ from logbook_agent.cluster.archive import Files, bring, code_here, members, tree
 from logbook_agent.cluster.shell import Conversation, Hangup, Shell
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.work import Began
+from logbook_agent.model.worker_report import Began
 from logbook_agent.running.executors.contract import (
     OVER,
     STAGES,
@@ -338,7 +338,7 @@ class Remote:
     # -- asking ----------------------------------------------------------------------------------------
 
     def ask(
-        self, request: Mapping[str, Any], *, timeout_s: float = 60.0, into: BinaryIO | None = None
+        self, request: Mapping[str, object], *, timeout_s: float = 60.0, into: BinaryIO | None = None
     ) -> tuple[dict[str, Any], bytes]:
         """What `far.py` answers: its line of JSON, and the bytes behind it, which go `into` a file where there is one.
         Raises ToolError; NoAnswer where it was cut off, and may have done what was asked."""
@@ -366,7 +366,7 @@ class Remote:
             self._conversation = None
 
     def _answered(
-        self, request: Mapping[str, Any], timeout_s: float, into: BinaryIO | None
+        self, request: Mapping[str, object], timeout_s: float, into: BinaryIO | None
     ) -> tuple[dict[str, Any], bytes]:
         """The answer to a request. It is made again where the program had ended since it was used last, unless it would
         start something."""

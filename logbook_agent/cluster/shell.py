@@ -194,7 +194,7 @@ class Conversation:
         return self._process.poll() is not None
 
     def ask(
-        self, request: Mapping[str, Any], timeout_s: float, into: BinaryIO | None = None
+        self, request: Mapping[str, object], timeout_s: float, into: BinaryIO | None = None
     ) -> tuple[dict[str, Any], bytes]:
         """The line of JSON that answers, and the bytes behind it; `into` takes these, and may take more of them. Raises
         Hangup where the program ended, and NoAnswer; after either it is ended."""

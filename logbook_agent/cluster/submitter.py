@@ -29,7 +29,7 @@ from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_prog
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Host
-from logbook_agent.model.work import Began
+from logbook_agent.model.worker_report import Began
 from logbook_agent.running.confirmation import check_confirmed
 from logbook_agent.running.executors.contract import OVER, Followed, MachineFacts, NoAnswer, Stage
 from logbook_agent.running.executors.local import log_from
@@ -45,8 +45,8 @@ from logbook_agent.text.commands import known
 from logbook_agent.text.commands.launchers import Launched, Launcher, wrap
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in
+from logbook_agent.text.shell_words import split_env_words
 from logbook_agent.text.times import stamp
-from logbook_agent.text.words import split_env_words
 
 # A submission without an answer may still be on its way for so long. The clocks of two machines, or of one at two
 # times, may differ by the second.

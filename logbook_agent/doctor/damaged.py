@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from logbook_agent.doctor.finding import Examination, Trouble
+from logbook_agent.doctor.examination import Examination
 from logbook_agent.model.entry import RELATIONS, Entry, id_number
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import names_in
+from logbook_agent.store.trouble import Trouble
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

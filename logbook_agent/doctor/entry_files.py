@@ -8,10 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Fix, Trouble
+from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
 from logbook_agent.doctor.renumber import readable, renumbered
 from logbook_agent.model.entry import Entry, format_id, id_number
-from logbook_agent.text.words import listed
+from logbook_agent.store.trouble import Fix, Trouble
+from logbook_agent.text.shell_words import listed
 
 _NUMBERED = re.compile(r"(?P<head>[A-Za-z][A-Za-z0-9-]*)-(?P<digits>[0-9]{1,9})")
 

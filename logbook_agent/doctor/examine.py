@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TypedDict
 
 from logbook_agent.doctor.damaged import check_header, check_records
 from logbook_agent.doctor.entry_files import check_aliases, check_names, check_voids
-from logbook_agent.doctor.finding import Check, Examination, Trouble
+from logbook_agent.doctor.examination import Check, Examination
 from logbook_agent.doctor.leftovers import check_logs, check_moved, check_old_state, check_temporary_files
 from logbook_agent.doctor.merges import check_merges
 from logbook_agent.doctor.runs import check_code, check_runs
@@ -16,6 +17,7 @@ from logbook_agent.doctor.view_check import check_view
 from logbook_agent.features import present, provided
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
+from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 
 # From the records to what is derived from them.
@@ -43,7 +45,7 @@ def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Trouble]:
     """What is wrong, in the order of the checks; with `fix`, mended where that is safe."""
     examination = Examination(workspace=workspace, book=book, stamp=workspace.moment())
     found: list[Trouble] = []
-    others = [provided(place) for feature in present() for place in feature.checks]
+    others = [_of_feature(place) for feature in present() for place in feature.checks]
     for check in (*CHECKS, *others):
         new = _run(examination, check, fix=fix)
         found += new
@@ -51,6 +53,12 @@ def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Trouble]:
         if check is check_header and new:
             break
     return _once(found)
+
+
+def _of_feature(place: str) -> Check:
+    """A check that a feature provides: of the workspace and the book alone."""
+    check: Callable[[Workspace, Book], Iterator[Trouble]] = provided(place)
+    return lambda examination: check(examination.workspace, examination.book)
 
 
 def _run(examination: Examination, check: Check, *, fix: bool) -> list[Trouble]:
@@ -79,7 +87,19 @@ def _mended(finding: Trouble) -> Trouble:
         return dataclasses.replace(finding, mend=f"not fixed: {error.message}; {error.hint or error.cause}")
 
 
-def summary(book: Book, found: list[Trouble]) -> dict[str, Any]:
+class DoctorAnswer(TypedDict):
+    """The answer of `doctor` for machines: every finding, and how many of which kind are left."""
+
+    topic: str
+    ok: bool
+    errors: int
+    warnings: int
+    notes: int
+    mended: int
+    findings: list[dict[str, object]]
+
+
+def summary(book: Book, found: list[Trouble]) -> DoctorAnswer:
     """For machines: every finding, and how many of which kind are left."""
     left = [f for f in found if f.mended is None]
     return {

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from logbook_agent.doctor.damaged import every_run
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
+from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store import records
@@ -24,6 +23,7 @@ from logbook_agent.store.book_runs import ROOT_NOTE
 from logbook_agent.store.files import relocate, remove
 from logbook_agent.store.reading import read_text
 from logbook_agent.store.spool import Spool
+from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import stamp
 
@@ -158,13 +158,17 @@ class Pruned:
     kept: int
     kept_bytes: int
 
-    def data(self, *, dry_run: bool) -> dict[str, Any]:
+    @property
+    def deleted_bytes(self) -> int:
+        return sum(log.bytes for log in self.deleted)
+
+    def data(self, *, dry_run: bool) -> dict[str, object]:
         return {
             "dry_run": dry_run,
             "deleted": [
                 {"id": log.entry, "run": log.run, "bytes": log.bytes, "file": str(log.path)} for log in self.deleted
             ],
-            "deleted_bytes": sum(log.bytes for log in self.deleted),
+            "deleted_bytes": self.deleted_bytes,
             "kept": self.kept,
             "kept_bytes": self.kept_bytes,
         }

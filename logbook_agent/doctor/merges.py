@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from logbook_agent.doctor.damaged import every_run
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
+from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
 from logbook_agent.doctor.renumber import entry_in, readable, relate, renumbered, run_at, run_in, same_run, twin_of
 from logbook_agent.model.entry import Entry, run_number
 from logbook_agent.model.errors import StoreError
@@ -26,6 +26,7 @@ from logbook_agent.running.provenance.conflicts import GitConflicts, conflicts_b
 from logbook_agent.store import records
 from logbook_agent.store.files import digest_of, make_folder, move, remove_folder, write_atomic
 from logbook_agent.store.reading import CODE, LOG, RUN_BYTES, read_bytes
+from logbook_agent.store.trouble import Trouble
 
 _MARKERS = b"<<<<<<< ", b"=======", b">>>>>>> "
 

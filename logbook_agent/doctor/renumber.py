@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from logbook_agent.doctor.finding import Examination
+from logbook_agent.doctor.examination import Examination
 from logbook_agent.model.entry import RELATIONS, Entry, entry_of, run_number
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Run

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from logbook_agent.doctor.damaged import every_run, names, runs_in
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Fix, Trouble
+from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
 from logbook_agent.doctor.leftovers import OLD_S, age_s
 from logbook_agent.doctor.renumber import move_runs, readable, readdress, run_at
 from logbook_agent.model.entry import Entry, id_number, run_number
@@ -16,8 +16,9 @@ from logbook_agent.model.run import Run
 from logbook_agent.running.provenance.conflicts import in_head
 from logbook_agent.store.files import remove_folder
 from logbook_agent.store.reading import CODE
+from logbook_agent.store.trouble import Fix, Trouble
 from logbook_agent.text.commands.title import title_of
-from logbook_agent.text.words import listed
+from logbook_agent.text.shell_words import listed
 
 
 def check_runs(examination: Examination) -> Iterator[Trouble]:

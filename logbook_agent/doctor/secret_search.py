@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from logbook_agent.doctor.finding import Trouble
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.running.provenance.git_calls import GitError, GitProcesses, read_git
 from logbook_agent.store.book import Book
 from logbook_agent.store.parse import parse_json, parse_yaml
 from logbook_agent.store.reading import RUN_BYTES, open_file
 from logbook_agent.store.repository import Repository, repository_of
+from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction import rules
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.words import listed
+from logbook_agent.text.shell_words import listed
 
 _MARK = re.compile(r"\[redacted:[a-z0-9-]+\]|\$[A-Za-z_]\w*", re.ASCII)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.doctor.damaged import every_run
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
+from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
@@ -21,6 +21,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import is_marker_name
 from logbook_agent.store.files import make_folder, remove_tree, transfer
 from logbook_agent.store.spool import FINAL, Spool
+from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 
 GONE = "tool and command were gone"

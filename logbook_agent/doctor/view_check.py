@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 
-from logbook_agent.doctor.finding import DOCTOR_FIX, Examination, Trouble
+from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.views import all_blocks, render
+from logbook_agent.store.trouble import Trouble
 from logbook_agent.text import marked as views
 from logbook_agent.text.marked import Block
-from logbook_agent.text.words import listed
+from logbook_agent.text.shell_words import listed
 
 _CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
 _SHOWN = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypedDict
 
 from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.findings.read import read
@@ -42,7 +42,7 @@ class CriteriaRequest:
     judgement: JudgeRequest | None = None
 
 
-def criteria(header: Header) -> list[dict[str, Any]]:
+def criteria(header: Header) -> list[CriterionLine]:
     """Each criterion with its number and whether it is met."""
     return [_line(number, criterion) for number, criterion in enumerate(header.stop_criteria, 1)]
 
@@ -79,7 +79,7 @@ def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) 
         book.change_header(changed)
 
 
-def _predicate(text: str) -> dict[str, Any] | None:
+def _predicate(text: str) -> dict[str, object] | None:
     """The predicate that YAML states; an empty text takes it away."""
     if not text.strip():
         return None
@@ -135,7 +135,21 @@ def _check_number(found: Sequence[Criterion], number: int | None) -> int:
     return number - 1
 
 
-def _line(number: int, criterion: Criterion) -> dict[str, Any]:
+class CriterionLine(TypedDict):
+    """A criterion as plain data: its number, whether it is met, who judged that by which evidence, what was computed,
+    and why the judgement is in doubt."""
+
+    number: int
+    text: str
+    met: bool
+    evidence: str | None
+    by: str | None
+    at: str | None
+    computed: object
+    doubt: str | None
+
+
+def _line(number: int, criterion: Criterion) -> CriterionLine:
     judgement, computed = criterion.judgement, criterion.computed
     return {
         "number": number,

@@ -41,8 +41,8 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, cut_line, one_line
 from logbook_agent.text.near import choice
+from logbook_agent.text.shell_words import planned_words, shell_syntax
 from logbook_agent.text.times import day
-from logbook_agent.text.words import planned_words, shell_syntax
 
 # The labels of the text of a note, and of the reason why an entry is void.
 NOTE, WITHDRAWN = "Note", "Void because"

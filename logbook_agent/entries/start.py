@@ -4,9 +4,8 @@ summary`."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from logbook_agent.entries.stated import (
     check_distinct,
@@ -18,7 +17,7 @@ from logbook_agent.entries.stated import (
     parse_metric,
 )
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Baseline, BaselineNumbers, Criterion, Header, Metric
+from logbook_agent.model.header import Baseline, BaselineNumbers, Criterion, Header, HeaderParts, Metric
 from logbook_agent.model.values import Scalar, parse_value
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.templates import templates_of
@@ -45,7 +44,7 @@ class StartRequest:
     baseline_source: str | None = None
     matrix: Sequence[str] = ()
     zone: str | None = None
-    stated: Mapping[str, Any] = field(default_factory=dict)
+    stated: HeaderParts = field(default_factory=HeaderParts)
 
 
 def start(workspace: Workspace, request: StartRequest) -> Book:
@@ -73,32 +72,32 @@ def summarise(workspace: Workspace, book: Book, text: str) -> Header:
 def header_of(workspace: Workspace, request: StartRequest) -> Header:
     """The header that a request describes. Raises UsageError naming the option that does not fit."""
     data = request.stated
-    topic = checked_topic(_no_secret(workspace, "topic", request.topic or data.get("topic")))
-    given = _no_secret(workspace, "prefix", request.prefix or data.get("prefix"))
+    topic = checked_topic(_no_secret(workspace, "topic", request.topic or data.topic))
+    given = _no_secret(workspace, "prefix", request.prefix or data.prefix)
     prefix = checked_prefix(given or derived_prefix(topic, _taken(workspace)))
-    zone = request.zone or data.get("zone") or "UTC"
+    zone = request.zone or data.zone or "UTC"
     zone_of(zone)
-    metrics = (*data.get("metrics", ()), *(parse_metric(m) for m in request.metrics))
+    metrics = (*data.metrics, *(parse_metric(m) for m in request.metrics))
     check_distinct(metrics)
     return Header(
         topic=topic,
-        title=clean(request.title or data.get("title") or topic.replace("_", " ").replace("-", " ")),
+        title=clean(request.title or data.title or topic.replace("_", " ").replace("-", " ")),
         prefix=prefix,
         opened=workspace.stamp(),
         zone=zone,
-        goal=clean(request.goal or data.get("goal") or "") or None,
-        summary=clean(data.get("summary") or "") or None,
+        goal=clean(request.goal or data.goal or "") or None,
+        summary=clean(data.summary or "") or None,
         metrics=metrics,
-        constraints=(*data.get("constraints", ()), *map(clean, request.constraints)),
-        links=(*data.get("links", ()), *map(parse_link, request.links)),
-        baseline=_baseline(workspace, request, data.get("baseline"), metrics),
+        constraints=(*data.constraints, *map(clean, request.constraints)),
+        links=(*data.links, *map(parse_link, request.links)),
+        baseline=_baseline(workspace, request, data.baseline, metrics),
         stop_criteria=(
-            *data.get("stop_criteria", ()),
+            *data.stop_criteria,
             *(Criterion(text=clean(s)) for s in request.stops),
         ),
-        matrix=(*data.get("matrix", ()), *map(parse_axis, request.matrix)),
-        device_hours=data.get("device_hours"),
-        command_templates=data.get("command_templates", ()),
+        matrix=(*data.matrix, *map(parse_axis, request.matrix)),
+        device_hours=data.device_hours,
+        command_templates=data.command_templates,
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields
 from datetime import date
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +15,7 @@ from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.entry import CONFIDENCES, PREFIX, TOPIC
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Baseline, CommandTemplate, Criterion, Link, MatrixAxis, Metric
+from logbook_agent.model.header import Baseline, CommandTemplate, Criterion, HeaderParts, Link, MatrixAxis, Metric
 from logbook_agent.model.units import DIRECTIONS, UNITS, Direction, known
 from logbook_agent.model.values import as_written
 from logbook_agent.store.parse import parse_yaml
@@ -26,10 +27,7 @@ from logbook_agent.text.near import nearest
 # A prefix that is derived from a topic gets no further word beyond this length.
 _PREFIX_CHARS = 16
 _METRIC = re.compile(r"[A-Za-z_][\w./-]*")
-_FILE_KEYS = (
-    *("topic", "title", "prefix", "zone", "goal", "summary", "metrics", "constraints", "links"),
-    *("baseline", "stop_criteria", "matrix", "command_templates", "device_hours"),
-)
+_FILE_KEYS = tuple(part.name for part in fields(HeaderParts))
 
 
 def parse_metric(text: str) -> Metric:
@@ -146,7 +144,7 @@ def parse_template(text: str) -> CommandTemplate:
 # -- a file ----------------------------------------------------------------------------------------
 
 
-def read_header_file(path: Path) -> dict[str, Any]:
+def read_header_file(path: Path) -> HeaderParts:
     """The parts of a header in a YAML file; short forms (a text for a metric, link, criterion) are read."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -168,7 +166,7 @@ def read_header_file(path: Path) -> dict[str, Any]:
             hint=f"write: {near}" if near else f"remove {unknown[0]!r} from {path}",
         )
     try:
-        return {key: _part(key, value) for key, value in data.items() if value is not None}
+        return HeaderParts(**{key: _part(key, value) for key, value in data.items() if value is not None})
     except CodecError as error:
         raise UsageError(
             f"{path}: {error}",

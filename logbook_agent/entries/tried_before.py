@@ -10,7 +10,6 @@ from logbook_agent.findings.attempts import (
     COMPARED,
     FAILURE,
     MARKED,
-    Item,
     command_key,
     contradicts,
     items_of,
@@ -25,6 +24,7 @@ from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Run
+from logbook_agent.model.summary import TriedItem
 from logbook_agent.model.values import Scalar
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
@@ -131,7 +131,7 @@ def _is_same(status: RunStatus, key: str, config: Mapping[str, Scalar]) -> bool:
     return ended and command_key(status.run.command) == key and not contradicts(status.run.config, config)
 
 
-def _without_gain(findings: Findings, record: Record, runs: Sequence[Run]) -> list[Item]:
+def _without_gain(findings: Findings, record: Record, runs: Sequence[Run]) -> list[TriedItem]:
     """What the comparison of an entry found of the sides that these runs are of."""
     if record.entry.comparison is None or (answer := findings.comparisons.answer_of(record.id)) is None:
         return []

@@ -16,7 +16,7 @@ from logbook_agent.exports.measured_rows import MeasuredRow
 from logbook_agent.findings.facts import executed
 from logbook_agent.findings.tables.frame import devices_text
 from logbook_agent.model.stats import median
-from logbook_agent.model.values import spelt
+from logbook_agent.model.values import Scalar, spelt
 from logbook_agent.text.cells import neutral_cell
 
 # `time` is ISO 8601 text that has a zone; `samples` a tuple of floats.
@@ -146,7 +146,7 @@ _FIXED: tuple[tuple[str, Type, Callable[[MeasuredRow], Any]], ...] = (
 )
 # What a table of ours begins with.
 FIRST_COLUMNS = tuple(name for name, *_ in _FIXED[:5])
-_NAMED: tuple[tuple[str, Type | None, Callable[[MeasuredRow], Mapping[str, Any]]], ...] = (
+_NAMED: tuple[tuple[str, Type | None, Callable[[MeasuredRow], Mapping[str, object]]], ...] = (
     ("config", None, lambda r: r.row.config),
     ("metric", "float", lambda r: {n: median(m.samples) for n, m in r.row.metrics.items() if m.samples}),
     ("samples", "samples", lambda r: {n: m.samples for n, m in r.row.metrics.items()}),
@@ -164,7 +164,7 @@ def is_column(name: str) -> bool:
     return any(name == fixed for fixed, *_ in _FIXED) or (dot == "." and any(prefix == named for named, *_ in _NAMED))
 
 
-def facts_of(row: MeasuredRow) -> dict[str, Any]:
+def facts_of(row: MeasuredRow) -> dict[str, Scalar]:
     """What the columns with fixed names say of a row, as far as it is known."""
     return {name: value for name, _, read in _FIXED if (value := read(row)) is not None}
 

@@ -10,6 +10,8 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from logbook_agent.findings.queries import BriefMetric
+from logbook_agent.findings.status import BestLine, FoundLine, StatusAnswer
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import spelt
 from logbook_agent.text.as_html import visible
@@ -19,7 +21,7 @@ _SHOWN_ROWS = 20
 _SHOWN_CHARACTERS = 600
 
 
-def logbook_html(data: Mapping[str, Any]) -> str:
+def logbook_html(data: StatusAnswer) -> str:
     """The data of `logbook status --json` as HTML."""
     logbook = data["logbook"]
     counts = ", ".join(f"{n} {state}" for state, n in data["entries"].items() if state != "total")
@@ -29,7 +31,7 @@ def logbook_html(data: Mapping[str, Any]) -> str:
         ("Not settled", data["not_settled"]),
         *(("Open", _found(line)) for line in data["open_questions"]),
         *(("Next", f"{action['id']}: {action['next']}") for action in data["next_actions"]),
-        ("Closed" if data["closed"] else "", (data["closed"] or {}).get("conclusion")),
+        ("Closed" if data["closed"] else "", data["closed"]["conclusion"] if data["closed"] else None),
         ("Summary", data["summary"]),
         ("Entries", f"{data['entries']['total']} ({counts})" if counts else "none"),
         *(("Best", _best(best)) for best in data["best"]),
@@ -66,18 +68,18 @@ def entry_html(data: Mapping[str, Any]) -> str:
     return _block(f"{data['id']}: {data['title']}", _list(facts), _table(head, lines, "rows"))
 
 
-def _found(line: Mapping[str, Any]) -> str:
+def _found(line: FoundLine) -> str:
     return f"{line['found']} ({line['id']} {line['title']})"
 
 
-def _best(best: Mapping[str, Any]) -> str:
+def _best(best: BestLine) -> str:
     where = best.get("entry") or ", ".join(best.get("entries", ()))
     value = format_value(best["value"], decimals=known(best["metric"]).decimals)
     words = [best["metric"], value, best.get("unit"), f"in {where}", best.get("label"), best.get("config")]
     return " ".join(filter(None, words))
 
 
-def _measured(name: str, found: Mapping[str, Any] | None) -> str | None:
+def _measured(name: str, found: BriefMetric | None) -> str | None:
     if found is None:
         return None
     value = format_value(found["median"], decimals=known(name).decimals)

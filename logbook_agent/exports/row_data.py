@@ -18,7 +18,7 @@ SCHEMA = "logbook-rows/1"
 OPENING = f'{{"schema": "{SCHEMA}"'
 
 
-def row_data(row: MeasuredRow) -> dict[str, Any]:
+def row_data(row: MeasuredRow) -> dict[str, object]:
     """The row as `logbook export --as json` writes it. Numbers are those of the record."""
     run, entry, measured = row.run, row.entry, row.row
     return {
@@ -46,7 +46,7 @@ def row_data(row: MeasuredRow) -> dict[str, Any]:
     }
 
 
-def _provenance(row: MeasuredRow) -> dict[str, Any]:
+def _provenance(row: MeasuredRow) -> dict[str, object]:
     run, measured = row.run, row.row
     return {
         "command": executed(run),
@@ -82,7 +82,7 @@ def json_pieces(found: Exported, header: Header) -> Iterator[bytes]:
     yield b"\n]}\n"
 
 
-def left_out(found: Exported) -> dict[str, Any]:
+def left_out(found: Exported) -> dict[str, object]:
     """What is no row of the export."""
     return {
         "runs_without_rows": found.runs_without_rows,

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from logbook_agent.exports.columns import facts_of, moment, packages_of
 from logbook_agent.exports.measured_rows import Exported, MeasuredRow
@@ -50,7 +50,7 @@ class TrackedRun:
     samples: dict[str, tuple[float, ...]]
     summary: dict[str, float]
     facts: dict[str, str]
-    data: dict[str, Any]
+    data: dict[str, object]
 
 
 def tracked(found: Exported) -> list[TrackedRun]:
@@ -99,7 +99,7 @@ def _plain(value: Scalar) -> Scalar:
 def _facts(row: MeasuredRow, names: dict[str, str]) -> dict[str, str]:
     own = {*row.row.metrics, *row.row.observations, *row.row.config}
     renamed = {new: name for name, new in names.items() if new != name and name in own}
-    values: dict[str, Any] = {
+    values: dict[str, Scalar] = {
         **facts_of(row),
         **({"names": json.dumps(renamed)} if renamed else {}),
         **{f"unit.{names[name]}": m.unit for name, m in row.row.metrics.items()},

@@ -18,7 +18,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.flags import is_value, normal_name
 from logbook_agent.text.lists import axis_option
-from logbook_agent.text.words import command_line, sweep_command
+from logbook_agent.text.shell_words import command_line, sweep_command
 
 
 def go_on(records: Records, answer: Answer) -> str:

@@ -5,22 +5,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
 
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Outcome
-from logbook_agent.findings.thread import Summary
 from logbook_agent.model.entry import ABANDONED, NEGATIVE_RESULT, VOID, is_withdrawn
 from logbook_agent.model.record import Record, RunStatus, has_failed, is_made
 from logbook_agent.model.run import Row, Run
+from logbook_agent.model.summary import Summary, TriedItem
 from logbook_agent.model.values import Scalar, canonical, parse_scalar
 from logbook_agent.text.commands.flags import flags, normal_name, parts
 from logbook_agent.text.markdown import cut_line, lead
-from logbook_agent.text.words import planned_words
-
-# One thing that was tried: entry, run (None: none), runs (all that came out so), at, kind, outcome, reason, command
-# (words), config, env, commit, identity (of code).
-Item: TypeAlias = dict[str, Any]
+from logbook_agent.text.shell_words import planned_words
 
 VERDICT, FAILURE, MARKED = "verdict", "failure", "marked"
 # In front of an ID: the key of an entry with a comparison.
@@ -59,10 +54,10 @@ def keys_of(record: Record) -> list[tuple[str, int]]:
     return list(found.items())
 
 
-def finished(record: Record) -> dict[str, list[Any]]:
+def finished(record: Record) -> dict[str, tuple[int, str]]:
     """Number and start of the last run of each command, by its key, where that run finished and no case failed."""
     last = {command_key(run.command): run for run in _counting(record) if run.exit is not None}
-    return {key: [run.run, run.started] for key, run in last.items() if is_made(run) and not has_failed(run)}
+    return {key: (run.run, run.started) for key, run in last.items() if is_made(run) and not has_failed(run)}
 
 
 def mark_of(record: Record) -> tuple[str, str] | None:
@@ -79,11 +74,11 @@ def mark_of(record: Record) -> tuple[str, str] | None:
     return None
 
 
-def items_of(record: Record) -> list[Item]:
+def items_of(record: Record) -> list[TriedItem]:
     """The failures of an entry, each once however often it was repeated, and its mark."""
     if record.state == VOID:
         return []
-    found: dict[str, Item] = {}
+    found: dict[str, TriedItem] = {}
     # That nothing could be predicted of a case is no failure of the case.
     tried = () if record.entry.is_prediction else (s for s in record.runs if s.counts)
     for status in tried:
@@ -97,18 +92,18 @@ def items_of(record: Record) -> list[Item]:
     return kept + _marked(record)
 
 
-def _marked(record: Record) -> list[Item]:
+def _marked(record: Record) -> list[TriedItem]:
     mark = mark_of(record)
     if mark is None:
         return []
     runs = _counting(record)
     commands = planned_commands(record)
     about = runs[-1] if runs else Run(entry=record.id, run=0, argv=commands[-1] if commands else (), started="")
-    numbers = {"run": None, "runs": [run.run for run in runs]}
-    return [{**item_of(about, None, MARKED, *mark), **numbers, "at": record.entry.opened}]
+    item = item_of(about, None, MARKED, *mark)
+    return [{**item, "run": None, "runs": [run.run for run in runs], "at": record.entry.opened}]
 
 
-def _failures(status: RunStatus) -> Iterator[Item]:
+def _failures(status: RunStatus) -> Iterator[TriedItem]:
     """An item for each failed case of a run; one for the run if it failed and no case says why."""
     run = status.run
     if status.state not in (*_FAILED, "finished"):
@@ -127,7 +122,7 @@ def _brief(message: str) -> str:
     return plain[-1] if plain and len(plain) < len(lines) else " ".join(message.split())
 
 
-def item_of(run: Run, row: Row | None, kind: str, outcome: str, reason: str) -> Item:
+def item_of(run: Run, row: Row | None, kind: str, outcome: str, reason: str) -> TriedItem:
     """The outcome of a run or of one of its rows, with its configuration: as reported, else as declared or typed as a
     flag. `case` is the config that tells the row from the others of its run."""
     if row is None:
@@ -175,7 +170,7 @@ def contradicts(mine: Mapping[str, Scalar], theirs: Mapping[str, Scalar]) -> boo
 # -- the list ----------------------------------------------------------------------------------------
 
 
-def chosen(items: Sequence[Item], entries: Sequence[Summary], words: Sequence[str] = ()) -> list[Item]:
+def chosen(items: Sequence[TriedItem], entries: Sequence[Summary], words: Sequence[str] = ()) -> list[TriedItem]:
     """The items that match every word, oldest first: KEY=VALUE of the config or a flag, or a text of its entry, kind,
     outcome, reason or command.
 
@@ -185,11 +180,13 @@ def chosen(items: Sequence[Item], entries: Sequence[Summary], words: Sequence[st
     for entry in (e for e in entries if not is_withdrawn(e["state"])):
         for key, (run, started) in entry["finished"].items():
             finished[key] = max(finished.get(key, ("", "")), (started, f"{entry['id']}/{run}"))
-    kept = [{**item, "since": _since(item, finished)} for item in items if all(_is_of(item, word) for word in words)]
+    kept: list[TriedItem] = [
+        {**item, "since": _since(item, finished)} for item in items if all(_is_of(item, word) for word in words)
+    ]
     return sorted(kept, key=lambda item: (item["at"], item["entry"]))
 
 
-def _is_of(item: Item, word: str) -> bool:
+def _is_of(item: TriedItem, word: str) -> bool:
     key, equals, value = word.partition("=")
     if equals:
         return (normal_name(key), canonical(value)) in {
@@ -199,20 +196,20 @@ def _is_of(item: Item, word: str) -> bool:
     return word.casefold() in "\n".join(texts).casefold()
 
 
-def _since(item: Item, finished: Mapping[str, tuple[str, str]]) -> str | None:
+def _since(item: TriedItem, finished: Mapping[str, tuple[str, str]]) -> str | None:
     if item["kind"] != FAILURE or not item["command"]:
         return None
     started, run = finished.get(command_key(item["command"]), ("", ""))
     return run if started >= item["at"] and run != f"{item['entry']}/{item['run']}" else None
 
 
-def outcome_text(item: Item) -> str:
+def outcome_text(item: TriedItem) -> str:
     """`out_of_memory`, `failed: exit code 1: ...`, `worse: int8 has 4.98% less tflops than none (...)`."""
     why = f": {item['reason']}" if item["reason"] else ""
     return f"{item['outcome']}{why}"
 
 
-def outcomes_text(items: Sequence[Item]) -> str:
+def outcomes_text(items: Sequence[TriedItem]) -> str:
     """The first failure and the first verdict, with the number of others; the mark, where there is neither."""
     found = []
     for kind, noun in ((FAILURE, "failure"), (VERDICT, "verdict")):
@@ -223,7 +220,7 @@ def outcomes_text(items: Sequence[Item]) -> str:
     return "; ".join(found or map(outcome_text, items))
 
 
-def where_text(item: Item) -> str:
+def where_text(item: TriedItem) -> str:
     """`MOE-I8-003 run 2`, or `runs 1, 2` where the same came out of several; of many `runs 1, 2, …, 10, 11`."""
     runs = item["runs"]
     if not runs:
@@ -232,7 +229,7 @@ def where_text(item: Item) -> str:
     return f"{item['entry']} run{'s' * (len(runs) > 1)} {shown}"
 
 
-def without_gain(answers: Sequence[Answer]) -> list[Item]:
+def without_gain(answers: Sequence[Answer]) -> list[TriedItem]:
     """What comparisons found without a gain, as items of what was tried."""
     return [
         {

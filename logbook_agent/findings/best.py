@@ -15,10 +15,11 @@ from typing import NamedTuple, TypeAlias
 
 from logbook_agent.findings.attempts import MARKED
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
-from logbook_agent.findings.measurements import Trial, baseline_cases, unit_of
-from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.findings.measurements import baseline_cases, unit_of
+from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median_low
+from logbook_agent.model.summary import Summary, Trial
 from logbook_agent.model.units import common
 from logbook_agent.model.values import Scalar, canonical
 
@@ -105,7 +106,8 @@ class _Ranking:
         # Of many cases of an entry only the first ones say what they are.
         self._told = {k: next((c for _, c in of if c["config"]), of[0][1]) for k, of in self._cases.items()}
         self._rank = {key: self._ranked(of) for key, of in self._cases.items()}
-        self._axes = {a.question.axis for a in answers} | {axis for s in thread.counted for axis in s["contrasts"]}
+        self._axes = {a.question.axis for a in answers}
+        self._axes |= {axis for s in thread.counted for axis in s["contrasts"] if axis is not None}
         for base, side, *_ in self._compared:
             self._axes |= {name for a in base.values() for b in side.values() for name in _differing((a, b))}
         names = {name for key in self._told for name in self._config(key)} - self._axes
@@ -153,8 +155,8 @@ class _Ranking:
 
     def _trials(self, entry: str) -> Sequence[Trial]:
         measured = self._thread.by_id[entry]["measured"] if entry in self._thread.by_id else {}
-        found: Sequence[Trial] = measured.get(self._metric.name, {}).get("trials", ())
-        return found
+        of_metric = measured.get(self._metric.name)
+        return of_metric.get("trials", ()) if of_metric is not None else ()
 
     def _of_side(self, answer: Answer, side: str, finding: Finding) -> dict[str, dict[str, str]]:
         """The cases that a side of a comparison measured, by key, with their config."""

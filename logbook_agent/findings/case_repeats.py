@@ -13,7 +13,6 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from logbook_agent.findings.cases import Case, cases, counting, value_of
 from logbook_agent.findings.comparison.answer import PairSeries
@@ -26,8 +25,8 @@ from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import level_change, median, noise_floor
 from logbook_agent.model.units import format_value, known
+from logbook_agent.text.shell_words import bounded
 from logbook_agent.text.times import duration
-from logbook_agent.text.words import bounded
 
 _DIGITS = 16
 # Fewer pairs do not tell how far they scatter.
@@ -138,7 +137,7 @@ def level_in(own: Sequence[Case], metric: str) -> Level | None:
     return level_of(metric, [(run, value) for run, value in values if value is not None])
 
 
-def level_changes(record: Record) -> list[dict[str, Any]]:
+def level_changes(record: Record) -> list[dict[str, object]]:
     """The cases of an entry whose level changed, as plain data: the config of the case, and what changed."""
     if sum(status.counts and bool(status.run.rows) for status in record.runs) < 2:
         return []

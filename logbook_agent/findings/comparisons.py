@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any
 
 from logbook_agent.findings.advice import command_in, go_on
 from logbook_agent.findings.comparison import words
@@ -15,16 +14,17 @@ from logbook_agent.findings.comparison.answers import answers, following, placed
 from logbook_agent.findings.comparison.pairs import tried
 from logbook_agent.findings.contrast import kept, settle_varied
 from logbook_agent.findings.protocol import Records
-from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.findings.thread import Thread
 from logbook_agent.findings.trust import Compared, Trust
 from logbook_agent.model.comparison import CODE_AXIS
 from logbook_agent.model.entry import VOID, Contrast, entry_of, parse_id
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
+from logbook_agent.model.summary import SaidByEntry, Summary
 from logbook_agent.model.values import canonical
 from logbook_agent.text.lists import axis_option
 from logbook_agent.text.markdown import escape
-from logbook_agent.text.words import assignments, bounded
+from logbook_agent.text.shell_words import assignments, bounded
 
 # Of one comparison, in lists of negative results.
 _SHOWN_NEGATIVES = 3
@@ -129,7 +129,7 @@ class Comparisons:
             reasons=answer.reasons,
         )
 
-    def data(self, entry_id: str) -> dict[str, Any] | None:
+    def data(self, entry_id: str) -> dict[str, object] | None:
         """The answer to the comparison of an entry as plain data, and which later entry continues its question."""
         answer = self.answer_of(entry_id)
         return None if answer is None else {**words.data(answer), "continued_in": answer.continued_in(entry_id)}
@@ -140,16 +140,21 @@ class Comparisons:
         if answer is None or not answer.findings:
             return summary
         trust = Trust(computed=answer.confidence, reasons=answer.reasons, **summary["stated"])
-        found = {**self.negatives_in(summary), **words.line_data(answer, summary["id"])}
-        return {**found, "confidence": trust.word, "confidence_text": trust.text}
+        return {
+            **summary,
+            "negative": self.negative_of(summary),
+            **words.line_data(answer, summary["id"]),
+            "confidence": trust.word,
+            "confidence_text": trust.text,
+        }
 
-    def negatives_in(self, summary: Summary) -> dict[str, Any]:
-        """A summary with the negative results of the comparison, if the entry is the latest that has its question."""
-        answer = self.answer_of(summary["id"])
-        is_latest = answer is not None and answer.entry == summary["id"]
+    def negative_of(self, said: SaidByEntry) -> str | None:
+        """The negative results of an entry, with those of its comparison if it is the latest that has its question."""
+        answer = self.answer_of(said["id"])
+        is_latest = answer is not None and answer.entry == said["id"]
         found = [escape(words.sentence(answer, f)) for f in answer.without_gain] if answer and is_latest else []
-        shown = [summary["negative"], *bounded(found, _SHOWN_NEGATIVES)]
-        return {**summary, "negative": "; ".join(filter(None, shown)) or None}
+        shown = [said["negative"], *bounded(found, _SHOWN_NEGATIVES)]
+        return "; ".join(filter(None, shown)) or None
 
     def first_lines(self, records: Records, titles: Mapping[str, str]) -> Opening:
         """The settled and the open findings of a thread, with the commands that would settle them. `titles` are those

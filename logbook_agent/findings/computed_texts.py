@@ -24,8 +24,8 @@ from logbook_agent.model.record import WARM_UP, Record, RunStatus
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import spelt
 from logbook_agent.text import markdown as md
+from logbook_agent.text.shell_words import assignments, bounded
 from logbook_agent.text.times import duration
-from logbook_agent.text.words import assignments, bounded
 
 # A table and further notes, which are Markdown already.
 RenderTable: TypeAlias = Callable[[Table, Sequence[str]], str]

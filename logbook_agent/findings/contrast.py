@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from logbook_agent.findings.advice import settled_by
 from logbook_agent.findings.cases import Case
@@ -21,7 +20,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import canonical
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import assignments, bounded, listed
+from logbook_agent.text.shell_words import assignments, bounded, listed
 
 _SHOWN_ROWS, MOST_ROWS = 12, 40
 
@@ -58,7 +57,7 @@ class Contrasted:
         """What would settle it, which entries do not count, and the notes of the table."""
         return [*self.uncounted, *([self.settle] if self.settle else []), *self.table.notes]
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """A contrast with its table, complete, or with the `error` of one that has none."""
         return {
             "references": list(self.asked.references),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
 
 from logbook_agent.findings.case_repeats import keys_of, repeats
 from logbook_agent.findings.cases import Case, counting
@@ -20,31 +19,15 @@ from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs
 from logbook_agent.model.run import Row, Run, Scalar
 from logbook_agent.model.stats import median, median_low
+from logbook_agent.model.summary import MeasuredMetric, Trial
 from logbook_agent.model.units import common, known
 from logbook_agent.model.values import canonical, spelt
-from logbook_agent.text.words import listed
+from logbook_agent.text.shell_words import listed
 
 CONFIG_CHARS = 1200
 _APART_CHARS = 300
 # So many cases of an entry say what they are; of the others there are the numbers.
 _DESCRIBED = 128
-
-
-class Trial(TypedDict):
-    """One case that an entry measured, as the index keeps it: the `values` of its `runs` (by number), `side` and `case`
-    in the comparison of the entry, `config` as far as it is kept and how many keys are left out, and `apart`, what else
-    tells it from the other cases of the entry."""
-
-    key: str
-    unit: str | None
-    values: list[float]
-    runs: list[int]
-    side: str | None
-    case: str
-    label: str | None
-    config: dict[str, str]
-    config_left_out: int
-    apart: dict[str, str]
 
 
 def baseline_cases(header: Header) -> tuple[dict[str, Scalar], ...]:
@@ -74,10 +57,8 @@ def value_in(row: Row, metric: Metric) -> tuple[float, str | None] | None:
     return (value, found.unit or unit_of(metric)) if math.isfinite(value) else None
 
 
-def measured(record: Record, header: Header) -> dict[str, Any]:
-    """By primary metric: `low`, `high`, `unit`, number of `cases`, and these as `trials`. Where no run that measured a
-    metric finished, there are `states` in place of trials; where its values have no common scale, `units` alone.
-    """
+def measured(record: Record, header: Header) -> dict[str, MeasuredMetric]:
+    """What an entry measured of each primary metric, by its name."""
     primary = [m for m in header.metrics if m.primary]
     if record.state == VOID or not any(
         m.name in row.metrics for m in primary for status in record.runs if status.counts for row in status.run.rows
@@ -85,7 +66,7 @@ def measured(record: Record, header: Header) -> dict[str, Any]:
         return {}
     cases = counting(cases_of(record))
     keys = keys_of(cases)
-    found = {}
+    found: dict[str, MeasuredMetric] = {}
     for metric in primary:
         taken = [
             _Taken(case=case, key=key, value=of[0], unit=of[1])
@@ -111,12 +92,12 @@ class _Taken:
     unit: str | None
 
 
-def _measured(taken: Sequence[_Taken]) -> dict[str, Any]:
+def _measured(taken: Sequence[_Taken]) -> MeasuredMetric:
     finished = [t for t in taken if t.case.state == "finished"]
     shown = finished or taken
     values = [t.value for t in shown]
     unit = next((t.unit for t in taken if t.unit is not None), None)
-    span = {"low": min(values), "high": max(values), "unit": unit, "cases": len({t.key for t in shown})}
+    span: MeasuredMetric = {"low": min(values), "high": max(values), "unit": unit, "cases": len({t.key for t in shown})}
     if not finished:
         return {**span, "states": list(dict.fromkeys(str(t.case.state) for t in taken))}
     return {**span, "trials": _trials(finished, unit)}

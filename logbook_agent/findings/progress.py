@@ -1,53 +1,30 @@
-"""Runs that have not ended in the record; how far their entry is, and how long the rest will take."""
+"""How far an entry is while one of its runs goes on, and how long the rest will take."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
-from logbook_agent.model.entry import Entry, State
-from logbook_agent.model.record import RunStatus, is_made, is_own, made_of_plan, planned_runs
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.record import GOING, RunStatus, is_made, is_own, made_of_plan, planned_runs
 from logbook_agent.model.run import Run
 from logbook_agent.model.stats import median
-
-# The states of a run whose command may still run.
-GOING: tuple[State, ...] = ("running", "submitted", "orphaned")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnfinishedRun:
-    """A run that has not ended in the record. `heartbeat` is the time of the last sign of life of its worker, `last`
-    the last result line that it told of, and `said` what its engine said last, such as why it waits; None where there
-    is none."""
-
-    run: Run
-    state: State
-    heartbeat: str | None = None
-    last: str | None = None
-    said: str | None = None
-
-    def data(self) -> dict[str, Any]:
-        """The run as plain data: where it runs, since when, and its last sign of life."""
-        run = self.run
-        return {
-            "id": run.entry,
-            "run": run.run,
-            "label": run.label,
-            "state": self.state,
-            "executor": run.executor,
-            "host": run.host.name,
-            "since": run.started,
-            "heartbeat": self.heartbeat,
-            "last": self.last,
-            "said": self.said,
-        }
 
 
 def remaining_s(left: int, usual_s: float, parallel: int) -> float:
     """Seconds for this many runs of `usual_s` each, with up to `parallel` at a time."""
     return math.ceil(left / max(1, parallel)) * usual_s
+
+
+class ProgressData(TypedDict):
+    """How far an entry is, as plain data; `total` None: it was not planned."""
+
+    made: int
+    total: int | None
+    at_most: bool
+    expected_s: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +48,7 @@ class RunProgress:
         left = max(1, self.total - self.made) if self.total is not None else 1
         return remaining_s(left, self.usual_s, self.parallel)
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> ProgressData:
         """As plain data."""
         return {
             "made": self.made,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Contents, Record, Summaries
 from logbook_agent.model.run import Run
+
+if TYPE_CHECKING:
+    from logbook_agent.model.summary import Summary
 
 
 class Records(Protocol):
@@ -50,7 +53,7 @@ class Records(Protocol):
     def contents(self, known: Mapping[str, Record] | None = None) -> Contents:
         """All records; `known` are not read again."""
 
-    def summaries(self, summarise: Callable[[Record], dict[str, Any]]) -> Summaries:
+    def summaries(self, summarise: Callable[[Record], Summary]) -> Summaries:
         """What `summarise` says of each record, kept from call to call while its files stay the same."""
 
     def remember(self, place: str, key: str, make: Callable[[], str]) -> str:

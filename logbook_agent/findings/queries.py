@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, get_args
+from typing import NotRequired, TypedDict, get_args
 
 from logbook_agent.findings.case_repeats import level_changes, noise_of
 from logbook_agent.findings.cases import Case, cases, without_mended
@@ -23,10 +23,11 @@ from logbook_agent.model.load import busy_text, contention_of
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import PredictedRow, Row
 from logbook_agent.model.stats import median
-from logbook_agent.model.values import canonical
+from logbook_agent.model.summary import FoundEntry
+from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.near import choice
-from logbook_agent.text.words import bounded
+from logbook_agent.text.shell_words import bounded
 
 STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.
@@ -36,8 +37,8 @@ _SNIPPET = 80
 
 
 def listed(
-    entries: Sequence[Mapping[str, Any]], *, state: str | None, kind: str | None, last: int | None
-) -> list[dict[str, Any]]:
+    entries: Sequence[Mapping[str, object]], *, state: str | None, kind: str | None, last: int | None
+) -> list[dict[str, object]]:
     """The lines of `list`, in order. Raises UsageError for an unknown state or kind."""
     if state is not None and state not in STATES:
         raise UsageError(
@@ -51,7 +52,7 @@ def listed(
     return [{key: e[key] for key in (*LINE, *FOUND) if key in e} for e in (found[-last:] if last else found)]
 
 
-def shown(found: Findings, record: Record, log_path: Callable[[str, int], object], *, full: bool) -> dict[str, Any]:
+def shown(found: Findings, record: Record, log_path: Callable[[str, int], object], *, full: bool) -> dict[str, object]:
     """An entry with its runs, what later entries make of it, and the answer to its comparison. `log_path` tells where
     the log of a run of an entry is; `full` gives every sample and all provenance as recorded."""
     entry, header = record.entry, found.records.header
@@ -74,12 +75,59 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
     }
 
 
-def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict[str, Any]:
+class BriefMetric(TypedDict):
+    """The median of `n` samples."""
+
+    median: float
+    n: int
+    unit: str | None
+
+
+class BriefRow(TypedDict):
+    """A row in brief: what it has none of is left out."""
+
+    config: dict[str, Scalar]
+    metrics: NotRequired[dict[str, BriefMetric]]
+    observations: NotRequired[Mapping[str, object]]
+    labels: NotRequired[dict[str, str]]
+    failed: NotRequired[dict[str, str]]
+
+
+class BriefPredictions(TypedDict, total=False):
+    """The predicted rows of a run, where it has some."""
+
+    predictions: list[dict[str, object]]
+
+
+class BriefRun(TypedDict):
+    """A run in brief: command, outcome, rows, the last lines of the output, and where its log is."""
+
+    run: int
+    label: str | None
+    state: State
+    discarded: bool
+    command: str
+    started: str
+    duration_s: float | None
+    exit: object
+    commit: str | None
+    busy: str | None
+    rows: list[BriefRow]
+    tail: list[str]
+    predictions: NotRequired[list[dict[str, object]]]
+    problems: list[str]
+    log: str
+
+
+def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> BriefRun:
     """A run in brief: command, outcome, rows as medians, end of the output. `log_path` tells where the log of a run of
     an entry is."""
     run = status.run
     output = run.output
     failed = status.state != "finished"
+    predicted: BriefPredictions = (
+        {"predictions": [brief_prediction(row) for row in run.predictions]} if run.predictions else {}
+    )
     return {
         "run": run.run,
         "label": run.label,
@@ -93,15 +141,15 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> dict
         "busy": busy_text([found]) or None if (found := contention_of(run)) is not None else None,
         "rows": [brief_row(row) for row in run.rows],
         "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
-        **({"predictions": [brief_prediction(row) for row in run.predictions]} if run.predictions else {}),
+        **predicted,
         "problems": list(run.problems),
         "log": str(log_path(run.entry, run.run)),
     }
 
 
-def brief_row(row: Row) -> dict[str, Any]:
+def brief_row(row: Row) -> BriefRow:
     """A row with the median and the number of samples of each metric."""
-    found: dict[str, Any] = {"config": row.config}
+    found: BriefRow = {"config": row.config}
     if row.metrics:
         found["metrics"] = {
             name: {"median": median(m.samples), "n": len(m.samples), "unit": m.unit} for name, m in row.metrics.items()
@@ -115,17 +163,17 @@ def brief_row(row: Row) -> dict[str, Any]:
     return found
 
 
-def brief_prediction(row: PredictedRow) -> dict[str, Any]:
+def brief_prediction(row: PredictedRow) -> dict[str, object]:
     """A predicted row as it was printed."""
-    found: dict[str, Any] = {"config": row.config, "prediction": row.prediction}
+    found: dict[str, object] = {"config": row.config, "prediction": row.prediction}
     return {**found, **({"labels": row.labels} if row.labels else {})}
 
 
-def search(found: Findings, words: Sequence[str]) -> list[dict[str, Any]]:
+def search(found: Findings, words: Sequence[str]) -> list[FoundEntry]:
     """The lines of the entries in which every word occurs (case does not matter), each with where it was found."""
     words = [word for text in words for word in text.casefold().split()]
     by_id = {summary["id"]: summary for summary in found.summaries}
-    lines = []
+    lines: list[FoundEntry] = []
     for record in found.contents.records:
         places = list(_places(record))
         whole = "\n".join(content for _, content in places).casefold()

@@ -10,7 +10,6 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from logbook_agent.findings.attempts import without_gain
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs
@@ -18,12 +17,13 @@ from logbook_agent.findings.comparisons import Comparisons, Opening, nothing_set
 from logbook_agent.findings.contrast import Contrasted, kept
 from logbook_agent.findings.protocol import Clock, Records
 from logbook_agent.findings.summaries import summary_of
-from logbook_agent.findings.thread import Mentions, Standing, Summary, Thread, said_by, standings
+from logbook_agent.findings.thread import Mentions, Standing, Statements, Thread, said_by, standings
 from logbook_agent.findings.trust import NOT_COMPARED, Compared
 from logbook_agent.model.entry import Entry, id_number, is_withdrawn
 from logbook_agent.model.errors import NotFound, StoreError
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import Contents, Record, Summaries
+from logbook_agent.model.summary import SaidByEntry, Summary, TriedItem
 from logbook_agent.text import marked
 
 
@@ -72,7 +72,7 @@ class Findings:
     def _summarised(self) -> Summaries:
         header = self.records.header
 
-        def summarise(record: Record) -> dict[str, Any]:
+        def summarise(record: Record) -> Summary:
             self._known[record.id] = record
             return summary_of(record, header)
 
@@ -131,11 +131,11 @@ class Findings:
             not_settled=not_settled,
             command=command,
             next_of=actions[-1]["id"] if actions else "",
-            next=actions[-1]["next_lead"] if actions else "",
+            next=(actions[-1]["next_lead"] or "") if actions else "",
         )
 
     @property
-    def tried(self) -> list[dict[str, Any]]:
+    def tried(self) -> list[TriedItem]:
         """Everything that was tried and did not work out: failures, marked entries, comparisons without a gain."""
         return [*(item for s in self.summaries for item in s["tried"]), *without_gain(self.answers)]
 
@@ -205,14 +205,13 @@ class Findings:
         return [block.name for block in marked.parse(text, []).values() if block.edited(text)]
 
     @cached_property
-    def listed(self) -> Thread:
-        """The thread for the decisions and negative results below a view. Only comparisons need more than the files of
-        entries."""
-        said = [(entry, said_by(entry)) for entry in self._mentions.entries()]
-        return Thread(
-            self.records.header,
-            [one if entry.comparison is None else self.comparisons.negatives_in(one) for entry, one in said],
-        )
+    def listed(self) -> Statements[SaidByEntry]:
+        """The decisions and negative results below a view. Only comparisons need more than the files of entries."""
+        said = [said_by(entry) for entry in self._mentions.entries()]
+        for entry, one in zip(self._mentions.entries(), said, strict=True):
+            if entry.comparison is not None:
+                one["negative"] = self.comparisons.negative_of(one)
+        return Statements(self.records.header, said)
 
     # -- one entry -------------------------------------------------------------------------------
 

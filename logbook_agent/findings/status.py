@@ -6,16 +6,18 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired, TypedDict, cast
 
 from logbook_agent.findings.best import BestCase, bests
 from logbook_agent.findings.comparisons import Line
-from logbook_agent.findings.progress import UnfinishedRun
 from logbook_agent.findings.read import Findings
-from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.findings.thread import Thread
+from logbook_agent.model.entry import State
 from logbook_agent.model.header import Criterion, Header
+from logbook_agent.model.record import UnfinishedRun
+from logbook_agent.model.summary import Summary
 from logbook_agent.text.markdown import cut_line, one_line
-from logbook_agent.text.words import assignments
+from logbook_agent.text.shell_words import assignments
 
 LIMIT_BYTES = 8000
 # Room for the envelope of the answer: schema, warnings.
@@ -52,7 +54,105 @@ class OnMachine:
     series: Sequence[str] = ()
 
 
-def status(found: Findings, here: OnMachine) -> dict[str, Any]:
+class BookNames(TypedDict):
+    topic: str
+    title: str
+    prefix: str
+
+
+class FoundLine(TypedDict):
+    """A finding of a comparison in one sentence, and what would settle an open one."""
+
+    id: str
+    title: str
+    found: str
+    confidence: NotRequired[str]
+    to_settle: NotRequired[str]
+    command: NotRequired[str]
+
+
+class BestLine(TypedDict):
+    """The best case of a problem, measured in one `entry` or several `entries`."""
+
+    metric: str
+    value: float
+    unit: str | None
+    runs: int
+    label: str | None
+    config: str
+    entry: NotRequired[str]
+    entries: NotRequired[list[str]]
+
+
+class JudgedCriterion(TypedDict):
+    """A stop criterion: whether it is met, and by what."""
+
+    text: str
+    met: bool
+    reason: NotRequired[str]
+    evidence: NotRequired[str]
+
+
+class NextAction(TypedDict):
+    id: str
+    next: str
+
+
+class ClosedLine(TypedDict):
+    at: str
+    conclusion: str
+
+
+class LastEntry(TypedDict):
+    """One of the last entries."""
+
+    id: str
+    opened: str
+    state: State
+    title: str
+    result: str | None
+    confidence: str | None
+    interpretation: str | None
+
+
+class ThreadState(TypedDict):
+    """Where a thread stands: the part of `logbook status` that pages and notebooks show."""
+
+    logbook: BookNames
+    asked: str
+    not_settled: str | None
+    settled: list[FoundLine]
+    open_questions: list[FoundLine]
+    next_actions: list[NextAction]
+    closed: ClosedLine | None
+    best: list[BestLine]
+    entries: dict[str, int]
+    last: list[LastEntry]
+    criteria: list[JudgedCriterion]
+
+
+class StatusAnswer(ThreadState):
+    """The answer of `logbook status`, with what is scarcely read by programs as plain data."""
+
+    command: str | None
+    summary: str | None
+    view: str
+    scope: dict[str, list[str]]
+    baseline: dict[str, object] | None
+    decisions: list[dict[str, object]]
+    negative_results: list[dict[str, object]]
+    open: dict[str, list[dict[str, object]]]
+    running: list[dict[str, object]]
+    detached_series: list[str]
+    issue: str | None
+    links: list[str]
+    cut: dict[str, int]
+    reserved: NotRequired[list[str]]
+    edited_by_hand: NotRequired[list[str]]
+    damaged: NotRequired[int]
+
+
+def status(found: Findings, here: OnMachine) -> StatusAnswer:
     """What was asked and found, next actions, scope, baseline, best row, criteria, last entries; within the limit."""
     whole = _answer(found, here)
     for characters, entries in _STEPS:
@@ -61,7 +161,7 @@ def status(found: Findings, here: OnMachine) -> dict[str, Any]:
         size = len(json.dumps(answer, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass"))
         if size <= LIMIT_BYTES - _RESERVED_BYTES:
             break
-    return answer
+    return cast("StatusAnswer", answer)
 
 
 class _Cutter:
@@ -95,10 +195,10 @@ class _Cutter:
         return values[-self._entries :] if is_newest else values[: self._entries]
 
 
-def _answer(found: Findings, here: OnMachine) -> dict[str, Any]:
+def _answer(found: Findings, here: OnMachine) -> dict[str, object]:
     """The answer before it is cut."""
     header, entries, thread, first = found.header, found.summaries, found.thread, found.opening
-    answer: dict[str, Any] = {
+    answer: dict[str, object] = {
         "logbook": {"topic": header.topic, "title": header.title, "prefix": header.prefix},
         "asked": first.asked,
         "not_settled": first.not_settled or None,
@@ -117,7 +217,7 @@ def _answer(found: Findings, here: OnMachine) -> dict[str, Any]:
         "best": [_best(best) for best in bests(thread, found.answers)],
         "decisions": [_told(thread, e, e["decision"]) for e in thread.decisions],
         "negative_results": [_told(thread, e, e["negative"]) for e in thread.negative],
-        "entries": {"total": len(entries), **Counter(entry["state"] for entry in entries)},
+        "entries": {"total": len(entries), **Counter(str(entry["state"]) for entry in entries)},
         "open": {
             state: [_open(e) for e in thread.open if e["state"] == state]
             for state in dict.fromkeys(e["state"] for e in thread.open)
@@ -138,7 +238,7 @@ def _answer(found: Findings, here: OnMachine) -> dict[str, Any]:
     return answer
 
 
-def _baseline(header: Header) -> dict[str, Any] | None:
+def _baseline(header: Header) -> dict[str, object] | None:
     baseline = header.baseline
     if baseline is None:
         return None
@@ -154,10 +254,10 @@ def _baseline(header: Header) -> dict[str, Any] | None:
     return {k: v for k, v in plain.items() if v}
 
 
-def _criterion(criterion: Criterion) -> dict[str, Any]:
+def _criterion(criterion: Criterion) -> dict[str, object]:
     """The text, whether it is met, and what shows it."""
     judgement, computed = criterion.judgement, criterion.computed
-    line: dict[str, Any] = {"text": criterion.text, "met": criterion.met}
+    line: dict[str, object] = {"text": criterion.text, "met": criterion.met}
     if criterion.doubt is not None:
         line["doubt"] = criterion.doubt
     if computed is not None:
@@ -167,7 +267,7 @@ def _criterion(criterion: Criterion) -> dict[str, Any]:
     return {**line, "evidence": computed.runs_text} if computed is not None and computed.evidence else line
 
 
-def _best(best: BestCase) -> dict[str, Any]:
+def _best(best: BestCase) -> dict[str, object]:
     """The best case of a problem."""
     entries = list(best.entries)
     told = {
@@ -191,7 +291,7 @@ def _best(best: BestCase) -> dict[str, Any]:
     }
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _line(line: Line) -> dict[str, object]:
     """A finding in one sentence, with the entry that has it, and how to settle an open one."""
     found = {
         "id": line.entry,
@@ -208,16 +308,16 @@ def _line(line: Line) -> dict[str, Any]:
     return {k: v for k, v in found.items() if v and v != "exploratory"}
 
 
-def _told(thread: Thread, entry: Summary, text: str | None) -> dict[str, Any]:
+def _told(thread: Thread, entry: Summary, text: str | None) -> dict[str, object]:
     line = {"id": entry["id"], "title": entry["title"], **({"text": text} if text else {})}
     later = thread.superseded_by(entry["id"])
     return line | ({"superseded_by": list(later)} if later else {})
 
 
-def _open(entry: Summary) -> dict[str, Any]:
+def _open(entry: Summary) -> dict[str, object]:
     return {"id": entry["id"], "title": entry["title"], **({"next": entry["next"]} if entry["next"] else {})}
 
 
-def _last(entry: Summary) -> dict[str, Any]:
+def _last(entry: Summary) -> dict[str, object]:
     plain = {name: entry[name] for name in ("id", "opened", "state", "title", "result")}
     return {**plain, "confidence": entry["confidence_text"], "interpretation": entry["interpretation"]}

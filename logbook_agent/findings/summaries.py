@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from logbook_agent.findings.attempts import finished, items_of, keys_of
 from logbook_agent.findings.comparison.pairs import tried
@@ -17,6 +16,7 @@ from logbook_agent.model.header import Header, Metric, metric_named
 from logbook_agent.model.record import Record, digest, record_digest
 from logbook_agent.model.run import Measurement
 from logbook_agent.model.stats import median
+from logbook_agent.model.summary import EntryLine, Summary
 from logbook_agent.model.units import common, format_value, known
 from logbook_agent.text.markdown import cut_line, lead, one_line
 
@@ -24,7 +24,7 @@ from logbook_agent.text.markdown import cut_line, lead, one_line
 TEXT_CHARS = 600
 
 
-def summary_of(record: Record, header: Header) -> dict[str, Any]:
+def summary_of(record: Record, header: Header) -> Summary:
     """The summary of an entry: its line of `list`, and what `status` and the body of an issue need beyond it."""
     entry = record.entry
     rows, failed_rows = row_counts(record)
@@ -50,6 +50,8 @@ def summary_of(record: Record, header: Header) -> dict[str, Any]:
         "measured": measured(record, header),
         "predicted": sum(len(s.run.predictions) for s in record.runs if s.counts),
         "digest": record_digest(record),
+        "asked": None,
+        "candidates": None,
     }
 
 
@@ -75,7 +77,7 @@ def _text(text: str | None) -> str | None:
 _PREDICTED_CHARS, _TEXT_CHARS = 200, 120
 
 
-def line_of(record: Record, header: Header, compared: Compared = NOT_COMPARED) -> dict[str, Any]:
+def line_of(record: Record, header: Header, compared: Compared = NOT_COMPARED) -> EntryLine:
     """The line of `list` about an entry."""
     trust = trust_of(record.entry, len(record.runs), compared)
     return {

@@ -8,10 +8,10 @@ stays. Every other entry counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Generic, TypeVar
 
 from logbook_agent.findings.protocol import Records
 from logbook_agent.model.entry import (
@@ -28,10 +28,7 @@ from logbook_agent.model.entry import (
 )
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Header, Snapshot
-
-# What is known of an entry, as plain data: at least its `id`, its `state` (its own is enough: what runs make of it
-# takes nothing back) and by each of its `RELATIONS` the ID of another one, or None.
-Summary: TypeAlias = Mapping[str, Any]
+from logbook_agent.model.summary import SaidByEntry, Summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +61,7 @@ class Standing:
         return {name: [*ids] for name in INVERSE.values() if (ids := getattr(self, name))}
 
 
-def standing_of(entry_id: str, state: State, said: Iterable[Summary]) -> Standing:
+def standing_of(entry_id: str, state: State, said: Iterable[SaidByEntry]) -> Standing:
     """The standing of one entry, from what others say. `said` may include entries that do not name it, and itself."""
     others = [s for s in said if s["id"] != entry_id and not is_withdrawn(s["state"])]
     return Standing(
@@ -74,12 +71,12 @@ def standing_of(entry_id: str, state: State, said: Iterable[Summary]) -> Standin
     )
 
 
-def standings(said: Iterable[Summary]) -> dict[str, Standing]:
+def standings(said: Iterable[SaidByEntry]) -> dict[str, Standing]:
     """The standing of every entry, by its ID."""
     all_ = list(said)
-    about: dict[str, list[Summary]] = {}
+    about: dict[str, list[SaidByEntry]] = {}
     for one in all_:
-        for target in {one[name] for name in RELATIONS} - {None}:
+        for target in {target for name in RELATIONS if (target := one[name]) is not None}:
             about.setdefault(target, []).append(one)
     return {s["id"]: standing_of(s["id"], s["state"], about.get(s["id"], ())) for s in all_}
 
@@ -88,18 +85,18 @@ def standings(said: Iterable[Summary]) -> dict[str, Standing]:
 _DONE = ("finished", "noted")
 
 
-def said_by(entry: Entry) -> dict[str, Any]:
-    """The part of a summary that an entry's own file gives.
-
-    `decision` is None for what is none, and empty for one whose title says it all.
-    """
+def said_by(entry: Entry) -> SaidByEntry:
+    """The part of a summary that an entry's own file gives. Its own state is enough to tell which entries count: what
+    runs make of it takes nothing back."""
     return {
         "id": entry.id,
         "opened": entry.opened,
         "kind": entry.kind,
         "state": entry.state or "noted",
         "title": entry.title,
-        **{name: getattr(entry, name) for name in RELATIONS},
+        "continues": entry.continues,
+        "completes": entry.completes,
+        "supersedes": entry.supersedes,
         "aliases": list(entry.aliases),
         "decision": entry.text(DECISION) or "" if entry.kind == "decision" else None,
         "negative": entry.text(NEGATIVE_RESULT),
@@ -112,16 +109,15 @@ def is_listed(entry: Entry) -> bool:
     return entry.state != VOID and (said["decision"] is not None or bool(said["negative"]))
 
 
+Said = TypeVar("Said", bound=SaidByEntry)
+
+
 @dataclass(frozen=True)
-class Thread:
-    """The entries of a thread together, from their summaries."""
+class Statements(Generic[Said]):
+    """What the entries of a thread say in their own files: which of them count, decisions and negative results."""
 
     header: Header
-    summaries: Sequence[Summary]
-
-    @cached_property
-    def by_id(self) -> dict[str, Summary]:
-        return {s["id"]: s for s in self.summaries}
+    summaries: Sequence[Said]
 
     @cached_property
     def standing(self) -> dict[str, Standing]:
@@ -132,6 +128,25 @@ class Thread:
         return found.superseded_by if found is not None else ()
 
     @cached_property
+    def decisions(self) -> list[Said]:
+        """The decisions that were not withdrawn. Superseded ones stay, and name the later entry."""
+        return [s for s in self.summaries if s["decision"] is not None and self.standing[s["id"]].withdrawn is None]
+
+    @cached_property
+    def negative(self) -> list[Said]:
+        """The negative results; also those of abandoned entries."""
+        return [s for s in self.summaries if s["negative"] and s["state"] != VOID]
+
+
+@dataclass(frozen=True)
+class Thread(Statements[Summary]):
+    """The entries of a thread together, from their summaries."""
+
+    @cached_property
+    def by_id(self) -> dict[str, Summary]:
+        return {s["id"]: s for s in self.summaries}
+
+    @cached_property
     def counted(self) -> list[Summary]:
         """The entries that are settled and count."""
         return [s for s in self.summaries if s["settled"] and self.standing[s["id"]].counts]
@@ -139,16 +154,6 @@ class Thread:
     @cached_property
     def experiments(self) -> list[Summary]:
         return [s for s in self.summaries if s["kind"] == "experiment" and s["state"] != VOID]
-
-    @cached_property
-    def decisions(self) -> list[Summary]:
-        """The decisions that were not withdrawn. Superseded ones stay, and name the later entry."""
-        return [s for s in self.summaries if s["decision"] is not None and self.standing[s["id"]].withdrawn is None]
-
-    @cached_property
-    def negative(self) -> list[Summary]:
-        """The negative results; also those of abandoned entries."""
-        return [s for s in self.summaries if s["negative"] and s["state"] != VOID]
 
     def covered(self, snapshot: Snapshot) -> list[str]:
         """The entries that a snapshot names, else all experiments there were when it was made."""
@@ -196,7 +201,7 @@ class Mentions:
         self._place = {entry_id: place for place, entry_id in enumerate(order)}
         self._unread = len(order)
         self._texts: dict[str, str] = {}
-        self._said_of: dict[str | None, list[Summary]] = {}
+        self._said_of: dict[str | None, list[SaidByEntry]] = {}
 
     def standing(self, entry: Entry) -> Standing:
         """The standing of an entry. Of `taken_up_by`, only those that complete or supersede it are known."""

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from shlex import join
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Context, Option
 
@@ -32,7 +32,7 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import IssueAddress
 from logbook_agent.text.markdown import clean
 from logbook_agent.text.redaction.redactor import by_shape
-from logbook_agent.text.words import listed
+from logbook_agent.text.shell_words import listed
 
 MaxWaitOption = Annotated[
     str, Option("--max-wait", metavar="TIME", help="Longest total wait for the host: 90s, 15m, 1h.")
@@ -123,7 +123,7 @@ def warned(space: Workspace) -> Iterator[None]:
         raise
 
 
-def sync_data(result: SyncResult, *, dry_run: bool) -> dict[str, Any]:
+def sync_data(result: SyncResult, *, dry_run: bool) -> dict[str, object]:
     """A sync as plain data. A dry run has the lines of what each step changes."""
     return {
         "logbook": result.book.topic,
@@ -165,7 +165,7 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {'step' if number == 1 else 'steps'} {what}:"
 
 
-_NO_ISSUE: dict[str, Any] = {"logbook": None, "url": None, "label": None}
+_NO_ISSUE: dict[str, object] = {"logbook": None, "url": None, "label": None}
 
 
 def link_command(
@@ -235,7 +235,7 @@ def _changed_hosts(confirm: str | None, forget: str | None) -> list[str]:
     return lines
 
 
-def _linked(space: Workspace, book: Book, address: IssueAddress, label: str | None) -> tuple[dict[str, Any], str]:
+def _linked(space: Workspace, book: Book, address: IssueAddress, label: str | None) -> tuple[dict[str, object], str]:
     label = space.redactor.text(label) if label is not None else None
     url = address.web
     following = "logbook sync" if book.header.issue is not None else "logbook sync --create"

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from logbook_agent.findings.best import bests
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.thread import Summary
 from logbook_agent.issue.destination import links_of
 from logbook_agent.issue.documents import IssueDocuments
 from logbook_agent.issue.issue_body import IssueValues
@@ -23,6 +21,7 @@ from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import digest
+from logbook_agent.model.summary import Summary
 from logbook_agent.pages.plotted import NamedPlot, named_plots, naming_plots
 from logbook_agent.pages.sections import NO_LATER
 from logbook_agent.pages.templating.templates import templates_of
@@ -88,7 +87,7 @@ def gather(
 
 
 def _entry(
-    summary: Mapping[str, Any],
+    summary: Summary,
     later: Later,
     links: Links,
     compared: Mapping[str, object],

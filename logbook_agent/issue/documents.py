@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 from logbook_agent.findings.computed_texts import said_of
 from logbook_agent.issue import neutral
@@ -98,7 +97,7 @@ class IssueDocuments:
         return self._rendered("issue_link.md.j2", values, _LINK_BYTES)
 
     def _rendered(
-        self, template: str, values: Mapping[str, Any], room: int, declared: frozenset[str] | None = None
+        self, template: str, values: Mapping[str, object], room: int, declared: frozenset[str] | None = None
     ) -> str:
         """A document of at most `room` bytes. What no document of ours shows of the logbook takes no room in it."""
         given = shown({"logbook": self.values.scope(), **values}, share(values, room))

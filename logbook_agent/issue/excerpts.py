@@ -18,7 +18,7 @@ from logbook_agent.issue.links import Links
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text import fit
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import counted
+from logbook_agent.text.shell_words import counted
 
 T = TypeVar("T")
 
@@ -43,13 +43,13 @@ class Piece:
 
 def newest(
     found: Sequence[T],
-    value_of: Callable[[T], Mapping[str, Any]],
+    value_of: Callable[[T], Mapping[str, object]],
     told: Callable[[list[Any], int], Any],
     weight: int = 1,
 ) -> Piece:
     """The last items that have room, in their order; the very last is always there. `told` makes the value of the
     template from their values and the number of those left out."""
-    values: list[Mapping[str, Any]] = []
+    values: list[Mapping[str, object]] = []
     ends: list[int] = []
     for item in reversed(found):
         values.append(value_of(item))
@@ -64,7 +64,7 @@ def newest(
     return Piece(size=ends[-1] if ends else 0, within=within, weight=weight)
 
 
-def share(values: Mapping[str, Any], room: int) -> int:
+def share(values: Mapping[str, object], room: int) -> int:
     """The bytes of one share, so that all that is in the values of a document takes no more than the room."""
     pieces = sorted((p for p in _parts(values) if isinstance(p, Piece)), key=lambda p: p.size / p.weight)
     left = int(room * (1 - _AROUND)) - _size(values)

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from logbook_agent.findings.best import BestCase
 from logbook_agent.findings.comparisons import Opening
-from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.excerpts import (
     Piece,
     entry_link,
@@ -27,12 +27,13 @@ from logbook_agent.issue.excerpts import (
 from logbook_agent.issue.issue_results import best_lines, pictures, results
 from logbook_agent.issue.links import Links
 from logbook_agent.model.header import Computed, Criterion, Header
-from logbook_agent.pages.blocks import computed_text, header_values, opening_values
+from logbook_agent.model.summary import Summary
+from logbook_agent.pages.blocks import HeaderValues, computed_text, header_values, opening_values
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size
+from logbook_agent.text.shell_words import counted
 from logbook_agent.text.times import minute
-from logbook_agent.text.words import counted
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 300
@@ -56,11 +57,11 @@ class IssueValues:
         return Thread(self.header, self.summaries)
 
     @cached_property
-    def _plain(self) -> dict[str, Any]:
+    def _plain(self) -> HeaderValues:
         return header_values(self.header)
 
     @cached_property
-    def logbook(self) -> dict[str, Any]:
+    def logbook(self) -> dict[str, object]:
         return {"url": self.links.view, "why": self.links.why}
 
     def date(self, moment: str) -> str:
@@ -72,22 +73,28 @@ class IssueValues:
 
     # -- parts of several documents ----------------------------------------------------------------
 
-    def scope(self) -> dict[str, Any]:
+    def scope(self) -> dict[str, object]:
         plain = self._plain
         return {
-            **{key: plain[key] for key in ("topic", "prefix", "zone")},
+            "topic": plain["topic"],
+            "prefix": plain["prefix"],
+            "zone": plain["zone"],
             "title": one_line(self.header.title),
             "opened": md.one_line(plain["opened"]),
             "goal": prose(plain["goal"]),
-            **{key: list(map(one_line, plain[key])) for key in ("metrics", "secondary_metrics", "constraints")},
+            "metrics": list(map(one_line, plain["metrics"])),
+            "secondary_metrics": list(map(one_line, plain["secondary_metrics"])),
+            "constraints": list(map(one_line, plain["constraints"])),
         }
 
-    def baseline(self) -> dict[str, Any] | None:
+    def baseline(self) -> dict[str, object] | None:
         plain = self._plain["baseline"]
         if plain is None:
             return None
         return {
-            **{key: one_line(plain[key]) for key in ("date", "source", "confidence")},
+            "date": one_line(plain["date"]),
+            "source": one_line(plain["source"]),
+            "confidence": one_line(plain["confidence"]),
             "case": words(plain["case"], _CASE_BYTES),
             "numbers": [
                 {"case": words(n["case"], _CASE_BYTES), "metrics": list(map(escape, n["metrics"]))}
@@ -112,10 +119,10 @@ class IssueValues:
         named = (s["id"] for s in self.summaries if entry_id in (s["id"], *s["aliases"]))
         return next((self.thread.standing[i].why for i in named), "")
 
-    def criteria(self) -> list[dict[str, Any]]:
+    def criteria(self) -> list[dict[str, object]]:
         return [self._criterion(c) for c in self.header.stop_criteria]
 
-    def _criterion(self, criterion: Criterion) -> dict[str, Any]:
+    def _criterion(self, criterion: Criterion) -> dict[str, object]:
         judged = criterion.judgement
         return {
             "text": one_line(criterion.text),
@@ -135,7 +142,7 @@ class IssueValues:
             return evidence
         return self.id_link(evidence) if evidence in self.thread.by_id else one_line(evidence)
 
-    def closing(self) -> dict[str, Any] | None:
+    def closing(self) -> dict[str, object] | None:
         closing = self.header.closing
         if closing is None:
             return None
@@ -146,15 +153,15 @@ class IssueValues:
             "next_steps": [one_line(t) for t in closing.next_steps],
         }
 
-    def snapshots(self) -> list[dict[str, Any]]:
+    def snapshots(self) -> list[dict[str, object]]:
         return [{"name": link(s.name, s.url), "commit": s.commit, "at": self.date(s.at)} for s in self.header.snapshots]
 
     @cached_property
-    def best(self) -> list[dict[str, Any]]:
+    def best(self) -> list[dict[str, object]]:
         """The best results so far."""
         return best_lines(self.best_cases, self.thread, self.links)
 
-    def opening(self) -> dict[str, Any]:
+    def opening(self) -> dict[str, object]:
         """The first lines: what was asked, what was found, what is open, and the next action."""
         return opening_values(
             self.first,
@@ -166,7 +173,7 @@ class IssueValues:
 
     # -- the body ----------------------------------------------------------------------------------
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> dict[str, object]:
         """The values of all sections; what there is nothing to say of is none, or an empty list."""
         return {name: section(self) for name, section in SECTIONS.items()}
 
@@ -175,7 +182,7 @@ class IssueValues:
         own = self.header.issue.url if self.header.issue is not None else None
         return [link(f.label, f.url) for f in self.header.links if f.url != own]
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> dict[str, object]:
         closing = self.header.closing
         last = self.summaries[-1] if self.summaries else None
         return {
@@ -210,10 +217,10 @@ class IssueValues:
         count = sum(s["predicted"] for s in self.thread.counted)
         return [f"{counted(count, 'prediction')}, which measure nothing."] if count else []
 
-    def entries(self, found: Sequence[Summary], key: str) -> Piece:
+    def entries(self, found: Sequence[Summary], key: Literal["decision", "negative", "next_lead"]) -> Piece:
         """Entries with a text each; the newest that have room."""
 
-        def value(summary: Summary) -> dict[str, Any]:
+        def value(summary: Summary) -> dict[str, object]:
             return {
                 "id": self.id_link(summary["id"]),
                 "title": line(summary["title"], _TITLE_BYTES),
@@ -223,7 +230,7 @@ class IssueValues:
                 "superseded_by": [self.id_link(i) for i in self.thread.superseded_by(summary["id"])],
             }
 
-        def told(shown: list[Any], earlier: int) -> dict[str, Any]:
+        def told(shown: list[Any], earlier: int) -> dict[str, object]:
             return {"shown": shown, "left_out": left_out(self.links, earlier, "earlier one", "earlier ones")}
 
         return newest(found, value, told)

@@ -8,14 +8,15 @@ from typing import Any
 
 from logbook_agent.findings.best import SHOWN, BestCase
 from logbook_agent.findings.measurements import unit_of
-from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.excerpts import Piece, cell, entry_link, escape, left_out, link, newest, number, words
 from logbook_agent.issue.links import Links
 from logbook_agent.model.header import Metric
 from logbook_agent.model.stats import median_low
+from logbook_agent.model.summary import Candidate, MeasuredMetric, Summary
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import assignments, counted
+from logbook_agent.text.shell_words import assignments, counted
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 120
@@ -32,10 +33,10 @@ def results(thread: Thread, links: Links, only: Collection[str] | None = None) -
     metrics = [m.name for m in thread.header.metrics if m.primary]
     same = _same(found)
 
-    def row(summary: Summary) -> dict[str, Any]:
+    def row(summary: Summary) -> dict[str, object]:
         return {"id": entry_link(links, summary["id"]), **_row(thread, summary, metrics, same)}
 
-    def told(rows: list[Any], earlier: int) -> dict[str, Any]:
+    def told(rows: list[Any], earlier: int) -> dict[str, object]:
         return {
             "columns": [cell(name) for name in metrics] or ["Result"],
             "rows": rows,
@@ -46,13 +47,13 @@ def results(thread: Thread, links: Links, only: Collection[str] | None = None) -
     return newest(found, row, told, _WEIGHT) if found else None
 
 
-def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collection[str]) -> dict[str, Any]:
-    state = summary["state"]
+def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collection[str]) -> dict[str, object]:
+    state: str = summary["state"]
     if summary["failed_rows"]:
         state += f", {summary['failed_rows']:,} of {counted(summary['rows'], 'case')} failed"
     if later := thread.superseded_by(summary["id"]):
         state += f", superseded by {', '.join(later)}"
-    if "candidates" in summary:
+    if summary["candidates"] is not None:
         cells = [_candidates(summary["candidates"], name) for name in metrics]
     else:
         cells = [_cell(summary["measured"].get(name), name) for name in metrics]
@@ -61,7 +62,7 @@ def _row(thread: Thread, summary: Summary, metrics: Sequence[str], same: Collect
         "state": state,
         "confidence": summary["confidence"] or "",
         "cells": cells or [cell(words(summary["result"] or "", _TITLE_BYTES))],
-        "case": _code_cell(summary["asked"]) if "asked" in summary else _cases(summary["measured"], same),
+        "case": _code_cell(summary["asked"]) if summary["asked"] is not None else _cases(summary["measured"], same),
     }
 
 
@@ -74,7 +75,7 @@ def _same(summaries: Sequence[Summary]) -> dict[str, str]:
     return {k: v for k, v in configs[0].items() if all(c.get(k) == v for c in configs)}
 
 
-def _candidates(found: Sequence[Mapping[str, Any]], name: str) -> str:
+def _candidates(found: Sequence[Candidate], name: str) -> str:
     """The candidate of a comparison with its change against the base; of several, how many came out how."""
     own = [one for one in found if one["metric"] == name]
     if not own:
@@ -88,7 +89,7 @@ def _candidates(found: Sequence[Mapping[str, Any]], name: str) -> str:
     return f"{cell(words(one['side'], _CASE_BYTES))}: {value} ({f'**{said}**' if one['is_bold'] else said})"
 
 
-def _cell(found: Mapping[str, Any] | None, name: str) -> str:
+def _cell(found: MeasuredMetric | None, name: str) -> str:
     """The median run of an entry's case; of several cases, and where no run finished, the span of the values."""
     if found is None or "low" not in found:
         return "—"
@@ -103,7 +104,7 @@ def _cell(found: Mapping[str, Any] | None, name: str) -> str:
     return f"{low if low == high else f'{low} .. {high}'}{unit} ({about})"
 
 
-def _cases(measured: Mapping[str, Any], same: Collection[str]) -> str:
+def _cases(measured: Mapping[str, MeasuredMetric], same: Collection[str]) -> str:
     """The case of an entry, without what all share; nothing of several cases."""
     trials = [trial for found in measured.values() for trial in found.get("trials", ())]
     if len({trial["key"] for trial in trials}) != 1:
@@ -128,12 +129,12 @@ _MOST_ENTRIES = 4
 _BETTER = {"max": "higher is better", "min": "lower is better"}
 
 
-def best_lines(best: Sequence[BestCase], thread: Thread, links: Links) -> list[dict[str, Any]]:
+def best_lines(best: Sequence[BestCase], thread: Thread, links: Links) -> list[dict[str, object]]:
     """One line for the best case of each problem."""
     return [_line(one, thread, links) for one in best[:SHOWN]]
 
 
-def _line(best: BestCase, thread: Thread, links: Links) -> dict[str, Any]:
+def _line(best: BestCase, thread: Thread, links: Links) -> dict[str, object]:
     shown = [entry_link(links, entry) for entry in best.entries[:_MOST_ENTRIES]]
     more = [f"{len(best.entries) - len(shown)} more"] if len(best.entries) > len(shown) else []
     state = thread.by_id[best.entries[0]]["state"] if len(best.entries) == 1 else ""

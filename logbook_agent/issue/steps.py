@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 # Texts of comments are rendered when they are asked for, once: a long plan is made at once, and the next text in
 # the pause between two writes.
@@ -128,9 +128,9 @@ def step_diff(step: Step) -> list[str]:
     return [f"+{line}" for line in step.text.split("\n")] if isinstance(step, Create | Post | LinkBack) else []
 
 
-def step_values(step: Step) -> dict[str, Any]:
+def step_values(step: Step) -> dict[str, object]:
     """A step as plain data, without its texts."""
-    values: dict[str, Any] = {"step": str(step)}
+    values: dict[str, object] = {"step": str(step)}
     if isinstance(step, CommentStep):
         values["about"] = list(step.about)
     if isinstance(step, EditStep | Delete):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from logbook_agent.findings import facts
 from logbook_agent.findings.computed_texts import ComputedTexts
@@ -19,7 +18,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.pages.sections import LATER, NO_LATER
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import command_line, folded, listed
+from logbook_agent.text.shell_words import command_line, folded, listed
 
 CHANGE = "Change"
 _NEXT_STEP = "Next step"
@@ -43,7 +42,7 @@ class UpdatedEntry:
     plots: Sequence[NamedPlot] = ()
 
 
-def entry_values(thread: IssueValues, updated: UpdatedEntry, said: ComputedTexts) -> dict[str, Any]:
+def entry_values(thread: IssueValues, updated: UpdatedEntry, said: ComputedTexts) -> dict[str, object]:
     """The values of one entry in the template of updates."""
     record, compared = updated.record, updated.compared
     entry = record.entry
@@ -107,7 +106,7 @@ def _command(label: str | None, text: str, *, times: int = 1, planned: bool = Fa
     text = folded(text)
     size = len(text.encode())
 
-    def within(room: int) -> dict[str, Any]:
+    def within(room: int) -> dict[str, object]:
         fits = size <= room
         return {
             "label": escape(words(label, _LABEL_BYTES)) if label else "",
@@ -133,7 +132,7 @@ def _link(thread: IssueValues, entry_id: str | None) -> str | None:
 # -- snapshots ---------------------------------------------------------------------------------------
 
 
-def snapshot_values(thread: IssueValues, snapshot: Snapshot, records: Sequence[Record]) -> dict[str, Any]:
+def snapshot_values(thread: IssueValues, snapshot: Snapshot, records: Sequence[Record]) -> dict[str, object]:
     """The repro bundle of the entries that it covers: exact commands, what they ran on and with, and the results."""
     runs = [(record.id, status.run) for record in records for status in record.runs]
     return {

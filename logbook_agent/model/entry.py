@@ -67,8 +67,9 @@ OPEN: tuple[State, ...] = (
 )
 
 # What an entry may say of an earlier one, each a field of `Entry`; and what the page of that one calls it, if it does.
-RELATIONS = ("continues", "completes", "supersedes")
-INVERSE: Mapping[str, str] = {"completes": "completed_by", "supersedes": "superseded_by"}
+Relation = Literal["continues", "completes", "supersedes"]
+RELATIONS: tuple[Relation, ...] = get_args(Relation)
+INVERSE: Mapping[Relation, str] = {"completes": "completed_by", "supersedes": "superseded_by"}
 
 
 # What a plot can show.

@@ -189,6 +189,26 @@ class Closing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HeaderParts:
+    """The parts of a header that a file or a recipe states for a new logbook."""
+
+    topic: str | None = None
+    title: str | None = None
+    prefix: str | None = None
+    zone: str | None = None
+    goal: str | None = None
+    summary: str | None = None
+    metrics: tuple[Metric, ...] = ()
+    constraints: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    baseline: Baseline | None = None
+    stop_criteria: tuple[Criterion, ...] = ()
+    matrix: tuple[MatrixAxis, ...] = ()
+    command_templates: tuple[CommandTemplate, ...] = ()
+    device_hours: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
     """logbook.yaml. `opened` is UTC, ISO 8601; `zone` is the IANA zone times are shown in.
 

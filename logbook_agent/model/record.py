@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import NEXT_ACTION, Entry, PlannedCommand, State
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from logbook_agent.model.errors import LogbookError
     from logbook_agent.model.header import Header
     from logbook_agent.model.run import Run
+    from logbook_agent.model.summary import Summary
 
 # What is left of an unfinished run: its tool, only its child, nothing, it was never started, another machine has it, or
 # it was submitted and has not begun there.
@@ -33,6 +34,8 @@ WARM_UP = "warm-up"
 # What is one run of a plan: the label of its case, its config, the number of the repeat.
 _Place = tuple[str | None, tuple[tuple[str, str], ...], int]
 
+# The states of a run whose command may still run.
+GOING: tuple[State, ...] = ("running", "submitted", "orphaned")
 # Worst first: the state of an entry is the worst among the latest attempts at each of its commands.
 _SEVERITY: tuple[State, ...] = (
     *("orphaned", "running", "submitted", "lost", "never-started", "interrupted"),
@@ -54,6 +57,50 @@ class RunStatus:
     def text(self) -> str:
         """`finished`, or `finished, warm-up`."""
         return self.state if self.counts else f"{self.state}, {WARM_UP}"
+
+
+class UnfinishedRunData(TypedDict):
+    """An `UnfinishedRun` as plain data."""
+
+    id: str
+    run: int
+    label: str | None
+    state: State
+    executor: str | None
+    host: str | None
+    since: str
+    heartbeat: str | None
+    last: str | None
+    said: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnfinishedRun:
+    """A run that has not ended in the record. `heartbeat` is the time of the last sign of life of its worker, `last`
+    the last result line that it told of, and `said` what its engine said last, such as why it waits; None where there
+    is none."""
+
+    run: Run
+    state: State
+    heartbeat: str | None = None
+    last: str | None = None
+    said: str | None = None
+
+    def data(self) -> UnfinishedRunData:
+        """The run as plain data: where it runs, since when, and its last sign of life."""
+        run = self.run
+        return {
+            "id": run.entry,
+            "run": run.run,
+            "label": run.label,
+            "state": self.state,
+            "executor": run.executor,
+            "host": run.host.name,
+            "since": run.started,
+            "heartbeat": self.heartbeat,
+            "last": self.last,
+            "said": self.said,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +148,7 @@ class Summaries:
     """A few facts of every entry that can be read, and what could not be."""
 
     header: Header
-    entries: tuple[dict[str, Any], ...]
+    entries: tuple[Summary, ...]
     damaged: tuple[LogbookError, ...] = ()
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from logbook_agent.findings.comparisons import NO_ANSWERS, SHOWN, Line, Opening
 from logbook_agent.findings.computed_texts import said_of
 from logbook_agent.findings.tables.spec import Table
-from logbook_agent.findings.thread import Summary, Thread
+from logbook_agent.findings.thread import Statements
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.header import Baseline, BaselineMove, Computed, Criterion, Header, Metric
 from logbook_agent.model.record import Record
+from logbook_agent.model.summary import SaidByEntry
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.entry_text import heading_title
 from logbook_agent.pages.sections import LATER, NO_LATER, Section, sections
@@ -19,8 +20,8 @@ from logbook_agent.pages.templating.templates import Templates, templates_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text import markdown as md
+from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute
-from logbook_agent.text.words import assignments
 
 
 class Blocks:
@@ -78,10 +79,10 @@ class Blocks:
         """A table as Markdown with its notes; `more_notes` are Markdown already and go into the same list."""
         return table_text(self._templates, table, more_notes)
 
-    def footer(self, thread: Thread) -> str:
+    def footer(self, thread: Statements[SaidByEntry]) -> str:
         """The block of decisions, negative results and the conclusion. May be empty."""
 
-        def line(summary: Summary, text: str) -> dict[str, Any]:
+        def line(summary: SaidByEntry, text: str | None) -> dict[str, object]:
             return {
                 "id": summary["id"],
                 "opened": md.one_line(minute(summary["opened"], self._header.zone)),
@@ -160,7 +161,7 @@ def _criterion_text(criterion: Criterion) -> str:
     return f"{box} {criterion.text}\n{note}" if "\n" in criterion.text else f"{box} {criterion.text} {note}"
 
 
-def _closing_values(header: Header) -> dict[str, Any] | None:
+def _closing_values(header: Header) -> dict[str, object] | None:
     closing = header.closing
     if closing is None:
         return None
@@ -194,7 +195,49 @@ def _move_values(move: BaselineMove, header: Header) -> dict[str, str]:
     }
 
 
-def header_values(header: Header) -> dict[str, Any]:
+class NumberValues(TypedDict):
+    """A number of the baseline: its case, and each metric with its value."""
+
+    case: str
+    metrics: list[str]
+
+
+class BaselineValues(TypedDict):
+    """The baseline of a header for templates."""
+
+    date: str | None
+    code_refs: list[str]
+    case: str
+    numbers: list[NumberValues]
+    entry: str | None
+    source: str | None
+    confidence: str | None
+    text: str | None
+
+
+class HeaderValues(TypedDict):
+    """A header for templates: its texts, and lists of texts."""
+
+    topic: str
+    title: str
+    prefix: str
+    opened: str
+    zone: str
+    goal: str | None
+    summary: str | None
+    metrics: list[str]
+    secondary_metrics: list[str]
+    constraints: list[str]
+    device_hours: str | None
+    links: list[dict[str, str]]
+    baseline: BaselineValues | None
+    baseline_moves: list[dict[str, str]]
+    stop_criteria: list[str]
+    matrix: list[dict[str, object]]
+    command_templates: list[dict[str, str]]
+
+
+def header_values(header: Header) -> HeaderValues:
     """The values of a header for templates."""
     baseline = header.baseline
     return {
@@ -251,11 +294,11 @@ def opening_values(
     prose: Callable[[str], Any] = md.one_line,
     link: Callable[[str], str] = str,
     more: Callable[[int, str], str] = _more,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The values of the template `opening.md.j2`, which view and issue share. `plain` makes Markdown of plain text,
     `prose` of a title, `link` of an ID; `more` is the text about lines that are left out."""
 
-    def line(of: Line) -> dict[str, Any]:
+    def line(of: Line) -> dict[str, object]:
         return {
             "text": plain(of.text),
             "is_goal": of.is_goal,

@@ -40,7 +40,7 @@ class Claim:
     file: Path | None
     top: Path
     cwd: Path
-    tables: Mapping[str, Any]
+    tables: Mapping[str, object]
     files: Mapping[str, str]
 
     @property
@@ -54,7 +54,7 @@ class Claim:
         files = f"; files: {', '.join(sorted(self.files))}" if self.files else ""
         return f"{', '.join(sorted(self.tables))} in {self.file}{files}"
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """All of it, for machines."""
         return {
             "digest": self.digest,
@@ -137,7 +137,7 @@ def _claims(workspace: Workspace, cwd: Path) -> Iterator[Claim]:
         yield Claim(file=config.file, top=config.bounds, cwd=cwd, tables=tables, files=files)
 
 
-def _tables(config: object) -> dict[str, Any]:
+def _tables(config: object) -> dict[str, object]:
     return {f"{section}.{name}": table for section in SECTIONS for name, table in getattr(config, section).items()}
 
 

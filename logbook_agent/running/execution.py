@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Process, Run
-from logbook_agent.model.work import Began, End
+from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, beside_others, planned_run, with_end, with_facts, work_of

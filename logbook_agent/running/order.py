@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Contention, Env, Run, Scalar
-from logbook_agent.model.work import Began, End
+from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.contention import host_root, load_now
 from logbook_agent.running.worker.work import Stream, Work

@@ -20,7 +20,7 @@ from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
 from logbook_agent.text.commands.launchers import Launched, recognise
 from logbook_agent.text.near import nearest
-from logbook_agent.text.words import split_env_word, split_env_words
+from logbook_agent.text.shell_words import split_env_word, split_env_words
 
 T = TypeVar("T")
 E = TypeVar("E", ToolError, UsageError)

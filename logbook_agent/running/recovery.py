@@ -10,9 +10,9 @@ from pathlib import Path
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Exit, Output, Run
-from logbook_agent.running.launch.output import HEAD_LINES, TAIL_LINES, Excerpt, LineCollector
-from logbook_agent.running.results.lines import LineSplitter
+from logbook_agent.running.launch.output_log import HEAD_LINES, TAIL_LINES, Excerpt, LineCollector
 from logbook_agent.running.results.reader import ResultReader
+from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import open_file

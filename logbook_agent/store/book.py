@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy as copy_of
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from logbook_agent.model.entry import Entry, id_number, parse_id, sorted_ids, typed_id
 from logbook_agent.model.errors import LogbookError, NotFound, RecordError, StoreError
@@ -30,6 +30,9 @@ from logbook_agent.store.reading import VIEW_BYTES, names_in, read_text
 from logbook_agent.store.user_config import NO_PLACES, UserPlaces
 from logbook_agent.text.redaction.plain import clean_record
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
+
+if TYPE_CHECKING:
+    from logbook_agent.model.summary import Summary
 
 _R = TypeVar("_R")
 
@@ -248,7 +251,7 @@ class Book(BookRuns):
                 damaged.append(error)
         return Contents(header=self.header, records=tuple(good), damaged=tuple(damaged))
 
-    def summaries(self, summarise: Callable[[Record], dict[str, Any]]) -> Summaries:
+    def summaries(self, summarise: Callable[[Record], Summary]) -> Summaries:
         """The summary of every entry by `summarise`, from the index where its files have not changed.
 
         An entry with an unfinished run is always looked at anew: its state depends on living processes.
@@ -257,8 +260,8 @@ class Book(BookRuns):
         redactor = self.redactor
         # Summaries hold no secret that was known when they were made.
         index = self.index(f"{self._header_stamp} {redactor.settings_key}", redactor.needles)
-        found: list[dict[str, Any]] = []
-        fresh: dict[str, tuple[Stamp, dict[str, Any]]] = {}
+        found: list[Summary] = []
+        fresh: dict[str, tuple[Stamp, Summary]] = {}
         damaged: list[LogbookError] = []
         ids = self.entry_ids()
         entries, runs = f"{self.entries_folder}/", f"{self.runs_folder}/"

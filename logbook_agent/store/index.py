@@ -18,12 +18,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.model.entry import run_number
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from logbook_agent.model.summary import Summary
 
 T = TypeVar("T")
 
@@ -167,7 +169,7 @@ class Index:
 
     path: Path | None
     version: str
-    known: dict[str, tuple[Stamp, dict[str, Any]]] = field(default_factory=dict)
+    known: dict[str, tuple[Stamp, Summary]] = field(default_factory=dict)
 
     def load(self, secrets: Sequence[bytes]) -> None:
         """Read what is known; nothing when there is no index, it is damaged, or it is another version's. A summary with
@@ -175,7 +177,7 @@ class Index:
         if self.path is None or not self.path.exists():
             return
 
-        def act(database: sqlite3.Connection) -> dict[str, tuple[Stamp, dict[str, Any]]]:
+        def act(database: sqlite3.Connection) -> dict[str, tuple[Stamp, Summary]]:
             found = {}
             if is_of(database, "version", self.version):
                 for entry_id, stamp, summary in database.execute("SELECT id, stamp, summary FROM entries"):
@@ -190,7 +192,7 @@ class Index:
         with contextlib.suppress(ValueError, TypeError):  # what does not fit is made again
             self.known = used(self.path, act, {})
 
-    def get(self, entry_id: str, stamp: Stamp) -> dict[str, Any] | None:
+    def get(self, entry_id: str, stamp: Stamp) -> Summary | None:
         """The summary of an entry, unless its files changed."""
         found = self.known.get(entry_id)
         return found[1] if found is not None and found[0] == stamp else None
@@ -202,7 +204,7 @@ class Index:
             return None
         return tuple(run[0] for run in found[0].runs)
 
-    def save(self, fresh: Mapping[str, tuple[Stamp, dict[str, Any]]], ids: Iterable[str]) -> None:
+    def save(self, fresh: Mapping[str, tuple[Stamp, Summary]], ids: Iterable[str]) -> None:
         """Keep new summaries and forget entries that are gone. When that cannot be done now (another
         process writes, the folder is read-only), the next reader will do it."""
         now = time.time_ns()

@@ -96,11 +96,7 @@ def load_run(path: Path) -> Run:
 
 
 def _load_run(path: Path) -> Run:
-    # Loaded with the first run that is read: whoever only writes a note pays nothing for it.
-    from logbook_agent.model.run import Run
-
-    text = read_text(path, within=path.parents[4], limit=RUN_BYTES)
-    return _decode(Run, parse_json(text, path), path, text, check_run)
+    return _run_in(read_text(path, within=path.parents[4], limit=RUN_BYTES), path)
 
 
 def read_run(path: Path) -> Run:
@@ -125,9 +121,13 @@ def entry_of(data: bytes, path: Path) -> Entry:
 
 def run_of(data: bytes, path: Path) -> Run:
     """A run of bytes that stand elsewhere."""
+    return _run_in(text_of(data, path), path)
+
+
+def _run_in(text: str, path: Path) -> Run:
+    # Loaded with the first run that is read: whoever only writes a note pays nothing for it.
     from logbook_agent.model.run import Run
 
-    text = text_of(data, path)
     return _decode(Run, parse_json(text, path), path, text, check_run)
 
 

@@ -28,11 +28,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import RecordError, StoreError
 from logbook_agent.model.record import Life
+from logbook_agent.model.run import Process
+from logbook_agent.model.worker_report import Began, End
 from logbook_agent.store.files import (
     allocate,
     fill,
@@ -49,10 +51,6 @@ from logbook_agent.store.processes import alive, create_time, this_host
 from logbook_agent.store.reading import PROSE_BYTES, RUN_BYTES, open_file, read_text
 from logbook_agent.text.redaction.plain import clean_record, clean_run
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
-
-if TYPE_CHECKING:
-    from logbook_agent.model.run import Process
-    from logbook_agent.model.work import Began, End
 
 T = TypeVar("T")
 LOCK, WORK, BEGAN = "worker.lock", "work.json", "began.json"
@@ -158,13 +156,9 @@ class Spool:
 
     def began(self) -> Began | None:
         """The facts before the command started; None before they are known."""
-        from logbook_agent.model.work import Began
-
         return self._read(BEGAN, Began)
 
     def end(self) -> End | None:
-        from logbook_agent.model.work import End
-
         return self._read(FINAL, End)
 
     def series_end(self) -> SeriesEnd | None:
@@ -311,8 +305,6 @@ class Spool:
 
     def holder(self) -> tuple[Process, str | None] | None:
         """The process that took the lock last, and its host; None when there was none, or it cannot be read."""
-        from logbook_agent.model.run import Process
-
         try:
             found = json.loads(self.read(LOCK, limit=_HOLDER_BYTES) or "null")
             return Process(pid=int(found["pid"]), started=found["started"]), found["host"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from logbook_agent.text.words import folded
+from logbook_agent.text.shell_words import folded
 
 # A bullet's text starts on its own line when it would otherwise be read as more than a paragraph.
 _BLOCK_START = re.compile(r"\s|[-+*>|#=~`\[]|\d+[.)]\s")

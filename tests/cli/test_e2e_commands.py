@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from logbook_agent.text.words import folded
+from logbook_agent.text.shell_words import folded
 from tests.conftest import Cli
 
 # A program that shows its words and one variable exactly.

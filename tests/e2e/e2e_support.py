@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-LOGBOOK = (sys.executable, "-m", "logbook_agent.cli")
+LOGBOOK = (sys.executable, "-m", "logbook_agent")
 
 
 def picture(folder: Path) -> dict[str, bytes | None]:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import Cli
 
-LOGBOOK = f"{shlex.quote(sys.executable)} -m logbook_agent.cli"
+LOGBOOK = f"{shlex.quote(sys.executable)} -m logbook_agent"
 
 
 @pytest.mark.slow

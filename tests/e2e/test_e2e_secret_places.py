@@ -175,7 +175,7 @@ def test_a_secret_written_in_pieces(folder: Path, monkeypatch: pytest.MonkeyPatc
         "    os.write(1, bytes([b])); time.sleep(0.4 if n in (3, 12) else 0)\n"
         "os.write(1, b'\\n')\n"
     )
-    tool = [sys.executable, "-m", "logbook_agent.cli"]
+    tool = [sys.executable, "-m", "logbook_agent"]
     subprocess.run([*tool, "start", "moe", "--prefix", "MOE"], check=True, capture_output=True)
     subprocess.run([*tool, "run", "--", sys.executable, "-c", script], check=True, capture_output=True)
     files = [p for p in (folder / "logbooks").rglob("*") if p.is_file()]

@@ -6,13 +6,15 @@ import itertools
 import json
 import re
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from logbook_agent.findings.computed_texts import said_of
-from logbook_agent.findings.thread import Standing, Summary, standings
+from logbook_agent.findings.thread import Standing, standings
 from logbook_agent.model.entry import INVERSE, RELATIONS, Entry, State
 from logbook_agent.model.record import Record
+from logbook_agent.model.summary import SaidByEntry
 from logbook_agent.pages.sections import LATER, sections
 from tests.conftest import Cli
 
@@ -22,8 +24,8 @@ pytestmark = pytest.mark.slow
 STATES = (None, "blocked", "abandoned", "void")
 
 
-def _claim(entry_id: str, state: State = "finished", **said: str) -> Summary:
-    return {"id": entry_id, "state": state, **dict.fromkeys(RELATIONS), **said}
+def _claim(entry_id: str, state: State = "finished", **said: str) -> SaidByEntry:
+    return cast("SaidByEntry", {"id": entry_id, "state": state, **dict.fromkeys(RELATIONS), **said})
 
 
 def test_every_state_and_relation() -> None:

@@ -82,7 +82,7 @@ def _criterion(part: Placed) -> Criterion:
     return Criterion(text=part.get("text").text(), predicate=predicate.given(_predicate))
 
 
-def _predicate(part: Placed) -> dict[str, Any]:
+def _predicate(part: Placed) -> dict[str, object]:
     """A typo in a predicate is met when the recipe is read, not when its sweep is done."""
     try:
         return checked_predicate(part.value)

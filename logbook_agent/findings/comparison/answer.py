@@ -229,7 +229,7 @@ class EntryPairs:
     code: dict[str, str]
     series: list[EntrySeries]
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """The same as plain data, which the index keeps."""
         return {**dataclasses.asdict(self), "question": encode(self.question)}
 

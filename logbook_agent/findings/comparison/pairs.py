@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, RunPair
@@ -21,7 +20,7 @@ from logbook_agent.model.entry import VOID
 from logbook_agent.model.record import Record, digest
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical
-from logbook_agent.text.words import listed
+from logbook_agent.text.shell_words import listed
 
 _OTHER_CODE = "the code changed between the two runs"
 _MADE_AGAIN = "a run was made again after its partner, so chance did not draw their order"
@@ -132,7 +131,7 @@ def _conditions(question: Question, base: Run, other: Run) -> str:
     return digest(code, _facts(base, question.axis))
 
 
-def _facts(run: Run, axis: str) -> dict[str, Any]:
+def _facts(run: Run, axis: str) -> dict[str, object]:
     """The environment of a run, beside its command and its code: launcher, devices, variables, packages, untracked
     files."""
     variables = {f"{_ENV}{k}": v for k, v in run.env.variables.items() if axis not in (f"{_ENV}{k}", CODE_AXIS)}

@@ -4,13 +4,13 @@ uses these."""
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, Side
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
+from logbook_agent.model.summary import AnswerLine
 from logbook_agent.model.units import TIMES, format_value, known
 from logbook_agent.text import markdown as md
-from logbook_agent.text.words import assignments, bounded
+from logbook_agent.text.shell_words import assignments, bounded
 
 _SHOWN_FINDINGS = 12
 
@@ -96,8 +96,8 @@ def asked(answer: Answer) -> str:
     return f"{q.axis}: {', '.join(label(answer, s) for s in q.sides)} against {label(answer, q.base)}"
 
 
-def line_data(answer: Answer, entry_id: str) -> dict[str, Any]:
-    """The comparison in a line about an entry, as plain data: its `result` in a sentence, what was `asked`, and if it
+def line_data(answer: Answer, entry_id: str) -> AnswerLine:
+    """The comparison in a line about an entry: its `result` in a sentence, what was `asked`, and if it
     is the latest entry its findings as `candidates`."""
     has = answer.continued_in(entry_id) is None
     return {
@@ -119,7 +119,7 @@ def line_data(answer: Answer, entry_id: str) -> dict[str, Any]:
     }
 
 
-def data(answer: Answer) -> dict[str, Any]:
+def data(answer: Answer) -> dict[str, object]:
     """An answer as plain data."""
     q = answer.question
     return {
@@ -141,7 +141,7 @@ def data(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _finding(answer: Answer, f: Finding) -> dict[str, Any]:
+def _finding(answer: Answer, f: Finding) -> dict[str, object]:
     return {
         "metric": f.metric,
         "unit": f.unit,
@@ -165,7 +165,7 @@ def _finding(answer: Answer, f: Finding) -> dict[str, Any]:
     }
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: Side) -> dict[str, object]:
     return {"median": side.median, "low": side.low, "high": side.high, "runs": side.runs}
 
 

@@ -37,7 +37,7 @@ from logbook_agent.model.header import Computed, Criterion, metric_named
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median, median_low
 from logbook_agent.model.values import Scalar
-from logbook_agent.text.words import command_line
+from logbook_agent.text.shell_words import command_line
 
 
 def checked(

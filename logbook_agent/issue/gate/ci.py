@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from logbook_agent.campaign.trees import Tree, WatchedTrees, side_by_side
 from logbook_agent.entries.start import StartRequest, start
@@ -30,6 +29,7 @@ from logbook_agent.issue.gate.pull_request import (
 from logbook_agent.issue.gate.verdict import GateFinding
 from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.errors import RemoteError, UsageError
+from logbook_agent.model.header import HeaderParts
 from logbook_agent.running.order import Display
 from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder, checkout_of
 from logbook_agent.store.book import Book
@@ -73,7 +73,7 @@ class CiResult:
     def exit_status(self) -> int:
         return self.finding.exit_code
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         comment = {"written": self.written, "url": self.url, "why": self.why, "text": self.text}
         return {
             **self.finding.data(),
@@ -184,7 +184,7 @@ def _book(gate: _Gate) -> Book:
     found = next((book for book in inner.books() if book.topic == TOPIC), None)
     if found is None:
         title = "Base against head of pull requests"
-        return start(inner, StartRequest(topic=TOPIC, prefix=PREFIX, title=title, stated={"metrics": metrics}))
+        return start(inner, StartRequest(topic=TOPIC, prefix=PREFIX, title=title, stated=HeaderParts(metrics=metrics)))
     names = {metric.name for metric in metrics}
     found.change_header(
         lambda h: dataclasses.replace(h, metrics=(*(m for m in h.metrics if m.name not in names), *metrics))

@@ -19,7 +19,7 @@ from logbook_agent.model.errors import IssueMissing, Unreachable
 from logbook_agent.text import markdown as md
 from logbook_agent.text.as_html import visible
 from logbook_agent.text.fit import cut
-from logbook_agent.text.words import assignments
+from logbook_agent.text.shell_words import assignments
 
 # GitHub's limit is 65,536; the marker takes some.
 LIMIT_BYTES = 60_000

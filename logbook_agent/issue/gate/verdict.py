@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
 
 from logbook_agent.campaign.ab import Stop
 from logbook_agent.findings.comparison import words
@@ -114,7 +113,7 @@ class GateFinding:
             return INTERRUPTED_STATUS
         return EXIT_CODES.get(self.outcome, 0)
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         made, commits = self.measured, self.commits
         return {
             "name": self.name,
@@ -138,7 +137,7 @@ class GateFinding:
             "again": self.again,
         }
 
-    def _power_data(self) -> dict[str, Any] | None:
+    def _power_data(self) -> dict[str, object] | None:
         made = self.measured
         if made is None or not self.findings:
             return None

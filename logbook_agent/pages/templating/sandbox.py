@@ -15,7 +15,7 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import jinja2
 from jinja2.loaders import split_template_path
@@ -48,7 +48,7 @@ class Sandbox:
         self._left_s = limits.spare_s
         self._made = environment(ImmutableSandboxedEnvironment, _Files(folder))
 
-    def render(self, name: str, values: Mapping[str, Any]) -> str:
+    def render(self, name: str, values: Mapping[str, object]) -> str:
         """The text of a template. Raises StoreError for a template that is wrong, or takes more than the limits."""
         inlet, outlet = os.pipe()
         # A signal to all, such as that of Ctrl-C, is for this process and not for its fork.
@@ -97,7 +97,7 @@ class Sandbox:
 
     # -- in the fork -----------------------------------------------------------------------------
 
-    def _answer(self, outlet: int, name: str, values: Mapping[str, Any]) -> NoReturn:
+    def _answer(self, outlet: int, name: str, values: Mapping[str, object]) -> NoReturn:
         try:
             self._restrict()
             answer = self._answer_of(name, values)
@@ -116,7 +116,7 @@ class Sandbox:
             hard = resource.getrlimit(resource.RLIMIT_AS)[1]
             resource.setrlimit(resource.RLIMIT_AS, (mapped + self._limits.memory_bytes, hard))
 
-    def _answer_of(self, name: str, values: Mapping[str, Any]) -> dict[str, str]:
+    def _answer_of(self, name: str, values: Mapping[str, object]) -> dict[str, str]:
         limits = self._limits
         try:
             size, pieces = 0, []

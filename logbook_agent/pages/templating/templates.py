@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.templating.environment import environment, has_file, own_folder, problem
@@ -64,11 +64,11 @@ class Templates:
         self._folder = None if override is None else own_folder(override, within)
         self._limits = limits
 
-    def render(self, name: str, values: Mapping[str, Any]) -> str:
+    def render(self, name: str, values: Mapping[str, object]) -> str:
         """The text of a template. Raises StoreError naming the template, the line and what is wrong."""
         return self.redact(self._rendered(name, values))
 
-    def _rendered(self, name: str, values: Mapping[str, Any]) -> str:
+    def _rendered(self, name: str, values: Mapping[str, object]) -> str:
         if self._folder is not None and any(has_file(self._folder, n) for n in (name, *INCLUDED.get(name, ()))):
             return self._sandbox.render(name, values)
         try:

@@ -11,7 +11,7 @@ from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Metric
 from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, attempted, key
 from logbook_agent.report.figures.figure_words import metric_axis, name_of, shown
-from logbook_agent.report.figures.sweep import SPREAD
+from logbook_agent.report.figures.over_axis import SPREAD
 from logbook_agent.text.markdown import cut_line
 
 _WORD = {"max": "highest", "min": "lowest"}

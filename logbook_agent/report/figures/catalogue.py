@@ -14,9 +14,9 @@ from logbook_agent.model.record import Record
 from logbook_agent.report.figures.best_over_time import thread_figures
 from logbook_agent.report.figures.by_pair import pairs, ratios
 from logbook_agent.report.figures.figure import Figure, FigureKind, attempted, failure, undrawn
+from logbook_agent.report.figures.over_axis import metrics_of, noise, rows_of, sweep
 from logbook_agent.report.figures.over_cases import controls, crossover
 from logbook_agent.report.figures.roofline import roofline
-from logbook_agent.report.figures.sweep import metrics_of, noise, rows_of, sweep
 
 if TYPE_CHECKING:
     from logbook_agent.findings.comparison.answer import Answer

@@ -21,7 +21,7 @@ from logbook_agent.report.figures.by_pair import (
 )
 from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
 from logbook_agent.report.figures.figure_words import metric_axis, name_of, number_axis, shown, span_of
-from logbook_agent.report.figures.sweep import SPREAD
+from logbook_agent.report.figures.over_axis import SPREAD
 from logbook_agent.text.markdown import cut_line
 
 

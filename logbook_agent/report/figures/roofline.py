@@ -12,7 +12,7 @@ from logbook_agent.model.stats import median
 from logbook_agent.model.values import Key, row_key
 from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
 from logbook_agent.report.figures.figure_words import name_of, shown, span_of
-from logbook_agent.report.figures.sweep import SPREAD
+from logbook_agent.report.figures.over_axis import SPREAD
 from logbook_agent.text.markdown import cut_line
 
 _TIME = "time_s"

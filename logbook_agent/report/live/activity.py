@@ -13,15 +13,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
-from logbook_agent.entries.overview import open_runs, open_series
-from logbook_agent.findings.progress import RunProgress, UnfinishedRun, progress_of
+from logbook_agent.findings.progress import ProgressData, RunProgress, progress_of
 from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.record import UnfinishedRun, UnfinishedRunData
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.table import executor_of
-from logbook_agent.running.launch.output import readable
+from logbook_agent.running.launch.output_log import readable
 from logbook_agent.store.book import Book
+from logbook_agent.store.open_runs import open_runs, open_series
 from logbook_agent.store.reading import open_file
 from logbook_agent.store.spool import SENT, Heartbeat
 from logbook_agent.store.workspace import Workspace
@@ -55,6 +56,25 @@ class _Far:
     asked: Future[LastSeen] | None = None
     asked_at: float = float("-inf")
     last: LastSeen = field(default_factory=LastSeen)
+
+
+class LiveRun(UnfinishedRunData):
+    """A run that goes on, as plain data: of its entry the `title` and how far it is, its last `lines`, when it last
+    `printed`, why nothing new is known of it, and how it `ended` if that is not in the record yet."""
+
+    title: str
+    lines: list[str]
+    printed: str | None
+    trouble: str | None
+    ended: str | None
+    progress: ProgressData | None
+
+
+class GoingOn(TypedDict):
+    """The runs that go on, and the entries whose runs a detached series makes now."""
+
+    runs: list[LiveRun]
+    series: list[str]
 
 
 class LastLines:
@@ -151,8 +171,8 @@ class Activity:
         self._lines = LastLines(workspace, redact)
         self._planned: dict[tuple[str, int], tuple[object, str, RunProgress | None]] = {}
 
-    def look(self, book: Book, version: object) -> dict[str, Any]:
-        """`runs` that go on and `series` that make some. `version` is another one whenever the records have changed."""
+    def look(self, book: Book, version: object) -> GoingOn:
+        """What goes on in a logbook now. `version` is another one whenever the records have changed."""
         runs = open_runs(book)
         data = [self._data(book, one, version) for one in runs]
         keys = {(one.run.entry, one.run.run) for one in runs}
@@ -163,7 +183,7 @@ class Activity:
     def close(self) -> None:
         self._lines.close()
 
-    def _data(self, book: Book, one: UnfinishedRun, version: object) -> dict[str, Any]:
+    def _data(self, book: Book, one: UnfinishedRun, version: object) -> LiveRun:
         run = one.run
         seen = self._lines.seen(book, run)
         beat = seen.heartbeat

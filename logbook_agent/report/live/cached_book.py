@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import Record
 from logbook_agent.store.book import Book
 from logbook_agent.store.index import RACY_NS, Index, Stamp
+
+if TYPE_CHECKING:
+    from logbook_agent.model.summary import Summary
 
 # Of the file of an entry (its last change and size), and of each of its runs.
 _EntryStamp = tuple[int, int]
@@ -73,7 +76,7 @@ class CachedBook(Book):
 class _CachedIndex(Index):
     """An index that also knows what it has saved."""
 
-    def save(self, fresh: Mapping[str, tuple[Stamp, dict[str, Any]]], ids: Iterable[str]) -> None:
+    def save(self, fresh: Mapping[str, tuple[Stamp, Summary]], ids: Iterable[str]) -> None:
         there = set(ids)
         Index.save(self, fresh, there)
         self.known = {i: found for i, found in self.known.items() if i in there}

@@ -7,12 +7,12 @@ import abc
 import asyncio
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from logbook_agent.findings.read import Findings
+from logbook_agent.report.live.activity import LiveRun
 from logbook_agent.report.live.follower import LOOK_S, Follower, LiveBook, line_of
 from logbook_agent.report.page.document import LiveParts, card, document, head, index_document
 from logbook_agent.report.page.page import Kept, Page, PageSection, page, page_file, render_html
@@ -129,9 +129,15 @@ class Feed(abc.ABC):
             self._parts[id] = Change(version=self.version, id=id, html=html)
 
 
-def banner_of(going: dict[str, Any], trouble: str | None) -> str:
+class PagedRun(LiveRun):
+    """A run that goes on, with the file of its page."""
+
+    page: str
+
+
+def banner_of(runs: Sequence[LiveRun], series: Sequence[str], trouble: str | None) -> str:
     """The element `live-now`: what runs now, as HTML above the sections of a page."""
-    return visible(render_html(ASSETS, "banner.html.j2", {**going, "trouble": trouble}))
+    return visible(render_html(ASSETS, "banner.html.j2", {"runs": runs, "series": series, "trouble": trouble}))
 
 
 class BookFeed(Feed):
@@ -155,7 +161,7 @@ class BookFeed(Feed):
             else:
                 self._page, self._read, self._trouble = made, live.version, None
                 self._put_all(made.sections)
-        self._put(NOW, banner_of(live.going, live.trouble or self._trouble))
+        self._put(NOW, banner_of(live.going["runs"], live.going["series"], live.trouble or self._trouble))
 
     def _document(self, live: LiveParts) -> str | None:
         return None if self._page is None else "".join(document(self._page, above="/", live=live))
@@ -179,7 +185,8 @@ class IndexFeed(Feed):
         if time.monotonic() >= self._due:
             self._list()
         self._damaged = []
-        going: dict[str, Any] = {"runs": [], "series": []}
+        runs: list[LiveRun] = []
+        series: list[str] = []
         for topic in self._topics:
             try:
                 live = self._follower_of(topic).look()
@@ -189,12 +196,12 @@ class IndexFeed(Feed):
                 continue
             if live.trouble:
                 self._damaged.append(f"{topic}: {live.trouble}")
-            going["runs"] += [{**run, "page": page_file(topic)} for run in live.going["runs"]]
-            going["series"] += live.going["series"]
+            runs += [PagedRun(**run, page=page_file(topic)) for run in live.going["runs"]]
+            series += live.going["series"]
         self._cards = {topic: self._cards[topic] for topic in self._topics if topic in self._cards}
         found = [findings for _, _, findings in self._cards.values()]
         self._put_all([head(found, self._damaged), *(shown for _, shown, _ in self._cards.values())])
-        self._put(NOW, banner_of(going, self._trouble))
+        self._put(NOW, banner_of(runs, series, self._trouble))
 
     def _list(self) -> None:
         try:

@@ -18,9 +18,9 @@ from typing import Any
 
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import LogbookError
-from logbook_agent.report.live.activity import Activity
+from logbook_agent.report.live.activity import Activity, GoingOn
 from logbook_agent.report.live.cached_book import CachedBook
-from logbook_agent.running.launch.output import readable
+from logbook_agent.running.launch.output_log import readable
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.redactor import by_shape
@@ -30,7 +30,6 @@ LOOK_S = 0.25
 _REST = 2.0
 # What could not be read is tried again after so long, although nothing has changed.
 _AGAIN_S = 1.0
-_NOTHING: dict[str, Any] = {"runs": [], "series": []}
 # The part of a processor that each level may take, and the shortest pause between two looks (s).
 _PART = 0.005
 _ENTRIES_S, _RUNS_S = 0.5, 1.0
@@ -111,7 +110,7 @@ class LiveBook:
 
     version: int = 0
     found: Findings | None = None
-    going: dict[str, Any] = field(default_factory=lambda: dict(_NOTHING))
+    going: GoingOn = field(default_factory=lambda: GoingOn(runs=[], series=[]))
     trouble: str | None = None
 
 
@@ -148,7 +147,7 @@ class Follower:
     def close(self) -> None:
         self._going.close()
 
-    def _read(self, going: dict[str, Any]) -> None:
+    def _read(self, going: GoingOn) -> None:
         began = time.monotonic()
         self._is_stale = False
         try:
@@ -165,7 +164,7 @@ class Follower:
             self._is_stale, began = True, began - _AGAIN_S / _REST
         self._due = time.monotonic() + _REST * (time.monotonic() - began)
 
-    def _look_at_runs(self) -> tuple[dict[str, Any], str | None]:
+    def _look_at_runs(self) -> tuple[GoingOn, str | None]:
         try:
             return self._going.look(self.book, self.last.version), None
         except Exception as error:  # noqa: BLE001 - as above
@@ -184,7 +183,7 @@ class Follower:
         return line_of(error, self.workspace)
 
 
-def _states(going: dict[str, Any]) -> list[tuple[Any, ...]]:
+def _states(going: GoingOn) -> list[tuple[Any, ...]]:
     return [(one["id"], one["run"], one["state"], one["ended"]) for one in going["runs"]]
 
 

@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,7 +39,7 @@ def standing(followed: LiveBook) -> dict[str, Any]:
     found = followed.found
     if found is None:
         return {}
-    answer = status(found, OnMachine(view=""))
+    answer: Mapping[str, object] = status(found, OnMachine(view=""))
     return {name: answer[name] for name in _PARTS}
 
 

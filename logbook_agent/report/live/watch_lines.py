@@ -6,7 +6,10 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from logbook_agent.findings.progress import ProgressData
+from logbook_agent.findings.status import BestLine, JudgedCriterion, LastEntry
 from logbook_agent.model.units import format_value, known
+from logbook_agent.report.live.activity import LiveRun
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.times import duration
 
@@ -55,7 +58,7 @@ def _lines(data: dict[str, Any], now: datetime) -> Iterator[Line]:
         ]
     if data["trouble"]:
         yield [("cannot be read now: ", "bold red"), (one_line(data["trouble"]), "red")]
-    yield from _running(data, now)
+    yield from _running(data["running"], data["series"], now)
     yield from _part(
         "settled", [[(line["found"], "bold"), (f"  {line['id']}", "cyan")] for line in data.get("settled", ())]
     )
@@ -77,12 +80,10 @@ def _part(title: str, lines: Sequence[Line]) -> Iterator[Line]:
         yield from ([("  ", ""), *line] for line in lines)
 
 
-def _running(data: dict[str, Any], now: datetime) -> Iterator[Line]:
-    runs = data["running"]
+def _running(runs: Sequence[LiveRun], series: Sequence[str], now: datetime) -> Iterator[Line]:
     yield []
     if not runs:
-        series = ", ".join(data["series"])
-        yield [("nothing is running", "dim") if not series else (f"between two runs of {series}", "bold")]
+        yield [("nothing is running", "dim") if not series else (f"between two runs of {', '.join(series)}", "bold")]
         return
     yield [(f"running ({len(runs)})", "bold")]
     for one in runs:
@@ -105,11 +106,11 @@ def _running(data: dict[str, Any], now: datetime) -> Iterator[Line]:
         yield from ([("    │ ", "dim"), (line, "dim")] for line in shown)
 
 
-def _progress(one: dict[str, Any], now: datetime) -> str:
+def _progress(one: LiveRun, now: datetime) -> str:
     """`3 of at most 16 runs ████░░░  2 min 10 s, about 5 min left`."""
     elapsed_s = _age_s(one["since"], now)
     parts = []
-    progress = one["progress"] or {"made": 0, "total": None, "at_most": False, "expected_s": None}
+    progress = one["progress"] or ProgressData(made=0, total=None, at_most=False, expected_s=None)
     made, total = progress["made"], progress["total"]
     if total is not None:
         filled = round(_BAR * made / total) if total else 0
@@ -121,7 +122,7 @@ def _progress(one: dict[str, Any], now: datetime) -> str:
     return ", ".join(parts)
 
 
-def _alive(one: dict[str, Any], now: datetime) -> str:
+def _alive(one: LiveRun, now: datetime) -> str:
     """When its worker was last known to live; of a run without one, when it last printed."""
     beat_s = _age_s(one["heartbeat"], now)
     if beat_s is not None:
@@ -147,7 +148,7 @@ def _length(seconds: float) -> str:
     return f"{max(1, round(seconds)) if seconds > 0 else 0} s" if seconds < 120 else duration(seconds)
 
 
-def _newest(entries: Sequence[dict[str, Any]]) -> list[Line]:
+def _newest(entries: Sequence[LastEntry]) -> list[Line]:
     """The newest first, in columns."""
     titles = [one_line(entry["title"])[:_TITLE] for entry in entries]
     results = [entry["result"] if entry["result"] != entry["state"] else None for entry in entries]
@@ -165,18 +166,18 @@ def _newest(entries: Sequence[dict[str, Any]]) -> list[Line]:
     ]
 
 
-def _best(best: dict[str, Any]) -> Line:
+def _best(best: BestLine) -> Line:
     value = format_value(best["value"], decimals=known(best["metric"]).decimals)
     of = best.get("entry") or ", ".join(best.get("entries", ()))
     case = one_line(best.get("label") or best.get("config") or "")
     return [
-        (f"{best['metric']} {value}{' ' + best['unit'] if best.get('unit') else ''}", "bold green"),
+        (" ".join(filter(None, (best["metric"], value, best.get("unit")))), "bold green"),
         (f"  {of}", "cyan"),
         (f"  {case}{', ' * bool(case)}{best['runs']} run{'' if best['runs'] == 1 else 's'}", ""),
     ]
 
 
-def _criterion(criterion: dict[str, Any]) -> Line:
+def _criterion(criterion: JudgedCriterion) -> Line:
     mark = "[x]" if criterion["met"] else "[ ]"
     why = criterion.get("reason") or criterion.get("evidence") or ""
     return [

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.report.page.page import ASSETS, Page, PageSection, body, html_pieces, page_file, render_html
-from logbook_agent.report.page.thread import counts, foot
+from logbook_agent.report.page.thread_sections import counts, foot
 from logbook_agent.store.reading import read_text
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import as_html, visible

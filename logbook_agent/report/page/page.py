@@ -11,19 +11,19 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from logbook_agent.findings.read import Findings
-from logbook_agent.findings.thread import Summary
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Record, digest
+from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.templates import templates_of
-from logbook_agent.report.page import thread
-from logbook_agent.report.page.entry import Around, Groups, entry_values, groups_of, log_nowhere
+from logbook_agent.report.page import thread_sections
+from logbook_agent.report.page.entry_section import Around, Groups, entry_values, groups_of, log_nowhere
 from logbook_agent.report.page.pictures import drawn
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
@@ -102,18 +102,18 @@ def page(
         facts[summary["id"]] = (summary["title"], groups)
     for gone in kept.keys() - {section.id for section in made}:
         del kept[gone]
-    sections = [_section(name, values) for name, values in thread.values(around, damaged)]
+    sections = [_section(name, values) for name, values in thread_sections.values(around, damaged)]
     return Page(
         topic=header.topic,
         title=header.title,
         sections=(*sections, *made, PageSection(id="facts", html=_facts(facts))),
         entries=tuple(section.id for section in made),
-        foot=thread.foot(header, workspace.now()),
+        foot=thread_sections.foot(header, workspace.now()),
         damaged=tuple(damaged),
     )
 
 
-def _section(name: str, values: dict[str, Any]) -> PageSection:
+def _section(name: str, values: dict[str, object]) -> PageSection:
     return PageSection(id=name, html=visible(render_html(ASSETS, f"{name}.html.j2", values)))
 
 
@@ -143,7 +143,7 @@ def _facts(entries: dict[str, tuple[str, Groups]]) -> str:
     """The data of the diff of two entries, as JSON: equal groups of facts stand in it once."""
     places: dict[str, int] = {}
     sets: list[dict[str, str]] = []
-    found: dict[str, Any] = {}
+    found: dict[str, dict[str, str | int]] = {}
     for entry_id, (title, groups) in entries.items():
         found[entry_id] = {"title": visible(title)}
         for name, group in groups.items():
@@ -173,12 +173,12 @@ def body(found: Page) -> list[str]:
     return [*before, '<div id="entries"><h2 id="entries-title">Entries</h2>', *entries, "</div>", *facts]
 
 
-def render_html(folder: Path, name: str, values: Mapping[str, Any]) -> str:
+def render_html(folder: Path, name: str, values: Mapping[str, object]) -> str:
     """The text of the package's own template `name` in `folder`."""
     return _environment(folder).get_template(name).render(values)
 
 
-def html_pieces(folder: Path, name: str, values: Mapping[str, Any]) -> Iterator[str]:
+def html_pieces(folder: Path, name: str, values: Mapping[str, object]) -> Iterator[str]:
     """The same, piece by piece."""
     return _environment(folder).get_template(name).generate(values)
 

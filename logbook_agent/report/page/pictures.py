@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib.util
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from markupsafe import Markup
 
@@ -38,7 +37,7 @@ def drawn(order: Sequence[str]) -> Sequence[str]:
     return order[-_ENTRIES_WITH_PLOTS:] if why_not(len(order)) is None else ()
 
 
-def pictures(found: Iterable[Figure], *, most: int | None = _OF_AN_ENTRY) -> list[dict[str, Any]]:
+def pictures(found: Iterable[Figure], *, most: int | None = _OF_AN_ENTRY) -> list[dict[str, object]]:
     """Figures as the templates take them: with an `svg`, or with the reason why there is none. Raises UsageError where
     matplotlib is not installed."""
     return [_picture(figure) for figure in list(found)[:most]]
@@ -46,7 +45,7 @@ def pictures(found: Iterable[Figure], *, most: int | None = _OF_AN_ENTRY) -> lis
 
 # A live view asks for the same figures again and again.
 @functools.lru_cache(maxsize=_KEPT)
-def _picture(figure: Figure) -> dict[str, Any]:
+def _picture(figure: Figure) -> dict[str, object]:
     try:
         drawn_svg = Markup(svg(figure, inline=True))  # noqa: S704 - written by an XML library from escaped values
     except CannotDraw as error:

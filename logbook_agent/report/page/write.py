@@ -11,7 +11,7 @@ from pathlib import Path
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import NotFound, StoreError, Taken, UsageError
 from logbook_agent.report.page.document import document, index_document
-from logbook_agent.report.page.entry import log_nowhere
+from logbook_agent.report.page.entry_section import log_nowhere
 from logbook_agent.report.page.page import INDEX, page, page_file
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, pieces_of, write_pieces, write_text

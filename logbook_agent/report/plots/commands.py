@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
@@ -141,7 +141,7 @@ def _names(chosen: list[Figure], metric: str | None) -> dict[str | None, list[st
     return found
 
 
-def _data(figure: Figure, file: str | None, missing: str | None) -> dict[str, Any]:
+def _data(figure: Figure, file: str | None, missing: str | None) -> dict[str, object]:
     return {
         "key": figure.key,
         "kind": figure.kind.value,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Exit, Run
-from logbook_agent.model.work import Began, End
+from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.executors.contract import OVER, Executor, Stage
 from logbook_agent.running.executors.table import executor_of
 from logbook_agent.running.order import with_end, with_facts

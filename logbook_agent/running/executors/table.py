@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from logbook_agent.features import FEATURES, present, provided
 from logbook_agent.model.codec import CodecError, decode
@@ -41,7 +41,7 @@ class Declared:
 
     name: str
     kind: str
-    table: Mapping[str, Any]
+    table: Mapping[str, object]
     file: Path | None = None
     is_equivalent: bool = False
     section: Section = "executors"
@@ -99,7 +99,7 @@ def named(workspace: Workspace, name: str, section: Section = "executors", cwd: 
     return there[name]
 
 
-def _declared(section: Section, name: str, table: Mapping[str, Any], file: Path | None) -> Declared:
+def _declared(section: Section, name: str, table: Mapping[str, object], file: Path | None) -> Declared:
     """One table of an executor or allocator, with the keys that each executor has.
 
     kind: `ssh`, `slurm`, `ray` or `command`

@@ -25,7 +25,7 @@ from logbook_agent.model.run import Measurement, PredictedRow, Row, Scalar
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import KNOWN
 from logbook_agent.model.values import Key, canonical, row_key
-from logbook_agent.running.results.lines import cut
+from logbook_agent.running.results.result_lines import cut
 
 _MEASURED = re.compile(r"(?:.*_)?(?:[num]?s|secs?|seconds|elapsed|time|[kmgt]i?b|bytes|t?flops|per_s\w*|pct|percent)")
 # Lines that agree with very many JSON rows cannot be placed; looking at this many settles what matters.

@@ -13,7 +13,7 @@ from logbook_agent.model.codec import CodecError
 from logbook_agent.model.run import Device, Failure, Measurement, PredictedRow, Row, Scalar
 from logbook_agent.model.units import DIRECTIONS, Direction
 from logbook_agent.model.values import finite
-from logbook_agent.running.results.lines import MAX_KEYS, cut
+from logbook_agent.running.results.result_lines import MAX_KEYS, cut
 
 Problem = Callable[[str], None]
 

@@ -15,7 +15,7 @@ from logbook_agent.model.run import Measurement, PredictedRow, Row, Scalar
 from logbook_agent.model.units import KNOWN, known
 from logbook_agent.model.values import canonical, finite, is_not_finite, is_number, parse_scalar
 from logbook_agent.running.results.fold import fold, fold_predicted, join_loose, measured_only, merge_lines
-from logbook_agent.running.results.lines import MAX_KEYS, cut, split_line, split_metric, split_pairs
+from logbook_agent.running.results.result_lines import MAX_KEYS, cut, split_line, split_metric, split_pairs
 
 MAX_ROWS = 20_000
 MAX_TEXT_CHARS = 64 * 2**20

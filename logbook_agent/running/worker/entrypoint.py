@@ -23,7 +23,7 @@ from pathlib import Path
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import LogbookError, StoreError, ToolError
 from logbook_agent.model.run import Exit, Process
-from logbook_agent.model.work import Began, End
+from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.family import adopt
 from logbook_agent.running.launch.signals import StopRequests, own_session
 from logbook_agent.running.provenance.machine import devices_of

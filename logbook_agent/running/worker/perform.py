@@ -17,10 +17,10 @@ from logbook_agent import __version__
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Code, Exit, Process
-from logbook_agent.model.work import Began, End
+from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.family import MARK
-from logbook_agent.running.launch.output import OutputLog
+from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.running.launch.process import Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.prepare import resolve
@@ -28,8 +28,8 @@ from logbook_agent.running.provenance.contention import counters, host_root, unt
 from logbook_agent.running.provenance.git import CodeFacts, code_facts
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
 from logbook_agent.running.provenance.software import relevant_env, software_versions
-from logbook_agent.running.results.lines import LineSplitter
 from logbook_agent.running.results.reader import ResultReader
+from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.processes import this_process

@@ -18,7 +18,7 @@ from typing import Literal, Protocol
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Code, Process, Scalar
-from logbook_agent.model.work import Began
+from logbook_agent.model.worker_report import Began
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import secrets_in

@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from logbook_agent.text.words import split_env_word
+from logbook_agent.text.shell_words import split_env_word
 
 # Options of `iris job run` without a value; `-e` has two, all others have one.
 _IRIS_SWITCHES = frozenset(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Launch
 from logbook_agent.text.commands.known import known
-from logbook_agent.text.words import command_line, env_word, split_env_word, split_env_words
+from logbook_agent.text.shell_words import command_line, env_word, split_env_word, split_env_words
 
 ENV_TEMPLATE = "-e {key}={value}"
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.text.commands.known import remote_part
-from logbook_agent.text.words import has_expansion, split_env_word
+from logbook_agent.text.shell_words import has_expansion, split_env_word
 
 # Syntax in front of a command; `for NAME in WORDS` and `case` hold no command at all.
 _LEADING = frozenset({"do", "then", "else", "elif", "if", "while", "until", "!", "{", "}", "time", "done", "fi"})

@@ -184,7 +184,7 @@ def _is_argv(plain: Sequence[Any]) -> bool:
 
 if TYPE_CHECKING:
     from logbook_agent.model.run import Row, Run
-    from logbook_agent.model.work import End
+    from logbook_agent.model.worker_report import End
 _M = TypeVar("_M", "Run", "End")
 
 

@@ -131,7 +131,7 @@ def test_cancel(started: Cli, folder: Path) -> None:
 @pytest.mark.slow
 def test_the_end_of_the_terminal(started: Cli, folder: Path) -> None:
     """A shell that is hung up takes its jobs along; not this one."""
-    line = f"{sys.executable} -m logbook_agent.cli run --detach -- sh -c '{GO}; echo RESULT tflops=1'; sleep 60"
+    line = f"{sys.executable} -m logbook_agent run --detach -- sh -c '{GO}; echo RESULT tflops=1'; sleep 60"
     shell = subprocess.Popen(["sh", "-c", line], start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert shell.stdout is not None
     assert shell.stdout.readline() == b"MOE-000\n"

@@ -17,7 +17,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Exit, Process, Run
-from logbook_agent.model.work import End
+from logbook_agent.model.worker_report import End
 from logbook_agent.running.executors import local as local_executor
 from logbook_agent.running.executors.contract import OVER
 from logbook_agent.running.launch.family import end_group

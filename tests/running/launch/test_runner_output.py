@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.running.launch import output as output_log
-from logbook_agent.running.launch.output import OutputLog
+from logbook_agent.running.launch import output_log
+from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret
 from tests.breadth import examples
@@ -166,8 +166,8 @@ from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret
 from logbook_agent.store.processes import own_peak_bytes
 from logbook_agent.running.launch.process import Job
-from logbook_agent.running.results.lines import LineSplitter
-from logbook_agent.running.launch.output import OutputLog
+from logbook_agent.running.results.result_lines import LineSplitter
+from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.running.launch.execute import execute
 secrets = (Secret(name="MY_TOKEN", value="correct-horse-battery"),)
 path = Path(sys.argv[1])

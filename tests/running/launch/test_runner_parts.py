@@ -14,7 +14,7 @@ from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageErro
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import Ladder
 from logbook_agent.running.prepare import prepare, resolve
-from logbook_agent.running.results.lines import LineSplitter
+from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.store.workspace import Workspace
 
 INT, TERM, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGKILL

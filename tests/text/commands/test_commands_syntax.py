@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from logbook_agent.text.words import shell_syntax
+from logbook_agent.text.shell_words import shell_syntax
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.text.words import command_line, folded, split_env_words
+from logbook_agent.text.shell_words import command_line, folded, split_env_words
 from tests.breadth import examples
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)

@@ -5,20 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from logbook_agent.entries.overview import is_open, open_runs, open_series
-from logbook_agent.findings.progress import GOING, UnfinishedRun
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.entry import State
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.record import RunStatus, run_state
+from logbook_agent.model.record import GOING, RunStatus, UnfinishedRun, run_state
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
 from logbook_agent.running.endings import ask_to_end, terminate
 from logbook_agent.running.executors.collection import collected
 from logbook_agent.running.launch.process import FAILED_STATUS, TIMEOUT_STATUS, exit_status
 from logbook_agent.store.book import Book
+from logbook_agent.store.open_runs import is_open, open_runs, open_series
 from logbook_agent.store.workspace import Workspace
 
 # How often is looked for an end: soon at first, then ever more seldom.
@@ -55,7 +53,7 @@ class WaitedFor:
     runs: tuple[Run, ...]
     is_cut_off: bool = False
 
-    def data(self, book: Book) -> dict[str, Any]:
+    def data(self, book: Book) -> dict[str, object]:
         statuses = [RunStatus(run=run, state=run_state(run, book.life)) for run in self.runs]
         return {
             "id": self.id,

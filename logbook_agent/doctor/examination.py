@@ -1,61 +1,20 @@
-"""One thing that is wrong in a store, and what an examination knows."""
+"""What a check of a store is given: the logbook, and how its files are changed."""
 
 from __future__ import annotations
 
 import os
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
 
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import make_folder, move, remove
+from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 
-Severity = Literal["error", "warning", "note"]
-# Does the mending and says what was done.
-Fix = Callable[[], str]
 DOCTOR_FIX = "logbook doctor --fix"
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """How bad, found by which check, where, what is wrong, how it is mended (`mend` says what to type, or what `--fix`
-    does), and what mends it.
-
-    `items` are the names it is about when there are several; `mended` says what was done.
-    """
-
-    severity: Severity
-    check: str
-    path: Path | None
-    message: str
-    mend: str = ""
-    fix: Fix | None = None
-    _: KW_ONLY
-    line: int | None = None
-    items: tuple[str, ...] = ()
-    mended: str | None = None
-
-    @property
-    def is_wrong(self) -> bool:
-        """Whether somebody still has to act."""
-        return self.severity != "note" and self.mended is None
-
-    def data(self) -> dict[str, Any]:
-        return {
-            "check": self.check,
-            "severity": self.severity,
-            "message": self.message,
-            "file": str(self.path) if self.path is not None else None,
-            "line": self.line,
-            "items": list(self.items),
-            "mend": self.mend,
-            "fixable": self.fix is not None,
-            "mended": self.mended,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

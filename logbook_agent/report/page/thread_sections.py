@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
 
 from markupsafe import Markup
 
@@ -18,23 +17,23 @@ from logbook_agent.findings.comparison.words import about, method, sentence
 from logbook_agent.findings.comparisons import SHOWN
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import TableSpec
-from logbook_agent.findings.thread import Summary
 from logbook_agent.model.header import Criterion, Header
+from logbook_agent.model.summary import Summary
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.blocks import baseline_text, header_values
 from logbook_agent.report.figures.catalogue import of_thread
-from logbook_agent.report.page.entry import Around
+from logbook_agent.report.page.entry_section import Around
 from logbook_agent.report.page.pictures import pictures, why_not
 from logbook_agent.text.as_html import is_web
 from logbook_agent.text.markdown import escape, one_line
+from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute, stamp
-from logbook_agent.text.words import assignments
 
 _SHOWN_ROWS = 500
 _SHOWN_WARNINGS = 10
 
 
-def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[str, object]]]:
     """The sections of the thread by name, in the order of the page. `damaged` says what could not be read."""
     yield "summary", _summary(around, damaged)
     yield "criteria", {"criteria": [_criterion(around, c) for c in around.findings.header.stop_criteria]}
@@ -46,7 +45,7 @@ def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[s
     yield "results", _results(around)
 
 
-def _plots(around: Around) -> dict[str, Any]:
+def _plots(around: Around) -> dict[str, object]:
     """The plots of the whole thread, and where those of its entries are."""
     if (why := why_not(len(around.ids))) is not None:
         return {"figures": (), "note": why}
@@ -66,7 +65,7 @@ def foot(header: Header, now: datetime) -> str:
     return f"Generated {made} from the records of {header.topic} by logbook-agent {__version__}."
 
 
-def _summary(around: Around, damaged: Sequence[str]) -> dict[str, Any]:
+def _summary(around: Around, damaged: Sequence[str]) -> dict[str, object]:
     findings, header = around.findings, around.findings.header
     first, cards = findings.opening, _answers(around)
     doubts = [*findings.doubts, *(f"cannot be read: {message}" for message in damaged[:_SHOWN_WARNINGS])]
@@ -107,7 +106,7 @@ def counts(header: Header, summaries: Sequence[Summary], unreadable: int) -> lis
     return found
 
 
-def card_values(answer: Answer, title: str) -> dict[str, Any]:
+def card_values(answer: Answer, title: str) -> dict[str, object]:
     """The card of a comparison: a row for each finding, and how it was found."""
     rows = [
         {
@@ -127,7 +126,7 @@ def card_values(answer: Answer, title: str) -> dict[str, Any]:
     }
 
 
-def _answers(around: Around) -> list[dict[str, Any]]:
+def _answers(around: Around) -> list[dict[str, object]]:
     """A card for each comparison that has findings: the settled ones first, of these the latest."""
     findings = around.findings
     commands = {line.entry: line.command for line in findings.opening.open if line.command}
@@ -138,7 +137,7 @@ def _answers(around: Around) -> list[dict[str, Any]]:
     ]
 
 
-def _closed(around: Around) -> dict[str, Any] | None:
+def _closed(around: Around) -> dict[str, object] | None:
     closing = around.findings.header.closing
     if closing is None:
         return None
@@ -166,12 +165,12 @@ def _scope(around: Around) -> list[tuple[str, list[Markup]]]:
     return [(label, [around.html(text) for text in texts]) for label, texts in found.items()]
 
 
-def links(header: Header) -> list[dict[str, Any]]:
+def links(header: Header) -> list[dict[str, object]]:
     """The links of a header; those to http(s) are live."""
     return [{**link, "live": is_web(link["url"])} for link in header_values(header)["links"]]
 
 
-def _criterion(around: Around, criterion: Criterion) -> dict[str, Any]:
+def _criterion(around: Around, criterion: Criterion) -> dict[str, object]:
     judgement, computed = criterion.judgement, criterion.computed
     why = []
     if judgement is not None:
@@ -191,7 +190,7 @@ def _criterion(around: Around, criterion: Criterion) -> dict[str, Any]:
     return {"word": word, "text": around.html(criterion.text), "why": why}
 
 
-def _best(best: BestCase) -> dict[str, Any]:
+def _best(best: BestCase) -> dict[str, object]:
     def told(value: float) -> str:
         return format_value(value, decimals=known(best.metric).decimals)
 
@@ -211,7 +210,7 @@ def _best(best: BestCase) -> dict[str, Any]:
     }
 
 
-def _open(around: Around) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _open(around: Around) -> Iterator[tuple[str, list[dict[str, object]]]]:
     """Lists of entries, those that are not empty."""
     findings = around.findings
     groups = (
@@ -223,7 +222,7 @@ def _open(around: Around) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     return ((label, lines) for label, lines in groups if lines)
 
 
-def _line(around: Around, summary: Summary, text: str | None, *, state: str | None = None) -> dict[str, Any]:
+def _line(around: Around, summary: Summary, text: str | None, *, state: str | None = None) -> dict[str, object]:
     later = around.findings.thread.superseded_by(summary["id"])
     return {
         "id": summary["id"],
@@ -234,7 +233,7 @@ def _line(around: Around, summary: Summary, text: str | None, *, state: str | No
     }
 
 
-def _days(around: Around) -> list[tuple[str, list[dict[str, Any]]]]:
+def _days(around: Around) -> list[tuple[str, list[dict[str, object]]]]:
     zone = around.findings.header.zone
     told = [(minute(s["opened"], zone), s) for s in around.findings.summaries]
     return [
@@ -243,7 +242,7 @@ def _days(around: Around) -> list[tuple[str, list[dict[str, Any]]]]:
     ]
 
 
-def _moment(around: Around, when: str, summary: Summary) -> dict[str, Any]:
+def _moment(around: Around, when: str, summary: Summary) -> dict[str, object]:
     return {
         "id": summary["id"],
         "time": when[11:],
@@ -254,7 +253,7 @@ def _moment(around: Around, when: str, summary: Summary) -> dict[str, Any]:
     }
 
 
-def _results(around: Around) -> dict[str, Any]:
+def _results(around: Around) -> dict[str, object]:
     """The rows of all entries that count, in one table."""
     found = cases(*map(without_mended, around.findings.counting))
     table = tabulate(found, TableSpec(), declared=around.findings.header.metrics)

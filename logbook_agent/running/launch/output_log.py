@@ -12,7 +12,7 @@ from pathlib import Path
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Output
 from logbook_agent.running.launch.process import Stream
-from logbook_agent.running.results.lines import strip_ansi
+from logbook_agent.running.results.result_lines import strip_ansi
 from logbook_agent.store.files import create_log
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.stream import StreamRedactor

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from logbook_agent.findings.cases import short
 from logbook_agent.findings.facts import devices_text, executed, software_of
 from logbook_agent.findings.read import Findings
-from logbook_agent.findings.thread import Summary
 from logbook_agent.findings.trust import Compared
 from logbook_agent.model.entry import COMMAND, CONFIG
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Run
+from logbook_agent.model.summary import Summary
 from logbook_agent.model.values import spelt
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.sections import Section as Bullet
@@ -23,8 +22,8 @@ from logbook_agent.report.figures.catalogue import of_entry
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.text.as_html import as_html, as_inline_html
 from logbook_agent.text.markdown import cut_line, one_line
+from logbook_agent.text.shell_words import listed
 from logbook_agent.text.times import duration, minute
-from logbook_agent.text.words import listed
 
 # A command or config of so many characters is folded.
 _LONG = 220
@@ -64,7 +63,7 @@ def entry_values(
     *,
     later: Mapping[str, Sequence[str]],
     compared: Compared,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """An entry with its parts in the order of the view, and its runs."""
     entry, zone = record.entry, around.findings.header.zone
     bullets = around.blocks.sections(record, later=later, compared=compared)
@@ -86,7 +85,7 @@ def entry_values(
     }
 
 
-def _part(around: Around, bullet: Bullet, record: Record) -> dict[str, Any]:
+def _part(around: Around, bullet: Bullet, record: Record) -> dict[str, object]:
     name = bullet.label.partition(" (")[0]
     is_long = len(bullet.text) > _LONG and name in (COMMAND, CONFIG)
     return {
@@ -108,7 +107,7 @@ def _folded(name: str, text: str, record: Record) -> str:
     return cut_line(first, _LEAD_CHARS)
 
 
-def _run(around: Around, status: RunStatus, zone: str) -> dict[str, Any]:
+def _run(around: Around, status: RunStatus, zone: str) -> dict[str, object]:
     run, output = status.run, status.run.output
     commit = run.code.commit if run.code is not None else None
     return {

@@ -10,7 +10,7 @@ import pytest
 
 from logbook_agent.findings.contrast import beside
 from logbook_agent.model.entry import Contrast
-from tests.findings.contrasts.pair_support import DECLARED, on_axis, only, trial
+from tests.findings.pair_support import DECLARED, on_axis, only, trial
 
 
 def test_medians_over_runs_and_their_change() -> None:

@@ -1,3 +1,0 @@
-from logbook_agent.cli import entry
-
-entry()

@@ -1,0 +1,165 @@
+"""The summary of an entry as the index keeps it: small plain data that stays the same as long as its files do."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+from logbook_agent.model.entry import Confidence, State
+from logbook_agent.model.values import Scalar
+
+
+class SaidByEntry(TypedDict):
+    """The part of a summary that an entry's own file gives. `state` is its own here, `decision` None for what is none,
+    and empty for one whose title says it all."""
+
+    id: str
+    opened: str
+    kind: str
+    state: State
+    title: str
+    continues: str | None
+    completes: str | None
+    supersedes: str | None
+    aliases: list[str]
+    decision: str | None
+    negative: str | None
+
+
+class EntryLine(TypedDict):
+    """The line of `list` about an entry."""
+
+    id: str
+    opened: str
+    kind: str
+    state: State
+    confidence: Confidence | None
+    confidence_text: str | None
+    title: str
+    runs: int
+    result: str | None
+
+
+class Trial(TypedDict):
+    """One case that an entry measured, as the index keeps it: the `values` of its `runs` (by number), `side` and `case`
+    in the comparison of the entry, `config` as far as it is kept and how many keys are left out, and `apart`, what else
+    tells it from the other cases of the entry."""
+
+    key: str
+    unit: str | None
+    values: list[float]
+    runs: list[int]
+    side: str | None
+    case: str
+    label: str | None
+    config: dict[str, str]
+    config_left_out: int
+    apart: dict[str, str]
+
+
+class MeasuredMetric(TypedDict, total=False):
+    """What an entry measured of a metric: `low`, `high`, `unit`, number of `cases`, and these as `trials`. Where no run
+    that measured it finished, there are `states` in place of trials; where its values have no common scale, `units`
+    alone."""
+
+    low: float
+    high: float
+    unit: str | None
+    cases: int
+    states: list[str]
+    trials: list[Trial]
+    units: list[str]
+
+
+class TriedItem(TypedDict):
+    """One thing that was tried and did not work out: in which `run` (None: none) and all `runs` that came out so, its
+    `outcome` and why, the words of the `command`, and the part of the `config` that tells it from others as `case`.
+
+    `left_out`: how many others of the entry are not kept. The keys from `metric` on are of a comparison, and `since` is
+    a later run of the same command that finished; `also`: what the entry of the command was marked with."""
+
+    entry: str
+    run: int | None
+    at: str
+    kind: str
+    outcome: str
+    reason: str
+    command: list[str]
+    case: dict[str, Scalar]
+    config: dict[str, Scalar]
+    env: dict[str, str]
+    commit: str | None
+    runs: NotRequired[list[int]]
+    left_out: NotRequired[int]
+    metric: NotRequired[str]
+    delta: NotRequired[float | None]
+    change: NotRequired[str]
+    against: NotRequired[str]
+    axis: NotRequired[str]
+    since: NotRequired[str | None]
+    also: NotRequired[TriedItem | None]
+
+
+class Candidate(TypedDict):
+    """What a comparison found of one side by one metric, for a table of results."""
+
+    metric: str
+    side: str
+    value: float | None
+    spread: float
+    unit: str | None
+    change: str
+    outcome: str
+    is_bold: bool
+
+
+class AnswerLine(TypedDict):
+    """The comparison of an entry in a line: its `result` in a sentence, what was `asked`, and its `candidates`."""
+
+    result: str
+    asked: str
+    candidates: list[Candidate]
+
+
+class StatedConfidence(TypedDict):
+    """The confidence that a person stated, and why."""
+
+    stated: Confidence | None
+    stated_reason: str | None
+
+
+class Summary(SaidByEntry):
+    """The summary of an entry: its line of `list`, and what `status`, the view and the issue need beyond it.
+
+    `comparison` holds its pairs (`EntryPairs.data`), `keys` those under which its commands are found, `finished` number
+    and start of the last run of each command that finished. `asked` and `candidates` follow from the answer to the
+    comparison, None where it has none."""
+
+    confidence: Confidence | None
+    confidence_text: str | None
+    runs: int
+    result: str | None
+    interpretation: str | None
+    next: str | None
+    next_lead: str | None
+    settled: bool
+    stated: StatedConfidence
+    mark: str
+    comparison: dict[str, Any] | None
+    contrasts: list[str | None]
+    tried: list[TriedItem]
+    finished: dict[str, tuple[int, str]]
+    keys: list[tuple[str, int]]
+    rows: int
+    failed_rows: int
+    measured: dict[str, MeasuredMetric]
+    predicted: int
+    digest: str
+    asked: str | None
+    candidates: list[Candidate] | None
+
+
+class FoundEntry(Summary):
+    """The summary of an entry in which words were found: where, and how many places `more` there are."""
+
+    found: list[dict[str, str]]
+    more: int
