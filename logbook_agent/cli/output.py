@@ -86,6 +86,7 @@ def _json(answer: dict[str, object], indent: int | None = 1) -> str:
         from logbook_agent.text.redaction.plain import redacted
 
         text = json.dumps(redacted(answer, redactor), ensure_ascii=False, indent=indent)
+    text = text.translate(_CONTROLS_IN_JSON)
     return text.replace(_OLD_COMMAND, r"##\u005b") if _is_action() else text
 
 
@@ -116,6 +117,8 @@ _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) i
 _CONTROLS |= {
     code: f"\\u{code:04x}" for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 }
+# The same in JSON, whose own escapes leave only these.
+_CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in _CONTROLS if code > 31}
 
 
 # A runner of GitHub Actions takes such lines of a step, on stdout or stderr, for commands to itself.

@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, prose
 from logbook_agent.cli.output import clean, emit
-from logbook_agent.cli.wait_commands import FollowedLog, last_run, write_bytes
+from logbook_agent.cli.wait_commands import FollowedLog, last_lines, last_run, write_bytes
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
 from logbook_agent.findings.queries import shown
@@ -77,7 +77,7 @@ def _show_log(space: Workspace, book: Book, entry_id: str, tail: int | None, *, 
     """Print the output of the newest run of an entry, or its last lines; as JSON the lines."""
     number = last_run(book, entry_id)
     log = FollowedLog(space, book, entry_id, number)
-    pieces = log.pieces() if tail is None else log.last_lines(tail)
+    pieces = log.all() if tail is None else last_lines(log.all(), tail)
     if as_json:
         lines = b"".join(pieces).decode("utf-8", "replace").splitlines()
         emit("log", {"id": entry_id, "run": number, "lines": lines}, "", as_json=True, warnings=space.warnings)

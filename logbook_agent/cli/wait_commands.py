@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections import deque
@@ -22,6 +23,13 @@ from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import is_open
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.redaction.stream import StreamRedactor
+
+# What a terminal obeys, but for line ends, tabs and colours: control characters, and marks of direction in UTF-8.
+_OBEYED = re.compile(
+    rb"\x1b(?!\[[0-9;]{0,40}m)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c"
+    rb"|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"
+)
 
 
 def wait_command(
@@ -125,24 +133,20 @@ class FollowedLog:
 
     def __init__(self, space: Workspace, book: Book, entry_id: str, run: int) -> None:
         self._of = space, book, entry_id, run
+        self._stream = StreamRedactor(space.redactor)
         self.offset = 0
 
     def pieces(self) -> Iterator[bytes]:
-        """What there is now and was not read yet."""
+        """What there is now and was not read yet, without secrets; what may become one is held back."""
         while piece := log_piece(*self._of, self.offset):
             self.offset += len(piece)
-            yield piece
+            yield self._stream.feed(piece)
+        yield self._stream.flush_idle()
 
-    def last_lines(self, count: int) -> list[bytes]:
-        """The last lines of what there is now."""
-        kept: deque[bytes] = deque(maxlen=count)
-        rest = b""
-        for piece in self.pieces():
-            *whole, rest = (rest + piece).split(b"\n")
-            rest = rest[-_LINE_BYTES:]
-            kept.extend(line + b"\n" for line in whole)
-        kept.extend([rest] if rest else [])
-        return [*kept]
+    def all(self) -> Iterator[bytes]:
+        """What there is now, to its end."""
+        yield from self.pieces()
+        yield self._stream.finish()
 
 
 def follow_log(space: Workspace, book: Book, entry_id: str, timeout_s: float | None) -> None:
@@ -150,18 +154,32 @@ def follow_log(space: Workspace, book: Book, entry_id: str, timeout_s: float | N
     until = time.monotonic() + timeout_s if timeout_s is not None else None
     number = last_run(book, entry_id)
     log = FollowedLog(space, book, entry_id, number)
-    write_bytes(log.last_lines(_FIRST_LINES))
+    write_bytes(last_lines(log.pieces(), _FIRST_LINES))
     while until is None or time.monotonic() < until:
         collect_ended(space, book)
         is_over = not is_open(book, entry_id)
         write_bytes(log.pieces())
         if (later := last_run(book, entry_id)) != number:
+            write_bytes(log.all())
             number = later
             log = FollowedLog(space, book, entry_id, number)
         elif is_over:
+            write_bytes(log.all())
             return
         else:
             time.sleep(_PAUSE_S)
+
+
+def last_lines(pieces: Iterable[bytes], count: int) -> list[bytes]:
+    """The last lines of these pieces."""
+    kept: deque[bytes] = deque(maxlen=count)
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        rest = rest[-_LINE_BYTES:]
+        kept.extend(line + b"\n" for line in whole)
+    kept.extend([rest] if rest else [])
+    return [*kept]
 
 
 def last_run(book: Book, entry_id: str) -> int:
@@ -175,8 +193,9 @@ def last_run(book: Book, entry_id: str) -> int:
 
 
 def write_bytes(pieces: Iterable[bytes]) -> None:
-    """Print pieces of output as they are, each at once."""
+    """Print pieces of output, each at once; on a terminal without what it would obey, colours apart."""
     sys.stdout.flush()
+    is_terminal = sys.stdout.isatty()
     for piece in pieces:
-        sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.write(_OBEYED.sub("\ufffd".encode(), piece) if is_terminal else piece)
         sys.stdout.buffer.flush()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Answer, Cli
-from tests.e2e.e2e_support import picture
+from tests.e2e.e2e_support import LOGBOOK, picture
 
 # (words, exit code, code of the error, what the message names)
 BAD: dict[str, tuple[list[str], int, str, str]] = {
@@ -165,3 +168,36 @@ def test_a_template_that_names_a_missing_field(two_entries: Cli, folder: Path, t
         answer = two_entries(*words)
         assert_one_message(answer, 3, f"template {template}, line 2")
         assert picture(folder) == before, words
+
+
+def test_json_holds_nothing_that_a_terminal_obeys(started: Cli, folder: Path) -> None:
+    assert started("note", "plain").code == 0
+    path = folder / "logbooks/moe/entries/MOE-000.yaml"
+    path.write_text(path.read_text().replace("plain", '"a\\u009bb\\u202ec\\x1bd"', 1))
+    for words in (("show", "MOE-000"), ("list",), ("status",)):
+        answer = started(*words, "--json")
+        assert not {"\x9b", "\u202e", "\x1b", "\x7f"} & set(answer.out)
+    assert started("show", "MOE-000", "--json").data["title"] == "a\x9bb\u202ec\x1bd"
+
+
+def test_a_log_on_a_terminal_is_text_with_colours(started: Cli, folder: Path) -> None:
+    odd = b"\x1b[31mred\x1b[0m \x1b]52;c;eA==\x07 \xc2\x9b2J \xe2\x80\xaeend"
+    assert started("run", "--", "true").code == 0
+    (folder / "logbooks/moe/runs/MOE-000/01/output.log").write_bytes(odd + b"\n")
+    there, here = pty.openpty()
+    with subprocess.Popen([*LOGBOOK, "show", "MOE-000", "--log"], cwd=folder, stdout=here, stderr=here) as shown:
+        assert shown.wait(60) == 0
+    os.close(here)
+    text = os.read(there, 10_000)
+    os.close(there)
+    assert b"\x1b[31mred\x1b[0m" in text
+    assert not any(bad in text for bad in (b"\x1b]", b"\x07", b"\xc2\x9b", b"\xe2\x80\xae"))
+    assert subprocess.run([*LOGBOOK, "show", "MOE-000", "--log"], cwd=folder, capture_output=True).stdout == odd + b"\n"
+
+
+def test_a_secret_in_the_name_of_a_logbook_stays_out_of_a_report(started: Cli, folder: Path) -> None:
+    name = "hf_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAbC"
+    (folder / f"logbooks/{name}").mkdir()
+    (folder / f"logbooks/{name}/logbook.yaml").write_text("format: 1\nx: 1\n")
+    assert started("report", "--out", "pages").code == 1
+    assert name not in (folder / "pages/index.html").read_text()

@@ -107,7 +107,9 @@ def pulled(request: pytest.FixtureRequest, cli: Cli, folder: Path) -> Matrix:
 
 
 def _damage(matrix: Matrix, there: Path) -> None:
-    """An entry and a run in which secrets stand where they make the record unreadable."""
+    """A log with secrets; an entry and a run in which they stand where they make the record unreadable."""
+    with (there / "runs/MOE-000/01/output.log").open("a") as log:
+        log.write("\n".join(["", *matrix.plant("log"), "end"]))
     damaged = there / "entries/MOE-005.yaml"
     data = {**yaml.safe_load((there / "entries/MOE-004.yaml").read_text()), "id": "MOE-005", "title": "damaged"}
     damaged.write_text(yaml.safe_dump({**data, "kind": matrix.plant("kind", matrix.words[:1])[0]}, sort_keys=False))
@@ -180,6 +182,7 @@ def live(cli: Cli, folder: Path, matrix: Matrix) -> list[str]:
 
 EXITS: dict[str, Callable[[Cli, Path, Matrix], list[str]]] = {
     "terminal and JSON": said("list", "status", "show MOE-000", "show MOE-001", "show MOE-002", "show MOE-003"),
+    "logs": said("show MOE-000 --log", "show MOE-000 --log --tail 40", "wait MOE-000 --follow"),
     "tables": said(
         "table", "table MOE-000", "compare MOE-000 MOE-001", "list h", "criteria", "list --tried", "baseline"
     ),

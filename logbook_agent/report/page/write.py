@@ -18,6 +18,8 @@ from logbook_agent.store.files import make_folder, pieces_of, write_pieces, writ
 from logbook_agent.store.reading import open_file
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.stream import redacted_pieces
 
 # Below the root, where git ignores it and nothing of it changes the code that an experiment runs.
 OWN = ".report"
@@ -84,7 +86,7 @@ def write_report(
                     )
             found.append(findings)
         except StoreError as error:
-            damaged.append(f"{book.topic}: {error.message}")
+            damaged.append(workspace.redactor.text(f"{book.topic}: {error.message}"))
     workspace.warnings += [f"left out of the report: {message}" for message in damaged]
     text = index_document(workspace, found, damaged)
     write_text(target / INDEX, text, within=within, derived=True)
@@ -110,13 +112,15 @@ def _write_page(
 ) -> tuple[Path, int]:
     """Where the page is, and how many entries it leaves out."""
     path = target / page_file(book.topic)
-    made = page(workspace, findings, log_href=_copies(book, target, within) if logs else log_nowhere)
+    made = page(
+        workspace, findings, log_href=_copies(book, workspace.redactor, target, within) if logs else log_nowhere
+    )
     pieces = (piece.encode("utf-8", "replace") for piece in document(made, above=INDEX))
     write_pieces(path, pieces, within=within, derived=True)
     return path, len(made.damaged)
 
 
-def _copies(book: Book, target: Path, within: Path) -> Callable[[str, int], str | None]:
+def _copies(book: Book, redactor: Redactor, target: Path, within: Path) -> Callable[[str, int], str | None]:
     """A function that copies the log of a run beside the page, if it is not there yet, and returns its address; None
     where there is no log."""
     folder = target / book.topic / _LOGS
@@ -129,7 +133,7 @@ def _copies(book: Book, target: Path, within: Path) -> Callable[[str, int], str 
         copy = folder / name
         if not _is_newer(copy, log):
             make_folder(folder, within=within)
-            pieces = (piece.encode("utf-8", "replace") for piece in visible_log(log, book.root))
+            pieces = (piece.encode("utf-8", "replace") for piece in visible_log(log, book.root, redactor))
             write_pieces(copy, pieces, within=within, durable=False, derived=True)
         return f"{book.topic}/{_LOGS}/{name}"
 
@@ -143,9 +147,9 @@ def _is_newer(copy: Path, log: Path) -> bool:
         return False
 
 
-def visible_log(log: Path, within: Path) -> Iterator[str]:
-    """The text of a log, with marks that would reverse the direction of text made visible."""
+def visible_log(log: Path, within: Path, redactor: Redactor) -> Iterator[str]:
+    """The text of a log without secrets, with marks that would reverse the direction of text made visible."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    for piece in pieces_of(log, within=within):
+    for piece in redacted_pieces(pieces_of(log, within=within), redactor):
         yield visible(decoder.decode(piece))
     yield visible(decoder.decode(b"", final=True))

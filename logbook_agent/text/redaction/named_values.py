@@ -131,9 +131,11 @@ _FORMS_OF = {
     for dash in (False, True)
 }
 _TEXT = re.compile(r"(?P<value>(?:[^<>&\]]|&(?![lg]t;)|\](?!\]>))*)(?<!\s)")
-_QUOTED = re.compile(
-    r"""(?P<open>["'\\]{4,200}|\"{3}|'{3}|\\{0,7}["'`])(?P<value>(?:\\.|(?P=open){2}|.){0,4096}?)(?P=open)(?!(?P=open))"""
-)
+_OPENED, _CLOSED = r"""(?P<open>["'\\]{4,200}|\"{3}|'{3}|\\{0,7}["'`])""", r"(?P=open)(?!(?P=open))"
+# What is escaped or doubled does not close it. Atomic, so that no text is read in more than one way; where only an
+# escaped quote is left to close it, that one does.
+_QUOTED = re.compile(rf"{_OPENED}(?P<value>(?>\\.|(?P=open){{2}}|.){{0,4096}}?){_CLOSED}")
+_QUOTED_LOOSELY = re.compile(rf"{_OPENED}(?P<value>.{{0,4096}}){_CLOSED}")
 _WORD = re.compile(r"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b]*)""", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 # The other way round: `"value" == name`.
@@ -202,10 +204,14 @@ def _value(text: str, m: Match, kind: str, form: _Form) -> Edit | None:
             return None
     opened = _OPENERS.match(text, head.end()) if form.name == "nested" else None
     at = head.end() if opened is None else opened.end()
-    found = _TEXT.match(text, at) if form.name == "tag" else _QUOTED.match(text, at) or _WORD.match(text, at)
+    found = (
+        _TEXT.match(text, at)
+        if form.name == "tag"
+        else _QUOTED.match(text, at) or _QUOTED_LOOSELY.match(text, at) or _WORD.match(text, at)
+    )
     if found is None or found["value"] in _BRACKETS:
         return None
-    is_quoted = found.re is _QUOTED
+    is_quoted = found.re in (_QUOTED, _QUOTED_LOOSELY)
     value = found["value"] if is_quoted else _without_closers(found["value"])
     is_beside = form.is_beside or (form.name == "tag" and kind in _OF_MANY)
     if (

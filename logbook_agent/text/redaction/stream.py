@@ -8,6 +8,7 @@ secret that reaches over the cut moves it to the left. Bytes that are not UTF-8 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from logbook_agent.text.redaction.lines import LineRedactor
 from logbook_agent.text.redaction.names import mark
@@ -163,6 +164,14 @@ class StreamRedactor:
             self._emit_line(piece, out, b"")
             return b"".join(out)
         return piece
+
+
+def redacted_pieces(pieces: Iterable[bytes], redactor: Redactor) -> Iterator[bytes]:
+    """The pieces of a log that leaves, without what is known as a secret by now."""
+    stream = StreamRedactor(redactor)
+    for piece in pieces:
+        yield stream.feed(piece)
+    yield stream.finish()
 
 
 def _after_blank(data: bytes, end: int, start: int = 0) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,13 @@ def test_a_rule_that_matches_its_own_mark_ends() -> None:
     done = safe.text("hello " * 20)
     assert len(done) < 2000
     assert safe.text(done) == done
+
+
+@pytest.mark.parametrize("text", ["\\'" * 3000, "''" * 6000, "\\'\\'" * 4000 + "x", "'\"\\" * 3000])
+def test_quotes_without_an_end_are_read_once(text: str) -> None:
+    began = time.process_time()
+    by_shape().text(f"token='{text}")
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize("regex", [".", "e", "[a-z]", "[A-Z]+-", "\\d+", "ote"])
