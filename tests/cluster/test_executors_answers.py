@@ -221,6 +221,6 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypa
         tar.addfile(entry, io.BytesIO(b"x" * 1001))
     spool = Spool(folder=tmp_path / "A-000.01", within=tmp_path)
     spool.make()
-    with pytest.raises(StoreError, match="cannot read the files that a run has left"):
+    with pytest.raises(StoreError, match="cannot read the files that the run left behind"):
         archive.bring(spool, archive.members(io.BytesIO(buffer.getvalue())))
     assert not spool.has("output.log")

@@ -103,7 +103,7 @@ def test_nothing_is_found_in_what_this_version_writes(
 
 
 def test_a_large_log_is_read_in_pieces(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("logbook_agent.doctor.secrets._PIECE_BYTES", 1000)
+    monkeypatch.setattr("logbook_agent.doctor.secret_search._PIECE_BYTES", 1000)
     assert started("run", "--", "true").code == 0
     log = folder / "logbooks/moe/runs/MOE-000/01/output.log"
     log.write_text(

@@ -144,7 +144,7 @@ class Redactor:
         low = joined.lower()
         starts = list(itertools.accumulate((len(word) + 1 for word in words), initial=0))
         finders = (*self._shapes.for_line(low), find_keys, self._named.in_words)
-        edits = [edit for find in finders for edit in find(joined, low)]
+        edits = _outside_marks(joined, [edit for find in finders for edit in find(joined, low)])
 
         def at(place: int) -> int:
             return bisect.bisect_right(starts, place) - 1
@@ -260,8 +260,7 @@ class Redactor:
         if not edits:
             return text
         # What stands for a secret is none: a rule that matches there would go on for ever.
-        marks = [m.span() for m in _MARK.finditer(text)]
-        edits = [e for e in edits if not any(a <= e.start and e.end <= b for a, b in marks)]
+        edits = _outside_marks(text, edits)
         return _edited(text, sorted(edits, key=lambda edit: edit.start)) if edits else text
 
     def spans(self, text: str) -> list[tuple[int, int]]:
@@ -308,6 +307,12 @@ class _Before:
         if word.startswith("-") and not (self.is_pair and len(word) >= MIN_LENGTH and not _FLAG.fullmatch(word)):
             return False
         return not self.may_stand_alone or is_no_image(word)
+
+
+def _outside_marks(text: str, edits: Sequence[Edit]) -> list[Edit]:
+    """Those that do not stand within what was redacted before."""
+    marks = [m.span() for m in _MARK.finditer(text)]
+    return [e for e in edits if not any(a <= e.start and e.end <= b for a, b in marks)]
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:
