@@ -234,7 +234,8 @@ def test_ctrl_c_keeps_what_is_there_and_id_goes_on_in_turn(ready: Cli, folder: P
     assert ready("list", "--json").data[0]["state"] == "interrupted"
     answer = ready(*AB, "--id", "MOE-000", "--repeat", "7", "--json", *COMMAND)
     assert answer.code == 0, answer.err
-    assert (answer.data["pairs"], answer.data["stopped"]["by"], finding(answer)["outcome"]) == (8, "pairs", "better")
+    said = (answer.data["pairs"], answer.data["stopped"]["by"], finding(answer)["outcome"])
+    assert said == (8, "pairs", "better"), answer.data
     assert values(folder)[:6] == ["none", "int8", "int8", "none", "none", "int8"]
     assert ready("list", "--json").data[0]["state"] == "finished"
 
