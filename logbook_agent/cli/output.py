@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from logbook_agent.model.errors import LogbookError
@@ -135,6 +135,22 @@ def _shown(text: str) -> str:
     if _is_action():
         shown = _COMMAND_LINE.sub(r"\1: ", shown).replace(_OLD_COMMAND, "## [")
     return shown
+
+
+# What a terminal obeys, but for line ends, tabs and colours: control characters, and marks of direction in UTF-8.
+_OBEYED = re.compile(
+    rb"\x1b(?!\[[0-9;]{0,40}m)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c"
+    rb"|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"
+)
+
+
+def write_bytes(pieces: Iterable[bytes]) -> None:
+    """Print pieces of output, each at once; on a terminal without what it would obey, colours apart."""
+    sys.stdout.flush()
+    is_terminal = sys.stdout.isatty()
+    for piece in pieces:
+        sys.stdout.buffer.write(_OBEYED.sub("\ufffd".encode(), piece) if is_terminal else piece)
+        sys.stdout.buffer.flush()
 
 
 def draws() -> bool:

@@ -10,8 +10,8 @@ from typing import Annotated
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, prose
-from logbook_agent.cli.output import clean, emit
-from logbook_agent.cli.wait_commands import FollowedLog, last_lines, last_run, write_bytes
+from logbook_agent.cli.output import clean, emit, write_bytes
+from logbook_agent.cli.wait_commands import FollowedLog, last_lines, last_run
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
 from logbook_agent.findings.queries import shown

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from typing import Annotated
 
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import emit, say
+from logbook_agent.cli.output import emit, say, write_bytes
 from logbook_agent.entries.kept_numbers import answered, keep
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
@@ -97,7 +96,7 @@ def table_command(
         space.warnings += [f"not shown: {error.message}" for error in found.contents.damaged]
     if csv and not common.as_json:
         shaped = pivot or delta or ratio or means
-        sys.stdout.write(to_csv(made if shaped else counting(matching(cases, spec.where))))
+        write_bytes([to_csv(made if shaped else counting(matching(cases, spec.where))).encode("utf-8", "replace")])
         return
     data = {
         "columns": [dataclasses.asdict(c) for c in made.columns],

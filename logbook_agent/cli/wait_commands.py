@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -13,7 +11,7 @@ from typer import Argument, Option
 
 from logbook_agent.campaign.detached_runs import WaitedFor, cancel, collect_ended, wait
 from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import emit, say
+from logbook_agent.cli.output import emit, say, write_bytes
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import RunStatus, run_state
@@ -24,12 +22,6 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import is_open
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.stream import StreamRedactor
-
-# What a terminal obeys, but for line ends, tabs and colours: control characters, and marks of direction in UTF-8.
-_OBEYED = re.compile(
-    rb"\x1b(?!\[[0-9;]{0,40}m)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c"
-    rb"|\xe2\x80[\x8e\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]"
-)
 
 
 def wait_command(
@@ -190,12 +182,3 @@ def last_run(book: Book, entry_id: str) -> int:
             f"{entry_id} has no run", cause="nothing has been printed yet", hint=f"logbook run --id {entry_id} --detach"
         )
     return numbers[-1]
-
-
-def write_bytes(pieces: Iterable[bytes]) -> None:
-    """Print pieces of output, each at once; on a terminal without what it would obey, colours apart."""
-    sys.stdout.flush()
-    is_terminal = sys.stdout.isatty()
-    for piece in pieces:
-        sys.stdout.buffer.write(_OBEYED.sub("\ufffd".encode(), piece) if is_terminal else piece)
-        sys.stdout.buffer.flush()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Annotated
 
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
-from logbook_agent.cli.output import emit, say
+from logbook_agent.cli.output import emit, say, write_bytes
 from logbook_agent.exports import frames
 from logbook_agent.exports.columns import columns_of, csv_lines
 from logbook_agent.exports.measured_rows import Exported, exported, without_rows
@@ -97,10 +96,7 @@ def _check(form: str, out: str | None, *, as_json: bool) -> None:
 
 def _print(found: Exported, book: Book, form: str) -> None:
     """The content on stdout, and what is left out on stderr."""
-    sys.stdout.flush()
-    for piece in pieces(found, book.header, form):
-        sys.stdout.buffer.write(piece)
-    sys.stdout.buffer.flush()
+    write_bytes(pieces(found, book.header, form))
     for note in found.notes():
         say(note)
 
