@@ -115,6 +115,8 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureR
     named = [name for name in os.environ if name.startswith(("LOGBOOK", "GIT_", "GH_", "GITHUB_"))]
     for name in {*named, *relevant_env(os.environ)}:
         monkeypatch.delenv(name)
+    # libtpu sets it behind Python's back, in a worker in which a test has loaded JAX: only child processes see it.
+    os.unsetenv("TPU_PREMAPPED_BUFFER_SIZE")
     for name, value in {
         "COLUMNS": "100",
         "NO_COLOR": "1",

@@ -172,8 +172,8 @@ def test_a_series(started: Cli, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_wait_says_that_a_series_was_cut_off(started: Cli, folder: Path) -> None:
-    typed("run", "--detach", "--repeat", "2", "--", "sh", "-c", GO, cwd=folder)
-    wait_for(lambda: running(started))
+    typed("run", "--detach", "--repeat", "2", "--", "sh", "-c", f": > began; {GO}", cwd=folder)
+    wait_for(lambda: (folder / "began").exists())
     os.kill(series_pid(folder), signal.SIGKILL)
     (folder / "go").touch()
     waited = started("wait", "MOE-000")
