@@ -287,7 +287,7 @@ def test_pairs_under_other_conditions_are_another_question_and_counted(ready: Cl
     assert ready(*AB, *SEED, "--repeat", "2", "--env", "MODE=x", *COMMAND).code == 0
     answer = ready(*AB, "--id", "MOE-000", "--repeat", "3", "--json", *COMMAND).data["answer"]
     assert answer["pairs"] == 3
-    assert answer["left_out"] == ["2 pairs: of other code, or under other conditions"]
+    assert answer["left_out"] == ["2 pairs: under other conditions (MODE)"]
     # More pairs go on with the later ones: those before them are no open question of their own.
     open_questions = ready("status", "--json").data["open_questions"]
     assert [(one["id"], "3 pairs" in one["found"]) for one in open_questions] == [("MOE-000", True)]

@@ -190,11 +190,12 @@ class RunPair(NamedTuple):
 class EntrySeries:
     """The pairs of one side, case and metric of an entry, in the order of their first runs.
 
-    Series of other entries with the same `key` belong to the same question; `asks` is the key without code, machine and
-    packages, which earlier tries of the question share. `case` tells the case from others of the entry, `name` is that
-    of the plan, `config` is what the rows report but the axis, `device` its kinds. `unit` and `direction` are as the
-    rows say. `differs` names what else differs between the sides, `cautions` what the benchmark says that its figures
-    cannot tell, and `left_out` how many pairs do not count, by reason.
+    Series of other entries with the same `key` belong to the same question; `asks` is the key without code, machine
+    and packages, which earlier tries of the question share; of these `conditions` has a digest by name. `case`
+    tells the case from others of the entry, `name` is that of the plan, `config` is what the rows report but the
+    axis, `device` its kinds. `unit` and `direction` are as the rows say. `differs` names what else differs between
+    the sides, `cautions` what the benchmark says that its figures cannot tell, and `left_out` how many pairs do not
+    count, by reason.
     """
 
     key: str
@@ -211,6 +212,7 @@ class EntrySeries:
     cautions: list[str] = field(default_factory=list)
     pairs: list[RunPair] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
+    conditions: dict[str, str] = field(default_factory=dict)
 
     def leave_out(self, why: str) -> None:
         """Count a pair that does not count."""

@@ -17,6 +17,10 @@ from logbook_agent.findings.comparison.judgement import Judge, Memo, counted, fi
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric
 from logbook_agent.model.values import canonical
+from logbook_agent.text.phrases import listed
+
+# So many conditions are named where pairs were made under others.
+_SHOWN = 3
 
 
 def _made(_place: str, _key: str, make: Callable[[], str]) -> str:
@@ -64,9 +68,9 @@ def _answer(
     entries = tuple(one.entry for one in (valid or group))
     asks = {s.asks for one in valid for s in one.series if s.key == key}
     earlier = dict.fromkeys(e for a in asks for e in asked.get(a, ()) if e not in entries)
-    others = {s.key: len(s.pairs) for one in valid for s in one.series if s.asks in asks and s.key != key}
+    others = {s.key: s for one in valid for s in one.series if s.asks in asks and s.key != key and s.pairs}
     why = left_out(s for (_, _, name), of in own.items() if not name for s in of)
-    why |= {"of other code, or under other conditions": sum(others.values())} if any(others.values()) else {}
+    why |= _elsewhere([s for of in own.values() for s in of], [*others.values()])
     borne_out, reasons = confidence(found)
     return Answer(
         entry=latest.entry,
@@ -84,6 +88,16 @@ def _answer(
         names=tuple(dict.fromkeys(n for one in valid for n in one.question.values)),
         void=tuple(one.entry for one in group if one.void and valid),
     )
+
+
+def _elsewhere(own: Sequence[EntrySeries], others: Sequence[EntrySeries]) -> dict[str, int]:
+    """How many pairs were made under other conditions, with the names of these."""
+    if not own or not others:
+        return {}
+    mine = own[0].conditions
+    names = {n for s in others for n in {*mine, *s.conditions} if mine.get(n) != s.conditions.get(n)}
+    plain = sorted(name.partition(":")[2] or name for name in names)
+    return {f"under other conditions ({listed(plain, _SHOWN)})": sum(len(s.pairs) for s in others)}
 
 
 def confidence(findings: Sequence[Finding]) -> tuple[Confidence, tuple[str, ...]]:

@@ -20,7 +20,7 @@ from logbook_agent.model.entry import VOID
 from logbook_agent.model.record import Record, digest
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import Scalar, canonical
-from logbook_agent.text.shell_words import listed
+from logbook_agent.text.phrases import listed
 
 _OTHER_CODE = "the code changed between the two runs"
 _MADE_AGAIN = "a run was made again after its partner, so chance did not draw their order"
@@ -36,7 +36,7 @@ def tried(record: Record) -> EntryPairs | None:
         return None
     pairs = list(_pairs(record, stated.question))
     asked = _asked(stated.question, [base for base, *_ in pairs])
-    series: dict[tuple[str, ...], EntrySeries] = {}
+    series: dict[tuple[object, ...], EntrySeries] = {}
     for base, other, part, why in pairs:
         key = (_conditions(stated.question, base, other), part.side, part.case)
         if why:
@@ -124,11 +124,11 @@ def _identity(run: Run) -> str | None:
     return run.code.identity if run.code is not None else None
 
 
-def _conditions(question: Question, base: Run, other: Run) -> str:
-    """A digest of what the pairs of one question share beside it: the code of the base, its environment, packages and
-    devices; and where code is the axis, that of the other side."""
+def _conditions(question: Question, base: Run, other: Run) -> tuple[tuple[str, str], ...]:
+    """What the pairs of one question share beside it, each with a digest: the code of the base, its environment,
+    packages and devices; and where code is the axis, that of the other side."""
     code = _identity(base), _identity(other) if question.axis == CODE_AXIS else None
-    return digest(code, _facts(base, question.axis))
+    return tuple((name, digest(value)) for name, value in {"code": code, **_facts(base, question.axis)}.items())
 
 
 def _facts(run: Run, axis: str) -> dict[str, object]:
@@ -242,8 +242,8 @@ def _positive(row: Row, name: str) -> float | None:
 
 
 def _series(
-    series: dict[tuple[str, ...], EntrySeries],
-    at: tuple[str, str, str, str, str],
+    series: dict[tuple[object, ...], EntrySeries],
+    at: tuple[tuple[tuple[str, str], ...], str, str, str, str],
     asked: str,
     base: Run,
     config: Mapping[str, Scalar],
@@ -252,6 +252,7 @@ def _series(
     if at not in series:
         series[at] = EntrySeries(
             key=digest(asked, conditions),
+            conditions=dict(conditions),
             asks=asked,
             side=side,
             case=place,

@@ -10,7 +10,8 @@ from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.summary import AnswerLine
 from logbook_agent.model.units import TIMES, format_value, known
 from logbook_agent.text import markdown as md
-from logbook_agent.text.shell_words import assignments, bounded
+from logbook_agent.text.phrases import bounded
+from logbook_agent.text.shell_words import assignments
 
 _SHOWN_FINDINGS = 12
 
