@@ -18,7 +18,7 @@ from logbook_agent.campaign.driver import NotCounted
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.worktrees import Checkout
-from logbook_agent.text.shell_words import listed
+from logbook_agent.text.phrases import listed
 
 _SHOWN = 3
 OUTSIDE = "let benchmarks write outside of the checkout, or to files that git does not track"

@@ -18,7 +18,7 @@ from logbook_agent.running.executors.contract import Installs, PruneCount, Prune
 from logbook_agent.running.executors.table import Declared, declared, executor_named, is_confirmed, made
 from logbook_agent.store.reading import manual
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.shell_words import counted
+from logbook_agent.text.phrases import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

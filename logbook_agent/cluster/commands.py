@@ -14,7 +14,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.executors.table import named
 from logbook_agent.running.prepare import parse_duration
-from logbook_agent.text.shell_words import counted
+from logbook_agent.text.phrases import counted
 
 
 def lease_command(

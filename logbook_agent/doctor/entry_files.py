@@ -12,7 +12,7 @@ from logbook_agent.doctor.examination import DOCTOR_FIX, Examination
 from logbook_agent.doctor.renumber import readable, renumbered
 from logbook_agent.model.entry import Entry, format_id, id_number
 from logbook_agent.store.trouble import Fix, Trouble
-from logbook_agent.text.shell_words import listed
+from logbook_agent.text.phrases import listed
 
 _NUMBERED = re.compile(r"(?P<head>[A-Za-z][A-Za-z0-9-]*)-(?P<digits>[0-9]{1,9})")
 

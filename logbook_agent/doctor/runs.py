@@ -18,7 +18,7 @@ from logbook_agent.store.files import remove_folder
 from logbook_agent.store.reading import CODE
 from logbook_agent.store.trouble import Fix, Trouble
 from logbook_agent.text.commands.title import title_of
-from logbook_agent.text.shell_words import listed
+from logbook_agent.text.phrases import listed
 
 
 def check_runs(examination: Examination) -> Iterator[Trouble]:

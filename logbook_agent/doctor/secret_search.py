@@ -21,10 +21,10 @@ from logbook_agent.store.reading import RUN_BYTES, open_file
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction import rules
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
-from logbook_agent.text.shell_words import listed
 
 _MARK = re.compile(r"\[redacted:[a-z0-9-]+\]|\$[A-Za-z_]\w*", re.ASCII)
 

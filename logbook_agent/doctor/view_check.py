@@ -11,7 +11,7 @@ from logbook_agent.pages.views import all_blocks, render
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.text import marked as views
 from logbook_agent.text.marked import Block
-from logbook_agent.text.shell_words import listed
+from logbook_agent.text.phrases import listed
 
 _CONFLICT = ("<<<<<<< ", "=======", ">>>>>>> ")
 _SHOWN = 6

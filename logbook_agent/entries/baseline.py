@@ -20,7 +20,8 @@ from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
-from logbook_agent.text.shell_words import assignments, listed
+from logbook_agent.text.phrases import listed
+from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import day
 
 # A baseline of more cases than this is a sweep whose case was not named.

@@ -25,7 +25,7 @@ from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import level_change, median, noise_floor
 from logbook_agent.model.units import format_value, known
-from logbook_agent.text.shell_words import bounded
+from logbook_agent.text.phrases import bounded
 from logbook_agent.text.times import duration
 
 _DIGITS = 16

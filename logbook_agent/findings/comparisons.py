@@ -24,7 +24,8 @@ from logbook_agent.model.summary import SaidByEntry, Summary
 from logbook_agent.model.values import canonical
 from logbook_agent.text.lists import axis_option
 from logbook_agent.text.markdown import escape
-from logbook_agent.text.shell_words import assignments, bounded
+from logbook_agent.text.phrases import bounded
+from logbook_agent.text.shell_words import assignments
 
 # Of one comparison, in lists of negative results.
 _SHOWN_NEGATIVES = 3

@@ -24,7 +24,8 @@ from logbook_agent.model.record import WARM_UP, Record, RunStatus
 from logbook_agent.model.run import Row, Run
 from logbook_agent.model.values import spelt
 from logbook_agent.text import markdown as md
-from logbook_agent.text.shell_words import assignments, bounded
+from logbook_agent.text.phrases import bounded
+from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import duration
 
 # A table and further notes, which are Markdown already.

@@ -20,7 +20,8 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import canonical
 from logbook_agent.text import markdown as md
-from logbook_agent.text.shell_words import assignments, bounded, listed
+from logbook_agent.text.phrases import bounded, listed
+from logbook_agent.text.shell_words import assignments
 
 _SHOWN_ROWS, MOST_ROWS = 12, 40
 

@@ -14,7 +14,8 @@ from logbook_agent.model.record import Record
 from logbook_agent.model.run import Device, Run, Scalar
 from logbook_agent.model.values import spelt
 from logbook_agent.text import markdown as md
-from logbook_agent.text.shell_words import assignments, bounded, command_line, listed, planned_words
+from logbook_agent.text.phrases import bounded, listed
+from logbook_agent.text.shell_words import assignments, command_line, planned_words
 from logbook_agent.text.times import duration
 
 # A page of an entry stays as short as a person can read, however many runs there are.

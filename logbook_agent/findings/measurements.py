@@ -22,7 +22,7 @@ from logbook_agent.model.stats import median, median_low
 from logbook_agent.model.summary import MeasuredMetric, Trial
 from logbook_agent.model.units import common, known
 from logbook_agent.model.values import canonical, spelt
-from logbook_agent.text.shell_words import listed
+from logbook_agent.text.phrases import listed
 
 CONFIG_CHARS = 1200
 _APART_CHARS = 300

@@ -11,7 +11,8 @@ from logbook_agent.model.run import PredictedRow, Run
 from logbook_agent.model.values import Scalar, spelt
 from logbook_agent.text import markdown as md
 from logbook_agent.text.markdown import cut_line
-from logbook_agent.text.shell_words import assignments, bounded
+from logbook_agent.text.phrases import bounded
+from logbook_agent.text.shell_words import assignments
 
 if TYPE_CHECKING:
     from bench_core.accounting.prediction import Outcome, Prediction

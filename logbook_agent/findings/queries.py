@@ -27,7 +27,7 @@ from logbook_agent.model.summary import FoundEntry
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.near import choice
-from logbook_agent.text.shell_words import bounded
+from logbook_agent.text.phrases import bounded
 
 STATES: tuple[State, ...] = get_args(State)
 # What a line of `list` holds.

@@ -14,7 +14,7 @@ from logbook_agent.findings.tables.frame import show
 from logbook_agent.model.entry import Contrast, entry_of
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record
-from logbook_agent.text.shell_words import listed
+from logbook_agent.text.phrases import listed
 
 
 def checked(records: Records, asked: Contrast, *, baseline: bool) -> Contrast:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from logbook_agent.model.entry import CONFIDENCES, Confidence, Entry
-from logbook_agent.text.shell_words import bounded
+from logbook_agent.text.phrases import bounded
 
 _SHOWN_REASONS = 3
 

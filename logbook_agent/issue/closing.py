@@ -21,7 +21,7 @@ from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, one_line
-from logbook_agent.text.shell_words import listed
+from logbook_agent.text.phrases import listed
 
 _SHOWN = 80
 

@@ -31,8 +31,8 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import IssueAddress
 from logbook_agent.text.markdown import clean
+from logbook_agent.text.phrases import listed
 from logbook_agent.text.redaction.redactor import by_shape
-from logbook_agent.text.shell_words import listed
 
 MaxWaitOption = Annotated[
     str, Option("--max-wait", metavar="TIME", help="Longest total wait for the host: 90s, 15m, 1h.")

@@ -18,7 +18,7 @@ from logbook_agent.issue.links import Links
 from logbook_agent.model.units import format_value, known
 from logbook_agent.text import fit
 from logbook_agent.text import markdown as md
-from logbook_agent.text.shell_words import counted
+from logbook_agent.text.phrases import counted
 
 T = TypeVar("T")
 

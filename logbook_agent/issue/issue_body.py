@@ -32,7 +32,7 @@ from logbook_agent.pages.blocks import HeaderValues, computed_text, header_value
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
 from logbook_agent.text.fit import size
-from logbook_agent.text.shell_words import counted
+from logbook_agent.text.phrases import counted
 from logbook_agent.text.times import minute
 
 _TITLE_BYTES = 200

@@ -16,7 +16,8 @@ from logbook_agent.model.stats import median_low
 from logbook_agent.model.summary import Candidate, MeasuredMetric, Summary
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
-from logbook_agent.text.shell_words import assignments, counted
+from logbook_agent.text.phrases import counted
+from logbook_agent.text.shell_words import assignments
 
 _TITLE_BYTES = 200
 _CASE_BYTES = 120

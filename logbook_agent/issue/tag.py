@@ -24,7 +24,7 @@ from logbook_agent.pages.views import changing
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import RepositoryAddress, parse_remote, tree
-from logbook_agent.text.shell_words import listed
+from logbook_agent.text.phrases import listed
 
 # What git takes as the name of a tag, without the signs that need quotes in a shell.
 _NAME = re.compile(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)|[./]$))[A-Za-z0-9][A-Za-z0-9._/+-]{0,99}")

@@ -18,7 +18,8 @@ from logbook_agent.model.run import Run
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.pages.sections import LATER, NO_LATER
 from logbook_agent.text import markdown as md
-from logbook_agent.text.shell_words import command_line, folded, listed
+from logbook_agent.text.phrases import listed
+from logbook_agent.text.shell_words import command_line, folded
 
 CHANGE = "Change"
 _NEXT_STEP = "Next step"

@@ -57,18 +57,6 @@ def assignments(values: Mapping[str, object]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
-def listed(texts: Sequence[str], most: int = 20, joint: str = ", ") -> str:
-    """`2, 4, 8 and 3 more`: as many as are shown, and how many others there are."""
-    more = len(texts) - most
-    return joint.join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def bounded(lines: Sequence[str], most: int, rest: str = "more") -> list[str]:
-    """The first lines, and one that counts the others: `and 3 more`, or with a `rest` that says where they are."""
-    left_out = len(lines) - most
-    return [*lines[:most], *([f"and {left_out:,} {rest}"] if left_out > 0 else [])]
-
-
 def command_line(argv: Sequence[str], env: Mapping[str, str] | None = None, *, shell: bool = False) -> str:
     """Shell text that runs `argv` with `env` when pasted: `K='v' cmd 'a b'`.
 
@@ -162,11 +150,6 @@ def sweep_command(
     words += [word for text in sets for word in ("--set", text)]
     words += ["--on", on] if on is not None else []
     return shlex.join([*words, *more])
-
-
-def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """`1 run`, `3 runs`; `plural` where it is not the noun with an s."""
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def has_expansion(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.values import Scalar
-from logbook_agent.text.shell_words import listed
+from logbook_agent.text.phrases import listed
 
 # Of numbers: beyond it a whole number has no float.
 MOST = 1e308

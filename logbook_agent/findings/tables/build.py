@@ -26,7 +26,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Scalar
 from logbook_agent.model.units import known
-from logbook_agent.text.shell_words import bounded, counted, listed
+from logbook_agent.text.phrases import bounded, counted, listed
 
 
 def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metric]) -> Table:

@@ -12,7 +12,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.run import Device, Row, Scalar
 from logbook_agent.model.values import canonical, parse_scalar, spelt
 from logbook_agent.model.values import is_number as _is_number
-from logbook_agent.text.shell_words import listed
+from logbook_agent.text.phrases import listed
 
 ABSENT = "—"
 _PSEUDO = ("entry", "run", "label", "state", "devices", "row", "command")

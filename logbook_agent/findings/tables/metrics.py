@@ -13,7 +13,7 @@ from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.units import format_value, known
-from logbook_agent.text.shell_words import listed
+from logbook_agent.text.phrases import listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

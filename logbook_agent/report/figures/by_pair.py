@@ -11,7 +11,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, PlotPoint, PlotSeries, key
 from logbook_agent.report.figures.figure_words import NAME_CHARS, metric_axis, name_of, shown, span_of
 from logbook_agent.text.markdown import cut_line
-from logbook_agent.text.shell_words import counted
+from logbook_agent.text.phrases import counted
 
 SAID_CHARS = 240
 _SHOWN_FINDINGS = 6

@@ -27,7 +27,7 @@ from logbook_agent.report.figures.figure_words import (
     span_of,
 )
 from logbook_agent.text.markdown import cut_line
-from logbook_agent.text.shell_words import counted
+from logbook_agent.text.phrases import counted
 
 # The interval of a median over runs: what tables show in brackets.
 SPREAD = "bars: lowest to highest run"

@@ -22,7 +22,7 @@ from logbook_agent.report.figures.catalogue import of_entry
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.text.as_html import as_html, as_inline_html
 from logbook_agent.text.markdown import cut_line, one_line
-from logbook_agent.text.shell_words import listed
+from logbook_agent.text.phrases import listed
 from logbook_agent.text.times import duration, minute
 
 # A command or config of so many characters is folded.

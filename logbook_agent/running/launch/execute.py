@@ -17,7 +17,7 @@ from logbook_agent.running.launch.family import Family, Member
 from logbook_agent.running.launch.process import Child, Ended, Graces, Job, JobOutcome, Sinks, Stream, start
 from logbook_agent.running.launch.signals import Ladder, StopRequests
 from logbook_agent.store.processes import create_time
-from logbook_agent.text.shell_words import listed
+from logbook_agent.text.phrases import listed
 
 # Two signals within this time are one request.
 _DOUBLE_S = 0.2
