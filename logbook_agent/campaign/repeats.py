@@ -274,7 +274,7 @@ def noise(workspace: Workspace, request: RunRequest, display: Display) -> NoiseR
     elif request.repeat < 2 * FEWEST_PAIRS:
         raise UsageError(
             f"--repeat {request.repeat} is too few to measure noise",
-            cause=f"two runs are a pair, and {FEWEST_PAIRS} pairs are the fewest that can be judged",
+            cause=f"noise is measured on pairs of runs, and takes at least {FEWEST_PAIRS} pairs",
             hint=f"--repeat {NOISE_RUNS}",
         )
     request = dataclasses.replace(request, noise=True)

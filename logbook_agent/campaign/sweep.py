@@ -152,7 +152,9 @@ class _Sweep:
         entry = state_comparison(self._workspace, self._book, self._entry, self._chosen, sides)
         self._entry = self._driver.entry = entry
         planned = [self._plan.run(case, repeat=1, place=0) for case in (base, other)]
-        self._driver.display.progress(" ".join(["comparing", sides.values[1], "with", sides.values[0], sides.case]))
+        self._driver.display.progress(
+            " ".join(filter(None, ("comparing", sides.values[1], "with", sides.values[0], sides.case)))
+        )
         case = AbCase(
             commands=tuple(prepared_run(self._workspace, self._chosen, one, self._on, COMPARISON) for one in planned),
             timeout_s=self._recipe.timeout_s,

@@ -18,7 +18,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import typer
 from typer.main import get_command
@@ -37,7 +37,7 @@ CORE = (
         "note", "cli.entry_commands", "Add an entry without running anything: a note, decision, incident or plan."
     ),
     Subcommand("edit", "cli.entry_commands", "Change the prose, confidence or state of an entry."),
-    Subcommand("list", "cli.listing", "List entries: all, those with some words, or what did not work out."),
+    Subcommand("list", "cli.listing", "List all entries, those with certain words, or what did not work."),
     Subcommand("show", "cli.status_commands", "Show one entry with its runs."),
     Subcommand("status", "cli.status_commands", "Show where the thread stands, in at most 8,000 bytes."),
     Subcommand("table", "cli.table_commands", "Show rows of entries as a table, in Markdown or CSV."),
@@ -49,9 +49,7 @@ CORE = (
     Subcommand("baseline", "cli.header_commands", "Show the baseline and how it moved; move it, with a reason."),
     Subcommand("criteria", "cli.header_commands", "Show which stop criteria are met; record a judgement on one."),
     Subcommand("executors", "cli.executors", "List the executors for `--on`, and check each."),
-    Subcommand(
-        "render", "cli.render_command", "Render the whole view again, or copy hand edits of it into the entries."
-    ),
+    Subcommand("render", "cli.render_command", "Render the whole view again, or copy its hand edits into the entries."),
     Subcommand("doctor", "cli.doctor", "Find and fix problems in the store; delete old logs."),
 )
 
@@ -153,7 +151,10 @@ _SHARED = {"logbook": "-L TOPIC", "root": "--root DIR", "as_json": "--json"}
 
 def _shared(function: Callable[..., object]) -> str:
     """Which of the options of every command this one takes."""
-    names = [_SHARED[name] for name in inspect.signature(function).parameters if name in _SHARED]
+    # An option of that name that a command explains itself is another one.
+    taken = inspect.signature(function).parameters.values()
+    hidden = {p.name for p in taken if any(getattr(m, "hidden", False) for m in get_args(p.annotation))}
+    names = [text for name, text in _SHARED.items() if name in hidden]
     return f"Also: {', '.join(names)}; see `logbook --help`."
 
 

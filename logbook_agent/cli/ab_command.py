@@ -74,7 +74,7 @@ def ab_command(
 ) -> int:
     """Compare two sides in pairs of runs.
 
-    Each pair runs both sides, in an order that is drawn by chance. Pairs are added until the question is settled,
+    Each pair runs both sides, in random order. Pairs are added until the question is settled,
     further pairs would hardly settle it, or the budget is spent. The entry shows the answer.
 
     Each value of the axis replaces the value of the flag of that name in the command, or {axis}. Quote a value that has

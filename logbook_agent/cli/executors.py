@@ -59,8 +59,8 @@ def executors_command(
 ) -> int:
     """Each is asked for its host, its Python and its devices.
 
-    Launchers, executors and allocators of a project, and files of the repository that they name, can be used only after
-    you have confirmed them, and again after each change. Exit code 1: an executor cannot be used.
+    You must confirm launchers, executors and allocators of a project, and files of the repository that they name,
+    before they are used, and again after each change. Exit code 1: an executor cannot be used.
     Example: logbook executors --offline
     """
     space = common.space()

@@ -140,7 +140,7 @@ def criteria_command(
 ) -> int:
     """Show which stop criteria are met.
 
-    A criterion is met by the rule that checks it, or when someone judges so and names the evidence.
+    A criterion is met when its rule holds, or when someone judges it met and names the evidence.
 
     Exit code without options: 1 while a criterion is not met. With options that change criteria: 0.
 

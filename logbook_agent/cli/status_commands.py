@@ -29,7 +29,7 @@ def show_command(
     *,
     entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
     full: Annotated[bool, Option("--full", help="With --json: every sample and all provenance.")] = False,
-    log: Annotated[bool, Option("--log", help="Print the output of its last run instead, also while it runs.")] = False,
+    log: Annotated[bool, Option("--log", help="Print the output of its last run instead, even while it runs.")] = False,
     tail: Annotated[int | None, Option("--tail", metavar="N", help="The same, only the last N lines.")] = None,
     common: Common,
 ) -> None:

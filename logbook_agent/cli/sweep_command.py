@@ -38,7 +38,7 @@ def sweep_command(
         Text, Option("--scale", metavar="NAME", help="Use the recipe's values for this scale, such as tiny.")
     ] = None,
     dry_run: Annotated[
-        bool, Option("--dry-run", help="Show the plan and about how long it takes; run and write nothing.")
+        bool, Option("--dry-run", help="Show the plan and how long it may take; run and write nothing.")
     ] = False,
     resume: Annotated[Text, Option("--resume", metavar="ID", help="Resume the sweep of this entry.")] = None,
     new: Annotated[bool, Option("--new", help="Start another sweep, even if one of this plan is unfinished.")] = False,

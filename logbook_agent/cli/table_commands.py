@@ -60,7 +60,7 @@ def table_command(
         bool, Option("--means", help="Arithmetic and geometric mean of deltas and ratios over the rows.")
     ] = False,
     where: Annotated[
-        Texts, Option("--where", metavar="K=V", help="Only rows with this value on an axis, — for none; repeatable.")
+        Texts, Option("--where", metavar="K=V", help="Only rows whose axis K is V (— for none); repeatable.")
     ] = None,
     csv: Annotated[
         bool, Option("--csv", help="As CSV in full precision: the rows, or the table when it is pivoted.")
@@ -125,17 +125,17 @@ def compare_command(
         Texts, Option("--metric", metavar="NAME", help="A metric or observation; repeatable. [primary]")
     ] = None,
     where: Annotated[
-        Texts, Option("--where", metavar="K=V", help="Only rows with this value on an axis, — for none; repeatable.")
+        Texts, Option("--where", metavar="K=V", help="Only rows whose axis K is V (— for none); repeatable.")
     ] = None,
     save: Annotated[
-        Text, Option("--save", metavar="ID", help="Show these rows side by side in this entry, too, as they are then.")
+        Text, Option("--save", metavar="ID", help="Show these rows side by side in this entry, too, from now on.")
     ] = None,
     common: Common,
 ) -> None:
     """Show the answer of a comparison, or numbers.
 
-    Where a comparison holds both sides, show its answer; otherwise their numbers, which settle nothing by themselves:
-    use `logbook ab` for that.
+    Where a comparison holds both sides, show its answer; otherwise their numbers, which settle nothing: to settle it,
+    use `logbook ab`.
 
     Example: logbook compare MOE-I8-002 --axis quant_mode
 

@@ -499,7 +499,7 @@ def sent_of(spool: Spool, environ: Mapping[str, str]) -> Sent | None:
     if sent is not None and spool.is_old and not _is_untracked(spool, environ):
         raise StoreError(
             f"the run in {spool.folder} was not submitted by you",
-            cause="its files came with a branch, or lie outside of a git repository",
+            cause="its files came with a branch, or are outside a git repository",
             hint="collect it where it was submitted, or remove that folder",
         )
     return sent

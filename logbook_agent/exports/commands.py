@@ -38,7 +38,7 @@ def export_command(
         Option("--out", metavar="PATH", help="Where to write; - for stdout (csv, json). [exports/ of the logbook]"),
     ] = None,
     where: Annotated[
-        Texts, Option("--where", metavar="K=V", help="Only rows with this value on an axis, — for none; repeatable.")
+        Texts, Option("--where", metavar="K=V", help="Only rows whose axis K is V (— for none); repeatable.")
     ] = None,
     common: Common,
 ) -> int:

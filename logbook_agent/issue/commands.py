@@ -182,7 +182,7 @@ def link_command(
         Texts, Option("--trust", metavar="LOGIN", help="An account that syncs this logbook too; may be repeated.")
     ] = None,
     confirm: Annotated[
-        Text, Option("--confirm-host", metavar="HOST", help="Let your token go to this host; kept in your settings.")
+        Text, Option("--confirm-host", metavar="HOST", help="Let your token go to HOST; kept in your state folder.")
     ] = None,
     forget: Annotated[Text, Option("--forget-host", metavar="HOST", help="Withdraw such a confirmation.")] = None,
     common: Common,
@@ -255,4 +255,4 @@ def _is_known(host: str) -> bool:
 
 
 def _why(by: str) -> str:
-    return {ALWAYS: "needs no confirmation", VARIABLE: "named by GH_HOST"}.get(by, f"confirmed in {by}")
+    return {ALWAYS: "needs no confirmation", VARIABLE: "named by GH_HOST"}.get(by, f"confirmed by {by}")

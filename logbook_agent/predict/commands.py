@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Annotated
 
-from typer import Argument
+from typer import Argument, Option
 
 from logbook_agent.campaign.repeats import RunRequest, RunResult, run
-from logbook_agent.cli.options import Common, Texts, Words
+from logbook_agent.cli.options import Common, Text, Texts, Words
 from logbook_agent.cli.output import LiveDisplay, emit, say
-from logbook_agent.cli.run_command import EnvOption, IdOption, TimeoutOption
+from logbook_agent.cli.run_command import EnvOption, TimeoutOption
 from logbook_agent.findings.predictions import (
     Predicted,
     PredictedPair,
@@ -31,13 +31,13 @@ def predict_command(
     words: Words,
     env: EnvOption = None,
     timeout: TimeoutOption = None,
-    entry_id: IdOption = None,
+    entry_id: Annotated[Text, Option("--id", metavar="ID", help="Add it to this entry of predictions.")] = None,
     common: Common,
 ) -> int:
     """Predict a step time.
 
     The time follows from the program that the compiler makes for that TPU. It is recorded as a prediction, which never
-    counts as a measurement. A second -- starts the options in which another side differs from the first.
+    counts as a measurement. After a second --, give the options in which a second case differs.
 
     Example: logbook predict -- --aot v5p-8 --tokens 32768 --hidden 2048
 

@@ -167,7 +167,7 @@ def config_of(table: Any, file: Path) -> Config:
 def _hint(error: CodecError) -> str:
     """What to write instead."""
     if error.message != "unknown key":
-        return f"correct that value; {manual('reference/cli.md')} lists the settings"
+        return f"correct that value; {manual('reference/cli.md')} shows examples"
     kind = GitHubConfig if error.path[0] == ".github" else Config
     return f"the settings are: {', '.join(f.name for f in fields(kind) if f.name != 'file')}"
 

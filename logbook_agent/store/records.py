@@ -232,7 +232,7 @@ def check_format(data: Any, path: Path) -> None:
         )
     if isinstance(number, int) and number < FORMAT:
         raise RecordError(
-            f"{place_of(path)} has format {number}, which is no format of records",
+            f"{place_of(path)} has format {number}, which no version writes",
             cause="the number was changed by hand",
             hint=f"correct the number: format: {FORMAT}",
         )

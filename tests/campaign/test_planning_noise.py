@@ -77,7 +77,7 @@ def test_what_no_scatter_follows_from(ready: Cli) -> None:
 def test_requests_that_do_not_fit_write_nothing(ready: Cli) -> None:
     assert ready("noise", "--repeat", "4", *COMMAND).err == (
         "error: --repeat 4 is too few to measure noise\n"
-        "  cause: two runs are a pair, and 3 pairs are the fewest that can be judged\n"
+        "  cause: noise is measured on pairs of runs, and takes at least 3 pairs\n"
         "  next:  --repeat 12\n"
     )
     assert ready("list", "--json").data == []

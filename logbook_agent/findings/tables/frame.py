@@ -110,7 +110,7 @@ class Frame:
         known = self.axes()
         for name in names:
             if name not in known:
-                raise unknown("axis", name, known, option=option)
+                raise unknown("axis", name, known, option=option, value="=VALUE" if option == "--where" else "")
 
     def key_of(self, name: str, value: Scalar) -> str | None:
         """The key of a value on an axis, as one types it; `—` is typed for none."""
@@ -203,13 +203,14 @@ def _device_text(device: Device) -> str:
     return kind if device.count is None else f"? of {device.count} x {kind}"
 
 
-def unknown(what: str, name: str, known: Iterable[str], *, option: str) -> UsageError:
-    """The error for a name that these rows do not have, with all names there are and the closest one."""
+def unknown(what: str, name: str, known: Iterable[str], *, option: str, value: str = "") -> UsageError:
+    """The error for a name that these rows do not have, with all names there are and the closest one; `value` is what
+    stands behind a name where it is typed."""
     from difflib import get_close_matches  # costs more than the rest of this package; only errors need it
 
     names = list(dict.fromkeys(known))
     close = get_close_matches(name, names, n=1)
-    example = f"{option}{'' if option.endswith('=') else ' '}{(close or names or [''])[0]}"
+    example = f"{option}{'' if option.endswith('=') else ' '}{(close or names or [''])[0]}{value}"
     return UsageError(
         f"no {what} named {name!r} in these rows",
         cause=f"available: {listed(names)}" if names else "these rows have none",

@@ -78,7 +78,7 @@ def ci_command(
     """Measure base and head of a pull request in pairs, and comment on it.
 
     Exit code: 1 when the head is worse; 5 when the head fails and the base does not; 6 when nothing could be measured;
-    0 otherwise, also when the question stays open; 2 to 4 as for every command.
+    2 to 4 as for every command; 0 otherwise, even if the question stays open.
 
     Example: logbook ci --base origin/main -- python bench.py
     """

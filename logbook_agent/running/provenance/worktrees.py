@@ -222,7 +222,7 @@ def checkout_folder(checkout: Checkout) -> Iterator[Path]:
     make_folder(above, within=above, private=True)
     if not _is_own(above):
         raise StoreError(
-            f"{above} is not a folder of this user alone",
+            f"{above} is not yours alone",
             cause="another user, or another program, made it",
             hint="remove it, or set TMPDIR to another folder",
         )
