@@ -150,10 +150,10 @@ def parse_field(text: str) -> Field:
     """`LABEL=TEXT`. Raises UsageError for a label that could not be read back from the view."""
     label, separator, value = text.partition("=")
     label = clean(label).strip()
-    if not separator or not label:
+    if not separator or not label or value.startswith("="):
         raise UsageError(
             f"--field {one_line(text)!r} is not LABEL=TEXT",
-            cause="the = or the label is missing",
+            cause="the = or the label is missing, or the = stands twice",
             hint="write: --field 'Observation=modes are forced to full'",
         )
     return Field(label=checked_label(label), text=clean(value))

@@ -195,7 +195,8 @@ class Gate:
 
 
 def _lines(pattern: Any, block: bytes) -> Iterator[tuple[int, int]]:
-    """The lines, as (start, end), in which the pattern matches."""
+    """The lines, as (start, end), in which the pattern matches. A search begins with the newline before its line, so
+    that what must not stand within a word is seen at the start of it."""
     at = 0
     while at < len(block) and (m := pattern.search(block, at)) is not None:
         # A pattern may begin with the end of the line before.
@@ -203,7 +204,7 @@ def _lines(pattern: Any, block: bytes) -> Iterator[tuple[int, int]]:
         end = block.find(b"\n", place)
         end = len(block) if end < 0 else end
         yield block.rfind(b"\n", 0, place) + 1, end
-        at = end + 1
+        at = end
 
 
 @functools.cache

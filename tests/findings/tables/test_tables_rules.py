@@ -213,7 +213,7 @@ def test_metrics_are_those_named_or_declared_or_all() -> None:
     [
         (TableSpec(axes=("topkk",)), "no axis named 'topkk'", "available: topk, entry", "did you mean --axis topk?"),
         (TableSpec(pivot="tokp"), "no axis named 'tokp'", "available: topk", "did you mean --pivot topk?"),
-        (TableSpec(where={"top": "2"}), "no axis named 'top'", "available: topk", "did you mean --where topk?"),
+        (TableSpec(where={"top": "2"}), "no axis named 'top'", "available: topk", "did you mean --where topk=VALUE?"),
         (TableSpec(pivot="topk", implied=("x",)), "no axis named 'x'", "available: topk", "--implied topk"),
         (TableSpec(metrics=("tflop",)), "no metric named 'tflop'", "available: tflops", "--metric tflops?"),
         (TableSpec(metrics=("topk",)), "'topk' is not a metric", "Metrics are: tflops", "--axis topk"),

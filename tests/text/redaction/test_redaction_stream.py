@@ -12,6 +12,7 @@ from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.secrets import Secret
 from logbook_agent.text.redaction.stream import StreamRedactor
 from tests.breadth import examples
+from tests.text.redaction.kinds_support import PHRASES, TOKENS
 
 KNOWN = "known secret/value"
 TOKEN = "gh" + "p_" + "Aa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk0Ll1"
@@ -115,3 +116,10 @@ def test_ordinary_output_is_fast(line: bytes) -> None:
         redactor.feed(block)
     # Some 40 MB/s on one slow core; a rule that runs on every line would bring it below one.
     assert len(block) * 300 / (time.perf_counter() - began) > 8_000_000
+
+
+def test_keys_in_lines_one_below_the_other() -> None:
+    """One that must not stand within a word is seen at the start of its line, also behind a line with another."""
+    lines = [line for kind in (*TOKENS, *PHRASES) for line in kind.sample().text.splitlines()]
+    data = "\n".join(["", *lines, *reversed(lines), ""])
+    assert stream([data.encode()]).decode() == "\n".join(map(SAFE.line, data.split("\n")))
