@@ -55,7 +55,7 @@ BAD: dict[str, tuple[list[str], int, str, str]] = {
     "edit to no state": (["edit", "MOE-000", "--state", "finished"], 2, "usage", "finished"),
     "edit to no confidence": (["edit", "MOE-000", "--confidence", "sure"], 2, "usage", "sure"),
     "field without =": (["note", "--title", "x", "--field", "Observation"], 2, "usage", "Observation"),
-    "field with two =": (["note", "--title", "x", "--field", "Observation==x"], 2, "usage", "stands twice"),
+    "field with two =": (["note", "--title", "x", "--field", "Observation==x"], 2, "usage", "Observation==x"),
     "field label forges": (["note", "--title", "x", "--field", "<!-- logbook=x"], 2, "usage", "logbook"),
     "prose file missing": (["note", "--title", "@none.md"], 2, "usage", "none.md"),
     "plan without title": (["plan", "--command", "true"], 2, "usage", "title"),
