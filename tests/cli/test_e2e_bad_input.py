@@ -202,3 +202,12 @@ def test_a_secret_in_the_name_of_a_logbook_stays_out_of_a_report(started: Cli, f
     (folder / f"logbooks/{name}/logbook.yaml").write_text("format: 1\nx: 1\n")
     assert started("report", "--out", "pages").code == 1
     assert name not in (folder / "pages/index.html").read_text()
+
+
+def test_colours_in_a_secret_do_not_bring_it_into_json(started: Cli, folder: Path) -> None:
+    secret = "gh" + "p_" + "\x1b[1mAa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk0Ll1"
+    assert started("run", "--", "true").code == 0
+    record = folder / "logbooks/moe/runs/MOE-000/01/run.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"problems": [secret]}))
+    for words in (["wait", "MOE-000"], ["show", "MOE-000"], ["list"]):
+        assert "Aa0Bb1" not in started(*words, "--json").out, words
