@@ -204,7 +204,7 @@ def test_a_secret_in_the_name_of_a_logbook_stays_out_of_a_report(started: Cli, f
     assert name not in (folder / "pages/index.html").read_text()
 
 
-def test_colours_in_a_secret_do_not_bring_it_into_json(started: Cli, folder: Path) -> None:
+def test_json_hides_what_colours_would_let_through(started: Cli, folder: Path) -> None:
     secret = "gh" + "p_" + "\x1b[1mAa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk0Ll1"
     assert started("run", "--", "true").code == 0
     record = folder / "logbooks/moe/runs/MOE-000/01/run.json"
