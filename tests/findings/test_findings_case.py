@@ -55,7 +55,7 @@ def test_a_label_splits_no_repeats(started: Cli, folder: Path) -> None:
     found = value_told(started, folder)
     assert (found["best"]["value"], found["best"]["runs"], found["best"]["label"]) == (105.5, 4, None)
     assert "105.500 TF/s (median of 4 runs)" in found["issue"]
-    assert "median 101;" in found["reason"]
+    assert "median 105.5;" in found["reason"]
     assert started("baseline", "--entry", "MOE-000", "--reason", "why").code == 0
     assert "tflops 105.500 TF/s" in started("baseline").out
 
