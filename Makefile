@@ -21,8 +21,8 @@ quickstart: setup  ## start a logbook, log a none / int8 pair of the MoE benchma
 tutorial: setup  ## run docs/tutorial.md: one question from kickoff to answer (three minutes)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/tutorial
 
-docs: setup  ## write the reference of commands, settings and JSON from the code into build/docs/reference (a minute)
-	@$(BIN)/python scripts/reference
+docs: setup  ## build the site of the documents into build/site/html; a dead link fails (a minute)
+	@$(BIN)/python scripts/site
 
 emulator: setup
 	@scripts/emulator $(BIN)
@@ -57,8 +57,8 @@ test-browser: setup  ## test the pages in a real Chromium; installs it if run as
 picture: setup  ## take the pictures of a report at the top of the README again
 	@$(BIN)/python scripts/picture "$$(scripts/browser $(BIN))"
 
-test-exports: setup  ## test exports by reading them back with MLflow, W&B and Trackio (scripts/exports)
-	@scripts/exports
+test-exports: setup  ## test exports by reading them back with MLflow, W&B and Trackio (scripts/environment)
+	@scripts/environment exports
 	@$(BIN)/python scripts/test tests/exports/libraries
 
 check: setup  ## check style, types and layers
@@ -176,3 +176,5 @@ constraints:  ## pin all dependencies again (needs uv)
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/ray.txt
 	uv pip compile pyproject.toml --extra mlflow --extra trackio --extra wandb --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/exports.txt
+	uv pip compile --group docs --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/docs.txt
