@@ -1,4 +1,4 @@
-"""`logbook export` in the environment of `scripts/environment exports`, in a namespace that counts what wants to leave it."""
+"""`logbook export` in the environment .venv-exports, in a namespace that counts what wants to leave it."""
 
 from __future__ import annotations
 
