@@ -107,7 +107,7 @@ def ab(workspace: Workspace, request: AbRequest, display: Display) -> AbResult:
         case = AbCase(commands=commands, config=run.config, timeout_s=run.timeout_s)
 
         def found() -> Entry:
-            return found_or_new(workspace, book, request, axis)
+            return found_or_new(workspace, book, request, axis, commands[0].argv)
 
         made = stack.enter_context(
             driving(workspace, book, found, display, another="leave --id out", advice=LOAD_ADVICE)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from logbook_agent.campaign.ab_axis import AbAxis, described
 from logbook_agent.campaign.repeats import RunRequest, check_count, check_no_prose, prepared
 from logbook_agent.entries.drafts import check_required, create_entry, draft_entry, with_relations
+from logbook_agent.findings.comparison.pairs import plain_words
 from logbook_agent.model.comparison import (
     BUDGET_PAIRS,
     CODE_AXIS,
@@ -119,13 +121,17 @@ def comparison_of(
     return Comparison(question=question, design=Design(seed=seed, budget_pairs=budget_pairs))
 
 
-def found_or_new(workspace: Workspace, book: Book, request: AbRequest, axis: AbAxis) -> Entry:
-    """The entry that --id names, which must be an A/B of these values; else a new one that states the comparison."""
+def found_or_new(
+    workspace: Workspace, book: Book, request: AbRequest, axis: AbAxis, base_command: Sequence[str]
+) -> Entry:
+    """The entry that --id names, which must be an A/B of these values and of this command; else a new one that states
+    the comparison."""
     run = request.run
     if run.entry_id is not None:
         entry = book.entry(run.entry_id)
         check_no_prose(entry.id, run.prose)
         _check_asked(workspace, entry, axis, request)
+        _check_command(book, entry, workspace.redactor.argv(base_command))
         return entry
     prose = with_relations(book, run.prose)
     check_required(workspace, prose, run.label)
@@ -180,6 +186,18 @@ def _check_asked(workspace: Workspace, entry: Entry, axis: AbAxis, request: AbRe
                 cause="the question of an entry is stated before its first run",
                 hint="to start a new entry, leave --id out",
             )
+
+
+def _check_command(book: Book, entry: Entry, base_command: Sequence[str]) -> None:
+    """Raises UsageError where the runs of the entry's base were made by another command."""
+    base = entry.comparison.question.base if entry.comparison is not None else None
+    has = next((run.argv for run in book.runs(entry.id) if run.part is not None and run.part.side == base), None)
+    if has is not None and [*plain_words(has)] != [*plain_words(base_command)]:
+        raise UsageError(
+            f"{entry.id} asks another question: its base is {shlex.join(has)}, not {shlex.join(base_command)}",
+            cause="pairs of two commands have no common answer",
+            hint="to start a new entry, leave --id out",
+        )
 
 
 def _text(value: object) -> str:

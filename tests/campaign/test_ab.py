@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import time
@@ -253,6 +254,8 @@ def test_only_the_same_question_is_gone_on_with(ready: Cli) -> None:
     ):
         answer = ready("ab", *words, "--id", "MOE-000", "--repeat", "1", *COMMAND)
         assert (answer.code, said in answer.err) == (2, True), answer.err
+    answer = ready(*AB, "--id", "MOE-000", "--repeat", "1", *COMMAND, "--fast")
+    assert (answer.code, "its base is sh bench.sh --quant-mode none, not " in answer.err) == (2, True), answer.err
 
 
 @pytest.mark.slow
@@ -291,3 +294,16 @@ def test_pairs_under_other_conditions_are_another_question_and_counted(ready: Cl
     # More pairs go on with the later ones: those before them are no open question of their own.
     open_questions = ready("status", "--json").data["open_questions"]
     assert [(one["id"], "3 pairs" in one["found"]) for one in open_questions] == [("MOE-000", True)]
+
+
+@pytest.mark.slow
+def test_another_config_or_command_is_another_question(ready: Cli, folder: Path) -> None:
+    for size in ("1", "2"):
+        made = ready(*AB, "--repeat", "2", "--config", f"size={size}", "--json", *COMMAND)
+        assert (made.data["answer"]["pairs"], made.data["answer"]["entries"]) == (2, [made.data["id"]])
+    assert ready(*AB, "--repeat", "1", "--config", "size=1", "--json", *COMMAND).data["answer"]["pairs"] == 3
+    for path in (folder / "logbooks/moe/runs/MOE-001").glob("0[34]/run.json"):
+        run = json.loads(path.read_text())
+        path.write_text(json.dumps(run | {"argv": [*run["argv"], "--fast"]}))
+    answer = ready("show", "MOE-001", "--json").data["answer"]
+    assert (answer["pairs"], answer["left_out"]) == (1, ["1 pair: the command is another than that of the first pair"])

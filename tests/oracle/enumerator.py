@@ -125,6 +125,10 @@ def _pairs(book: Path, entry_id: str, question: Data) -> list[Pair]:
         for (pair, case, side), run in sorted(good.items(), key=lambda item: _order(item[1]))
         if side in map(str, question["sides"]) and (pair, case, str(question["base"])) in good
     ]
+    commands: dict[str, Any] = {}
+    for base, _ in both:
+        commands.setdefault(base["part"].get("case", ""), _words(base))
+    both = [pair for pair in both if _words(pair[0]) == commands[pair[0]["part"].get("case", "")]]
     asked: Data = _asked(question, [base for base, _ in both])
     # One case alone is the case of whoever asks the same of it, however it is called.
     asked["cases"] = len({base["part"].get("case") for base, _ in both}) > 1
@@ -150,18 +154,24 @@ def _is_as_drawn(last: tuple[Data, Data], first: tuple[Data, Data]) -> bool:
 
 
 def _asked(question: Data, bases: list[Data]) -> Data:
-    """What entries share that ask the same: the question without its guards, and the commands of the base, in which
-    `--k=v` is `--k v`."""
+    """What entries share that ask the same: the question without its guards, the commands of the base, in which `--k=v`
+    is `--k v`, and what never changes of its config in a case."""
     question = {**question, "guards": None}
     if question["axis"] == "code":
         question |= {"base": None, "sides": None}
-    said = [[re.sub("^(--[^=]*)=", r"\1\0", word) for word in run["argv"]] for run in bases]
-    words = ["\0".join(argv).split("\0") for argv in said]
-    commands = {
-        json.dumps([argv, run.get("shell"), question["base"] and run["cwd"]])
-        for argv, run in zip(words, bases, strict=True)
-    }
-    return {"question": question, "commands": sorted(commands)}
+    commands = {json.dumps([_words(run), run.get("shell"), question["base"] and run["cwd"]]) for run in bases}
+    rows = [(run["part"].get("case", ""), row["config"]) for run in bases for row in run["rows"]]
+    configs = set()
+    for case in {case for case, _ in rows}:
+        of = [config for other, config in rows if other == case]
+        same = {k: v for k, v in of[0].items() if k != question["axis"] and all(k in c and c[k] == v for c in of)}
+        configs.add(json.dumps(same, sort_keys=True))
+    return {"question": question, "commands": sorted(commands), "configs": sorted(configs)}
+
+
+def _words(run: Data) -> list[str]:
+    said = [re.sub("^(--[^=]*)=", r"\1\0", word) for word in run["argv"]]
+    return "\0".join(said).split("\0")
 
 
 def _conditions(question: Data, run: Data) -> Data:

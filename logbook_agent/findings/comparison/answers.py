@@ -1,7 +1,7 @@
 """The answer to each comparison of a thread, from the pairs that its entries measured (`pairs`) by the rule (`rule`).
 
-Entries that ask the same question (axis, base, sides, metrics, minimum effect, command, environment, code, devices)
-share one answer: the pairs of all of them, in the order in which they were made, superseded and abandoned entries
+Entries that ask the same question (axis, base, sides, metrics, minimum effect, command, config, environment, code,
+devices) share one answer: the pairs of all of them, in the order in which they were made, superseded and abandoned ones
 included. Nothing else changes an answer. A second sitting that settles it the same way by its own test replicates it.
 """
 

@@ -2,8 +2,8 @@
 drew; each run states its part.
 
 A pair counts when both runs finished and ran the same code (unless code is what is compared). The pairs of one question
-share command, environment, packages, devices and code: what else differs between the two sides follows from the axis,
-and is named.
+share command, config, environment, packages, devices and code: what else differs between the two sides follows from the
+axis, and is named.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.phrases import listed
 
 _OTHER_CODE = "the code changed between the two runs"
+_OTHER_COMMAND = "the command is another than that of the first pair"
 _MADE_AGAIN = "a run was made again after its partner, so chance did not draw their order"
 _TOOL = "logbook-agent"
 _ENV = "env:"
@@ -35,7 +36,7 @@ def tried(record: Record) -> EntryPairs | None:
     if stated is None:
         return None
     pairs = list(_pairs(record, stated.question))
-    asked = _asked(stated.question, [base for base, *_ in pairs])
+    asked = _asked(stated.question, [(part.case, base) for base, _, part, why in pairs if why != _OTHER_COMMAND])
     series: dict[tuple[object, ...], EntrySeries] = {}
     for base, other, part, why in pairs:
         key = (_conditions(stated.question, base, other), part.side, part.case)
@@ -80,6 +81,7 @@ def _pairs(record: Record, question: Question) -> Iterator[tuple[Run, Run, Part,
     made = [s for s in record.runs if s.run.part is not None and s.counts]
     first = {_place(s.run): s.run for s in reversed(made)}
     good = {_place(s.run): s.run for s in made if s.state == "finished"}
+    commands: dict[str, list[str]] = {}
     for (pair, case, side), run in sorted(good.items(), key=lambda item: (item[1].started, item[1].run)):
         base = good.get((pair, case, question.base))
         if side in question.sides and base is not None:
@@ -87,6 +89,8 @@ def _pairs(record: Record, question: Question) -> Iterator[tuple[Run, Run, Part,
             why = _MADE_AGAIN if _sign(*began) != _sign(base, run) else ""
             if question.axis != CODE_AXIS and _identity(base) != _identity(run):
                 why = _OTHER_CODE
+            if [*plain_words(base.command)] != commands.setdefault(case, [*plain_words(base.command)]):
+                why = _OTHER_COMMAND
             yield base, run, Part(pair=pair, side=side, case=case), why
 
 
@@ -104,18 +108,23 @@ def _sign(base: Run, other: Run) -> int:
 # -- what the pairs of one question share --------------------------------------------------------------
 
 
-def _asked(question: Question, bases: Sequence[Run]) -> str:
-    """A digest of the question with the command of the base (`--topk=2` is `--topk 2`). Another guard makes no other
-    question. The names of compared codes are left out: one commit has several."""
+def _asked(question: Question, bases: Sequence[tuple[str, Run]]) -> str:
+    """A digest of the question with the command of the base and the config that its rows share in each case. Another
+    guard makes no other question. The names of compared codes are left out: one commit has several."""
     question = dataclasses.replace(question, guards=())
     if is_code := question.axis == CODE_AXIS:
         question = dataclasses.replace(question, base="", sides=())
-    said = {(tuple(_words(run.command)), run.shell, None if is_code else run.cwd) for run in bases}
-    commands = sorted(map(repr, said))
-    return digest(encode(question), commands)
+    said = {(tuple(plain_words(run.command)), run.shell, None if is_code else run.cwd) for _, run in bases}
+    shared: dict[str, set[tuple[str, str]]] = {}
+    for case, run in bases:
+        for row in (row for row in run.rows if row.failed is None):
+            config = {(name, canonical(value)) for name, value in row.config.items() if name != question.axis}
+            shared[case] = shared.get(case, config) & config
+    return digest(encode(question), sorted(map(repr, said)), sorted({repr(sorted(one)) for one in shared.values()}))
 
 
-def _words(command: Sequence[str]) -> Iterator[str]:
+def plain_words(command: Sequence[str]) -> Iterator[str]:
+    """The words of a command, in which `--topk=2` is `--topk 2`."""
     for word in command:
         yield from word.split("=", 1) if word.startswith("--") else (word,)
 
