@@ -69,6 +69,7 @@ FEATURES = (
                 "report.live.watch_command",
                 "Show what is running, the newest results and the best so far, live.",
             ),
+            Subcommand("publish", "report.publish.commands", "Publish the pages: one file, a branch, or a Space."),
             Subcommand(
                 "plot", "report.plots.commands", "Draw measured results as SVG: sweeps, pairs, controls, best so far."
             ),

@@ -92,6 +92,7 @@ HOMES = {
     "numpy": {"findings"},
     "starlette": {"report"},
     "uvicorn": {"report"},
+    "huggingface_hub": {"report"},
 }
 NEVER = {"jax", "jaxlib", "scipy"}
 
