@@ -96,8 +96,6 @@ class Measuring:
                 # Whatever it changes is met before the next run.
                 with contextlib.suppress(NotCounted):
                     self._own(made, TEARDOWN, self._job.teardown)
-        if found is not None and found.stop is Stop.FAILED:
-            self._failed(found.driver.runs[-1])
         return GateMeasured(
             book=self._book,
             entry=made.entry.id,
@@ -218,6 +216,8 @@ class Measuring:
         found = Rounds(made, self._request(), _AXIS, ready).carry_out()
         if found.stop is Stop.NOT_COUNTED:
             self._changed = found.why
+        if found.stop is Stop.FAILED:
+            self._failed(made.runs[-1])
         return found
 
     def _request(self) -> AbRequest:

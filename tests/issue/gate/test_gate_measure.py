@@ -167,6 +167,23 @@ def test_a_head_that_fails(cli: Cli, git: Git, folder: Path, record: Path) -> No
     assert git("worktree", "list").count("\n") == 0
 
 
+def test_a_head_that_fails_within_the_pairs_of_a_recipe_with_teardown(
+    cli: Cli, git: Git, folder: Path, record: Path
+) -> None:
+    """The run that failed is named, not the teardown that follows it."""
+    (folder / "recipes").mkdir()
+    recipe = "name: one\nquestion: Is it fast?\ncommand: [python3, bench.py, flags: [n]]\naxes: {n: [1]}\n"
+    (folder / "recipes" / "one.yaml").write_text(f"{recipe}metrics: [loss]\nteardown: [[echo, released]]\n")
+    commit(git, folder, "bench.py", "print('METRIC loss=1.0')")
+    git("branch", "-f", "before")
+    seen = record.parent / "seen"
+    fails = f"import pathlib\nif (p := pathlib.Path({str(seen)!r})).exists(): raise SystemExit('broken')\np.touch()\n"
+    commit(git, folder, "bench.py", f"{fails}print('METRIC loss=1.0')")
+    answer = ci(cli, record, "--json", "one", base="before")
+    assert (answer.code, answer.data["outcome"]) == (5, "head-failed"), answer.err
+    assert "- the head fails and the base does not: exit code 1: broken" in answer.data["comment"]["text"]
+
+
 def test_a_command_without_a_result(cli: Cli, git: Git, folder: Path, record: Path) -> None:
     git("checkout", "-q", "-b", "pr")
     commit(git, folder, "other.py", "")
