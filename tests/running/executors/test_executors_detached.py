@@ -7,11 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from logbook_agent.campaign import repeats
 from tests.campaign.recipes.sweep_support import runs_of
 from tests.conftest import Cli, book_of, state_of
 from tests.e2e.e2e_support import logbook
@@ -150,6 +152,26 @@ def test_what_is_wrong_is_said_before_anything_is_started(started: Cli, folder: 
         assert done.stderr.startswith(b"error: command not found: no-such-program\n")
         assert done.stdout == b""
     assert not (folder / "logbooks/moe/entries").exists()
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"), [(lambda: os.kill(os.getpid(), signal.SIGKILL), 137), (lambda: os.close(-1), 3)]
+)
+def test_a_series_that_ends_before_its_entry_is_there(
+    started: Cli, monkeypatch: pytest.MonkeyPatch, ends: Callable[[], None], code: int
+) -> None:
+    """It exits as it would in the foreground."""
+    monkeypatch.setattr(repeats, "draft_entry", lambda *_, **__: ends())
+    assert started("run", "--detach", "--repeat", "2", "--", "true").code == code
+
+
+def test_the_plots_of_a_series_are_drawn(started: Cli, folder: Path) -> None:
+    assert started("run", "--repeat", "6", "--", "echo", "RESULT tflops=2").code == 0
+    assert started("plot", "MOE-000", "--kind", "noise", "--save").code == 0
+    assert started("run", "--detach", "--repeat", "2", "--id", "MOE-000", "--", "echo", "RESULT tflops=7").code == 0
+    assert started("wait", "MOE-000").code == 0
+    [drawn] = (folder / "logbooks/moe/plots").glob("*.svg")
+    assert 'data-y="7.0"' in drawn.read_text()
 
 
 @pytest.mark.slow
