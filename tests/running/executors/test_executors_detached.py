@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from logbook_agent.campaign import repeats
+from logbook_agent.cli import wait_commands
 from tests.campaign.recipes.sweep_support import runs_of
 from tests.conftest import Cli, book_of, state_of
 from tests.e2e.e2e_support import logbook
@@ -98,6 +99,15 @@ def test_wait_prints_the_output_as_it_comes(started: Cli, folder: Path) -> None:
     assert done.code == 3
     assert done.out.endswith("\n19\n20\nRESULT tflops=8\nMOE-000: failed, 1 row\n")
     assert started("wait", "--follow").code == 2
+
+
+def test_runs_that_begin_and_end_between_two_looks_are_printed(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in ("1", "2", "3"):
+        more = () if number == "1" else ("--id", "MOE-000")
+        assert started("run", *more, "--", "echo", f"RESULT tflops={number}").code == 0
+    monkeypatch.setattr(wait_commands, "last_run", lambda book, entry_id: 1)
+    done = started("wait", "MOE-000", "--follow")
+    assert done.out.startswith("RESULT tflops=1\nRESULT tflops=2\nRESULT tflops=3\n")
 
 
 @pytest.mark.slow
