@@ -175,8 +175,8 @@ def create_exclusive(path: Path, data: bytes, *, within: Path) -> bool:
             descriptor = _opened(path, within, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         except FileExistsError:
             return False
-    with os.fdopen(descriptor, "wb") as handle:
-        handle.write(data)
+        with os.fdopen(descriptor, "wb") as handle:
+            handle.write(data)
     return True
 
 
@@ -189,8 +189,8 @@ def append_text(path: Path, text: str) -> None:
     """Add to the end of a file that the user's environment names, such as $GITHUB_OUTPUT; it need not exist."""
     with _told(path):
         descriptor = _opened(path, None, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    with os.fdopen(descriptor, "wb") as handle:
-        handle.write(text.encode("utf-8", "replace"))
+        with os.fdopen(descriptor, "wb") as handle:
+            handle.write(text.encode("utf-8", "replace"))
 
 
 def open_lock(path: Path, *, within: Path) -> int:
@@ -217,7 +217,7 @@ def make_folder(path: Path, *, within: Path, private: bool = False) -> None:
 def make_shared_folder(path: Path) -> None:
     """Create a folder in which each user of the machine may make files, and none may touch those of others. Raises
     StoreError where something else has its name."""
-    with contextlib.suppress(FileExistsError), _told(path):
+    with _told(path):
         try:
             path.mkdir()
         except FileExistsError:
