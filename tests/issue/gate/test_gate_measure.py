@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.store.book import Book
 from tests.conftest import Answer, Cli
 from tests.issue.gate.gate_support import BENCH, BENCH_WORDS, Git, commit, with_speeds
 
@@ -141,6 +142,26 @@ def test_the_same_record_goes_on_with_the_question(cli: Cli, git: Git, folder: P
     answer = ci(cli, record, "--json", "--max-pairs", "7", *BENCH_WORDS)
     assert answer.data["answer"]["pairs"] == 10
     assert (answer.code, answer.data["answer"]["entries"]) == (1, ["CI-000", "CI-001"])
+
+
+def test_a_secondary_metric_of_the_record_is_a_guard(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    """As in any other comparison."""
+    header = record.parent / "header.yaml"
+    header.write_text("prefix: CI\nmetrics: [{name: peak_gib, direction: min, primary: false}]\n")
+    assert cli("start", "ci", "--root", str(record), "--from", str(header)).code == 0
+    git("checkout", "-q", "-b", "pr")
+    commit(git, folder, "bench.py", "print('METRIC step_ms=1')\nprint('METRIC peak_gib=2')")
+    git("branch", "-f", "before")
+    commit(git, folder, "speed.txt", "1")
+    answer = ci(cli, record, "--json", "--max-pairs", "1", *BENCH_WORDS, base="before")
+    assert answer.code == 0, answer.err
+    stated = Book(record, "ci").entry("CI-000").comparison
+    assert stated is not None
+    assert (stated.question.metrics, stated.question.guards) == (("step_ms",), ("peak_gib",))
+    assert [(f["metric"], f["guard"]) for f in answer.data["answer"]["findings"]] == [
+        ("step_ms", False),
+        ("peak_gib", True),
+    ]
 
 
 def test_a_new_benchmark_has_no_base(cli: Cli, git: Git, folder: Path, record: Path) -> None:
