@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.entry import State
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.record import GOING, RunStatus, UnfinishedRun, run_state
+from logbook_agent.model.record import RunStatus, UnfinishedRun, run_state
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
 from logbook_agent.running.endings import ask_to_end, terminate
 from logbook_agent.running.executors.collection import collected
 from logbook_agent.running.launch.process import FAILED_STATUS, TIMEOUT_STATUS, exit_status
 from logbook_agent.store.book import Book
-from logbook_agent.store.open_runs import is_open, open_runs, open_series
+from logbook_agent.store.open_runs import going_runs, is_open, open_series
 from logbook_agent.store.workspace import Workspace
 
 # How often is looked for an end: soon at first, then ever more seldom.
@@ -96,7 +96,7 @@ def wait(
     """Wait until these entries have ended, or with `is_any` one of them; without IDs, all that run now, with those
     whose end is taken in by this very call. Where there are none, the entry that ended last is answered."""
     numbers: dict[str, set[int]] = {}
-    for run in [*collect_ended(workspace, book), *(one.run for one in open_runs(book) if one.state in GOING)]:
+    for run in [*collect_ended(workspace, book), *(one.run for one in going_runs(book))]:
         numbers.setdefault(run.entry, set()).add(run.run)
     running = [*numbers, *open_series(book)]
     wanted = list(dict.fromkeys(map(book.resolve, ids) if ids else running))
@@ -109,7 +109,7 @@ def wait(
     pause_s = _FIRST_S
     told: set[str] = set()
     while True:
-        now = [one for one in open_runs(book) if one.state in GOING]
+        now = going_runs(book)
         left_now = {one.run.entry for one in now} | set(open_series(book))
         left = [entry_id for entry_id in wanted if entry_id in left_now]
         is_late = deadline is not None and clock() >= deadline
@@ -176,10 +176,9 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
     have ended by it. Raises UsageError when nothing runs, StoreError when it does not end."""
     collect_ended(workspace, book)
     entry_id = book.resolve(entry_id)
-    open_now = [one for one in open_runs(book) if one.run.entry == entry_id]
     series = book.series(entry_id)
     holder = series.holder() if series.is_held() else None
-    stopped = [one.run for one in open_now if one.state in GOING]
+    stopped = [one.run for one in going_runs(book) if one.run.entry == entry_id]
     if holder is None and not stopped:
         raise UsageError(
             f"nothing is running in {entry_id}",
