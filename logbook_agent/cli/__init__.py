@@ -24,7 +24,7 @@ import typer
 from typer.main import get_command
 
 from logbook_agent.cli.output import report_error, wants_json
-from logbook_agent.features import Subcommand, one, present
+from logbook_agent.features import Subcommand, hook_module, present
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.text.near import nearest
 
@@ -226,7 +226,7 @@ def draw_plots() -> None:
     options = sys.modules.get("logbook_agent.cli.options")
     spaces = options.take_spaces() if options is not None else []
     for space in spaces:
-        if plotted is not None and plotted.is_due(space) and (drawing := one("plots")) is not None:
+        if plotted is not None and plotted.is_due(space) and (drawing := hook_module("plots")) is not None:
             drawing.draw_due(space)
 
 
