@@ -90,8 +90,6 @@ def wait(
     is_any: bool = False,
     timeout_s: float | None = None,
     tell: Callable[[str], None] | None = None,
-    sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Waited:
     """Wait until these entries have ended, or with `is_any` one of them; without IDs, all that run now, with those
     whose end is taken in by this very call. Where there are none, the entry that ended last is answered."""
@@ -104,7 +102,7 @@ def wait(
         last = _last_ended(book)
         past = () if last is None else (_ended(book, last.entry, {last.run}),)
         return Waited(ended=past, going=(), is_past=True)
-    began = clock()
+    began = time.monotonic()
     deadline = None if timeout_s is None else began + timeout_s
     pause_s = _FIRST_S
     told: set[str] = set()
@@ -112,14 +110,14 @@ def wait(
         now = going_runs(book)
         left_now = {one.run.entry for one in now} | set(open_series(book))
         left = [entry_id for entry_id in wanted if entry_id in left_now]
-        is_late = deadline is not None and clock() >= deadline
+        is_late = deadline is not None and time.monotonic() >= deadline
         if not left or is_late or (is_any and len(left) < len(wanted)):
             break
-        if tell is not None and clock() - began >= _TELL_S:
+        if tell is not None and time.monotonic() - began >= _TELL_S:
             for line in [line for line in _said(now, left) if line not in told]:
                 told.add(line)
                 tell(line)
-        sleep(pause_s if deadline is None else min(pause_s, max(0.0, deadline - clock())))
+        time.sleep(pause_s if deadline is None else min(pause_s, max(0.0, deadline - time.monotonic())))
         pause_s = min(_LAST_S, pause_s * _GROWTH)
         collect_ended(workspace, book)
     ended = tuple(_ended(book, i, numbers.get(i, set())) for i in wanted if i not in left)
