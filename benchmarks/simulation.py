@@ -14,7 +14,7 @@ from clocks import CLOCKS
 from machines import MODELS, Logs, Sides
 from numpy.random import Generator
 
-from logbook_agent.campaign.ab_prepare import any_seed
+from logbook_agent.campaign.ab_prepare import random_seed
 from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, Judged, PairSeries, RunPair
 from logbook_agent.findings.comparison.answers import answers
 from logbook_agent.findings.comparison.power import is_hopeless
@@ -179,7 +179,7 @@ def measure(rng: Generator, e: Experiment, model: str, key: str, effect: float) 
     reported: list[tuple[float, float]] = []
     start = rng.uniform(1, 2)
     for entry in range(e.entries):
-        seeds.append(any_seed(f"{key} {entry}", pairs, 1 + e.sides))
+        seeds.append(random_seed(f"{key} {entry}", pairs, 1 + e.sides))
         sides = np.array([order_of_round(seeds[-1], 1 + at, 1 + e.sides) for at in range(pairs * e.cases)])
         places_in_time = np.argsort(sides, axis=1)
         base, others = places_in_time[:, :1], places_in_time[:, 1:]

@@ -114,7 +114,7 @@ def present() -> list[Feature]:
     return [feature for feature in FEATURES if (_PACKAGE / feature.name / "__init__.py").is_file()]
 
 
-def one(hook: str) -> Any:
+def hook_module(hook: str) -> Any:
     """The module for a hook, `plots`, `figures` or `selects`; None where no feature that is there names one."""
     place = next((found for feature in present() if (found := getattr(feature, hook)) is not None), None)
     return importlib.import_module(f"logbook_agent.{place}") if place is not None else None

@@ -117,7 +117,7 @@ def comparison_of(
         guards=tuple(m.name for m in header.metrics if not m.primary and m.name not in goals),
         minimum_effect=MINIMUM_EFFECT if minimum_effect is None else minimum_effect,
     )
-    seed = any_seed(workspace.moment(), budget_pairs, len(values)) if seed is None else seed
+    seed = random_seed(workspace.moment(), budget_pairs, len(values)) if seed is None else seed
     return Comparison(question=question, design=Design(seed=seed, budget_pairs=budget_pairs))
 
 
@@ -149,7 +149,7 @@ def found_or_new(
     return create_entry(workspace, book, dataclasses.replace(draft, comparison=stated))
 
 
-def any_seed(moment: str, pairs: int, values: int) -> int:
+def random_seed(moment: str, pairs: int, values: int) -> int:
     """A seed that nobody has chosen: the first of those that a moment makes by which the order of the values changes
     between the pairs of the first look."""
     for number in itertools.count():

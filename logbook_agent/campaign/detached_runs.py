@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.entry import State
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.record import GOING, RunStatus, UnfinishedRun, run_state
+from logbook_agent.model.record import RunStatus, UnfinishedRun, run_state
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
 from logbook_agent.running.endings import ask_to_end, terminate
 from logbook_agent.running.executors.collection import collected
 from logbook_agent.running.launch.process import FAILED_STATUS, TIMEOUT_STATUS, exit_status
 from logbook_agent.store.book import Book
-from logbook_agent.store.open_runs import is_open, open_runs, open_series
+from logbook_agent.store.open_runs import going_runs, is_open, open_series
 from logbook_agent.store.workspace import Workspace
 
 # How often is looked for an end: soon at first, then ever more seldom.
@@ -90,13 +90,11 @@ def wait(
     is_any: bool = False,
     timeout_s: float | None = None,
     tell: Callable[[str], None] | None = None,
-    sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Waited:
     """Wait until these entries have ended, or with `is_any` one of them; without IDs, all that run now, with those
     whose end is taken in by this very call. Where there are none, the entry that ended last is answered."""
     numbers: dict[str, set[int]] = {}
-    for run in [*collect_ended(workspace, book), *(one.run for one in open_runs(book) if one.state in GOING)]:
+    for run in [*collect_ended(workspace, book), *(one.run for one in going_runs(book))]:
         numbers.setdefault(run.entry, set()).add(run.run)
     running = [*numbers, *open_series(book)]
     wanted = list(dict.fromkeys(map(book.resolve, ids) if ids else running))
@@ -104,22 +102,22 @@ def wait(
         last = _last_ended(book)
         past = () if last is None else (_ended(book, last.entry, {last.run}),)
         return Waited(ended=past, going=(), is_past=True)
-    began = clock()
+    began = time.monotonic()
     deadline = None if timeout_s is None else began + timeout_s
     pause_s = _FIRST_S
     told: set[str] = set()
     while True:
-        now = [one for one in open_runs(book) if one.state in GOING]
+        now = going_runs(book)
         left_now = {one.run.entry for one in now} | set(open_series(book))
         left = [entry_id for entry_id in wanted if entry_id in left_now]
-        is_late = deadline is not None and clock() >= deadline
+        is_late = deadline is not None and time.monotonic() >= deadline
         if not left or is_late or (is_any and len(left) < len(wanted)):
             break
-        if tell is not None and clock() - began >= _TELL_S:
+        if tell is not None and time.monotonic() - began >= _TELL_S:
             for line in [line for line in _said(now, left) if line not in told]:
                 told.add(line)
                 tell(line)
-        sleep(pause_s if deadline is None else min(pause_s, max(0.0, deadline - clock())))
+        time.sleep(pause_s if deadline is None else min(pause_s, max(0.0, deadline - time.monotonic())))
         pause_s = min(_LAST_S, pause_s * _GROWTH)
         collect_ended(workspace, book)
     ended = tuple(_ended(book, i, numbers.get(i, set())) for i in wanted if i not in left)
@@ -176,10 +174,9 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
     have ended by it. Raises UsageError when nothing runs, StoreError when it does not end."""
     collect_ended(workspace, book)
     entry_id = book.resolve(entry_id)
-    open_now = [one for one in open_runs(book) if one.run.entry == entry_id]
     series = book.series(entry_id)
     holder = series.holder() if series.is_held() else None
-    stopped = [one.run for one in open_now if one.state in GOING]
+    stopped = [one.run for one in going_runs(book) if one.run.entry == entry_id]
     if holder is None and not stopped:
         raise UsageError(
             f"nothing is running in {entry_id}",

@@ -164,7 +164,7 @@ class Driver:
         """Before the first run of an invocation: that others use the machine, and what to do."""
         if self.workspace.made.get(_SAID_BUSY):
             return
-        busy = busy_text([command.met(machine_now(self.workspace, self.book))])
+        busy = busy_text([command.contention_of(machine_now(self.workspace, self.book))])
         self.workspace.made[_SAID_BUSY] = True
         if busy:
             self.display.progress(f"warning: this machine is busy ({busy}): {self._advice}")

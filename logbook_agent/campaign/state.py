@@ -12,24 +12,11 @@ from logbook_agent.campaign.tally import Tally
 from logbook_agent.model.entry import Entry, RecipeUse
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.header import Metric
-from logbook_agent.model.record import COMPARISON, TEARDOWN, has_failed, is_made, is_own, mended, plan_runs
+from logbook_agent.model.record import COMPARISON, TEARDOWN, PlanKey, has_failed, is_made, is_own, made_of_plan
 from logbook_agent.model.run import Exit, Failure, Row, Run, Scalar
-from logbook_agent.model.values import Key, row_key
+from logbook_agent.model.values import row_key
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-
-RunKey = tuple[Key, int]
-
-
-def made_runs(runs: tuple[Run, ...]) -> dict[RunKey, list[Run]]:
-    """The runs of cases that need not be made again. A failed one does not count where a later run of the same case
-    and repeat was made in its place."""
-    left_out = mended(runs)
-    found: dict[RunKey, list[Run]] = {}
-    for run in plan_runs(runs):
-        if run.run not in left_out:
-            found.setdefault((row_key(run.config), run.repeat or 1), []).append(run)
-    return found
 
 
 def with_failed_row(run: Run) -> Run:
@@ -61,8 +48,8 @@ class EarlierSweep:
     runs: tuple[Run, ...]
 
     @cached_property
-    def made(self) -> dict[RunKey, list[Run]]:
-        return made_runs(self.runs)
+    def made(self) -> dict[PlanKey, list[Run]]:
+        return made_of_plan(self.runs)
 
     @property
     def is_complete(self) -> bool:
@@ -113,9 +100,9 @@ class Progress:
     retries: bool = False
 
     @cached_property
-    def made(self) -> dict[RunKey, list[Run]]:
+    def made(self) -> dict[PlanKey, list[Run]]:
         """The runs of cases that need not be made again."""
-        made = made_runs(self.runs)
+        made = made_of_plan(self.runs)
         return {key: runs for key, runs in made.items() if not (self.retries and any(map(has_failed, runs)))}
 
     def made_of(self, planned: PlannedRun) -> Sequence[Run]:
@@ -165,6 +152,6 @@ class Progress:
         """Whether every run has been made, those of the comparison and the teardown too."""
         return not self.left and self.is_torn_down
 
-    def _key(self, config: Mapping[str, Scalar], repeat: int) -> RunKey:
+    def _key(self, config: Mapping[str, Scalar], repeat: int) -> PlanKey:
         """What identifies a run of a plan: its config as the record has it, and the number of the repeat."""
         return row_key(self.workspace.redacted(dict(config))), repeat

@@ -115,8 +115,8 @@ def prepare_sweep(workspace: Workspace, request: SweepRequest, *, needs_logbook:
 
 
 def _drawn(plan: SweepPlan, begun: EarlierSweep | None, earlier: Sequence[EarlierSweep]) -> SweepPlan:
-    """The plan in its order: that in which it was begun; else, where the recipe states no seed, one in which no sweep
-    of this plan was made before."""
+    """The plan with the seed that draws its order: that of the sweep which is resumed; else the recipe's, or one that
+    no earlier sweep of this plan had."""
     if begun is not None:
         return plan if begun.use.seed is None else dataclasses.replace(plan, seed=begun.use.seed)
     if plan.recipe.seed is not None or not earlier:

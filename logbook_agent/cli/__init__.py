@@ -24,7 +24,7 @@ import typer
 from typer.main import get_command
 
 from logbook_agent.cli.output import report_error, wants_json
-from logbook_agent.features import Subcommand, one, present
+from logbook_agent.features import Subcommand, hook_module, present
 from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.text.near import nearest
 
@@ -189,22 +189,27 @@ def _main(args: list[str]) -> int:
         # Not by `main` of the command, which keeps Ctrl-C and a closed pipe to itself.
         command = _command(wanted)
         with command.make_context("logbook", words, obj=tuple(words)) as context:
-            context.call_on_close(_draw_plots)
+            context.call_on_close(draw_plots)
             result = command.invoke(context)
     except typer.Exit as done:
         return done.exit_code
-    except LogbookError as error:
-        return report_error(error, as_json=as_json)
     except typer.TyperException as error:
         return report_error(_usage(error, first, wanted, args), as_json=as_json)
-    except (KeyboardInterrupt, typer.Abort):
-        print("interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        return report_error(_system_error(error), as_json=as_json)
+    except (LogbookError, OSError, KeyboardInterrupt, typer.Abort) as error:
+        return ended_by(error, as_json=as_json)
     return result if isinstance(result, int) else 0
+
+
+def ended_by(error: LogbookError | OSError | KeyboardInterrupt | typer.Abort, *, as_json: bool) -> int:
+    """Print the error that ended a command, and return its exit code."""
+    if isinstance(error, LogbookError):
+        return report_error(error, as_json=as_json)
+    if isinstance(error, BrokenPipeError):
+        return _without_reader()
+    if isinstance(error, OSError):
+        return report_error(_system_error(error), as_json=as_json)
+    print("interrupted", file=sys.stderr)
+    return 130
 
 
 def _with_present_name(words: list[str]) -> list[str]:
@@ -215,13 +220,13 @@ def _with_present_name(words: list[str]) -> list[str]:
     return [*OLD_NAMES.get(name, (name,)), *rest]
 
 
-def _draw_plots() -> None:
+def draw_plots() -> None:
     """Draw the plots of what a command has rendered: once, at its end, and nothing is loaded where none is named."""
     plotted = sys.modules.get("logbook_agent.pages.plotted")
     options = sys.modules.get("logbook_agent.cli.options")
     spaces = options.take_spaces() if options is not None else []
     for space in spaces:
-        if plotted is not None and plotted.is_due(space) and (drawing := one("plots")) is not None:
+        if plotted is not None and plotted.is_due(space) and (drawing := hook_module("plots")) is not None:
             drawing.draw_due(space)
 
 

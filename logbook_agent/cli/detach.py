@@ -16,7 +16,8 @@ import sys
 import traceback
 from collections.abc import Callable
 
-from logbook_agent.cli.output import LineDisplay, clean, emit, report_error, say
+from logbook_agent.cli import draw_plots, ended_by
+from logbook_agent.cli.output import LineDisplay, emit, say
 from logbook_agent.model.errors import Locked, LogbookError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors import LOCAL
@@ -102,7 +103,8 @@ def carried_out(space: Workspace, name: str, body: Body, *, detach: bool, as_jso
         os.kill(child, signal.SIGTERM)
         raise
     if not entry_id:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return code if code >= 0 else 128 - code  # by a signal, as a shell says it
     started(space, name, entry_id, None, as_json=as_json)
     return 0
 
@@ -129,13 +131,13 @@ def _child(space: Workspace, body: Body, tell: int, *, as_json: bool) -> None:
         own_session()
         display = DetachedDisplay(space, tell)
         try:
-            status = body(display)
-        except LogbookError as error:
-            status = report_error(error, as_json=as_json)
-        except KeyboardInterrupt:
-            status = 130
+            with contextlib.ExitStack() as stack:
+                stack.callback(draw_plots)
+                status = body(display)
+        except (LogbookError, OSError, KeyboardInterrupt) as error:
+            status = ended_by(error, as_json=as_json)
         except Exception:  # noqa: BLE001 - told, without the secrets that it may quote
-            say(clean(traceback.format_exc()))
+            say(traceback.format_exc())
         if display.series is not None:
             first, last = display.first_run, display.last_run()
             end = SeriesEnd(ended=space.stamp(), exit_status=status, first_run=first, last_run=last)

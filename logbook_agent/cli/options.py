@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from typer import Option
 
 from logbook_agent.cli.output import redact_by
-from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.model.errors import UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace, checkouts_folder, utc_now
 
@@ -93,13 +93,10 @@ def take_spaces() -> list[Workspace]:
 def _collect(space: Workspace, book: Book) -> None:
     """Whatever is asked for, runs that have ended meanwhile are part of the answer, and what a killed process left in
     the folder of checkouts is removed."""
-    try:
-        if book.spools():
-            from logbook_agent.campaign.detached_runs import collect_ended
+    if book.spools():
+        from logbook_agent.campaign.detached_runs import collect_ended
 
-            collect_ended(space, book)
-    except StoreError as error:
-        space.warnings.append(f"not collected: {error.message}")
+        collect_ended(space, book)
     if os.path.isdir(above := checkouts_folder(space.environ)):  # noqa: PTH112 - costs less, on every command
         from logbook_agent.running.provenance.worktrees import clean
 

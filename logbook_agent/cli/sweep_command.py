@@ -15,7 +15,7 @@ from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
 from logbook_agent.cli.sweep_plan import plan_data, plan_text
-from logbook_agent.features import one
+from logbook_agent.features import hook_module
 from logbook_agent.findings.comparison.words import text_lines
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace
@@ -136,7 +136,7 @@ def _selected(
 
 def _select(space: Workspace, request: SweepRequest, display: LineDisplay, target: str, *, dry_run: bool) -> Selection:
     """What the feature that predicts leaves of a sweep. Raises UsageError where it is not there."""
-    chooser = one("selects")
+    chooser = hook_module("selects")
     if chooser is None:
         raise UsageError(
             "--predict is not available",

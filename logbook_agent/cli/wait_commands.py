@@ -151,9 +151,10 @@ def follow_log(space: Workspace, book: Book, entry_id: str, timeout_s: float | N
         collect_ended(space, book)
         is_over = not is_open(book, entry_id)
         write_bytes(log.pieces())
-        if (later := last_run(book, entry_id)) != number:
+        later = [other for other in book.run_numbers(entry_id) if other > number]
+        if later:
             write_bytes(log.all())
-            number = later
+            number = later[0]
             log = FollowedLog(space, book, entry_id, number)
         elif is_over:
             write_bytes(log.all())

@@ -244,7 +244,7 @@ def _made(folder: Path, plain: Any) -> Spool | None:
 
 
 def _state(place: Path, *, close: bool) -> dict[str, Any]:
-    """The state of a run. `close`: a spool that is not there by now is not to come."""
+    """The state of a run. `close`: a submission that has not arrived by now is kept from arriving later."""
     if close:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):

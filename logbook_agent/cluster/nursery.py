@@ -49,7 +49,7 @@ def main() -> None:
 @functools.cache
 def load() -> None:
     """Load what workers need."""
-    _rehearse()
+    _warm_up()
     # The garbage collector of a worker would copy every page that it looks through.
     gc.freeze()
 
@@ -61,7 +61,7 @@ def start(spool: Spool, claim: int, secrets: Mapping[str, str]) -> None:
     try:
         between = os.fork()
         if between == 0:
-            _bear(spool.folder, claim, secrets, told, tells)
+            _fork_worker(spool.folder, claim, secrets, told, tells)
         os.close(tells)
         number = os.read(told, _NUMBER_BYTES)
         os.waitpid(between, 0)
@@ -74,7 +74,7 @@ def start(spool: Spool, claim: int, secrets: Mapping[str, str]) -> None:
     name_holder(claim, int(number))
 
 
-def _bear(folder: Path, claim: int, secrets: Mapping[str, str], told: int, tells: int) -> NoReturn:
+def _fork_worker(folder: Path, claim: int, secrets: Mapping[str, str], told: int, tells: int) -> NoReturn:
     """Fork the worker, and exit, so that no signal to the process group of the caller reaches the worker."""
     try:
         os.setsid()
@@ -90,7 +90,7 @@ def _bear(folder: Path, claim: int, secrets: Mapping[str, str], told: int, tells
         os._exit(0)
 
 
-def _rehearse() -> None:
+def _warm_up() -> None:
     """Make one run of `true` in a folder that is removed again: workers inherit what the first run loads and compiles.
     A disk that is full, or a machine without `true`, only makes the workers slower."""
     with contextlib.suppress(LogbookError, OSError), tempfile.TemporaryDirectory(prefix="logbook-") as name:

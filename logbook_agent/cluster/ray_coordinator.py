@@ -75,7 +75,7 @@ def case(plan: dict[str, Any], given: dict[str, Any], files: dict[str, Any]) -> 
         os.kill(worker, signal.SIGTERM)
         here.answer()
         raise
-    yield left(spool)
+    yield end_event(spool)
 
 
 class Nursery:
@@ -125,8 +125,8 @@ def nursery(python: str, code: Path) -> Nursery:
     return found
 
 
-def left(spool: Path) -> Event:
-    """What a worker has left behind."""
+def end_event(spool: Path) -> Event:
+    """The event of a run that is over: how it ended, the sizes of its files, and unless they are large the files."""
     if (spool / "final.json").exists():
         stage = "ended"
     else:

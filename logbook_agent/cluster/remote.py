@@ -224,7 +224,7 @@ class Remote:
             self._fresh = set(self._looked)
 
     def _known(self, folder: str) -> dict[str, Any]:
-        """What was told last of a run. Its worker is silent since then: a sign of it would have been told."""
+        """The last known state of a run. Its worker has been silent since then: a sign of it would have been news."""
         told, at = self._looked[folder]
         head = _sound(told)
         silent_s = head["silent_s"]

@@ -209,7 +209,7 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
 
 
 def _relation(given: str | None, old: str | None) -> str | None:
-    """An empty one is taken back."""
+    """The ID that was given, or without one the old one; None for an empty text, which takes the relation back."""
     return old if given is None else given or None
 
 

@@ -16,12 +16,12 @@ from logbook_agent.exports.columns import facts_of, moment, packages_of
 from logbook_agent.exports.measured_rows import Exported, MeasuredRow
 from logbook_agent.exports.row_data import row_data
 from logbook_agent.model.codec import utf8
+from logbook_agent.model.record import GOING
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar, spelt
 
 Status = Literal["finished", "failed", "killed", "running"]
 _STATUS: dict[str, Status] = {"finished": "finished", "failed": "failed", "timeout": "failed"}
-_GOING = ("running", "submitted", "orphaned")
 
 # What all three take for a name, and what one of them keeps for itself.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.\-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.\-]*)*")
@@ -73,7 +73,7 @@ def _tracked(row: MeasuredRow, metrics: dict[str, str], config: dict[str, str]) 
         name=row.name,
         group=row.entry.id,
         title=utf8(row.entry.title),
-        status=_STATUS.get(row.status.state, "running" if row.status.state in _GOING else "killed")
+        status=_STATUS.get(row.status.state, "running" if row.status.state in GOING else "killed")
         if measured.failed is None
         else "failed",
         started_ms=_milliseconds(started.timestamp()) if started is not None else 1,

@@ -39,7 +39,7 @@ def baseline_cases(header: Header) -> tuple[dict[str, Scalar], ...]:
 
 
 def is_case(config: Mapping[str, Scalar], case: Mapping[str, Scalar]) -> bool:
-    """Whether a row with this config is of a case. A case that names no key is nobody's."""
+    """Whether this config has all values that a case names; never for a case that names none."""
     return bool(case) and all(canonical(config.get(k)) == canonical(v) for k, v in case.items())
 
 

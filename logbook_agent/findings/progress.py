@@ -63,7 +63,7 @@ def progress_of(entry: Entry, statuses: Sequence[RunStatus], run: Run) -> RunPro
     counting = [s for s in statuses if s.counts and not is_own(s.run)]
     runs = [s.run for s in counting]
     total = planned_runs(entry, runs)
-    made = made_of_plan(runs) if entry.recipe is not None else sum(map(is_made, runs))
+    made = len(made_of_plan(runs)) if entry.recipe is not None else sum(map(is_made, runs))
     return RunProgress(
         made=made if total is None else min(made, total),
         total=total,

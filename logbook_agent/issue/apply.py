@@ -6,14 +6,13 @@ plan goes on.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from logbook_agent.issue import marking
 from logbook_agent.issue.marking import normalised
-from logbook_agent.issue.pace import Calls, edit_comment, write_block
+from logbook_agent.issue.pace import Calls, IssueComments, write_block
 from logbook_agent.issue.plan import make_plan
 from logbook_agent.issue.steps import (
     Close,
@@ -29,14 +28,11 @@ from logbook_agent.issue.steps import (
     WriteBlock,
     check_texts,
 )
-from logbook_agent.model.errors import AnswerLost, IssueLocked, IssueMissing, Rejected, Unreachable
+from logbook_agent.model.errors import AnswerLost, IssueLocked, Rejected, Unreachable
 from logbook_agent.model.header import ExperimentIssue
 
 # Plans that were carried out to their end and still left something to do.
 _MOST_ROUNDS = 4
-# Edits of one comment that the host refused as not found, while its list had the comment.
-_MOST_MISSED = 3
-
 
 # A change of what the header keeps of its issue: trusted accounts, and that the block was written.
 Learnt: TypeAlias = Callable[[ExperimentIssue], ExperimentIssue]
@@ -56,14 +52,13 @@ class Sync:
     # What the plans warned about, each once: the last one, with nothing left to do, has forgotten.
     _warnings: dict[str, None] = field(default_factory=dict)
     _asked_login: bool = False
-    # Comments that the server has confirmed, for lists that lag behind.
-    _confirmed: dict[int, Comment] = field(default_factory=dict)
-    _deleted: set[int] = field(default_factory=set)
-    _missed: Counter[int] = field(default_factory=Counter)
     # The text of a comment whose answer was lost, by which its author is known when the host does not tell.
     _sent: str | None = None
     # The step whose answer was lost; a plan that lacks it shows that it was carried out.
     _unsure: Step | None = None
+
+    def __post_init__(self) -> None:
+        self._comments = IssueComments(calls=self.calls, number=self.number)
 
     def plan(self) -> SyncPlan:
         """The plan for the issue as it is now."""
@@ -113,17 +108,16 @@ class Sync:
     def _read(self) -> tuple[Issue, list[Comment]]:
         remote = self.calls.remote
         issue = self.calls.reading(lambda: remote.issue(self.number))
-        listed = {c.id: c for c in self.calls.reading(lambda: remote.comments(self.number))}
+        comments = self._comments.read()
         if marking.find_block(issue.body, self.wanted.book) is None:
             # Another machine's first sync may fall between the two reads: it writes the block before any comment.
             issue = self.calls.reading(lambda: remote.issue(self.number))
         if self._sent is not None:
-            self._learn_sender(list(listed.values()))
+            self._learn_sender(comments)
         if marking.find_block(issue.body, self.wanted.book) is not None and not self.wanted.managed:
             self.wanted = replace(self.wanted, managed=True)
             self.remember(_with_block)
-        comments = self._confirmed | listed
-        return issue, [c for c in comments.values() if c.id not in self._deleted]
+        return issue, comments
 
     def _carry_out(self, plan: SyncPlan) -> None:
         check_texts(plan.steps)
@@ -138,37 +132,21 @@ class Sync:
             self.done.append(step)
 
     def _perform(self, step: Step) -> None:
-        remote, writing = self.calls.remote, self.calls.writing
         if isinstance(step, WriteBlock):
             write_block(self.calls, self.number, book=self.wanted.book, text=step.text)
             self.wanted = replace(self.wanted, new_block=False, managed=True)
             self.remember(_with_block)
         elif isinstance(step, Post):
             self._sent = step.text
-            comment = writing(lambda: remote.post_comment(self.number, step.text))
+            comment = self._comments.post(step.text)
             self._sent = None
-            self._confirmed[comment.id] = comment
             self._learn(comment.author)
         elif isinstance(step, EditStep):
-            self._edit(step)
+            self._comments.edit(step.comment, old=step.old, new=step.text)
         elif isinstance(step, Delete):
-            writing(lambda: remote.delete_comment(step.comment))
-            self._deleted.add(step.comment)
+            self._comments.delete(step.comment)
         elif isinstance(step, Close):
-            writing(lambda: remote.edit_issue(self.number, state="closed"))
-
-    def _edit(self, step: EditStep) -> None:
-        try:
-            comment = edit_comment(self.calls, step.comment, old=step.old, new=step.text)
-        except IssueMissing as error:
-            # Removed since it was read, by another machine for example; or the host is wrong. The list decides.
-            self._confirmed.pop(step.comment, None)
-            self._missed[step.comment] += 1
-            if self._missed[step.comment] >= _MOST_MISSED:
-                error.hint = f"check that the token may edit this comment, then: {self.calls.pace.again}"
-                raise
-            raise Unreachable(f"comment {step.comment} was not found", cause=error.cause, hint=error.hint) from None
-        self._confirmed[comment.id] = comment
+            self.calls.writing(lambda: self.calls.remote.edit_issue(self.number, state="closed"))
 
     def _learn(self, login: str) -> None:
         if login not in self.wanted.trusted:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from logbook_agent.issue import marking
 from logbook_agent.issue.marking import normalised
 from logbook_agent.issue.steps import Comment, Issue
-from logbook_agent.model.errors import AnswerLost, RateLimited, RemoteError, Unreachable
+from logbook_agent.model.errors import AnswerLost, IssueMissing, RateLimited, RemoteError, Unreachable
 from logbook_agent.text.fit import size
 
 if TYPE_CHECKING:
@@ -166,6 +166,8 @@ T = TypeVar("T")
 
 # Answers lost in one command before it gives up and leaves the rest to the next.
 _MOST_LOST = 8
+# Edits of one comment that the host refused as not found, while its list had the comment.
+_MOST_MISSED = 3
 
 
 @dataclass(kw_only=True)
@@ -246,6 +248,46 @@ def edit_comment(calls: Calls, comment_id: int, *, old: str, new: str) -> Commen
         return calls.remote.edit_comment(comment_id, new)
 
     return calls.writing(write)
+
+
+@dataclass(kw_only=True)
+class IssueComments:
+    """The comments of one issue as this command knows them. A list of the host may lag behind: a comment that was
+    confirmed is there, and one that was deleted is not."""
+
+    calls: Calls
+    number: int
+    _confirmed: dict[int, Comment] = field(default_factory=dict)
+    _deleted: set[int] = field(default_factory=set)
+    _missed: Counter[int] = field(default_factory=Counter)
+
+    def read(self) -> list[Comment]:
+        listed = {c.id: c for c in self.calls.reading(lambda: self.calls.remote.comments(self.number))}
+        return [c for c in (self._confirmed | listed).values() if c.id not in self._deleted]
+
+    def post(self, text: str) -> Comment:
+        return self._keep(self.calls.writing(lambda: self.calls.remote.post_comment(self.number, text)))
+
+    def edit(self, comment_id: int, *, old: str, new: str) -> Comment:
+        """As `edit_comment`. Raises Unreachable, too, when it is not there: the next list decides."""
+        try:
+            return self._keep(edit_comment(self.calls, comment_id, old=old, new=new))
+        except IssueMissing as error:
+            # Removed since it was read, by another machine for example; or the host is wrong.
+            self._confirmed.pop(comment_id, None)
+            self._missed[comment_id] += 1
+            if self._missed[comment_id] >= _MOST_MISSED:
+                error.hint = f"check that the token may edit this comment, then: {self.calls.pace.again}"
+                raise
+            raise Unreachable(f"comment {comment_id} was not found", cause=error.cause, hint=error.hint) from None
+
+    def delete(self, comment_id: int) -> None:
+        self.calls.writing(lambda: self.calls.remote.delete_comment(comment_id))
+        self._deleted.add(comment_id)
+
+    def _keep(self, comment: Comment) -> Comment:
+        self._confirmed[comment.id] = comment
+        return comment
 
 
 def write_block(calls: Calls, number: int, *, book: str, text: str) -> Issue:

@@ -92,11 +92,6 @@ def decode(cls: type[T], data: object, path: str = "") -> T:
         raise
 
 
-def field_decoders(cls: type) -> Mapping[str, Converter]:
-    """By name what decodes each field of a class; one raises CodecError for a value that does not fit."""
-    return _fields(cls)
-
-
 @functools.cache
 def _defaults(cls: Any) -> tuple[tuple[str, Any], ...]:
     """Every field with the value that need not be written; `format` is always written."""

@@ -4,6 +4,7 @@ anything."""
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import NEXT_ACTION, Entry, PlannedCommand, State
+from logbook_agent.model.values import Key, row_key
 
 if TYPE_CHECKING:
     from logbook_agent.model.errors import LogbookError
@@ -31,8 +33,8 @@ SETUP, TEARDOWN = "setup", "teardown"
 # What a discarded run is called, beside how it ended.
 WARM_UP = "warm-up"
 
-# What is one run of a plan: the label of its case, its config, the number of the repeat.
-_Place = tuple[str | None, tuple[tuple[str, str], ...], int]
+# What identifies a run of a plan: the config of its case, and the number of the repeat.
+PlanKey = tuple[Key, int]
 
 # The states of a run whose command may still run.
 GOING: tuple[State, ...] = ("running", "submitted", "orphaned")
@@ -200,7 +202,7 @@ def _runs_are_left(entry: Entry, statuses: Sequence[RunStatus]) -> bool:
     """Whether the plan that the entry carries out has runs that are not made yet: no run was cut off, the sweep was."""
     if entry.recipe is None:
         return False
-    return made_of_plan([s.run for s in statuses]) < entry.recipe.runs
+    return len(made_of_plan([s.run for s in statuses])) < entry.recipe.runs
 
 
 def planned_runs(entry: Entry, runs: Sequence[Run]) -> int | None:
@@ -240,29 +242,25 @@ def is_own(run: Run, *labels: str) -> bool:
     return run.label is not None and run.label.split(":")[0] in (labels or (COMPARISON, SETUP, TEARDOWN))
 
 
-def made_of_plan(runs: Sequence[Run]) -> int:
-    """How many runs of a plan were made, each counted once however often it was made again."""
-    return len(_attempts(runs))
+def made_of_plan(runs: Sequence[Run]) -> dict[PlanKey, list[Run]]:
+    """The runs of a plan that need not be made again, by what identifies them. A failed one is left out where a later
+    one was made in its place."""
+    found: dict[PlanKey, list[Run]] = {}
+    for run in plan_runs(runs):
+        found.setdefault((row_key(run.config), run.repeat or 1), []).append(run)
+    return {key: [*itertools.filterfalse(has_failed, made[:-1]), made[-1]] for key, made in found.items()}
 
 
 def mended(runs: Sequence[Run]) -> frozenset[int]:
     """The numbers of the failed runs of a plan in whose place a later one was made: they do not count."""
-    return frozenset(r.run for made in _attempts(runs).values() for r in made[:-1] if has_failed(r))
+    kept = {run.run for made in made_of_plan(runs).values() for run in made}
+    return frozenset(run.run for run in plan_runs(runs) if run.run not in kept)
 
 
 def plan_runs(runs: Sequence[Run]) -> list[Run]:
     """The runs of a plan that were made. One without a config, where others have one, was added by hand."""
     made = [run for run in runs if is_made(run) and not is_own(run)]
     return [run for run in made if run.config] or made
-
-
-def _attempts(runs: Sequence[Run]) -> dict[_Place, list[Run]]:
-    """By run of a plan those that were made of it, in order."""
-    found: dict[_Place, list[Run]] = {}
-    for run in plan_runs(runs):
-        config = tuple(sorted((name, repr(value)) for name, value in run.config.items()))
-        found.setdefault((run.label, config, run.repeat or 1), []).append(run)
-    return found
 
 
 DIGITS = 16

@@ -98,14 +98,14 @@ def row_key(config: Mapping[str, Scalar]) -> Key:
     return tuple(sorted((name, canonical(value)) for name, value in config.items()))
 
 
-def parse_pair(text: str, option: str = "", *, example: str = "") -> tuple[str, str]:
+def parse_pair(text: str, option: str) -> tuple[str, str]:
     """Key and value of `KEY=VALUE`. Raises UsageError, which says how `option` is written."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise UsageError(
-            f"{option} {text!r} is not KEY=VALUE".lstrip(),
+            f"{option} {text!r} is not KEY=VALUE",
             cause="the = or the key is missing",
-            hint=example or f"{option} topk=2",
+            hint=f"{option} topk=2",
         )
     return key.strip(), value
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from logbook_agent.features import one
+from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import StoreError
@@ -68,7 +68,7 @@ def named_plots(book: Book, found: Findings, entry: Entry | None) -> list[NamedP
 def _figures_of(found: Findings, entry: Entry | None) -> tuple[NamedFigure, ...]:
     """The figures that an entry names, or without one the header; none where the feature that has figures is not
     there. Statistics and tables are loaded for those that name some."""
-    if not (entry if entry is not None else found.records.header).plots or (made := one("figures")) is None:
+    if not (entry if entry is not None else found.records.header).plots or (made := hook_module("figures")) is None:
         return ()
     figures: tuple[NamedFigure, ...] = made.named(found, entry) if entry is not None else made.named_of_thread(found)
     return figures

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.model.run import Process, Run
 from logbook_agent.running.launch.family import end_group
-from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display
 from logbook_agent.running.recovery import finish
@@ -82,16 +81,7 @@ def terminate(process: Process) -> None:
         ) from error
 
 
-def end_orphan(
-    workspace: Workspace,
-    book: Book,
-    run: Run,
-    stamp: str,
-    *,
-    graces: Graces | None = None,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> tuple[Run, int | None]:
+def end_orphan(workspace: Workspace, book: Book, run: Run, stamp: str) -> tuple[Run, int | None]:
     """End a command that outlived its logbook process or its worker. Returns the record with its end, and the last
     signal that was sent (None: none was needed, or it is unknown)."""
     if run.executor is not None:
@@ -101,7 +91,7 @@ def end_orphan(
         return take_in(workspace, book, book.spool(run)) or run, None
     if run.child is None:
         return run, None
-    last = end_group(run.child, run.spool, graces=graces, clock=clock, sleep=sleep)
+    last = end_group(run.child, run.spool)
     name = signal.Signals(last).name if last is not None else None
     how = f"`doctor --stop` ended the command ({name})" if name else "the command ended"
     return finish(workspace, book, stamp, run.entry, run.run, f"its tool was gone; {how}") or run, last

@@ -8,10 +8,9 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from logbook_agent.model.comparison import Part
-from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Contention, Env, Run, Scalar
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.prepare import Command
@@ -19,6 +18,7 @@ from logbook_agent.running.provenance.contention import host_root, load_now
 from logbook_agent.running.worker.work import Stream, Work
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import new_spool_name
+from logbook_agent.store.open_runs import ActiveRun, active_runs
 from logbook_agent.store.processes import this_host
 from logbook_agent.store.repository import repository_of
 from logbook_agent.store.workspace import Workspace
@@ -144,7 +144,7 @@ def with_end(run: Run, end: End) -> Run:
 def beside_others(workspace: Workspace, book: Book, run: Run, *, takes_turns: bool = False) -> Run:
     """The planned run with the runs that are unfinished when it starts, which may share its machine. `takes_turns`: its
     worker finds out about those that have not begun."""
-    beside = [one for one in open_runs(workspace, book) if one.has_begun or not takes_turns]
+    beside = [one for one in active_runs(workspace, book) if one.has_begun or not takes_turns]
     own = [one for one in beside if one.topic == book.topic]
     return dataclasses.replace(
         run,
@@ -176,36 +176,10 @@ def _relative(cwd: Path, workspace: Workspace) -> str:
     return str(cwd)
 
 
-# -- other runs that go on ---------------------------------------------------------------------------
+# -- other runs on this machine ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenRun:
-    """An unfinished run of the logbook `topic`: running, or orphaned without its logbook process. `has_begun`: its
-    command is known to run."""
-
-    topic: str
-    run: Run
-    state: Literal["running", "orphaned"]
-    has_begun: bool
-
-    @property
-    def name(self) -> str:
-        return f"{self.run.entry} run {self.run.run}"
-
-
-def open_runs(workspace: Workspace, book: Book) -> list[OpenRun]:
-    """The unfinished runs of this logbook and of the others in its folder."""
-    others = [other for other in workspace.books() if other.topic != book.topic]
-    found = [(one, run, run_state(run, one.life)) for one in (book, *others) for run in one.open_runs()]
-    return [
-        OpenRun(topic=one.topic, run=run, state=state, has_begun=one.has_begun(run))
-        for one, run, state in found
-        if state == "running" or state == "orphaned"
-    ]
-
-
-def with_runs(found: Contention | None, runs: Sequence[OpenRun]) -> Contention | None:
+def with_runs(found: Contention | None, runs: Sequence[ActiveRun]) -> Contention | None:
     """The contention with those of these runs that are on this machine."""
     here = tuple(one.name for one in runs if one.run.is_on(this_host()))
     return replace(found, runs=here) if found is not None and here else found
@@ -215,4 +189,4 @@ def machine_now(workspace: Workspace, book: Book) -> Contention:
     """How busy this machine is now; its accelerators are not looked at."""
     runnable, load_1m = load_now(host_root(workspace.environ))
     found = Contention(cores=os.cpu_count(), runnable=runnable, load_1m=load_1m)
-    return with_runs(found, open_runs(workspace, book)) or found
+    return with_runs(found, active_runs(workspace, book)) or found

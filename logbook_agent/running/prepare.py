@@ -64,8 +64,8 @@ class Command:
         """Whether a launcher carries it to another machine."""
         return self.launch is not None
 
-    def met(self, found: Contention) -> Contention:
-        """Contention on this machine; empty for commands that run elsewhere."""
+    def contention_of(self, found: Contention) -> Contention:
+        """What this command meets of the contention on this machine: nothing where it runs elsewhere."""
         return found if self.launch is None and self.executor is None else Contention()
 
     @property

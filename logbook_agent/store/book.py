@@ -71,7 +71,7 @@ class Book(BookRuns):
             # Taken first: what is found under it may be newer than that, but never older.
             self._header_stamp = self._stamp_of_header()
             with self._without_secrets():
-                self._header = self._told(records.read_header(self.header_path))
+                self._header = self._redacted(records.read_header(self.header_path))
         return self._header
 
     def outgoing(self) -> Self:
@@ -80,10 +80,10 @@ class Book(BookRuns):
             return self
         other = copy_of(self)
         other.is_outgoing = True
-        other._header = None if self._header is None else other._told(self._header)
+        other._header = None if self._header is None else other._redacted(self._header)
         return other
 
-    def _told(self, record: _R) -> _R:
+    def _redacted(self, record: _R) -> _R:
         return clean_record(record, self.redactor) if self.is_outgoing else record
 
     def _stamp_of_header(self) -> str:
@@ -172,7 +172,7 @@ class Book(BookRuns):
         if id_number(entry_id, self.header.prefix) is None or not self.has_entry(entry_id):
             entry_id = self.resolve(entry_id)
         with self._without_secrets():
-            return self._told(records.read_entry(self.entry_path(entry_id)))
+            return self._redacted(records.read_entry(self.entry_path(entry_id)))
 
     def write_entry(self, entry: Entry) -> Entry:
         """Write an entry without its secrets; returns what was written."""

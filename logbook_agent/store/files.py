@@ -59,7 +59,7 @@ def write_pieces(
     """`write_atomic` for what is too much to be held at once."""
     temporary: Path | None = None
     try:
-        with _told(path):
+        with _as_store_error(path):
             descriptor, temporary = _beside(path, within, private=private)
             with os.fdopen(descriptor, "wb") as handle:
                 handle.writelines(pieces)
@@ -104,7 +104,7 @@ def _write_some(files: Sequence[tuple[Path, bytes]], within: Path) -> None:
     with contextlib.ExitStack() as stack:
         written = []
         for path, data in files:
-            with _told(path):
+            with _as_store_error(path):
                 descriptor, temporary = _beside(path, within)
                 stack.callback(temporary.unlink, missing_ok=True)
                 handle = stack.enter_context(os.fdopen(descriptor, "wb"))
@@ -113,7 +113,7 @@ def _write_some(files: Sequence[tuple[Path, bytes]], within: Path) -> None:
                 written.append((path, temporary, descriptor))
         _sync([(path, descriptor) for path, _, descriptor in written])
         for path, temporary, _ in written:
-            with _told(path):
+            with _as_store_error(path):
                 temporary.replace(path)
         folders = []
         for path in {path.parent: path for path, *_ in written}.values():
@@ -128,7 +128,7 @@ def _sync(opened: Sequence[tuple[Path, int]]) -> None:
 
     with ThreadPoolExecutor(_SYNCS) as pool:
         for (path, _), done in [(one, pool.submit(os.fsync, one[1])) for one in opened]:
-            with _told(path):
+            with _as_store_error(path):
                 done.result()
 
 
@@ -140,7 +140,7 @@ def write_text(path: Path, text: str, *, within: Path, durable: bool = True, der
 def allocate(path: Path, size_bytes: int, *, within: Path) -> None:
     """Create a file of zeros whose disk space is allocated. Raises StoreError if the disk is full."""
     check_target(path, within)
-    with _told(path):
+    with _as_store_error(path):
         descriptor = _opened(path, within, os.O_WRONLY | os.O_CREAT)
         try:
             if hasattr(os, "posix_fallocate"):
@@ -155,7 +155,7 @@ def fill(path: Path, data: bytes, *, within: Path, name: Path | None = None) -> 
     """Write at the start of an allocated file, which needs no more disk space. With `name`, the file is then cut to
     this length and renamed, so nobody reads half of it."""
     check_target(path, within)
-    with _told(path):
+    with _as_store_error(path):
         descriptor = _opened(path, within, os.O_WRONLY)
         try:
             os.pwrite(descriptor, data, 0)
@@ -170,13 +170,13 @@ def fill(path: Path, data: bytes, *, within: Path, name: Path | None = None) -> 
 
 def create_exclusive(path: Path, data: bytes, *, within: Path) -> bool:
     """Create `path` with `data` unless it exists; False when it does."""
-    with _told(path):
+    with _as_store_error(path):
         try:
             descriptor = _opened(path, within, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         except FileExistsError:
             return False
-    with os.fdopen(descriptor, "wb") as handle:
-        handle.write(data)
+        with os.fdopen(descriptor, "wb") as handle:
+            handle.write(data)
     return True
 
 
@@ -187,16 +187,16 @@ def create_log(path: Path, *, within: Path) -> int:
 
 def append_text(path: Path, text: str) -> None:
     """Add to the end of a file that the user's environment names, such as $GITHUB_OUTPUT; it need not exist."""
-    with _told(path):
+    with _as_store_error(path):
         descriptor = _opened(path, None, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    with os.fdopen(descriptor, "wb") as handle:
-        handle.write(text.encode("utf-8", "replace"))
+        with os.fdopen(descriptor, "wb") as handle:
+            handle.write(text.encode("utf-8", "replace"))
 
 
 def open_lock(path: Path, *, within: Path) -> int:
     """The descriptor of a lock file, which is created when it is missing."""
     check_target(path, within)
-    with _told(path):
+    with _as_store_error(path):
         descriptor = _opened(path, within, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
@@ -210,14 +210,14 @@ def make_folder(path: Path, *, within: Path, private: bool = False) -> None:
     alone."""
     if path != within:
         check_place(path / "file", within)
-    with _told(path):
+    with _as_store_error(path):
         path.mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
 
 
 def make_shared_folder(path: Path) -> None:
     """Create a folder in which each user of the machine may make files, and none may touch those of others. Raises
     StoreError where something else has its name."""
-    with contextlib.suppress(FileExistsError), _told(path):
+    with _as_store_error(path):
         try:
             path.mkdir()
         except FileExistsError:
@@ -239,7 +239,7 @@ def make_shared_folder(path: Path) -> None:
 def create_folder(path: Path, *, within: Path) -> bool:
     """Create a folder unless something of its name exists; False when it does."""
     check_place(path, within)
-    with _told(path):
+    with _as_store_error(path):
         try:
             path.mkdir()
         except FileExistsError:
@@ -255,7 +255,7 @@ def new_folder(path: Path, *, within: Path) -> Iterator[Path]:
     at `path` stands there still.
     """
     check_place(path, within)
-    with _told(path):
+    with _as_store_error(path):
         made = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
     old = made.with_name(f"{made.name.removesuffix('.tmp')}.old.tmp")
     lock = os.open(made, os.O_RDONLY | os.O_CLOEXEC)
@@ -263,7 +263,7 @@ def new_folder(path: Path, *, within: Path) -> Iterator[Path]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield made
         made.chmod(0o777 & ~_umask())
-        with _told(path):
+        with _as_store_error(path):
             if os.path.lexists(path):
                 path.rename(old)
             made.rename(path)
@@ -298,14 +298,14 @@ def unfinished_folders(path: Path) -> list[Path]:
 def remove(path: Path, *, within: Path) -> None:
     """Remove a file, or a link itself, if it is there."""
     check_place(path, within)
-    with _told(path):
+    with _as_store_error(path):
         path.unlink(missing_ok=True)
 
 
 def remove_folder(path: Path, *, within: Path) -> None:
     """Remove an empty folder."""
     check_place(path, within)
-    with _told(path):
+    with _as_store_error(path):
         path.rmdir()
 
 
@@ -328,7 +328,7 @@ def move(old: Path, new: Path, *, within: Path) -> None:
     """Move a file or folder. What stands there already is the business of the caller."""
     check_place(old, within)
     check_place(new, within)
-    with _told(new):
+    with _as_store_error(new):
         old.rename(new)
 
 
@@ -337,7 +337,7 @@ def relocate(old: Path, new: Path, *, within: Path) -> None:
     make_folder(new.parent, within=within, private=True)
     check_place(old, within)
     check_place(new, within)
-    with _told(new):
+    with _as_store_error(new):
         # On top of an empty folder it takes its place; any other is refused.
         old.rename(new)
         old.symlink_to(new)
@@ -348,7 +348,7 @@ def transfer(old: Path, new: Path, *, out_of: Path, within: Path) -> None:
     complete there before it goes here."""
     check_place(old, out_of)
     check_place(new, within)
-    with _told(new):
+    with _as_store_error(new):
         try:
             old.rename(new)
             return
@@ -356,7 +356,7 @@ def transfer(old: Path, new: Path, *, out_of: Path, within: Path) -> None:
             if error.errno != errno.EXDEV:
                 raise
     if old.is_dir():
-        with new_folder(new, within=within) as made, _told(new):
+        with new_folder(new, within=within) as made, _as_store_error(new):
             shutil.copytree(old, made, symlinks=True, dirs_exist_ok=True)
         remove_tree(old, within=out_of)
     else:
@@ -388,7 +388,7 @@ def digest_of(path: Path, *, within: Path) -> str:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _as_store_error(path: Path) -> Iterator[None]:
     """Errors of the file system as a StoreError about the file that is written."""
     try:
         yield
@@ -444,7 +444,7 @@ def locked(path: Path, *, within: Path, timeout_s: float = _LOCK_S) -> Iterator[
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
     """Hold a lock on a folder itself, where a lock file would belong to whoever made it first. Raises StoreError."""
-    with _told(folder):
+    with _as_store_error(folder):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         if not _waited_for(descriptor, _LOCK_S):

@@ -53,7 +53,7 @@ class Workspace:
     timing: Mapping[str, Any] = field(default_factory=dict)
     # What makes the runs of this invocation; None: its own process.
     executor: str | None = None
-    # What is done with a logbook before the first use of it in this invocation.
+    # What is done with a logbook before the first use of it in this invocation; where that fails, it is a warning.
     arrive: Callable[[Workspace, Book], object] | None = None
     warnings: list[str] = field(default_factory=list)
     # What other rooms make once for an invocation, by a name of theirs.
@@ -92,7 +92,10 @@ class Workspace:
         book = self.named(option, entry_id)
         if self.arrive is not None and (_ARRIVED, book.topic) not in self.made:
             self.made[_ARRIVED, book.topic] = True
-            self.arrive(self, book)
+            try:
+                self.arrive(self, book)
+            except StoreError as error:
+                self.warnings.append(f"not collected: {error.message}")
         return book
 
     def named(self, option: str | None, entry_id: str | None = None) -> Book:

@@ -20,6 +20,8 @@ _ENV_WORD = re.compile(rf"({_NAME.pattern})=(.*)", re.DOTALL)
 # Words that a shell reads as syntax when they come first; quoted they are plain command names.
 _SYNTAX = "case coproc do done elif else esac fi for function if in select then time until while"
 _RESERVED = frozenset(_SYNTAX.split())
+# A line of more characters is folded.
+_LONG = 100
 
 
 def split_env_word(word: str) -> tuple[str, str] | None:
@@ -100,13 +102,13 @@ def _signs(line: str) -> Iterator[tuple[int, str, bool]]:
         at += 1
 
 
-def folded(line: str, *, longer_than: int = 100) -> str:
+def folded(line: str) -> str:
     """A long line of shell text with each flag on a line of its own, which a shell reads as the same.
 
     Text of several lines stays, and so does what has a comment, a here-document or an expansion with text of its own,
     where a line end would mean something else.
     """
-    if len(line) <= longer_than or "\n" in line:
+    if len(line) <= _LONG or "\n" in line:
         return line
     places: list[int] = []
     for at, c, quoted in _signs(line):

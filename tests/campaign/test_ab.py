@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from logbook_agent import Logbook
-from logbook_agent.campaign.ab_prepare import any_seed
+from logbook_agent.campaign.ab_prepare import random_seed
 from logbook_agent.model.comparison import order_of_round
 from logbook_agent.store.book import Book
 from tests.conftest import Answer, Cli, FixedClock
@@ -271,7 +271,7 @@ def test_what_the_budget_cannot_settle_is_given_up_and_says_how_to_go_on(ready: 
 
 def test_no_seed_puts_the_same_side_first_in_every_pair() -> None:
     for moment in range(300):
-        seed = any_seed(str(moment), 20, 2)
+        seed = random_seed(str(moment), 20, 2)
         assert len({tuple(order_of_round(seed, pair, 2)) for pair in range(1, 9)}) == 2
 
 

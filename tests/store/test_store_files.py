@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,18 @@ def test_text_is_appended_and_through_no_link(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot write"):
         files.append_text(tmp_path / "link", "three\n")
     assert (tmp_path / "out").read_text() == "one\ntwo\n"
+
+
+def test_a_full_disk_is_an_error_about_the_file(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot write /dev/full: No space left"):
+        files.append_text(Path("/dev/full"), "one\n")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(StoreError, match=r"cannot write [^ ]*new: File too large"):
+            files.create_exclusive(tmp_path / "new", b"first", within=tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def test_a_copy_has_the_time_of_the_original(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from logbook_agent.issue import marking, neutral
 from logbook_agent.issue.gate.job import BASE, HEAD, Unmeasured
 from logbook_agent.issue.gate.pull_request import Actions, run_of, run_text
 from logbook_agent.issue.gate.verdict import GateFinding, GateOutcome
-from logbook_agent.issue.pace import Calls
+from logbook_agent.issue.pace import Calls, IssueComments
 from logbook_agent.issue.steps import Comment
-from logbook_agent.model.errors import IssueMissing, Unreachable
+from logbook_agent.model.errors import Unreachable
 from logbook_agent.text import markdown as md
 from logbook_agent.text.as_html import visible
 from logbook_agent.text.fit import cut
@@ -212,8 +212,9 @@ class Placing:
     author: str | None = None
     warnings: list[str] = field(default_factory=list)
     _sent: bool = False
-    _confirmed: dict[int, Comment] = field(default_factory=dict)
-    _gone: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._comments = IssueComments(calls=self.calls, number=self.number)
 
     def place(self) -> PlacedComment:
         """Raises RemoteError. An answer that was lost is followed by reading, not by writing again."""
@@ -239,16 +240,12 @@ class Placing:
         first, *others = ours
         placed = self._bring_up_to_date(first)
         for comment in others:
-            self.calls.writing(lambda c=comment: self.calls.remote.delete_comment(c.id))  # type: ignore[misc]
-            self._gone.add(comment.id)
+            self._comments.delete(comment.id)
         return placed
 
     def _ours(self, login: str) -> list[Comment]:
         """Ours, the oldest first; also one that this process has sent, to the letter, whatever account it was."""
-        listed = {c.id: c for c in self.calls.reading(lambda: self.calls.remote.comments(self.number))}
-        # A list may lag behind what was confirmed.
-        there = [c for c in (self._confirmed | listed).values() if c.id not in self._gone]
-        return sorted((c for c in there if self._is_ours(c, login)), key=lambda c: c.id)
+        return sorted((c for c in self._comments.read() if self._is_ours(c, login)), key=lambda c: c.id)
 
     def _is_ours(self, comment: Comment, login: str) -> bool:
         if self._sent and marking.normalised(comment.body) == marking.normalised(self._body):
@@ -260,8 +257,7 @@ class Placing:
 
     def _post(self, login: str) -> None:
         self._sent = True
-        comment = self.calls.writing(lambda: self.calls.remote.post_comment(self.number, self._body))
-        self._confirmed[comment.id] = comment
+        comment = self._comments.post(self._body)
         if comment.author.casefold() != login.casefold():
             self.warnings.append(
                 f"the comment was posted by {comment.author}, not by {login}, so the next push would post a second one;"
@@ -275,13 +271,7 @@ class Placing:
             return PlacedComment(written=Written.OVERTAKEN, url=comment.url)
         if marking.normalised(comment.body) == marking.normalised(self._body):
             return PlacedComment(written=Written.POSTED if self._sent else Written.UNCHANGED, url=comment.url)
-        try:
-            edited = self.calls.writing(lambda: self.calls.remote.edit_comment(comment.id, self._body))
-        except IssueMissing:
-            self._confirmed.pop(comment.id, None)
-            self._gone.add(comment.id)
-            raise Unreachable(f"comment {comment.id} was removed meanwhile", cause="somebody deleted it") from None
-        self._confirmed[edited.id] = edited
+        edited = self._comments.edit(comment.id, old=comment.body, new=self._body)
         return PlacedComment(written=Written.UPDATED, url=edited.url)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from logbook_agent.campaign.ab import LOAD_ADVICE, AbCase, AbResult, Rounds, Stop
 from logbook_agent.campaign.ab_axis import AbAxis
-from logbook_agent.campaign.ab_prepare import AbRequest, any_seed
+from logbook_agent.campaign.ab_prepare import AbRequest, comparison_of
 from logbook_agent.campaign.driver import Driver, NotCounted, driving
 from logbook_agent.campaign.repeats import RunRequest
 from logbook_agent.campaign.trees import Tree, WatchedTrees
@@ -18,7 +18,7 @@ from logbook_agent.entries.drafts import Prose, create_entry, draft_entry
 from logbook_agent.findings.attempts import how_it_failed
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.issue.gate.job import BASE, HEAD, GateJob, JobCase, Unmeasured
-from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT, Comparison, Design, Question
+from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.errors import ToolError
 from logbook_agent.model.record import SETUP, TEARDOWN, ended_badly
@@ -96,8 +96,6 @@ class Measuring:
                 # Whatever it changes is met before the next run.
                 with contextlib.suppress(NotCounted):
                     self._own(made, TEARDOWN, self._job.teardown)
-        if found is not None and found.stop is Stop.FAILED:
-            self._failed(found.driver.runs[-1])
         return GateMeasured(
             book=self._book,
             entry=made.entry.id,
@@ -218,6 +216,8 @@ class Measuring:
         found = Rounds(made, self._request(), _AXIS, ready).carry_out()
         if found.stop is Stop.NOT_COUNTED:
             self._changed = found.why
+        if found.stop is Stop.FAILED:
+            self._failed(made.runs[-1])
         return found
 
     def _request(self) -> AbRequest:
@@ -238,19 +238,19 @@ class Measuring:
     def _entry(self) -> Entry:
         """A new entry that states the comparison."""
         space = self._space
-        question = Question(
+        stated = comparison_of(
+            space,
+            self._book.header,
             axis=CODE_AXIS,
-            base=BASE,
-            sides=(HEAD,),
-            metrics=tuple(metric.name for metric in self._job.metrics),
+            values=(BASE, HEAD),
+            metrics=[metric.name for metric in self._job.metrics],
             minimum_effect=self._terms.minimum_effect,
+            budget_pairs=self._terms.max_pairs,
+            seed=None,
         )
-        pairs = self._terms.max_pairs
-        design = Design(seed=any_seed(space.moment(), pairs, len(question.values)), budget_pairs=pairs)
         commits = "\n".join(f"- {tree.name}: `{tree.commit}`" for tree in self._trees)
         draft = draft_entry(space, Prose(), title=f"{self._job.name}: base against head")
         fields = (Field(label="Question", text=self._job.question), Field(label="Commits", text=commits))
-        stated = Comparison(question=question, design=design)
         draft = dataclasses.replace(draft, comparison=stated, fields=(*fields, *draft.fields))
         return create_entry(space, self._book, draft)
 

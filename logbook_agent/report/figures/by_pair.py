@@ -28,7 +28,7 @@ def finding_name(answer: Answer, finding: Finding) -> str:
 
 
 def title_of(answer: Answer, found: Sequence[Finding], what: str) -> str:
-    """With the finding where there is one."""
+    """The title of a figure: the metric, what is shown of it, the sides, and the result of a single finding."""
     sides = dict.fromkeys(side_name(answer, f.side) for f in found)
     base = side_name(answer, answer.question.base)
     text = f"{answer.entry}: {found[0].metric} {what}, "

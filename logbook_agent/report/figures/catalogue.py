@@ -31,9 +31,9 @@ def figures(findings: Findings, *, entry: str | None = None, metric: str | None 
     return _told_apart(_all(findings, metric))
 
 
-def of_thread(findings: Findings, metric: str | None = None) -> tuple[Figure, ...]:
+def of_thread(findings: Findings) -> tuple[Figure, ...]:
     """Those of the whole thread alone."""
-    return _told_apart(thread_figures(findings.thread, findings.answers, metric))
+    return _told_apart(thread_figures(findings.thread, findings.answers, None))
 
 
 def _all(findings: Findings, metric: str | None) -> Iterator[Figure]:

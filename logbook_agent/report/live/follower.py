@@ -54,7 +54,7 @@ class _Level:
 
 
 class Marks:
-    """What was last seen of a logbook's files. A store that is not there is one that looks so."""
+    """How a logbook's files looked last, to find out whether they have changed since; a missing store counts, too."""
 
     def __init__(self, book: Book) -> None:
         self._book = book
@@ -120,7 +120,7 @@ class Follower:
     def __init__(self, space: Callable[[], Workspace], topic: str) -> None:
         self._space, self._topic = space, topic
         self.workspace = space()
-        self.book = self._made()
+        self.book = self._new_book()
         self._marks = Marks(self.book)
         self._going = Activity(self.workspace, self._redact)
         self._due, self._is_stale = 0.0, True
@@ -155,7 +155,7 @@ class Follower:
             if space.config != self.workspace.config:
                 # Another branch may hide other secrets: what is remembered was read by the settings before.
                 self.workspace = space
-                self.book = self._made()
+                self.book = self._new_book()
             found = read(self.workspace, self.book)
             _ = found.summaries, found.header
             self.last = LiveBook(version=self.last.version + 1, found=found, going=going)
@@ -170,8 +170,8 @@ class Follower:
         except Exception as error:  # noqa: BLE001 - as above
             return self.last.going, self.told(error)
 
-    def _made(self) -> CachedBook:
-        """What is read by the settings of this workspace."""
+    def _new_book(self) -> CachedBook:
+        """The logbook, read anew by the settings of this workspace."""
         space = self.workspace
         return CachedBook(space.root, self._topic, redactor=lambda: space.redactor, places=space.places)
 

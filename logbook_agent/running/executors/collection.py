@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.intake import take_in_all, warn_once
 from logbook_agent.running.executors.table import executor_named
@@ -47,7 +47,10 @@ def collected(workspace: Workspace, book: Book) -> Iterator[list[Run]]:
     yield list(ended.values())
     for spool in spools:
         if spool.folder in ended:
-            spool.drop()
+            try:
+                spool.drop()
+            except StoreError as error:
+                warn_once(workspace, f"not removed: {error.said}")
 
 
 def _collected(workspace: Workspace, book: Book, executor: str, spools: Sequence[Spool]) -> Mapping[Path, Run]:

@@ -184,10 +184,18 @@ class _Dispatch:
                 return  # they never started, and that ends the series
 
     def _stop(self, runs: Iterable[Run]) -> None:
-        """End those of these runs that have not ended."""
-        for run in runs:
-            if run.exit is None:
+        """Ask those of these runs that have not ended to stop. Raises ToolError where none could be asked."""
+        asked = [run for run in runs if run.exit is None]
+        troubles: list[tuple[Run, ToolError]] = []
+        for run in asked:
+            try:
                 self._executor.stop(self._book.spool(run))
+            except ToolError as error:
+                troubles.append((run, error))
+        if troubles and len(troubles) == len(asked):
+            raise troubles[0][1]
+        for run, trouble in troubles:
+            self._tell(run, f"not stopped: {trouble.said}")
 
     def _next_attempts(self) -> tuple[Attempts, list[int]] | None:
         """Record the next run, or the next batch; None if there is none to be made now."""

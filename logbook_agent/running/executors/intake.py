@@ -126,9 +126,10 @@ def _take_some(
                 with taken.noting(one.spool):
                     ended += [(one.spool, run) for run in _settled(workspace, book, one)]
         for spool, run in _written(book, ended, taken):
-            if drops:
-                spool.drop()
             taken.ended[spool.folder] = run
+            if drops:
+                with taken.noting(spool):
+                    spool.drop()
 
 
 def _written(book: Book, ended: Sequence[tuple[Spool, Run]], taken: TakenIn) -> list[tuple[Spool, Run]]:

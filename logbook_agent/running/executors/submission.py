@@ -123,9 +123,9 @@ class Attempts:
         return run
 
 
-def send(workspace: Workspace, book: Book, plan: RunPlan, name: str, executor: Executor | None = None) -> Run:
+def send(workspace: Workspace, book: Book, plan: RunPlan, name: str) -> Run:
     """Record a run and submit it once."""
-    attempts = Attempts(workspace, book, [plan], name, executor=executor)
+    attempts = Attempts(workspace, book, [plan], name)
     attempts.attempt()
     return attempts.runs[0]
 

@@ -146,15 +146,14 @@ def write_end(
     *,
     patience_s: float = _PATIENCE_S,
     sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Write the end, again and again while the disk refuses it."""
-    deadline = clock() + patience_s
+    deadline = time.monotonic() + patience_s
     while True:
         try:
             spool.write_end(end)
         except StoreError:
-            if clock() >= deadline or not spool.folder.is_dir():
+            if time.monotonic() >= deadline or not spool.folder.is_dir():
                 raise
             sleep(_PAUSE_S)
         else:

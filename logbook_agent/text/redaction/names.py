@@ -181,7 +181,8 @@ def is_plain(value: str) -> bool:
 
 
 def _looks_like(kind: str, value: str) -> bool:
-    """The same under a name that goes on behind the word: a model's `token_mixer` has many values."""
+    """Whether a value looks like a secret under a name that goes on after the secret-looking word, such as
+    `token_mixer`."""
     if kind in ("token", "auth", "credential"):
         return len(value) >= 16 and any(c.isdigit() for c in value) and not value.startswith(("[", "(", "{"))
     return looks_secret(value) and _VERSION.fullmatch(value) is None

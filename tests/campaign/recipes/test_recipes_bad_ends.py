@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import math
 from pathlib import Path
 
@@ -11,11 +12,13 @@ import yaml
 
 from logbook_agent.campaign.recipes.expand import expand
 from logbook_agent.campaign.recipes.recipe_data import parse_recipe
-from logbook_agent.campaign.state import EarlierSweep, made_runs
+from logbook_agent.campaign.state import EarlierSweep
 from logbook_agent.campaign.tally import Tally
 from logbook_agent.findings.measurements import row_counts
+from logbook_agent.model.entry import Entry, RecipeUse
 from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Exit, Measurement, Row, Run
+from logbook_agent.model.record import made_of_plan, record_of
+from logbook_agent.model.run import Exit, Measurement, Row, Run, Scalar
 from logbook_agent.store.book import Book
 from tests.campaign.recipes.sweep_support import runs_of, write_recipe
 from tests.conftest import Cli
@@ -64,7 +67,7 @@ def test_runs_that_were_added_by_hand_all_count(started: Cli, folder: Path) -> N
     assert (again["rows"], again["failed"], again["problems"]) == (6, 0, [])
     book = Book(folder / "logbooks", "moe")
     assert row_counts(book.record("MOE-000")) == (9, 0)
-    assert sum(len(runs) for runs in made_runs(runs_of(folder)).values()) == 6
+    assert sum(len(runs) for runs in made_of_plan(runs_of(folder)).values()) == 6
     log = (folder / "logbooks/moe/runs/MOE-000/sweep.log").read_text()
     assert "===== run 4: mode=b repeat 1: bash bench.sh b: exit code 4\n" in log
 
@@ -77,6 +80,21 @@ def test_what_is_made_of_an_earlier_sweep_is_worked_out_once(started: Cli, folde
     found = EarlierSweep(entry=entry, use=entry.recipe, runs=runs_of(folder))
     assert found.made is found.made
     assert (found.is_complete, found.failed) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("config", "label"), [({"mode": 1.0}, "first"), ({"mode": "1"}, "first"), ({"mode": 1}, "again")]
+)
+def test_the_state_of_an_entry_and_its_sweep_agree_on_which_runs_are_made(
+    config: dict[str, Scalar], label: str
+) -> None:
+    """However a value is spelt and a case is labelled."""
+    use = RecipeUse(name="modes", digest="0", runs=2)
+    entry = Entry(id="E-000", opened="", title="Modes", recipe=use)
+    first = Run(entry="E-000", run=1, argv=("x",), started="", exit=Exit(code=0), config={"mode": 1}, label="first")
+    runs = (first, dataclasses.replace(first, run=2, config=config, label=label))
+    assert not EarlierSweep(entry=entry, use=use, runs=runs).is_complete
+    assert record_of(entry, runs, lambda run: "gone").state == "interrupted"
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.store.book import Book
 from tests.conftest import Answer, Cli
 from tests.issue.gate.gate_support import BENCH, BENCH_WORDS, Git, commit, with_speeds
 
@@ -143,6 +144,26 @@ def test_the_same_record_goes_on_with_the_question(cli: Cli, git: Git, folder: P
     assert (answer.code, answer.data["answer"]["entries"]) == (1, ["CI-000", "CI-001"])
 
 
+def test_a_secondary_metric_of_the_record_is_a_guard(cli: Cli, git: Git, folder: Path, record: Path) -> None:
+    """As in any other comparison."""
+    header = record.parent / "header.yaml"
+    header.write_text("prefix: CI\nmetrics: [{name: peak_gib, direction: min, primary: false}]\n")
+    assert cli("start", "ci", "--root", str(record), "--from", str(header)).code == 0
+    git("checkout", "-q", "-b", "pr")
+    commit(git, folder, "bench.py", "print('METRIC step_ms=1')\nprint('METRIC peak_gib=2')")
+    git("branch", "-f", "before")
+    commit(git, folder, "speed.txt", "1")
+    answer = ci(cli, record, "--json", "--max-pairs", "1", *BENCH_WORDS, base="before")
+    assert answer.code == 0, answer.err
+    stated = Book(record, "ci").entry("CI-000").comparison
+    assert stated is not None
+    assert (stated.question.metrics, stated.question.guards) == (("step_ms",), ("peak_gib",))
+    assert [(f["metric"], f["guard"]) for f in answer.data["answer"]["findings"]] == [
+        ("step_ms", False),
+        ("peak_gib", True),
+    ]
+
+
 def test_a_new_benchmark_has_no_base(cli: Cli, git: Git, folder: Path, record: Path) -> None:
     git("checkout", "-q", "-b", "pr")
     commit(git, folder, "new.py", "print('RESULT step_ms=1.5')")
@@ -165,6 +186,23 @@ def test_a_head_that_fails(cli: Cli, git: Git, folder: Path, record: Path) -> No
     assert "\\u202e" in text
     assert "\u202e" not in text
     assert git("worktree", "list").count("\n") == 0
+
+
+def test_a_head_that_fails_within_the_pairs_of_a_recipe_with_teardown(
+    cli: Cli, git: Git, folder: Path, record: Path
+) -> None:
+    """The run that failed is named, not the teardown that follows it."""
+    (folder / "recipes").mkdir()
+    recipe = "name: one\nquestion: Is it fast?\ncommand: [python3, bench.py, flags: [n]]\naxes: {n: [1]}\n"
+    (folder / "recipes" / "one.yaml").write_text(f"{recipe}metrics: [loss]\nteardown: [[echo, released]]\n")
+    commit(git, folder, "bench.py", "print('METRIC loss=1.0')")
+    git("branch", "-f", "before")
+    seen = record.parent / "seen"
+    fails = f"import pathlib\nif (p := pathlib.Path({str(seen)!r})).exists(): raise SystemExit('broken')\np.touch()\n"
+    commit(git, folder, "bench.py", f"{fails}print('METRIC loss=1.0')")
+    answer = ci(cli, record, "--json", "one", base="before")
+    assert (answer.code, answer.data["outcome"]) == (5, "head-failed"), answer.err
+    assert "- the head fails and the base does not: exit code 1: broken" in answer.data["comment"]["text"]
 
 
 def test_a_command_without_a_result(cli: Cli, git: Git, folder: Path, record: Path) -> None:

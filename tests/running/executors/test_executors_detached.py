@@ -7,11 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from logbook_agent.campaign import repeats
+from logbook_agent.cli import wait_commands
 from tests.campaign.recipes.sweep_support import runs_of
 from tests.conftest import Cli, book_of, state_of
 from tests.e2e.e2e_support import logbook
@@ -98,6 +101,15 @@ def test_wait_prints_the_output_as_it_comes(started: Cli, folder: Path) -> None:
     assert started("wait", "--follow").code == 2
 
 
+def test_runs_that_begin_and_end_between_two_looks_are_printed(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in ("1", "2", "3"):
+        more = () if number == "1" else ("--id", "MOE-000")
+        assert started("run", *more, "--", "echo", f"RESULT tflops={number}").code == 0
+    monkeypatch.setattr(wait_commands, "last_run", lambda book, entry_id: 1)
+    done = started("wait", "MOE-000", "--follow")
+    assert done.out.startswith("RESULT tflops=1\nRESULT tflops=2\nRESULT tflops=3\n")
+
+
 @pytest.mark.slow
 def test_any_of_several(started: Cli, folder: Path) -> None:
     assert started("run", "--detach", "--", *WAITS).code == 0
@@ -150,6 +162,26 @@ def test_what_is_wrong_is_said_before_anything_is_started(started: Cli, folder: 
         assert done.stderr.startswith(b"error: command not found: no-such-program\n")
         assert done.stdout == b""
     assert not (folder / "logbooks/moe/entries").exists()
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"), [(lambda: os.kill(os.getpid(), signal.SIGKILL), 137), (lambda: os.close(-1), 3)]
+)
+def test_a_series_that_ends_before_its_entry_is_there(
+    started: Cli, monkeypatch: pytest.MonkeyPatch, ends: Callable[[], None], code: int
+) -> None:
+    """It exits as it would in the foreground."""
+    monkeypatch.setattr(repeats, "draft_entry", lambda *_, **__: ends())
+    assert started("run", "--detach", "--repeat", "2", "--", "true").code == code
+
+
+def test_the_plots_of_a_series_are_drawn(started: Cli, folder: Path) -> None:
+    assert started("run", "--repeat", "6", "--", "echo", "RESULT tflops=2").code == 0
+    assert started("plot", "MOE-000", "--kind", "noise", "--save").code == 0
+    assert started("run", "--detach", "--repeat", "2", "--id", "MOE-000", "--", "echo", "RESULT tflops=7").code == 0
+    assert started("wait", "MOE-000").code == 0
+    [drawn] = (folder / "logbooks/moe/plots").glob("*.svg")
+    assert 'data-y="7.0"' in drawn.read_text()
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from logbook_agent.model.run import Exit, Process, Run
 from logbook_agent.model.worker_report import End
 from logbook_agent.running.executors import local as local_executor
 from logbook_agent.running.executors.contract import OVER
+from logbook_agent.running.executors.intake import take_in_all
 from logbook_agent.running.launch.family import end_group
 from logbook_agent.running.order import work_of
 from logbook_agent.running.worker.entrypoint import write_end
@@ -385,3 +386,26 @@ def test_runs_that_are_taken_in_together(local: Place, monkeypatch: pytest.Monke
     workspace = local.workspace
     assert [run.run for run in collect(workspace, workspace.book())] == [2]
     assert len(local.read(runs[1]).rows) == 1
+
+
+def test_a_spool_that_cannot_be_removed_keeps_no_other_run(local: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [local.send(*sh("echo RESULT tflops=1")) for _ in range(4)]
+    spools = [local.spool(run) for run in runs]
+    for run in runs:
+        local.until(run, "ended")
+    drop = Spool.drop
+
+    def refused(spool: Spool) -> None:
+        if spool.folder in (spools[0].folder, spools[2].folder):
+            raise StoreError("cannot remove it")
+        drop(spool)
+
+    monkeypatch.setattr(Spool, "drop", refused)
+    workspace = local.workspace
+    taken = take_in_all(workspace, workspace.book(), spools[:2])
+    assert set(taken.ended) == {spool.folder for spool in spools[:2]}
+    assert set(taken.errors) == {spools[0].folder}
+    assert not spools[1].folder.exists()
+    assert len(collect(workspace, workspace.book())) == 2
+    assert not spools[3].folder.exists()
+    assert "not removed: cannot remove it" in workspace.warnings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -11,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.model.errors import ToolError
 from logbook_agent.running.executors.table import EXECUTORS
+from logbook_agent.store.spool import Spool
 from tests.campaign.recipes.sweep_support import runs_of, write_recipe
 from tests.conftest import Cli
+from tests.running.executors.conftest import wait_for
 from tests.running.executors.double import Threads
 
 RECIPE = """
@@ -50,6 +54,20 @@ class Pool(Threads):
 
         for mine in pins.values():
             threading.Thread(target=machine, args=(mine,), daemon=True).start()
+
+
+class Deaf(Pool):
+    """The machine of the run that is asked to stop first does not answer."""
+
+    asked: list[Path] = []
+
+    def stop(self, spool: Spool) -> None:
+        self.asked.append(spool.folder)
+        if len(self.asked) == 1:
+            raise ToolError("box does not answer")
+        super().stop(spool)
+        if len(self.asked) == 4:
+            Path("go").touch()
 
 
 @pytest.fixture
@@ -94,6 +112,23 @@ def test_a_sweep_that_lacks_nothing_but_a_run_of_its_comparison(pool: Cli, folde
     assert answer.code == 0, answer.err
     made = [run for run in runs_of(folder) if run.label == "comparison"]
     assert len({(run.part.pair, run.part.side) for run in made if run.part is not None}) == 2
+
+
+def test_a_machine_that_does_not_answer_keeps_no_other_from_being_asked_to_stop(pool: Cli, folder: Path) -> None:
+    EXECUTORS["pool"] = lambda workspace: Deaf(workspace.environ)
+    text = RECIPE.replace("[1, 2, 3, 4]", "[1]").replace("repeats: 2", "repeats: 4")
+    write_recipe(folder, text, bench="echo start >> order; until [ -e go ]; do sleep 0.02; done\n", name="spread")
+
+    def interrupt() -> None:
+        wait_for(lambda: (folder / "order").exists() and at_once(folder) == 4)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    answer = pool("sweep", "spread", "--on", "pool", "--parallel", "4")
+    (folder / "go").touch()
+    assert answer.code == 130, answer.err
+    assert len(set(Deaf.asked)) == 4
+    assert "not stopped: box does not answer" in answer.err
 
 
 def test_what_cannot_be_made_at_once(started: Cli, folder: Path) -> None:
