@@ -30,7 +30,7 @@ def publish_command(
     branch: Annotated[
         Text, Option("--branch", metavar="NAME", help="Commit the pages to this branch, such as gh-pages.")
     ] = None,
-    remote: Annotated[Text, Option("--push", metavar="REMOTE", help="With --branch: push it there.")] = None,
+    push_to: Annotated[Text, Option("--push", metavar="REMOTE", help="With --branch: push it there.")] = None,
     hub: Annotated[
         Text, Option("--space", metavar="OWNER/NAME", help="Upload the pages as a static Space of Hugging Face.")
     ] = None,
@@ -44,7 +44,7 @@ def publish_command(
     With -L, publish only that logbook. The work tree and the index of git are not touched.
     Example: logbook publish --branch gh-pages --push origin
     """
-    _check_one_target(file, branch, hub, remote)
+    _check_one_target(file, branch, hub, push_to)
     space = common.space()
     with tempfile.TemporaryDirectory() as made:
         books = [space.book()] if common.logbook or file is not None else None
@@ -57,12 +57,12 @@ def publish_command(
         say(f"{len(one.content):>11,} bytes  {one.path}")
     text = f"{counted(len(files), 'file')}, nothing published (--dry-run)"
     if not dry_run:
-        done["published"] = place = _published(space, files, file, branch, remote, hub)
+        done["published"] = place = _published(space, files, file, branch, push_to, hub)
         text = place or f"{branch} has these pages already"
     emit("publish", done, text, as_json=common.as_json, warnings=space.warnings)
 
 
-def _check_one_target(file: str | None, branch: str | None, hub: str | None, remote: str | None) -> None:
+def _check_one_target(file: str | None, branch: str | None, hub: str | None, push_to: str | None) -> None:
     targets = [option for option, given in (("--file", file), ("--branch", branch), ("--space", hub)) if given]
     if len(targets) != 1:
         raise UsageError(
@@ -70,9 +70,9 @@ def _check_one_target(file: str | None, branch: str | None, hub: str | None, rem
             cause="pages are published in one place at a time",
             hint="logbook publish --file report.html, or --branch gh-pages, or --space OWNER/NAME",
         )
-    if remote is not None and branch is None:
+    if push_to is not None and branch is None:
         raise UsageError(
-            "--push needs --branch", cause="only a branch is pushed", hint=f"--branch gh-pages --push {remote}"
+            "--push needs --branch", cause="only a branch is pushed", hint=f"--branch gh-pages --push {push_to}"
         )
 
 
@@ -91,7 +91,7 @@ def _published(
     files: Sequence[PublishedFile],
     file: str | None,
     branch: str | None,
-    remote: str | None,
+    push_to: str | None,
     hub: str | None,
 ) -> str | None:
     """Where the pages are now; None for a branch that had them."""
@@ -103,7 +103,7 @@ def _published(
         return upload(files, hub, space.root.name)
     assert branch is not None  # noqa: S101  one of the three is given
     commit = commit_files(space.root, branch, files, "Pages of the logbooks", space.environ)
-    if remote is not None:
-        push(space.root, remote, branch, space.environ)
-        return f"{branch} pushed to {remote}" + (f" at {commit[:9]}" if commit else "")
+    if push_to is not None:
+        push(space.root, push_to, branch, space.environ)
+        return f"{branch} pushed to {push_to}" + (f" at {commit[:9]}" if commit else "")
     return f"{branch} is at {commit[:9]}" if commit is not None else None

@@ -9,6 +9,8 @@ from pathlib import Path
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.report.publish.pages import PublishedFile
 
+# What the Hub shows of a Space, and reads its kind from.
+_CARD_PATH = "README" + ".md"
 _CARD = """---
 title: {title}
 sdk: static
@@ -34,7 +36,7 @@ def upload(files: Sequence[PublishedFile], space: str, title: str) -> str:
         ) from error
     api = HfApi()
     with tempfile.TemporaryDirectory() as made:
-        for file in (*files, PublishedFile(path="README.md", content=_CARD.format(title=title).encode())):
+        for file in (*files, PublishedFile(path=_CARD_PATH, content=_CARD.format(title=title).encode())):
             path = Path(made) / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.content)

@@ -61,7 +61,9 @@ def commit_files(
 
 def push(folder: Path, remote: str, branch: str, environ: Mapping[str, str]) -> None:
     """Push a branch. Raises RemoteError with what git says."""
-    answer = write_git(folder, ["push", remote, f"refs/heads/{branch}"], environ, timeout_s=_TIMEOUT_S)
+    place = repository_of(folder)
+    top = place.top if place is not None else folder
+    answer = write_git(top, ["push", remote, f"refs/heads/{branch}"], environ, timeout_s=_TIMEOUT_S)
     if answer.code != 0:
         raise RemoteError(
             f"git could not push {branch} to {remote}",
