@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from logbook_agent import __version__
+from logbook_agent.features import one
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Code, Exit, Process
+from logbook_agent.model.run import Code, Exit, Process, Row
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.family import MARK
@@ -84,14 +85,17 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
     """
     facts = facts_now(work, place)
     watch.began(facts)
-    reader = ResultReader(lambda plain: redacted(plain, place.redactor))
+    clean = functools.partial(redacted, redactor=place.redactor)
+    reader = ResultReader(clean)
     log = OutputLog(place.folder / LOG, place.redactor, within=place.within, max_bytes=work.log_bytes)
     sinks = _Sinks(log, reader, watch)
     contention, root = facts.contention, host_root(place.environ)
     with _result_file() as result_file:
+        written = one("reads").WrittenFile(work, result_file.parent) if work.read is not None else None
+        job = functools.partial(_job, written.placed(work) if written is not None else work, place, result_file)
         before = counters(root)
         try:
-            outcome = _outcome(functools.partial(_job, work, place, result_file), sinks, stops)
+            outcome = _outcome(job, sinks, stops)
             if contention is not None:
                 contention = until_now(contention, before, root)
         finally:
@@ -99,12 +103,17 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
             output = log.finish()
             watch.done()
         file_text, file_problems = _read_result_file(result_file)
+        stated: list[Row] = []
+        if written is not None:
+            stated, more = written.rows(clean, facts.code.commit if facts.code is not None else None)
+            file_problems += more
     reading = reader.finish(
         declared=work.metrics,
         axes=work.case_keys,
         argv_flags=flags(work.argv),
         config=work.config,
         file_text=file_text,
+        stated=stated,
     )
     return End(
         ended=stamp(place.now()),
