@@ -177,8 +177,9 @@ def test_sum(benchmark, n):
 """
 
 
-def test_with_the_real_pytest_benchmark(bench: Cli, folder: Path) -> None:
-    pytest.importorskip("pytest_benchmark")
+def test_with_the_real_pytest_benchmark(bench: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # In a process of pytest-xdist it measures nothing.
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     (folder / "test_sum.py").write_text(TEST)
     words = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--benchmark-json={PLACE}", "test_sum.py")
     done = bench("run", "--read", "pytest-benchmark", "--env", f"HOME={folder}", "--", *words)
