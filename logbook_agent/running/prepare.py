@@ -7,7 +7,7 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from logbook_agent.features import one
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError, UsageError
 from logbook_agent.model.run import Contention, Launch
 from logbook_agent.running.executors import TYPED
+from logbook_agent.running.launch.process import JobOutcome, Sinks
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
 from logbook_agent.text.commands.launchers import Launched, recognise
@@ -24,6 +25,8 @@ from logbook_agent.text.near import nearest
 from logbook_agent.text.shell_words import split_env_word, split_env_words
 
 T = TypeVar("T")
+# Python code of this process as a run: it hands on its output, and says how it ended.
+Inside = Callable[[Sinks], JobOutcome]
 E = TypeVar("E", ToolError, UsageError)
 _MOST_S = 3650 * 86400.0
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d)?")
@@ -44,7 +47,8 @@ class Command:
     `env` is set for the process; `far_env` is what a launcher sets on the other side; `planned` is the
     place of the planned command that this one executes. `executor` has it executed; None: this process, or a worker
     on this machine. `submits`: its launcher returns before it has ended; `syncs`: the launcher brings the files of this
-    folder there, as far as is known. `read`: which file of a benchmark tool has its results, and in which format.
+    folder there, as far as is known. `read`: which file of a benchmark tool has its
+    results, and in which format. `inside`: what is done in this process instead of starting one.
     """
 
     argv: tuple[str, ...]
@@ -60,6 +64,7 @@ class Command:
     syncs: bool = True
     planned: int | None = None
     read: str | None = None
+    inside: Inside | None = None
 
     @property
     def is_carried(self) -> bool:

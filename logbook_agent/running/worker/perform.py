@@ -24,7 +24,7 @@ from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.running.launch.process import Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.prepare import resolve
+from logbook_agent.running.prepare import Inside, resolve
 from logbook_agent.running.provenance.contention import counters, host_root, until_now
 from logbook_agent.running.provenance.git import CodeFacts, code_facts
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
@@ -77,11 +77,12 @@ class _Sinks:
         return problems
 
 
-def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> End:
+def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, inside: Inside | None = None) -> End:
     """Execute the command and return how it ended. Its log, the diff of its code and small untracked files are written
     to the folder of the workplace, redacted.
 
-    The caller holds `stops`, so that a request to stop leaves no execution without an end.
+    The caller holds `stops`, so that a request to stop leaves no execution without an end. `inside` is done in this
+    process, instead of the command.
     """
     facts = facts_now(work, place)
     watch.began(facts)
@@ -95,7 +96,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
         job = functools.partial(_job, written.placed(work) if written is not None else work, place, result_file)
         before = counters(root)
         try:
-            outcome = _outcome(job, sinks, stops)
+            outcome = _outcome(job, sinks, stops) if inside is None else inside(sinks)
             if contention is not None:
                 contention = until_now(contention, before, root)
         finally:
