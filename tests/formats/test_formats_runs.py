@@ -4,6 +4,7 @@ wrote; pytest-benchmark is the real one."""
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -187,3 +188,13 @@ def test_with_the_real_pytest_benchmark(bench: Cli, folder: Path, monkeypatch: p
     rows = run_of(folder, "B-000")["rows"]
     assert [row["config"] for row in rows] == [{"benchmark": "test_sum.py::test_sum", "n": n} for n in (10, 20)]
     assert all(len(row["metrics"]["time_s"]["samples"]) == 5 for row in rows)
+
+
+def test_a_run_that_reads_none_imports_none(bench: Cli) -> None:
+    code = (
+        "import sys; from logbook_agent.cli import main; main(['run', '--', 'echo', 'METRIC time_s=1']);"
+        "print(*(n for n in sys.modules if n.startswith('logbook_agent.formats')), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == ""
+    assert "1 row" in done.stderr
