@@ -54,21 +54,20 @@ class WrittenFile:
 
     def rows(self, clean: Callable[[Any], Any], commit: str | None) -> tuple[list[Row], list[str]]:
         """The rows of the file after the command has ended, and what is wrong with it. `commit`: that of the code."""
-        problems: list[str] = []
+        problems: dict[str, str] = {}
 
         def problem(text: str) -> None:
-            said = f"--read {self._spec}: {text}"
-            if said not in problems:
-                problems.append(said)
+            if text not in problems:
+                problems[text] = clean(f"--read {self._spec}: {text}")
 
         path = self._newest(problem)
         text = _text_of(path, problem) if path is not None else None
         if path is None or text is None:
-            return [], problems
+            return [], [*problems.values()]
         beside = self._beside(path)
-        occasion = Occasion(began=self._began, problem=problem, commit=commit, beside=clean(beside))
+        occasion = Occasion(began=self._began, problem=problem, commit=commit, beside=beside)
         found = rows_from_json(text, problem, clean, lambda data: self._translated(data, occasion))
-        return found.measured, problems
+        return found.measured, [*problems.values()]
 
     def _translated(self, data: Any, occasion: Occasion) -> list[dict[str, Any]]:
         """The rows of the data, in the form of RESULT_JSON."""

@@ -118,10 +118,14 @@ def test_refused_before_there_is_an_entry(bench: Cli, read: str, words: list[str
 
 def test_secrets_of_a_file_are_hidden(bench: Cli, folder: Path) -> None:
     secret = "hf_" + "Q7vX2mLp9RkT4wYb8NcZ1sDf6GhJ3eAu5K"
-    text = Path(HYPERFINE).read_text().replace("sleep 0.001", f"curl -H {secret}")
+    text = (FILES / "hyperfine-1.15.0-failures.json").read_text().replace('"false"', f'"curl -H {secret}"')
     (folder / "in.json").write_text(text)
     assert bench("run", "--read", "hyperfine", "--", "cp", "in.json", PLACE).code == 0
-    assert secret not in json.dumps(run_of(folder, "B-000"))
+    run = run_of(folder, "B-000")
+    # In its label, and in what is said of it.
+    assert "curl" in run["rows"][0]["labels"]["benchmark"]
+    assert "4 of 4 runs ended with an error" in run["problems"][0]
+    assert secret not in json.dumps(run)
 
 
 PAIRS = """\

@@ -36,8 +36,8 @@ class JsonRows:
 def rows_from_json(
     text: str, problem: Problem, clean: Callable[[Any], Any], translated: Callable[[Any], Any] = lambda data: data
 ) -> JsonRows:
-    """The rows of one JSON text: an object, a list of them, or `{"rows": [...]}`. `clean` takes the secrets out of its
-    data, and `translated` brings data of another form to this one. An object with a `prediction` is a predicted row,
+    """The rows of one JSON text: an object, a list of them, or `{"rows": [...]}`. `translated` brings data of another
+    form to this one, and `clean` takes the secrets out of it. An object with a `prediction` is a predicted row,
     whatever else it holds."""
     rows = JsonRows()
     try:
@@ -48,7 +48,7 @@ def rows_from_json(
     except (ValueError, RecursionError) as error:
         problem(f"not JSON ({cut(str(error), 80)})")
         return rows
-    data = translated(clean(data))
+    data = clean(translated(data))
     if isinstance(data, dict) and "rows" in data:
         for key in data.keys() - {"rows"}:
             problem(f"unknown key {cut(key, 40)!r} beside rows")
