@@ -9,13 +9,11 @@ print(run.entry.id, run.exit_status)
 
 from __future__ import annotations
 
-import codecs
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.campaign.blocks import BlockRequest, ExperimentBlock
@@ -23,6 +21,7 @@ from logbook_agent.campaign.detached_runs import collect_ended
 from logbook_agent.campaign.functions import FunctionsResult, ab_functions
 from logbook_agent.campaign.repeats import RunRequest, RunResult
 from logbook_agent.campaign.repeats import run as run_experiment
+from logbook_agent.campaign.stderr_display import ProgressDisplay, StderrDisplay, to_stderr
 from logbook_agent.entries import entries as writing
 from logbook_agent.entries.compare import compare
 from logbook_agent.entries.criteria import criteria_data
@@ -134,7 +133,7 @@ class Logbook:
             read=read,
             entry_id=entry_id,
         )
-        return run_experiment(self._workspace, request, _Passed())
+        return run_experiment(self._workspace, request, StderrDisplay())
 
     def experiment(
         self,
@@ -149,7 +148,7 @@ class Logbook:
         its duration, the traceback of an exception."""
         prose = Prose(title=title, hypothesis=hypothesis)
         request = BlockRequest(prose=prose, label=label, config=config or {}, entry_id=entry_id)
-        return ExperimentBlock(self._workspace, request, _Hidden())
+        return ExperimentBlock(self._workspace, request, ProgressDisplay())
 
     def ab(
         self,
@@ -180,7 +179,7 @@ class Logbook:
             minimum_effect=minimum_effect,
             metrics=tuple(metrics) if metrics is not None else None,
         )
-        return ab_functions(self._workspace, functions, request, _Hidden(), warm_up=warm_up, calls=calls)
+        return ab_functions(self._workspace, functions, request, ProgressDisplay(), warm_up=warm_up, calls=calls)
 
     def note(self, title: str, *, kind: str = "note", fields: Mapping[str, str] | None = None) -> str:
         """Add an entry without a command; its ID."""
@@ -304,7 +303,7 @@ class Logbook:
         from logbook_agent.issue.sync import SyncRequest, sync
 
         request = SyncRequest(create=create, repository=repository, dry_run=dry_run)
-        result = sync(self._workspace, request, SendOptions(say=_to_stderr))
+        result = sync(self._workspace, request, SendOptions(say=to_stderr))
         return sync_data(result, dry_run=dry_run)
 
     def predict(self, *options: str, title: str | None = None, entry_id: str | None = None) -> dict[str, object]:
@@ -314,7 +313,7 @@ class Logbook:
 
         prose = Prose(title=title)
         request = RunRequest(argv=predict_argv(options), prose=prose, entry_id=entry_id, predicts=True)
-        return predict_data(run_experiment(self._workspace, request, _Passed()))
+        return predict_data(run_experiment(self._workspace, request, StderrDisplay()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -342,46 +341,6 @@ class EntryRecord(Record):
 
     def _repr_html_(self) -> str | None:
         return self.logbook._entry_html(self)
-
-
-class _Passed:
-    """A run's output goes to stderr as it comes."""
-
-    shows_output = True
-
-    def __init__(self) -> None:
-        # A function that is measured in this process has another one; that of a notebook takes text alone.
-        self._stream = sys.stderr
-        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-
-    def output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
-        self._stream.write(self._decode(data))
-        self._stream.flush()
-
-    def tick(self, last_result: str | None, log_bytes: int) -> None:
-        pass
-
-    def done(self) -> None:
-        pass
-
-    def progress(self, text: str) -> None:
-        _to_stderr(text)
-
-    def began(self, entry_id: str) -> None:
-        pass
-
-
-class _Hidden(_Passed):
-    """Output of commands is not shown, progress is."""
-
-    shows_output = False
-
-    def output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
-        pass
-
-
-def _to_stderr(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def _workspace(root: str | Path | None, logbook: str | None = None) -> Workspace:

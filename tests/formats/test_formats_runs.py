@@ -60,6 +60,25 @@ def test_detached(bench: Cli, folder: Path) -> None:
     assert len(run_of(folder, "B-000")["rows"]) == 3
 
 
+def test_the_newest_of_several_with_the_file_that_explains_it(bench: Cli, folder: Path) -> None:
+    """asv keeps a file for each commit, and one that names parameters above them. Its benchmarks began before this run,
+    so here they say that they begin now."""
+    data = json.loads((FILES / "asv-0.6.6.json").read_text())
+    for values in data["results"].values():
+        values[3] = 4e12
+    (folder / "in.json").write_text(json.dumps(data))
+    script = (
+        f"mkdir -p r/vm; cp {FILES}/asv-0.6.6-benchmarks.json r/benchmarks.json; echo x > r/vm/a-old.json; sleep 0.05"
+    )
+    words = ("--read", "asv:r/*/*-*.json", "--", "sh", "-c", f"{script}; cp in.json r/vm/b-new.json")
+    assert bench("run", *words).code == 0
+    run = run_of(folder, "B-000")
+    assert list(run["rows"][0]["config"]) == ["benchmark", "n", "kind"]
+    assert run["problems"] == [
+        "--read asv:r/*/*-*.json: the command wrote 2 such files; only b-new.json was read",
+    ]
+
+
 @pytest.mark.parametrize(
     ("script", "problem"),
     [
