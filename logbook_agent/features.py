@@ -33,10 +33,11 @@ class Feature:
     # Hooks, each a module of at most one feature. `plots` has `draw_due(workspace)`, which draws the plots of the views
     # that a command has rendered; `figures` has `named(findings, entry)` and `named_of_thread(findings)`, the figures
     # that a view names; `selects` has `select(workspace, request, display, target, dry_run=...)`, a `Selection` of the
-    # cases of a sweep.
+    # cases of a sweep; `reads` has `check(spec, words, elsewhere=...)` and `WrittenFile`, for the option --read.
     plots: str | None = None
     figures: str | None = None
     selects: str | None = None
+    reads: str | None = None
     # Kinds of executors, each with what makes one of its settings: `module:function`, below `logbook_agent`.
     executors: Mapping[str, str] = field(default_factory=dict)
     # Checks of `logbook doctor`, in the same form: each takes the workspace and the book, and yields a `Trouble`.
@@ -85,6 +86,7 @@ FEATURES = (
             ),
         ),
     ),
+    Feature(name="formats", reads="formats.written_file"),
     Feature(
         name="predict",
         selects="predict.case_selection",
@@ -115,7 +117,7 @@ def present() -> list[Feature]:
 
 
 def hook_module(hook: str) -> Any:
-    """The module for a hook, `plots`, `figures` or `selects`; None where no feature that is there names one."""
+    """The module for a hook, such as `plots`; None where no feature that is there names one."""
     place = next((found for feature in present() if (found := getattr(feature, hook)) is not None), None)
     return importlib.import_module(f"logbook_agent.{place}") if place is not None else None
 

@@ -45,6 +45,7 @@ class RunRequest:
     repeat: int = 1
     discard: int = 0
     timeout_s: float | None = None
+    read: str | None = None
     cwd: str | None = None
     on: str | None = None
     entry_id: str | None = None
@@ -246,6 +247,7 @@ def prepared(
         label=label,
         search_first=own,
         timeout_s=request.timeout_s,
+        read=request.read,
     )
 
 

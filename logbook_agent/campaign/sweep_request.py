@@ -284,6 +284,7 @@ def prepared_run(
         label=label,
         search_first=own,
         timeout_s=chosen.recipe.timeout_s,
+        read=chosen.recipe.read,
     )
 
 

@@ -33,6 +33,15 @@ EnvOption = Annotated[Texts, Option("--env", metavar="K=V", help="Set a variable
 TimeoutOption = Annotated[
     Text, Option("--timeout", metavar="TIME", help="End it after 90s, 30m, 2h (INT, TERM, KILL).")
 ]
+ReadOption = Annotated[
+    Text,
+    Option(
+        "--read",
+        metavar="FORMAT[:FILE]",
+        help="Read the results that pytest-benchmark, hyperfine, google-benchmark or asv writes to FILE; without FILE,"
+        " write {file} in the command where it takes the name of a file.",
+    ),
+]
 CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run it in this folder.")]
 OnOption = Annotated[
     Text, Option("--on", metavar="NAME", help="Run it on this executor or launcher; see `logbook executors`.")
@@ -50,6 +59,7 @@ class How:
     env: EnvOption = None
     timeout: TimeoutOption = None
     cwd: CwdOption = None
+    read: ReadOption = None
 
     def request(self, argv: Sequence[str], prose: Prose, entry_id: str | None) -> RunRequest:
         """What is asked for, the options read."""
@@ -60,6 +70,7 @@ class How:
             env=parse_env(self.env or ()),
             timeout_s=parse_duration(self.timeout) if self.timeout is not None else None,
             cwd=self.cwd,
+            read=self.read,
             entry_id=entry_id,
         )
 

@@ -31,7 +31,7 @@ def sweep_command(
         Option(
             "--set",
             metavar="K=V",
-            help="Set a config key, an axis (V,V), repeats, order, confirm (pairs) or timeout_s; repeatable.",
+            help="Set a config key, an axis (V,V), repeats, order, confirm (pairs), timeout_s or read; repeatable.",
         ),
     ] = None,
     scale: Annotated[

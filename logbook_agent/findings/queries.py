@@ -260,6 +260,17 @@ def table(found: Findings, entry_ids: Sequence[str], spec: TableSpec) -> tuple[l
     return rows, dataclasses.replace(made, notes=(*made.notes, *_answered(answers, spec.where)))
 
 
+def table_data(made: Table) -> dict[str, object]:
+    """A table for machines: its texts (`rows`) and their numbers (`values`)."""
+    return {
+        "columns": [dataclasses.asdict(c) for c in made.columns],
+        "rows": [list(row) for row in made.rows],
+        "values": [list(row) for row in made.values],
+        "constants": made.constants,
+        "notes": list(made.notes),
+    }
+
+
 def _from_base(spec: TableSpec, answers: Sequence[Answer], found: Sequence[Case]) -> TableSpec:
     """The table with the base that the comparisons over the pivot state as its first value, whichever side ran
     first."""

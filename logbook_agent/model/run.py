@@ -231,7 +231,8 @@ class Run:
     `rows` are what was measured; `predictions` stand apart, so that nothing takes one for a measurement.
 
     `part`: which part it has in the entry's comparison. `discarded`: a warm-up, kept and never counted. `planned` is
-    the place (from 0) of the entry's planned command that this run executed. `executor` names what started the worker;
+    the place (from 0) of the entry's planned command that this run executed. `read`: the format and file of a benchmark
+    tool whose results it has, as --read named them. `executor` names what started the worker;
     None: the tool made the run itself. `job` is what an engine or a launcher calls it. `pool`: the name of the
     machines, this one among them, that the user declared equal. `spool`: random name of the run's marker in open/,
     which is there until the run's end is recorded; it does not change when the entry or the run is renumbered.
@@ -249,6 +250,7 @@ class Run:
     shell: bool = False
     cwd: str | None = None
     timeout_s: float | None = None
+    read: str | None = None
     launcher: Launch | None = None
     executor: str | None = None
     pool: str | None = None

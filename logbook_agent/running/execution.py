@@ -46,16 +46,16 @@ def make_runs(
     settings say, and a lost run is retried even if its command had printed something.
     """
     name = next((plan.command.executor for plan in plans if plan.command.executor is not None), workspace.executor)
-    if name is not None:
+    if name is not None and not any(plan.command.inside for plan in plans):
         from logbook_agent.running.executors.dispatch import make_all
 
         yield from make_all(workspace, book, plans, name, display, stops, at_most=at_most, waits=waits)
         return
     for place, plan in enumerate(plans):
-        yield place, _run_here(workspace, book, plan, display, stops)
+        yield place, run_here(workspace, book, plan, display, stops)
 
 
-def _run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
+def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
     """Make a run in this process, and return its final record. The record is written before the command starts."""
     number = book.new_run(plan.entry_id)
     recorder = _Recorder(workspace, book, plan, number, display)
@@ -67,7 +67,7 @@ def _run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display,
         within=book.root,
     )
     work = dataclasses.replace(work_of(workspace, book, plan, number), spool=recorder.spool)
-    return recorder.finish(perform(work, place, recorder, stops))
+    return recorder.finish(perform(work, place, recorder, stops, inside=plan.command.inside))
 
 
 def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:

@@ -249,16 +249,17 @@ class ResultReader:
         argv_flags: Mapping[str, str | None] | None = None,
         config: Mapping[str, Scalar] | None = None,
         file_text: str | None = None,
+        stated: Sequence[Row] = (),
     ) -> ResultReading:
         """The rows of the run, in the order in which each case was first reported.
 
         `config` is the run's own and belongs to every row. `file_text` is what stands in the result file;
-        its rows are JSON rows. Classification: see `Classifier`; folding: see `fold`. In the output of a run that
-        predicts, only a JSON row of its own is a measurement: see `measured_only`.
+        its rows are JSON rows, and so are those `stated` elsewhere. Classification: see `Classifier`; folding: see
+        `fold`. In the output of a run that predicts, only a JSON row of its own is a measurement: see `measured_only`.
         """
         problem = self._problems.add
         config = self._clean(dict(config or {}))
-        explicit = list(self._json)
+        explicit = [*self._json, *stated]
         if file_text is not None and file_text.strip():
             explicit += self._rows(file_text, lambda text: problem(f"result file: {text}"))
         if self._beyond:

@@ -43,6 +43,8 @@ class Work:
 
     `spool` is the name of the run's spool, which marks the processes of the command.
 
+    `read`: the format and file of a benchmark tool whose results are read, too, as --read names them.
+
     `tree`: the synced files that contain `cwd`; the worker makes a copy of them for this execution.
 
     `takes_turns`: the worker waits while another run uses a device that the command needs. `devices` are those of its
@@ -60,6 +62,7 @@ class Work:
     is_carried: bool = False
     syncs: bool = True
     timeout_s: float | None = None
+    read: str | None = None
     log_bytes: int
     root: str
     code: Code | None = None

@@ -43,6 +43,14 @@ def test_success(place: Place) -> None:
 
 
 @pytest.mark.slow
+def test_the_file_of_a_benchmark_tool_is_read_where_it_is(place: Place) -> None:
+    written = """echo '{"results": [{"command": "x", "times": [1, 2]}]}' >"""
+    done = place.ended(place.send(*sh(f"{written} {{file}}"), read="hyperfine"))
+    assert [row.metrics["time_s"].samples for row in done.rows] == [(1.0, 2.0)]
+    assert done.problems == ()
+
+
+@pytest.mark.slow
 def test_failure_with_its_code(place: Place) -> None:
     done = place.ended(place.send(*sh("echo RESULT tflops=1.5; exit 3")))
     assert done.exit is not None
