@@ -58,7 +58,7 @@
       else this.explain();
       if (this.u && !same) this.draw();
       if (this.data.open) this.tabulate();
-      near.observe(figure);
+      if (!this.u) near.observe(figure);
     }
 
     // What the drawing is made for; all else of a model may change in it.
@@ -213,7 +213,7 @@
       const all = this.shown().map(inView).filter((points) => points.length);
       if (!all.length) return;
       const now = all.findIndex((points) => points[0].one === this.at?.one);
-      if (now < 0) return this.light(by < 0 ? all[0].at(-1) : all[0][0]);
+      if (now < 0) return this.light(by === -1 || by === Infinity ? all[0].at(-1) : all[0][0]);
       const row = all[(now + across + all.length) % all.length];
       if (across) {
         const x = this.at.one.x[this.at.index];
