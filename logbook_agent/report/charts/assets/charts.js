@@ -2,6 +2,8 @@
 // They are drawn when they come near, and keep what the reader chose when the page replaces its sections.
 "use strict";
 (() => {
+  // Data that come faster than this (ms) are drawn together.
+  const PACE = 1000;
   const REACH = 28, STEP = 0.6;
   const { make, places, height, dataOf } = chartDrawing;
   const views = new Map();
@@ -41,19 +43,28 @@
       return made;
     }
 
-    // Take the place in a figure, which another one of the same name may have had before, and show its data.
+    // Take the place in a figure, which another one of the same name may have had before.
     adopt(figure) {
-      const model = dataIn(figure), same = this.u && this.frame(this.model) === this.frame(model);
+      const known = this.figure;
       this.figure = figure;
+      this.name = figure.id.replace(/^plot-/, "") || "chart";
+      if (!figure.querySelector("figcaption")) figure.prepend(this.caption ??= element("figcaption", { className: "chart-title" }));
+      figure.append(this.root);
+      if (!known) this.show();
+      else this.due ??= setTimeout(() => { this.due = null; this.show(); }, Math.max(0, PACE - performance.now() + this.when));
+    }
+
+    // Show the data of the figure.
+    show() {
+      const { figure } = this, model = dataIn(figure), same = this.u && this.frame(this.model) === this.frame(model);
+      this.when = performance.now();
       // What draws it holds on to the model.
       this.model = same ? Object.assign(this.model, model) : model;
-      this.name = figure.id.replace(/^plot-/, "") || "chart";
-      if (!figure.querySelector("figcaption")) figure.prepend(element("figcaption", { textContent: this.model.title, className: "chart-title" }));
-      figure.append(this.root);
+      if (this.caption) this.caption.textContent = model.title;
       this.canvas.setAttribute("role", "group");
       this.canvas.setAttribute("aria-label", `${this.model.title}: chart; arrow keys step through its points, Enter opens the entry of a point, + and - zoom`);
       for (const [name, one] of Object.entries(this.save)) one.setAttribute("aria-label", `Save ${this.model.title} as ${name.toUpperCase()}`);
-      this.save.svg.hidden = !chartFiles.drawing(figure);
+      this.save.svg.hidden = !chartFiles.isDrawn(figure);
       if (same) this.u.setData(dataOf(this.model), true);
       else this.explain();
       if (this.u && !same) this.draw();
@@ -267,6 +278,7 @@
     }
 
     destroy() {
+      clearTimeout(this.due);
       this.u?.destroy();
       sizes.unobserve(this.canvas);
       near.unobserve(this.figure);

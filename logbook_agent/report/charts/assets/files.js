@@ -52,10 +52,9 @@ const chartFiles = (() => {
   const csv = (model) => [HEADINGS, ...rows(model)].map((row) => row.map((v) => ((v ?? "") === "" ? "" : field(v))).join(",")).join("\r\n");
 
   // The picture that stands in the page for readers without scripts, if there is one.
-  function drawing(figure) {
-    const text = figure.querySelector("noscript")?.textContent ?? "";
-    return text.includes("<svg") ? new DOMParser().parseFromString(text, "text/html").querySelector("svg") : null;
-  }
+  const still = (figure) => figure.querySelector("noscript")?.textContent ?? "";
+  const isDrawn = (figure) => still(figure).includes("<svg");
+  const drawing = (figure) => (isDrawn(figure) ? new DOMParser().parseFromString(still(figure), "text/html").querySelector("svg") : null);
 
   // It as a file of its own: with the colours of the light theme.
   function svg(figure) {
@@ -106,5 +105,5 @@ const chartFiles = (() => {
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
-  return { table, csv, drawing, svg, png, save };
+  return { table, csv, isDrawn, drawing, svg, png, save };
 })();
