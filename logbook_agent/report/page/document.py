@@ -24,7 +24,10 @@ _SHOWN_LINES = 2
 _OWN = ("report.css", "report.js", "tables.js", "compare.js")
 # The library, and what draws with it, in the order in which they use each other.
 _CHARTS = ASSETS.parent.parent / "charts" / "assets"
-_DRAWING = ("uPlot.min.css", "charts.css", "uPlot.iife.min.js", "scales.js", "drawing.js", "files.js", "charts.js")
+_DRAWING = (
+    "uPlot.min.css", "charts.css",
+    "uPlot.iife.min.js", "scales.js", "drawing.js", "points.js", "picture.js", "files.js", "charts.js",
+)  # fmt: skip
 _NAV = (
     ("summary", "Summary"),
     ("criteria", "Criteria"),

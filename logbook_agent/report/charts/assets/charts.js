@@ -4,8 +4,8 @@
 (() => {
   // Data that come faster than this (ms) are drawn together.
   const PACE = 1000;
-  const REACH = 28, STEP = 0.6;
-  const { make, places, height, dataOf } = chartDrawing;
+  const STEP = 0.6;
+  const { make, height, dataOf } = chartDrawing;
   const views = new Map();
   const element = (name, values) => Object.assign(document.createElement(name), values);
   const dataIn = (figure) => chartScales.read(JSON.parse(figure.querySelector("script.chart-data").textContent));
@@ -29,7 +29,7 @@
       this.save = {
         csv: this.button("CSV", () => chartFiles.save(new Blob([chartFiles.csv(this.model)], { type: "text/csv" }), `${this.name}.csv`)),
         png: this.button("PNG", async () => chartFiles.save(await chartFiles.png(this.u, this.model, this.state.hidden, this.ink), `${this.name}.png`)),
-        svg: this.button("SVG", () => chartFiles.save(new Blob([chartFiles.svg(this.figure)], { type: "image/svg+xml" }), `${this.name}.svg`)),
+        svg: this.button("SVG", () => chartFiles.save(new Blob([this.picture(true)], { type: "image/svg+xml" }), `${this.name}.svg`)),
       };
       this.root.append(this.legend, this.canvas, this.probe, this.tools, this.data);
       this.listen();
@@ -64,7 +64,6 @@
       this.canvas.setAttribute("role", "group");
       this.canvas.setAttribute("aria-label", `${this.model.title}: chart; arrow keys step through its points, Enter opens the entry of a point, + and - zoom`);
       for (const [name, one] of Object.entries(this.save)) one.setAttribute("aria-label", `Save ${this.model.title} as ${name.toUpperCase()}`);
-      this.save.svg.hidden = !chartFiles.isDrawn(figure);
       if (same) this.u.setData(dataOf(this.model), true);
       else this.explain();
       if (this.u && !same) this.draw();
@@ -176,62 +175,32 @@
       return this.model.series.filter((one) => !this.state.hidden.has(one.label) && one.shape !== "rule");
     }
 
-    said({ one, index }) {
-      const x = this.model.ticks?.[one.x[index]] ?? chartScales.tick(one.x[index]);
-      return one.text?.[index] || `${one.label ? `${one.label}, ` : ""}${this.model.x.label} ${x}: ${one.y[index]}${this.model.y.unit ? ` ${this.model.y.unit}` : ""}`;
-    }
-
-    href({ one, index }) {
-      const own = one.href?.[index] ?? (one.entry ? `#${one.entry}` : null);
-      // Data may come from anywhere: a click leads to a place in this page, and nowhere else.
-      return own?.startsWith("#") ? own : null;
-    }
-
     nearest(left, top) {
-      let [best, reach] = [null, REACH ** 2];
-      for (const one of this.shown()) {
-        places(this.u, this.model, one).forEach((place, index) => {
-          const far = place ? (place[0] - left) ** 2 + (place[1] - top) ** 2 : Infinity;
-          if (far < reach) [best, reach] = [{ one, index, place }, far];
-        });
-      }
-      return best;
+      return chartPoints.nearest(this.u, this.model, this.shown(), left, top);
     }
 
     light(found) {
       const tip = document.getElementById("tip");
       this.at = found;
       tip.hidden = this.lit.hidden = !found;
-      this.canvas.classList.toggle("leads", Boolean(found && this.href(found)));
+      this.canvas.classList.toggle("leads", Boolean(found && chartPoints.href(found)));
       if (!found) return;
       const [left, top] = found.place, over = this.u.over.getBoundingClientRect();
       this.lit.style.left = `${left}px`;
       this.lit.style.top = `${top}px`;
-      tip.textContent = this.said(found);
+      tip.textContent = chartPoints.said(this.model, found);
       const across = over.left + left - tip.offsetWidth / 2, above = over.top + top - tip.offsetHeight - 14;
       tip.style.left = `${Math.min(Math.max(8, across), innerWidth - tip.offsetWidth - 8)}px`;
       tip.style.top = `${above < 8 ? over.top + top + 14 : above}px`;
     }
 
     go(found) {
-      const href = found && this.href(found);
+      const href = found && chartPoints.href(found);
       if (href) location.hash = href;
     }
 
-    // To a neighbour in its series (`by`), or in the series before or after it (`across`), at the nearest x.
     step(by, across) {
-      const inView = (one) => places(this.u, this.model, one).flatMap((place, index) => (place ? [{ one, index, place }] : []));
-      const all = this.shown().map(inView).filter((points) => points.length);
-      if (!all.length) return;
-      const now = all.findIndex((points) => points[0].one === this.at?.one);
-      if (now < 0) return this.light(by === -1 || by === Infinity ? all[0].at(-1) : all[0][0]);
-      const row = all[(now + across + all.length) % all.length];
-      if (across) {
-        const x = this.at.one.x[this.at.index];
-        return this.light(row.reduce((a, b) => (Math.abs(b.one.x[b.index] - x) < Math.abs(a.one.x[a.index] - x) ? b : a)));
-      }
-      const at = row.findIndex((point) => point.index === this.at.index);
-      this.light(row[Math.min(Math.max(at + by, 0), row.length - 1)]);
+      this.light(chartPoints.neighbour(this.u, this.model, this.shown(), this.at, by, across));
     }
 
     listen() {
@@ -265,16 +234,24 @@
       this.data.replaceChildren(this.data.firstChild, ...(this.data.open ? chartFiles.table(this.model) : []));
     }
 
-    // On paper: the picture that is there, else the canvas in light colours.
+    picture(titled) {
+      return chartPicture.svg(this.u, this.model, this.state.hidden, this.ink, titled);
+    }
+
+    // On paper there is a picture in light colours.
     print(on) {
-      this.figure.querySelector(":scope > .printed")?.remove();
-      const picture = on ? chartFiles.drawing(this.figure) : null;
-      if (picture) {
-        const printed = element("div", { className: "printed" });
-        printed.append(document.adoptNode(picture));
-        this.figure.append(printed);
-      } else if (on && !this.u) this.draw();
-      this.recolour();
+      this.printed?.remove();
+      if (!on) return this.recolour();
+      this.inks.clear();
+      if (!this.u) this.draw();
+      if (!this.u) return;
+      this.printed = element("div", { className: "printed" });
+      this.root.append(this.printed);
+      // What was made just now has a layout only when it was drawn.
+      queueMicrotask(() => {
+        this.printed.append(document.adoptNode(new DOMParser().parseFromString(this.picture(false), "image/svg+xml").documentElement));
+        this.inks.clear();
+      });
     }
 
     destroy() {

@@ -213,5 +213,5 @@ const chartDrawing = (() => {
     ctx.closePath();
   }
 
-  return { make, places, height, dataOf };
+  return { make, places, shift, outline, height, dataOf };
 })();

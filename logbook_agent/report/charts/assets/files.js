@@ -1,4 +1,4 @@
-// The data of a chart as a table and as CSV; the chart as a picture to keep.
+// The data of a chart as a table and as CSV; the chart as it is drawn, to keep.
 "use strict";
 const chartFiles = (() => {
   const MOST_ROWS = 500;
@@ -51,18 +51,6 @@ const chartFiles = (() => {
 
   const csv = (model) => [HEADINGS, ...rows(model)].map((row) => row.map((v) => ((v ?? "") === "" ? "" : field(v))).join(",")).join("\r\n");
 
-  // The picture that stands in the page for readers without scripts, if there is one.
-  const still = (figure) => figure.querySelector("noscript")?.textContent ?? "";
-  const isDrawn = (figure) => still(figure).includes("<svg");
-  const drawing = (figure) => (isDrawn(figure) ? new DOMParser().parseFromString(still(figure), "text/html").querySelector("svg") : null);
-
-  // It as a file of its own: with the colours of the light theme.
-  function svg(figure) {
-    const found = drawing(figure);
-    found.style.background = "#fff";
-    return new XMLSerializer().serializeToString(found).replace(/var\(--[\w-]+,\s*([^)]+)\)/g, "$1");
-  }
-
   function wrapped(ctx, text, width) {
     const lines = [""];
     for (const word of text.split(" ")) {
@@ -105,5 +93,5 @@ const chartFiles = (() => {
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
-  return { table, csv, isDrawn, drawing, svg, png, save };
+  return { table, csv, png, save };
 })();
