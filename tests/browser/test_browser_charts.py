@@ -133,6 +133,7 @@ def test_every_label_stands_at_its_value(site: Site) -> None:
     assert step == pytest.approx([step[0], 2 * step[0], 3 * step[0]], abs=2)
     down = sorted((t for t in charts.written(tab, 1) if t["text"] in SIZES), key=lambda t: t["y"])
     assert [t["text"] for t in down] == list(SIZES)
+    assert {"0.5", "1", "2", "5", "10"} <= {t["text"] for t in charts.written(tab, 2)}
     for number in range(3):
         canvas = tab.locator(f"#plot-{number} canvas").bounding_box()
         assert canvas is not None

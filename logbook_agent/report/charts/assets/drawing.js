@@ -1,7 +1,7 @@
 // A chart on a canvas, by uPlot: it has scales, axes and lines; marks with their intervals and bands are drawn here.
 "use strict";
 const chartDrawing = (() => {
-  const { rangeX, rangeY, splits, tick, label } = chartScales;
+  const { rangeX, rangeY, splits, logSplits, tick, label } = chartScales;
   const FONT = 12, ROW = 26, LEAST = 44, SIDE_SHARE = 0.42;
   const WHOLE = [1, 2, 5].flatMap((n) => [...Array(15).keys()].map((e) => n * 10 ** e)).sort((a, b) => a - b);
   const measure = document.createElement("canvas").getContext("2d");
@@ -39,6 +39,8 @@ const chartDrawing = (() => {
     return shown;
   }
 
+  const byDecades = { splits: (_u, _axis, low, high) => logSplits(low, high), filter: (_, found) => found };
+
   function axisX(model, width, font, style) {
     const fixed = splits(model);
     const named = model.ticks?.map((name) => cut(name, model.turned ? width * SIDE_SHARE - 24 : 110, font));
@@ -47,6 +49,7 @@ const chartDrawing = (() => {
     return {
       ...style, scale: "x", side: model.turned ? 3 : 2, label: model.turned ? undefined : label(model.x),
       ...(fixed && { splits: (u, _, low, high) => thinned(u, fixed.filter((v) => v >= low && v <= high), room), filter: (_, found) => found }),
+      ...(!fixed && model.log.x && byDecades),
       ...(!fixed && model.whole && !model.log.x && { incrs: WHOLE }),
       values: (_, found) => found.map((v) => (v === null ? "" : named ? named[v] ?? "" : tick(v))),
       size: model.turned ? Math.min(width * SIDE_SHARE, Math.max(LEAST, widest(named, font) + 20)) : long ? Math.min(96, widest(named, font) * 0.72 + 24) : 30,
@@ -56,7 +59,7 @@ const chartDrawing = (() => {
 
   function axisY(model, width, font, style) {
     return {
-      ...style, scale: "y", side: model.turned ? 2 : 3, label: label(model.y),
+      ...style, scale: "y", side: model.turned ? 2 : 3, label: label(model.y), ...(model.log.y && byDecades),
       values: (_, found) => found.map((v) => (v === null ? "" : tick(v))),
       size: model.turned ? 30 : (_, values) => Math.max(LEAST, widest(values ?? [], font) + 18),
       space: model.turned ? (width < 500 ? 64 : 96) : 40,
@@ -92,7 +95,7 @@ const chartDrawing = (() => {
     const line = { show: true, stroke: () => ink("grid"), width: 1 };
     const style = { font, labelFont: font, labelSize: 20, gap: 4, stroke: () => ink("ink"), grid: line, ticks: { ...line, size: 4 } };
     const options = {
-      mode: 2, width, height: height(model, width), padding: [10, model.turned ? 30 : 14, 0, 0], legend: { show: false },
+      mode: 2, width, height: height(model, width), padding: [10, 30, 0, 0], legend: { show: false },
       series: [null, ...model.series.map((one) => lines(model, one, ink))],
       scales: {
         x: { time: false, distr: model.log.x ? 3 : 1, range: () => state.zoom ?? rangeX(model, state.hidden), ...(model.turned && { ori: 1, dir: -1 }) },

@@ -93,5 +93,20 @@ const chartScales = (() => {
     return model.marked && at.length > 0 && at.length <= LABELLED && apart ? model.places : null;
   }
 
-  return { read, tick, label, rangeX, rangeY, splits };
+  // Round numbers along a logarithmic axis: more within a decade where there are few decades.
+  function logSplits(low, high) {
+    const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+    for (const steps of [[1], [1, 2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9], [...Array(90).keys()].map((n) => 1 + n / 10)]) {
+      const found = [];
+      for (let power = first; power <= last; power++) {
+        // What is written is what the number is: 0.3, not 0.30000000000000004.
+        for (const step of steps) found.push(Number(`${Number(step.toFixed(1))}e${power}`));
+      }
+      const inside = found.filter((v) => v >= low && v <= high);
+      if (inside.length >= 4) return inside.filter((_, at) => at % Math.ceil(inside.length / LABELLED) === 0);
+    }
+    return [low, high];
+  }
+
+  return { read, tick, label, rangeX, rangeY, splits, logSplits };
 })();
