@@ -11,7 +11,7 @@ from playwright.sync_api import Locator
 from playwright.sync_api import Page as Tab
 
 from logbook_agent.report.charts.chart import Chart, ChartAxis, ChartBand, ChartSeries, chart_json
-from logbook_agent.report.page.document import document
+from logbook_agent.report.page.document import LiveParts, document
 from logbook_agent.report.page.page import Page, PageSection
 from logbook_agent.report.page.pictures import inert_json
 
@@ -94,7 +94,7 @@ def section(charts: Sequence[Chart]) -> str:
     return f'<section id="plots" aria-label="Plots"><h2>Plots</h2><div class="plots">{"".join(figures)}</div></section>'
 
 
-def write(folder: Path, *charts: Chart) -> None:
+def write(folder: Path, *charts: Chart, live: LiveParts | None = None) -> None:
     """A page `charts.html` with charts, and an entry for each that these lead to."""
     ids = tuple(f"X-00{number}" for number in range(6))
     entries = (
@@ -110,7 +110,7 @@ def write(folder: Path, *charts: Chart) -> None:
         entries=ids,
         foot="made by a test",
     )
-    (folder / "charts.html").write_text("".join(document(made)))
+    (folder / "charts.html").write_text("".join(document(made, live=live or LiveParts())))
 
 
 def chart(tab: Tab, number: int = 0) -> Locator:
