@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets mutants fuzz oracle net format constraints bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
+.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets mutants fuzz oracle net format constraints bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-charts bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -112,6 +112,10 @@ bench-sync: setup  ## measure the cost of a sync with a GitHub issue
 
 bench-compare: setup  ## measure the cost of comparing ten thousand rows
 	@$(BIN)/python benchmarks/compare_speed.py
+
+bench-charts: setup  ## measure drawing and following a chart of a million points in Chromium
+	@scripts/browser $(BIN) >/dev/null
+	@$(BIN)/python benchmarks/chart_speed.py
 
 bench-recipes: setup  ## measure the cost of expanding a recipe of 100,000 cases
 	@$(BIN)/python benchmarks/recipe_scale.py

@@ -155,7 +155,7 @@ def _within_process(
     )
 
     def found() -> Entry:
-        return found_or_new(workspace, book, request, axis)
+        return found_or_new(workspace, book, request, axis, commands[0].argv)
 
     with driving(workspace, book, found, display, another="leave entry_id out", advice=LOAD_ADVICE) as made:
         result = Rounds(made, request, axis, [AbCase(commands=commands, config=request.run.config)]).carry_out()

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
-from logbook_agent.features import one
+from logbook_agent.features import hook_module
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError, UsageError
 from logbook_agent.model.run import Contention, Launch
 from logbook_agent.running.executors import TYPED
@@ -149,7 +149,7 @@ def no_timeout(error: type[E], place: str, timeout_s: float) -> E:
 
 def _check_read(read: str, words: Sequence[str], launched: Launched | None) -> None:
     """Raises UsageError where the results of a benchmark tool could not be read."""
-    formats = one("reads")
+    formats = hook_module("reads")
     if formats is None:
         raise UsageError(
             "--read is not available",

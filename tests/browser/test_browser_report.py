@@ -197,8 +197,8 @@ def test_print_shows_what_is_folded(demo: Site) -> None:
     assert page.locator("#DEMO-000 .part", has_text="Runs").locator("table").is_visible()
     assert not page.locator(".bar").is_visible()
     assert page.locator("#results thead").get_by_role("columnheader", name="tflops").get_by_text("tflops").is_visible()
-    assert page.locator(".picture svg").first.is_visible()
-    assert not page.locator(".picture details").first.is_visible()
+    assert page.locator(".chart .printed svg").first.is_visible()
+    assert not page.locator(".chart :is(details, .canvas)").first.is_visible()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf().startswith(b"%PDF")
 
@@ -247,40 +247,3 @@ def test_the_policy_stops_what_is_put_in_later(demo: Site) -> None:
     assert demo.elsewhere == []
     assert all("Content Security Policy" in one for one in demo.complaints)
     demo.complaints.clear()
-
-
-def test_a_plot_says_its_points(demo: Site) -> None:
-    page = demo.open("demo.html")
-    tip = page.locator("#tip")
-    mark = page.locator("#DEMO-001 .picture .mark").first
-    # Scrolling hides what is shown.
-    mark.scroll_into_view_if_needed()
-    page.wait_for_timeout(500)
-    mark.hover(force=True)
-    expect(tip).to_be_visible()
-    expect(tip).to_contain_text("DEMO-001")
-    canvas = page.locator("#plots .canvas").first
-    canvas.focus()
-    page.wait_for_timeout(500)
-    page.keyboard.press("ArrowRight")
-    first = tip.text_content()
-    page.keyboard.press("ArrowRight")
-    assert "DEMO-" in (first or "")
-    assert tip.text_content() != first
-    page.keyboard.press("Escape")
-    expect(tip).to_be_hidden()
-
-
-def test_a_plot_on_a_phone_scrolls_to_its_points(demo: Site) -> None:
-    page = demo.open("demo.html", width=380)
-    canvas = page.locator("#plots .canvas").first
-    assert canvas.evaluate("e => e.scrollWidth > e.clientWidth + 100")
-    canvas.focus()
-    page.keyboard.press("ArrowLeft")
-    last = canvas.locator(".mark.lit")
-    box, around = last.bounding_box(), canvas.bounding_box()
-    assert box is not None
-    assert around is not None
-    assert around["x"] <= box["x"] <= around["x"] + around["width"]
-    expect(page.locator("#tip")).to_be_visible()
-    no_wider_than(page, 380)

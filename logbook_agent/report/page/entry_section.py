@@ -81,7 +81,9 @@ def entry_values(
         "runs": [_run(around, status, zone) for status in runs],
         "runs_said": f"{len(record.runs):,} run{'s' * (len(record.runs) != 1)}",
         "more_runs": len(record.runs) - len(runs),
-        "figures": pictures(of_entry(around.findings, record)) if entry.id in around.drawn else (),
+        "figures": pictures(of_entry(around.findings, record), entries=len(around.ids))
+        if entry.id in around.drawn
+        else (),
     }
 
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
@@ -24,7 +22,7 @@ from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report.page import thread_sections
 from logbook_agent.report.page.entry_section import Around, Groups, entry_values, groups_of, log_nowhere
-from logbook_agent.report.page.pictures import drawn
+from logbook_agent.report.page.pictures import drawn, inert_json
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
 
@@ -155,13 +153,6 @@ def _facts(entries: dict[str, tuple[str, Groups]]) -> str:
             found[entry_id][name] = places[text]
     data = json.dumps({"sets": sets, "entries": found}, ensure_ascii=False, separators=(",", ":"))
     return f'<script type="application/json" id="facts">{inert_json(data)}</script>'
-
-
-def inert_json(text: str) -> Markup:
-    """JSON that no element around it can be closed by."""
-    for sign in "<>&'":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704 - nothing in it is markup
 
 
 def body(found: Page) -> list[str]:

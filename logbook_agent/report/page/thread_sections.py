@@ -23,7 +23,7 @@ from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.blocks import baseline_text, header_values
 from logbook_agent.report.figures.catalogue import of_thread
 from logbook_agent.report.page.entry_section import Around
-from logbook_agent.report.page.pictures import pictures, why_not
+from logbook_agent.report.page.pictures import pictures
 from logbook_agent.text.as_html import is_web
 from logbook_agent.text.markdown import escape, one_line
 from logbook_agent.text.shell_words import assignments
@@ -47,9 +47,7 @@ def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[s
 
 def _plots(around: Around) -> dict[str, object]:
     """The plots of the whole thread, and where those of its entries are."""
-    if (why := why_not(len(around.ids))) is not None:
-        return {"figures": (), "note": why}
-    found = pictures(of_thread(around.findings), most=None)
+    found = pictures(of_thread(around.findings), entries=len(around.ids), most=None)
     left = len(around.ids) - len(around.drawn)
     note = (
         f"Only the newest {len(around.drawn)} entries show their plots; logbook plot ID draws those of the others."

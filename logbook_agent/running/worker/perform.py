@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from logbook_agent import __version__
-from logbook_agent.features import one
+from logbook_agent.features import hook_module
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
 from logbook_agent.model.run import Code, Exit, Process, Row
@@ -92,7 +92,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
     sinks = _Sinks(log, reader, watch)
     contention, root = facts.contention, host_root(place.environ)
     with _result_file() as result_file:
-        written = one("reads").WrittenFile(work, result_file.parent) if work.read is not None else None
+        written = hook_module("reads").WrittenFile(work, result_file.parent) if work.read is not None else None
         job = functools.partial(_job, written.placed(work) if written is not None else work, place, result_file)
         before = counters(root)
         try:

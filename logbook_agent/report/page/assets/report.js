@@ -117,7 +117,7 @@
   let unfolded = [];
   addEventListener("beforeprint", () => {
     // Not the data of plots: their points are there.
-    unfolded = [...document.querySelectorAll("details:not([open])")].filter((fold) => !fold.closest(".picture"));
+    unfolded = [...document.querySelectorAll("details:not([open])")].filter((fold) => !fold.closest(".chart"));
     for (const fold of unfolded) fold.open = true;
   });
   addEventListener("afterprint", () => {
