@@ -46,6 +46,7 @@ class RunRequest:
     discard: int = 0
     timeout_s: float | None = None
     cwd: str | None = None
+    keep: Sequence[str] = ()
     on: str | None = None
     entry_id: str | None = None
     shell: bool = False
@@ -150,6 +151,7 @@ def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> 
                 discarded=number < 1,
                 timeout_s=request.timeout_s,
                 config=dict(request.config),
+                keep=tuple(request.keep),
             )
 
 

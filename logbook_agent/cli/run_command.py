@@ -33,6 +33,14 @@ EnvOption = Annotated[Texts, Option("--env", metavar="K=V", help="Set a variable
 TimeoutOption = Annotated[
     Text, Option("--timeout", metavar="TIME", help="End it after 90s, 30m, 2h (INT, TERM, KILL).")
 ]
+KeepOption = Annotated[
+    Texts,
+    Option(
+        "--keep",
+        metavar="PATTERN",
+        help="Keep the files that match when it has ended, such as 'out/*.png'; below its working folder; repeatable.",
+    ),
+]
 CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run it in this folder.")]
 OnOption = Annotated[
     Text, Option("--on", metavar="NAME", help="Run it on this executor or launcher; see `logbook executors`.")
@@ -50,6 +58,7 @@ class How:
     env: EnvOption = None
     timeout: TimeoutOption = None
     cwd: CwdOption = None
+    keep: KeepOption = None
 
     def request(self, argv: Sequence[str], prose: Prose, entry_id: str | None) -> RunRequest:
         """What is asked for, the options read."""
@@ -60,6 +69,7 @@ class How:
             env=parse_env(self.env or ()),
             timeout_s=parse_duration(self.timeout) if self.timeout is not None else None,
             cwd=self.cwd,
+            keep=tuple(self.keep or ()),
             entry_id=entry_id,
         )
 

@@ -25,13 +25,13 @@ from logbook_agent.running.recovery import from_log
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import HINT
 from logbook_agent.store.files import digest_of, make_folder, transfer
-from logbook_agent.store.reading import CODE, LOG
+from logbook_agent.store.reading import ARTIFACTS, CODE, LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import duration
 
 # The last two are of earlier versions.
-_KEPT = (LOG, CODE, "changes.diff", "files")
+_KEPT = (LOG, CODE, ARTIFACTS, "changes.diff", "files")
 _ERROR_CHARS = 500
 # A spool without a record: its client writes that within an instant.
 _ABANDONED_S = 60.0
@@ -274,7 +274,7 @@ def _digest(book: Book, spool: Spool, kept: Path) -> str | None:
 
 
 def _keep_files(book: Book, spool: Spool, run: Run) -> None:
-    """Move the log and the kept files of the code to the folder of the record."""
+    """Move the log, the kept files of the code and those that the command left to the folder of the record."""
     folder = book.run_folder(run.entry, run.run)
     for name in _KEPT:
         if spool.has(name) and not os.path.lexists(folder / name):
