@@ -134,9 +134,11 @@ def shown(
 ) -> list[dict[str, object]]:
     """The files of an entry for the template of the page: `href` gives the address of a copy. With `inline`, small
     pictures are in the page itself; pictures that its prose shows come first."""
-    found = [(status.run, artifact) for status in record.runs for artifact in status.run.artifacts]
     prose = {name for field in record.entry.fields for name in pictures_in(field.text)}
-    found.sort(key=lambda one: one[1].name not in prose)
+    found = [(status.run, artifact) for status in record.runs for artifact in status.run.artifacts]
+    # Of files with one name, the prose means the newest.
+    newest = {artifact.name: run.run for run, artifact in found if artifact.name in prose}
+    found.sort(key=lambda one: newest.get(one[1].name) != one[0].run)
     runs = len({run.run for run, _ in found})
     left, count = _PICTURES_BYTES, 0
     made: list[dict[str, object]] = []
@@ -144,17 +146,19 @@ def shown(
         picture = _picture(book, run, artifact, left) if inline and count < _MOST_PICTURES else None
         if picture is not None:
             left, count = left - artifact.bytes, count + 1
+        about = ", ".join(_about(artifact)) + (f", run {run.run}" if runs > 1 else "")
         made.append(
             {
                 "name": artifact.name,
-                "about": ", ".join(_about(artifact)) + (f", run {run.run}" if runs > 1 else ""),
+                "about": about,
                 "href": href(run, artifact),
                 "picture": picture,
+                "in_prose": newest.get(artifact.name) == run.run,
             }
         )
-    more = len(found) - len(made)
-    if more > 0:
-        made.append({"name": f"and {more} more", "about": "", "href": None, "picture": None})
+    if (more := len(found) - len(made)) > 0:
+        rest = {"about": "", "href": None, "picture": None, "in_prose": False}
+        made.append({"name": f"and {more} more: logbook show {record.id} --json", **rest})
     return made
 
 

@@ -25,14 +25,15 @@ ROOMS: dict[str, str] = {
     "cli": "model text store running findings pages entries campaign doctor",
     "issue": "model text store running findings pages entries campaign cli",
     "report": "model text store running findings pages cli",
+    "artifacts": "model text store",
     "exports": "model text store findings cli",
     "predict": "model store running findings entries campaign cli",
     "cluster": "model text store running cli",
     "api": "model store findings entries campaign exports",
 }
 # Folders that hang on the core: none is imported by it, and none imports another.
-FEATURES = ("issue", "report", "exports", "predict", "cluster")
-MOST_PAIRS = 77
+FEATURES = ("issue", "report", "artifacts", "exports", "predict", "cluster")
+MOST_PAIRS = 80
 BENCH = (
     {"__main__"},
     {"cli"},
@@ -54,6 +55,7 @@ PURE = (
     "report/figures",
     "running/results",
     "campaign/recipes",
+    *(f"artifacts/{name}.py" for name in ("matching", "media")),
     *(f"issue/{name}.py" for name in ("marking", "steps", "plan", "updates", "neutral", "links")),
     *(f"issue/{name}.py" for name in ("documents", "excerpts", "issue_body", "issue_results", "update_text")),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -55,9 +56,9 @@ class Around:
     drawn: Collection[str] = ()
     pictured: Collection[str] = ()
 
-    def html(self, text: str | None) -> Markup:
-        """Markdown of a record, as blocks."""
-        return Markup(as_html(text or "", self.ids))  # noqa: S704 - escaped there
+    def html(self, text: str | None, pictures: dict[str, str] | None = None) -> Markup:
+        """Markdown of a record, as blocks; `pictures` as for `as_html`."""
+        return Markup(as_html(text or "", self.ids, pictures))  # noqa: S704 - escaped there
 
     def line(self, text: str | None) -> Markup:
         """Markdown of a record, within a line."""
@@ -77,6 +78,10 @@ def entry_values(
     bullets = around.blocks.sections(record, later=later, compared=compared)
     runs = record.runs[:_SHOWN_RUNS]
     artifacts = _artifacts(around, record)
+    # What the prose shows stands there alone.
+    prose = {f["name"]: f["picture"]["source"] for f in artifacts if f["in_prose"] and f["picture"] is not None}
+    in_prose = {*prose}
+    parts = [_part(around, one, record, prose) for one in bullets if not (artifacts and _is_of_files(one))]
     return {
         "id": entry.id,
         "aliases": entry.aliases,
@@ -87,8 +92,8 @@ def entry_values(
         "opened": minute(entry.opened, zone),
         "opened_utc": entry.opened,
         # The files have a place of their own, with the pictures.
-        "parts": [_part(around, one, record) for one in bullets if not (artifacts and _is_of_files(one))],
-        "artifacts": artifacts,
+        "parts": parts,
+        "artifacts": [{**f, "picture": None} if f["name"] in in_prose - {*prose} else f for f in artifacts],
         "runs": [_run(around, status, zone) for status in runs],
         "runs_said": f"{len(record.runs):,} run{'s' * (len(record.runs) != 1)}",
         "more_runs": len(record.runs) - len(runs),
@@ -100,23 +105,23 @@ def _is_of_files(bullet: Bullet) -> bool:
     return bullet.computed and bullet.label.startswith(ARTIFACTS)
 
 
-def _artifacts(around: Around, record: Record) -> list[dict[str, object]]:
+def _artifacts(around: Around, record: Record) -> list[dict[str, Any]]:
     """The files that the runs of an entry left, as the template takes them."""
     if not any(status.run.artifacts for status in record.runs) or (showing := one("artifacts")) is None:
         return []
     book, inline = around.findings.records, record.id in around.pictured
-    found: list[dict[str, object]] = showing.shown(book, record, around.file_href, inline=inline)
+    found: list[dict[str, Any]] = showing.shown(book, record, around.file_href, inline=inline)
     return found
 
 
-def _part(around: Around, bullet: Bullet, record: Record) -> dict[str, object]:
+def _part(around: Around, bullet: Bullet, record: Record, pictures: dict[str, str]) -> dict[str, object]:
     name = bullet.label.partition(" (")[0]
     is_long = len(bullet.text) > _LONG and name in (COMMAND, CONFIG)
     return {
         "label": bullet.label,
         "name": name.lower().replace(" ", "-") if name.isascii() and name.replace(" ", "").isalpha() else None,
         "folded": _folded(name, bullet.text, record) if is_long else None,
-        "html": around.html(bullet.text),
+        "html": around.html(bullet.text, None if bullet.computed else pictures),
     }
 
 

@@ -83,7 +83,7 @@ def write_report(
         try:
             findings = read(workspace, book)
             if book.topic in wanted:
-                files = _Files(workspace, book, target, within)
+                files = _FileCopies(workspace, book, target, within)
                 path, missing = _write_page(workspace, book, findings, target, within, files if logs else None)
                 pages.append(path)
                 binaries += files.binaries
@@ -118,7 +118,7 @@ def _check_replaceable(path: Path, within: Path) -> None:
 
 
 def _write_page(
-    workspace: Workspace, book: Book, findings: Findings, target: Path, within: Path, files: _Files | None
+    workspace: Workspace, book: Book, findings: Findings, target: Path, within: Path, files: _FileCopies | None
 ) -> tuple[Path, int]:
     """Where the page is, and how many entries it leaves out. `files` copies what it links; None: it links nothing."""
     path = target / page_file(book.topic)
@@ -153,7 +153,7 @@ def _copies(book: Book, redactor: Redactor, target: Path, within: Path) -> Calla
     return href
 
 
-class _Files:
+class _FileCopies:
     """Copies the files that runs left beside the page, each once, and notes which of them are no texts."""
 
     def __init__(self, workspace: Workspace, book: Book, target: Path, within: Path) -> None:
