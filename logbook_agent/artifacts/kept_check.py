@@ -3,14 +3,17 @@ that made the run, unless they are put into git."""
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
-from logbook_agent.artifacts.showing import kept_path
+from logbook_agent.artifacts.showing import copy_name, kept_path
 from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.run import Run
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import digest_of
+from logbook_agent.store.files import digest_of, remove
+from logbook_agent.store.reading import ARTIFACTS, names_in
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 
@@ -21,6 +24,23 @@ def check_artifacts(workspace: Workspace, book: Book) -> Iterator[Trouble]:
         for _, run in book.each_run(entry_id):
             if not isinstance(run, LogbookError):
                 yield from _of_run(book, run)
+                yield from _unnamed(book, run)
+
+
+def _unnamed(book: Book, run: Run) -> Iterator[Trouble]:
+    """Copies of a run that was cut off while it made them."""
+    folder = book.run_folder(run.entry, run.run) / ARTIFACTS
+    known = {copy_name(artifact) for artifact in run.artifacts}
+    for name in sorted(names_in(folder, within=book.root)) if run.exit is not None else ():
+        if name not in known and not name.startswith("."):
+            fix = functools.partial(_removed, book, folder / name)
+            message = "a copy that no record names: its run was cut off"
+            yield Trouble("warning", "artifact", folder / name, message, "logbook doctor --fix removes it", fix)
+
+
+def _removed(book: Book, path: Path) -> str:
+    remove(path, within=book.root)
+    return "removed"
 
 
 def _of_run(book: Book, run: Run) -> Iterator[Trouble]:

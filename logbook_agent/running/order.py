@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 
 from logbook_agent.features import one
 from logbook_agent.model.comparison import Part
+from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Contention, Env, Run, Scalar
 from logbook_agent.model.worker_report import Began, End
@@ -89,9 +90,12 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Wor
 
 def _pictured(book: Book, entry_id: str) -> tuple[str, ...]:
     """Patterns of the files that the prose of an entry shows as pictures. Most entries show none."""
-    if "![" not in book.entry_text(entry_id) or (collecting := one("collects")) is None:
-        return ()
-    return tuple(collecting.patterns_in(field.text for field in book.entry(entry_id).fields))
+    try:
+        if "![" not in book.entry_text(entry_id) or (collecting := one("collects")) is None:
+            return ()
+        return tuple(collecting.patterns_in(field.text for field in book.entry(entry_id).fields))
+    except LogbookError:
+        return ()  # its damage is reported where it is rendered
 
 
 def planned_run(workspace: Workspace, plan: RunPlan, number: int) -> Run:

@@ -20,24 +20,24 @@ NOT_BELOW = "it is not below the working folder of the command"
         ("loss.png", "loss.png"),
         (" ./out//a b.png ", "out/a b.png"),
         ("'out/a b.png'", "out/a b.png"),
-        ("/work/out/loss.png", "out/loss.png"),
+        ("/top/out/loss.png", "out/loss.png"),
         (".hidden", ".hidden"),
     ],
 )
 def test_paths_that_may_be_kept(text: str, found: str) -> None:
-    assert place_of(text, "/work") == found
+    assert place_of(text, "/top") == found
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         ("", "it names no file"),
-        ("/work/", "it names no file"),
+        ("/top/", "it names no file"),
         ("../loss.png", NOT_BELOW),
         ("out/../../loss.png", NOT_BELOW),
-        ("/work/../etc/passwd", NOT_BELOW),
+        ("/top/../etc/passwd", NOT_BELOW),
         ("/etc/passwd", NOT_BELOW),
-        ("/workshop/loss.png", NOT_BELOW),
+        ("/topper/loss.png", NOT_BELOW),
         ("a\x1b[2J.png", "its name has control characters"),
         ("a\u202egnp.exe", "its name has control characters"),
         ("a\0.png", "its name has control characters"),
@@ -47,7 +47,7 @@ def test_paths_that_may_be_kept(text: str, found: str) -> None:
 )
 def test_paths_that_may_not(text: str, why: str) -> None:
     with pytest.raises(NotAllowed, match=f"^{why}$"):
-        place_of(text, "/work")
+        place_of(text, "/top")
 
 
 def test_a_star_means_no_hidden_file() -> None:

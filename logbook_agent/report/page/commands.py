@@ -21,7 +21,9 @@ def report_command(
     out: Annotated[
         Text, Option("--out", metavar="DIR", help="The folder to write to. [.report in the folder of logbooks]")
     ] = None,
-    no_logs: Annotated[bool, Option("--no-logs", help="Do not copy the logs of the runs next to the pages.")] = False,
+    no_logs: Annotated[
+        bool, Option("--no-logs", help="Do not copy the logs and files of the runs next to the pages.")
+    ] = False,
     serve: Annotated[
         bool, Option("--serve", help="Write nothing: show the pages in a browser until Ctrl-C, updated during runs.")
     ] = False,
