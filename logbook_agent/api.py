@@ -109,9 +109,11 @@ class Logbook:
         repeat: int = 1,
         discard: int = 0,
         timeout_s: float | None = None,
+        keep: Sequence[str] = (),
         entry_id: str | None = None,
     ) -> RunResult:
-        """Run a command as an experiment; its output is passed on to stderr."""
+        """Run a command as an experiment; its output is passed on to stderr. `keep`: patterns of files that are kept
+        when it has ended."""
         request = RunRequest(
             argv=argv,
             prose=Prose(title=title, hypothesis=hypothesis),
@@ -121,6 +123,7 @@ class Logbook:
             repeat=repeat,
             discard=discard,
             timeout_s=timeout_s,
+            keep=tuple(keep),
             entry_id=entry_id,
         )
         return run_experiment(self._workspace, request, _Passed())

@@ -31,7 +31,7 @@ MOST_BYTES, MOST_OF_A_RUN = 10_000_000, 100_000_000
 MOST_FILES, _MOST_PROBLEMS = 200, 20
 # A pattern looks at so many files and folders.
 _MOST_LOOKS = 100_000
-_PIECE_BYTES = 1 << 20
+_PIECE_BYTES, _REDACTED_BYTES = 1 << 20, 1 << 18
 _DIGEST_CHARS = 16
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -185,7 +185,7 @@ def _kept(folders: _Folders, place: str, room: int) -> tuple[Artifact, list[str]
             return _recorded(folders, place, file, before), []
         data = file.read(room + 1)
         _check_unchanged(before, os.fstat(file.fileno()), len(data))
-    safe, kind = _without_secrets(data, folders.redactor), media_type(data[:HEAD_BYTES])
+    safe, kind = _without_secrets(data, folders), media_type(data[:HEAD_BYTES])
     digest = hashlib.sha256(safe).hexdigest()
     kept = f"{ARTIFACTS}/{digest[:_DIGEST_CHARS]}{ending(place, kind)}"
     make_folder(folders.folder / ARTIFACTS, within=folders.within)
@@ -220,9 +220,10 @@ def _check_unchanged(before: os.stat_result, after: os.stat_result, size: int) -
         raise NotAllowed("it changed while it was copied")
 
 
-def _without_secrets(data: bytes, redactor: Redactor) -> bytes:
+def _without_secrets(data: bytes, folders: _Folders) -> bytes:
     """The content of a text without its secrets. Raises NotAllowed for another file that holds a known one: nothing can
     be taken out of it."""
+    redactor = folders.redactor
     if data[:2] in _UTF16:
         try:
             text = data.decode("utf-16")
@@ -231,7 +232,16 @@ def _without_secrets(data: bytes, redactor: Redactor) -> bytes:
         if text and (safe := redactor.text(text)) != text:
             return safe.encode("utf-16")
     if b"\0" not in data:
-        return b"".join(redacted_pieces([data], redactor))
+        return b"".join(redacted_pieces(_pieces(data, folders), redactor))
     if any(needle in data for needle in redactor.needles):
         raise NotAllowed("it holds the value of a secret")
     return data
+
+
+def _pieces(data: bytes, folders: _Folders) -> Iterator[bytes]:
+    """The data in pieces. Raises NotAllowed when the user asks to stop: a text of words that secrets are known by takes
+    minutes."""
+    for at in range(0, len(data), _REDACTED_BYTES):
+        if at and folders.stops():
+            raise NotAllowed("you asked to stop while it was searched for secrets")
+        yield data[at : at + _REDACTED_BYTES]

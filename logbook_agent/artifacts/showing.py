@@ -105,6 +105,13 @@ def is_here(book: Book, run: Run, artifact: Artifact) -> bool:
     return path is not None and os.path.lexists(path)
 
 
+def not_kept(record: Record) -> list[str]:
+    """The pictures that the prose of an entry shows and none of its runs has kept."""
+    shown = dict.fromkeys(name for field in record.entry.fields for name in pictures_in(field.text))
+    kept = {file.name for file in named(record) if file.path is not None}
+    return [name for name in shown if name not in kept]
+
+
 # -- in the view -----------------------------------------------------------------------------------
 
 
@@ -164,9 +171,7 @@ def shown(
 
 def _picture(book: Book, run: Run, artifact: Artifact, room: int) -> dict[str, object] | None:
     """The source of a picture with width and height; None for what is none, is too large, or was changed."""
-    if artifact.bytes > min(room, _PICTURE_BYTES):
-        return None
-    data = content(book, run, artifact)
+    data = content(book, run, artifact, min(room, _PICTURE_BYTES))
     kind = media_type(data[:HEAD_BYTES]) if data is not None else ""
     if data is None or kind not in (*PICTURES, SVG):
         return None
@@ -177,13 +182,13 @@ def _picture(book: Book, run: Run, artifact: Artifact, room: int) -> dict[str, o
     return {"source": source, "width": size[0] if size else None, "height": size[1] if size else None}
 
 
-def content(book: Book, run: Run, artifact: Artifact) -> bytes | None:
-    """The bytes of a copy; None where it is not here, or is not what the run left."""
+def content(book: Book, run: Run, artifact: Artifact, limit: int = MOST_BYTES) -> bytes | None:
+    """The bytes of a copy, at most so many; None where it is not here, is larger, or is not what the run left."""
     path = kept_path(book, run, artifact)
-    if path is None:
+    if path is None or artifact.bytes > limit:
         return None
     try:
-        data = read_bytes(path, within=book.root, limit=MOST_BYTES)
+        data = read_bytes(path, within=book.root, limit=limit)
     except StoreError:
         return None
     return data if hashlib.sha256(data).hexdigest() == artifact.sha256 else None

@@ -23,8 +23,9 @@ from logbook_agent.model.values import parse_value
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import parse_duration, parse_env
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import listed
 
-_SHOWN_ROWS = 12
+_SHOWN_ROWS, _SHOWN_FILES = 12, 5
 
 ConfigOption = Annotated[
     Texts, Option("--config", metavar="K=V", help="Config that the command does not report itself; repeatable.")
@@ -194,6 +195,8 @@ def _summary(result: RunResult, data: RunData) -> list[str]:
         lines += [f"  {_row_text(row, varied)}" for row in run_data["rows"][:_SHOWN_ROWS]]
         if count > _SHOWN_ROWS:
             lines.append(f"  and {count - _SHOWN_ROWS} more rows: logbook table {data['id']}")
+        if kept := [str(artifact["name"]) for artifact in run_data.get("artifacts", [])]:
+            lines.append(f"  kept: {listed(kept, _SHOWN_FILES)}")
         lines += [f"  problem: {p}" for p in run_data["problems"][:3]]
     lines.append(f"recorded in {result.book.view_path}")
     return lines

@@ -147,6 +147,9 @@ def test_a_large_file_is_recorded_where_it_is(place: Path) -> None:
 
     stopped = collected(place, "model.bin", stops=lambda: True)
     assert stopped.problems == ("not kept: model.bin: you asked to stop while its digest was computed",)
+    (place / "long.txt").write_text("step\n" * 100_000)
+    stopped = collected(place, "long.txt", stops=lambda: True)
+    assert stopped.problems == ("not kept: long.txt: you asked to stop while it was searched for secrets",)
 
 
 def test_a_file_that_changes_is_not_kept(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

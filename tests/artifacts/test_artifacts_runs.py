@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.artifacts.left_files import PNG, script
-from tests.conftest import Cli, book_of
+from tests.conftest import Cli, book_of, state_of
 
 
 def run_of(folder: Path, number: int = 1, entry: str = "MOE-000") -> dict[str, object]:
@@ -30,6 +30,7 @@ def test_a_run_keeps_files(started: Cli, folder: Path, git: Callable[..., str]) 
     answer = started("run", *argv)
     assert answer.code == 3, "the exit code is that of the command"
     assert "problem: not kept: out/none* matches no file" in answer.err
+    assert "  kept: notes.txt, out/loss.png, b.svg\n" in answer.err
     record = run_of(folder)
     assert [a["name"] for a in record["artifacts"]] == ["notes.txt", "out/loss.png", "b.svg"]  # type: ignore[attr-defined, index]
     assert [a["media_type"] for a in record["artifacts"]] == ["text/plain", "image/png", "image/svg+xml"]  # type: ignore[attr-defined, index]
@@ -60,6 +61,27 @@ def test_doctor_sees_a_copy_that_was_changed(started: Cli, folder: Path) -> None
     assert "the copy of 'notes.txt' is not what MOE-000 run 1 left: its digest differs" in answer.out
     path.unlink()
     assert started("doctor").code == 0, "copies stay on the machine that made them"
+
+
+def test_a_picture_that_no_run_kept_is_told(started: Cli, folder: Path) -> None:
+    assert started("run", "--keep", "out/*", "--", *script(folder)).code == 3
+    answer = started("edit", "MOE-000", "--interpretation", "as ![](out/loss.png)")
+    assert answer.err == ""
+    answer = started("edit", "MOE-000", "--interpretation", "as ![](out/loss.png) and ![](<a b.png>)")
+    again = "logbook run --id MOE-000 --keep 'a b.png' -- COMMAND"
+    assert f"no run of MOE-000 kept a b.png, which the text shows; to keep it: {again}" in answer.err
+
+
+@pytest.mark.slow
+def test_a_copy_that_did_not_arrive_whole_is_told(started: Cli, folder: Path) -> None:
+    assert started("run", "--detach", "--keep", "*.txt", "--", *script(folder)).code == 0
+    deadline = time.monotonic() + 60
+    while not (found := [*state_of(folder).glob("*/final.json")]) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    [copy] = (found[0].parent / "artifacts").iterdir()
+    copy.write_text("other")
+    assert started("status").code == 0
+    assert "the copy of notes.txt is missing or was changed: its digest differs" in str(run_of(folder)["problems"])
 
 
 @pytest.mark.slow

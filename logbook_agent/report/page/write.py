@@ -159,9 +159,16 @@ class _FileCopies:
     def __init__(self, workspace: Workspace, book: Book, target: Path, within: Path) -> None:
         self._workspace, self._book, self._target, self._within = workspace, book, target, within
         self.binaries: list[Path] = []
+        self._made: dict[tuple[str, int, str | None], str | None] = {}
 
     def href(self, run: Run, artifact: Artifact) -> str | None:
         """The address of the copy; None where the file is not here, or is not what the run left."""
+        key = (run.entry, run.run, artifact.kept)
+        if key not in self._made:
+            self._made[key] = self._copied(run, artifact)
+        return self._made[key]
+
+    def _copied(self, run: Run, artifact: Artifact) -> str | None:
         showing = one("artifacts")
         leaving = showing.leaving(self._book, run, artifact, self._workspace.redactor) if showing is not None else None
         if leaving is None:
