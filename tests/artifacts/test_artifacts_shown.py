@@ -61,6 +61,18 @@ def page_without_logs(cli: Cli, folder: Path) -> str:
     return (folder / "bare/moe.html").read_text()
 
 
+def test_a_text_leaves_without_what_became_a_secret(
+    started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    value = "correct-horse-battery"
+    assert started("run", "--", *script(folder, f"echo uses {value} > notes.txt")).code == 3
+    assert any(value in path.read_text() for path in (folder / COPIES).iterdir())
+    monkeypatch.setenv("MY_API_KEY", value)
+    page_of(started, folder)
+    [copy] = (folder / "site/moe/artifacts").iterdir()
+    assert copy.read_text() == "uses $MY_API_KEY\n"
+
+
 @pytest.mark.parametrize(
     "changed",
     [

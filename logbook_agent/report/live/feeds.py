@@ -16,6 +16,7 @@ from logbook_agent.model.run import Artifact, Run
 from logbook_agent.report.live.activity import LiveRun
 from logbook_agent.report.live.follower import LOOK_S, Follower, LiveBook, line_of
 from logbook_agent.report.page.document import LiveParts, card, document, head, index_document
+from logbook_agent.report.page.entry_section import kept_nowhere
 from logbook_agent.report.page.page import Kept, Page, PageSection, page, page_file, render_html
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
@@ -148,7 +149,7 @@ class BookFeed(Feed):
         self,
         follower: Follower,
         log_href: Callable[[str, int], str | None],
-        file_href: Callable[[Run, Artifact], str | None],
+        file_href: Callable[[Run, Artifact], str | None] = kept_nowhere,
     ) -> None:
         super().__init__()
         self._follower, self._log_href, self._file_href = follower, log_href, file_href
