@@ -119,18 +119,23 @@ def text(topic: str, record: Record) -> str:
     """The files of an entry as a list in Markdown, with its pictures; beside the folder of the logbook."""
     found = named(record)
     runs = len({file.run for file in found})
-    lines = [_line(topic, file, f", run {file.run}" if runs > 1 else "") for file in found[:_MOST_LISTED]]
+    # The same picture of several runs is shown once.
+    first = {file.digest: file for file in reversed(found)}
+    lines = [
+        _line(topic, file, f", run {file.run}" if runs > 1 else "", is_new=first[file.digest] is file)
+        for file in found[:_MOST_LISTED]
+    ]
     more = len(found) - len(lines)
     return items([*lines, *([f"and {more} more: logbook show {record.id} --json"] if more > 0 else [])])
 
 
-def _line(topic: str, file: NamedFile, run: str) -> str:
+def _line(topic: str, file: NamedFile, run: str, *, is_new: bool) -> str:
     name = escape(one_line(file.name)).replace("[", "\\[").replace("]", "\\]")
     about = f" ({escape(one_line(file.about))}{run})"
     if file.path is None:
         return f"{name}{about}"
     place = f"{topic}/{file.path}"
-    return f"[{name}]({place}){about}" + (f"\n\n![{name}]({place})" if file.is_picture else "")
+    return f"[{name}]({place}){about}" + (f"\n\n![{name}]({place})" if file.is_picture and is_new else "")
 
 
 # -- on the page -----------------------------------------------------------------------------------
@@ -140,19 +145,22 @@ def shown(
     book: Book, record: Record, href: Callable[[Run, Artifact], str | None], *, inline: bool
 ) -> list[dict[str, object]]:
     """The files of an entry for the template of the page: `href` gives the address of a copy. With `inline`, small
-    pictures are in the page itself; pictures that its prose shows come first."""
+    pictures are in the page itself; pictures that its prose shows come first,
+    and the same picture of several runs is there once."""
     prose = {name for field in record.entry.fields for name in pictures_in(field.text)}
     found = [(status.run, artifact) for status in record.runs for artifact in status.run.artifacts]
     # Of files with one name, the prose means the newest.
     newest = {artifact.name: run.run for run, artifact in found if artifact.name in prose}
     found.sort(key=lambda one: newest.get(one[1].name) != one[0].run)
     runs = len({run.run for run, _ in found})
-    left, count = _PICTURES_BYTES, 0
+    left, seen = _PICTURES_BYTES, set[str]()
     made: list[dict[str, object]] = []
     for run, artifact in found[:_MOST_LISTED]:
-        picture = _picture(book, run, artifact, left) if inline and count < _MOST_PICTURES else None
+        is_new = len(seen) < _MOST_PICTURES and artifact.sha256 not in seen
+        picture = _picture(book, run, artifact, left) if inline and is_new else None
         if picture is not None:
-            left, count = left - artifact.bytes, count + 1
+            left -= artifact.bytes
+            seen.add(artifact.sha256)
         about = ", ".join(_about(artifact)) + (f", run {run.run}" if runs > 1 else "")
         made.append(
             {

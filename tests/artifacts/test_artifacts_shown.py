@@ -56,6 +56,14 @@ def test_the_page_shows_pictures_and_runs_nothing(left: Cli, folder: Path) -> No
     assert "moe/artifacts" not in page_without_logs(left, folder)
 
 
+def test_the_same_picture_of_two_runs_is_shown_once(left: Cli, folder: Path) -> None:
+    assert left("run", "--id", "MOE-000", "--keep", "out/loss.png", "--", *script(folder)).code == 3
+    page = page_of(left, folder)
+    assert page.count("data:image/png;base64,") == 1
+    assert page.count(f"{len(PNG)} B, image/png, run") == 2
+    assert (folder / "logbooks/moe.md").read_text().count("![out/loss.png](moe/") == 1
+
+
 def page_without_logs(cli: Cli, folder: Path) -> str:
     assert cli("report", "--out", "bare", "--no-logs").code == 0
     return (folder / "bare/moe.html").read_text()
