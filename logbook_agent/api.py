@@ -118,9 +118,11 @@ class Logbook:
         discard: int = 0,
         timeout_s: float | None = None,
         read: str | None = None,
+        keep: Sequence[str] = (),
         entry_id: str | None = None,
     ) -> RunResult:
-        """Run a command as an experiment; its output is passed on to stderr. `read`: as `logbook run --read`."""
+        """Run a command as an experiment; its output is passed on to stderr. `read`: as `logbook run --read`. `keep`:
+        patterns of files that are kept when it has ended."""
         request = RunRequest(
             argv=argv,
             prose=Prose(title=title, hypothesis=hypothesis),
@@ -131,6 +133,7 @@ class Logbook:
             discard=discard,
             timeout_s=timeout_s,
             read=read,
+            keep=tuple(keep),
             entry_id=entry_id,
         )
         return run_experiment(self._workspace, request, StderrDisplay())

@@ -228,6 +228,7 @@ class Rounds:
             part=None if discarded else part,
             repeat=None if discarded else part.pair,
             timeout_s=case.timeout_s,
+            keep=tuple(self._request.run.keep),
             discarded=discarded,
         )
 

@@ -47,6 +47,7 @@ class RunRequest:
     timeout_s: float | None = None
     read: str | None = None
     cwd: str | None = None
+    keep: Sequence[str] = ()
     on: str | None = None
     entry_id: str | None = None
     shell: bool = False
@@ -151,6 +152,7 @@ def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> 
                 discarded=number < 1,
                 timeout_s=request.timeout_s,
                 config=dict(request.config),
+                keep=tuple(request.keep),
             )
 
 

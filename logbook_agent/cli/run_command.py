@@ -23,8 +23,9 @@ from logbook_agent.model.values import parse_value
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import parse_duration, parse_env
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import listed
 
-_SHOWN_ROWS = 12
+_SHOWN_ROWS, _SHOWN_FILES = 12, 5
 
 ConfigOption = Annotated[
     Texts, Option("--config", metavar="K=V", help="Config that the command does not report itself; repeatable.")
@@ -40,6 +41,14 @@ ReadOption = Annotated[
         metavar="FORMAT[:FILE]",
         help="Read the results that pytest-benchmark, hyperfine, google-benchmark or asv writes to FILE; without FILE,"
         " write {file} in the command where it takes the name of a file.",
+    ),
+]
+KeepOption = Annotated[
+    Texts,
+    Option(
+        "--keep",
+        metavar="PATTERN",
+        help="Keep the files that match when it has ended, such as 'out/*.png'; below its working folder; repeatable.",
     ),
 ]
 CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run it in this folder.")]
@@ -60,6 +69,7 @@ class How:
     timeout: TimeoutOption = None
     cwd: CwdOption = None
     read: ReadOption = None
+    keep: KeepOption = None
 
     def request(self, argv: Sequence[str], prose: Prose, entry_id: str | None) -> RunRequest:
         """What is asked for, the options read."""
@@ -71,6 +81,7 @@ class How:
             timeout_s=parse_duration(self.timeout) if self.timeout is not None else None,
             cwd=self.cwd,
             read=self.read,
+            keep=tuple(self.keep or ()),
             entry_id=entry_id,
         )
 
@@ -195,6 +206,8 @@ def _summary(result: RunResult, data: RunData) -> list[str]:
         lines += [f"  {_row_text(row, varied)}" for row in run_data["rows"][:_SHOWN_ROWS]]
         if count > _SHOWN_ROWS:
             lines.append(f"  and {count - _SHOWN_ROWS} more rows: logbook table {data['id']}")
+        if kept := [str(artifact["name"]) for artifact in run_data.get("artifacts", [])]:
+            lines.append(f"  kept: {listed(kept, _SHOWN_FILES)}")
         lines += [f"  problem: {p}" for p in run_data["problems"][:3]]
     lines.append(f"recorded in {result.book.view_path}")
     return lines

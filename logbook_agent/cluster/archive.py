@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 import logbook_agent
-from logbook_agent.cluster.far import FETCHED
+from logbook_agent.cluster.far import FETCHED, FOLDERS
 from logbook_agent.cluster.shell import MOST_BYTES
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Code
@@ -30,12 +30,11 @@ from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.running.worker.tree import digest_of
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import make_folder, move, remove_tree, write_pieces
-from logbook_agent.store.reading import CODE
 from logbook_agent.store.repository import Repository
 from logbook_agent.store.spool import FINAL, Spool
 
-# The rooms that a worker uses, with the feature that reads files of benchmark tools; and what starts it.
-_ROOMS = ("model", "text", "store", "running", "cluster", "formats")
+# The rooms that a worker uses, with the features that read files of benchmark tools and keep files; and what starts it.
+_ROOMS = ("model", "text", "store", "running", "cluster", "formats", "artifacts")
 _TOP = ("__init__.py", "worker.py", "features.py")
 _MAIN = b"from logbook_agent.cluster.far import main\n\nmain()\n"
 # More than this is data, not code.
@@ -168,9 +167,9 @@ def bring(spool: Spool, files: Iterable[tuple[str, Iterable[bytes]]]) -> None:
 
 
 def _is_kept(name: str) -> bool:
-    """Whether this is a file of the code that was kept with the run."""
+    """Whether this is a file of the code or of the command that was kept with the run."""
     place = Path(name)
-    return len(place.parts) == 2 and place.parts[0] in (CODE, "files") and place.name not in ("", "..")
+    return len(place.parts) == 2 and place.parts[0] in FOLDERS and place.name not in ("", "..")
 
 
 def members(archive: BinaryIO) -> Iterator[tuple[str, Iterator[bytes]]]:

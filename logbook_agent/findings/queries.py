@@ -94,9 +94,10 @@ class BriefRow(TypedDict):
 
 
 class BriefPredictions(TypedDict, total=False):
-    """The predicted rows of a run, where it has some."""
+    """The predicted rows of a run, where it has some, and the files that it left."""
 
     predictions: list[dict[str, object]]
+    artifacts: list[dict[str, object]]
 
 
 class BriefRun(TypedDict):
@@ -115,6 +116,7 @@ class BriefRun(TypedDict):
     rows: list[BriefRow]
     tail: list[str]
     predictions: NotRequired[list[dict[str, object]]]
+    artifacts: NotRequired[list[dict[str, object]]]
     problems: list[str]
     log: str
 
@@ -125,9 +127,11 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> Brie
     run = status.run
     output = run.output
     failed = status.state != "finished"
-    predicted: BriefPredictions = (
-        {"predictions": [brief_prediction(row) for row in run.predictions]} if run.predictions else {}
-    )
+    more: BriefPredictions = {}
+    if run.predictions:
+        more["predictions"] = [brief_prediction(row) for row in run.predictions]
+    if run.artifacts:
+        more["artifacts"] = [encode(artifact) for artifact in run.artifacts]
     return {
         "run": run.run,
         "label": run.label,
@@ -141,7 +145,7 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> Brie
         "busy": busy_text([found]) or None if (found := contention_of(run)) is not None else None,
         "rows": [brief_row(row) for row in run.rows],
         "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
-        **predicted,
+        **more,
         "problems": list(run.problems),
         "log": str(log_path(run.entry, run.run)),
     }

@@ -119,6 +119,19 @@ class UntrackedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """A file that the command left, called `name` in its working folder. `kept` is its copy in the folder of the run,
+    and digest and size are those of the copy; a larger file has none and stays at `place`, a host and a path there."""
+
+    name: str
+    sha256: str
+    bytes: int
+    media_type: str
+    kept: str | None = None
+    place: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
     """Which code ran. `identity` = HEAD's tree + diff + untracked files, all without the logbook root. `synced`: the
     digest of the files that were brought to another machine."""
@@ -273,6 +286,7 @@ class Run:
     output: Output | None = None
     rows: tuple[Row, ...] = ()
     predictions: tuple[PredictedRow, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     problems: tuple[str, ...] = ()
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
+from logbook_agent.features import hook_module
 from logbook_agent.findings.comparisons import NO_ANSWERS, SHOWN, Line, Opening
 from logbook_agent.findings.computed_texts import said_of
 from logbook_agent.findings.tables.spec import Table
@@ -73,7 +74,8 @@ class Blocks:
     ) -> tuple[Section, ...]:
         """The sections of an entry, before a template lays them out."""
         said = said_of(record, self._header.metrics, self.table)
-        return sections(record, said, later=later, compared=compared, plots=plots)
+        files = artifacts_text(self._header.topic, record)
+        return sections(record, said, later=later, compared=compared, plots=plots, artifacts=files)
 
     def table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
         """A table as Markdown with its notes; `more_notes` are Markdown already and go into the same list."""
@@ -97,6 +99,14 @@ class Blocks:
             "closing": _closing_values(self._header),
         }
         return self._templates.render("footer.md.j2", values)
+
+
+def artifacts_text(topic: str, record: Record) -> str:
+    """The files that the runs of an entry left, as Markdown; empty where there are none, or nobody shows them."""
+    if not any(status.run.artifacts for status in record.runs) or (showing := hook_module("artifacts")) is None:
+        return ""
+    text: str = showing.text(topic, record)
+    return text
 
 
 def table_text(templates: Templates, table: Table, more_notes: Sequence[str] = ()) -> str:

@@ -1,10 +1,10 @@
-"""Markdown of records as HTML in which nothing is live: no raw HTML, no picture, no link but those to http(s) and to
-entries of the page, no style, no mark that turns the direction of text."""
+"""Markdown of records as HTML in which nothing is live: no raw HTML, no picture but those that the caller has, no link
+but those to http(s) and to entries of the page, no style, no mark that turns the direction of text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, MutableMapping, Sequence
+from collections.abc import Collection, Iterator, MutableMapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -16,6 +16,7 @@ from markdown_it.token import Token
 
 from logbook_agent.text.markdown import without_controls
 
+_PICTURE = re.compile(r"!\[([^\]\n]*)\]\((?:\./)?([^()\s]+)\)")
 _WEB = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
 # Explicit directions of text: they can make it read as something else than what it is.
 _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -37,8 +38,10 @@ def visible(text: str) -> str:
     return _DIRECTIONS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def as_html(text: str, ids: Collection[str] = ()) -> str:
-    """Markdown as HTML of blocks. `ids` are entries of the same page: where one is named, it is a link to it."""
+def as_html(text: str, ids: Collection[str] = (), pictures: MutableMapping[str, str] | None = None) -> str:
+    """Markdown as HTML of blocks. `ids` are entries of the same page: where one is named, it is a link to it.
+    `pictures`: the sources of pictures, `data:` addresses, by the path that the text has for them. Each is shown once,
+    and taken out."""
     text = without_controls(text)
     # Most texts of records need no parser, which takes many times as long.
     if _PLAIN.fullmatch(text):
@@ -46,7 +49,7 @@ def as_html(text: str, ids: Collection[str] = ()) -> str:
     if _LIST.fullmatch(text):
         items = [f"<li>{_line(item[2:], ids)}</li>\n" for item in text.split("\n")]
         return visible(f"<ul>\n{''.join(items)}</ul>\n")
-    return visible(_reader().render(text, {"ids": ids}))
+    return visible(_reader().render(text, {"ids": ids, "pictures": pictures}))
 
 
 def as_inline_html(text: str, ids: Collection[str] = ()) -> str:
@@ -78,12 +81,36 @@ def _reader() -> MarkdownIt:
     reader = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 20})
     reader.enable(["table", "strikethrough"]).disable(["image", "html_block", "html_inline"])
     reader.validateLink = is_web  # type: ignore[method-assign, assignment]
+    reader.core.ruler.push("pictures", _show_pictures)
     reader.core.ruler.push("entries", _link_entries)
     for rule in (_table_open, _table_close, _cell_open, _heading_open, _heading_close, _link_open):
         name = rule.__name__.removeprefix("_")
         for kind in ("th_open", "td_open") if name == "cell_open" else (name,):
             reader.add_render_rule(kind, rule)
     return reader
+
+
+def _show_pictures(state: StateCore) -> None:
+    """Put pictures where the text names them; the reader, which knows none, has left their signs as text."""
+    pictures: MutableMapping[str, str] = state.env.get("pictures") or {}
+    for block in state.tokens if pictures else ():
+        if block.children and any(token.type == "text" and "![" in token.content for token in block.children):
+            block.children = [new for token in block.children for new in _pictured(token, pictures)]
+
+
+def _pictured(token: Token, pictures: MutableMapping[str, str]) -> Iterator[Token]:
+    at = 0
+    for match in _PICTURE.finditer(token.content) if token.type == "text" else ():
+        caption, name = match.groups()
+        if name in pictures:
+            yield _text(token.content[at : match.start()])
+            image = f'<img src="{escapeHtml(pictures.pop(name))}" alt="{escapeHtml(caption or name)}" decoding="async">'
+            yield Token("html_inline", "", 0, content=image)
+            at = match.end()
+    if at:
+        yield _text(token.content[at:])
+    else:
+        yield token
 
 
 def _link_entries(state: StateCore) -> None:

@@ -13,6 +13,7 @@ from logbook_agent.cli.output import emit, say
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.report.live.watch_command import ends_well, looking
 from logbook_agent.report.page.write import write_report
+from logbook_agent.text.phrases import listed
 
 
 def report_command(
@@ -20,7 +21,9 @@ def report_command(
     out: Annotated[
         Text, Option("--out", metavar="DIR", help="The folder to write to. [.report in the folder of logbooks]")
     ] = None,
-    no_logs: Annotated[bool, Option("--no-logs", help="Do not copy the logs of the runs next to the pages.")] = False,
+    no_logs: Annotated[
+        bool, Option("--no-logs", help="Do not copy the logs and files of the runs next to the pages.")
+    ] = False,
     serve: Annotated[
         bool, Option("--serve", help="Write nothing: show the pages in a browser until Ctrl-C, updated during runs.")
     ] = False,
@@ -50,8 +53,15 @@ def report_command(
     books = [space.book()] if common.logbook else None
     folder = (space.cwd / Path(out).expanduser()).absolute() if out is not None else None
     done = write_report(space, folder, books, logs=not no_logs)
-    data = {"index": str(done.index), "pages": list(map(str, done.pages)), "left_out": done.left_out}
+    data = {
+        "index": str(done.index),
+        "pages": list(map(str, done.pages)),
+        "binaries": list(map(str, done.binaries)),
+        "left_out": done.left_out,
+    }
     text = "\n".join(space.shown(path) for path in (done.index, *done.pages))
+    if names := [space.shown(path) for path in done.binaries]:
+        space.warnings.append(f"secrets are looked for in text alone; look at these files yourself: {listed(names)}")
     emit("report", data, text, as_json=common.as_json, warnings=space.warnings)
     return 1 if done.left_out else 0
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
+from logbook_agent.features import hook_module
 from logbook_agent.findings.cases import short
 from logbook_agent.findings.facts import devices_text, executed, software_of
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.trust import Compared
-from logbook_agent.model.entry import COMMAND, CONFIG
+from logbook_agent.model.entry import ARTIFACTS, COMMAND, CONFIG
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import Run
+from logbook_agent.model.run import Artifact, Run
 from logbook_agent.model.summary import Summary
 from logbook_agent.model.values import spelt
 from logbook_agent.pages.blocks import Blocks
@@ -36,20 +38,27 @@ def log_nowhere(entry_id: str, run: int) -> str | None:
     return None
 
 
+def kept_nowhere(run: Run, artifact: Artifact) -> str | None:
+    """No file that a run left has an address."""
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
     """The reading of a logbook, and how its texts become HTML, for every section of a page: `ids` are the entries of
-    the page, `drawn` those with plots on it."""
+    the page, `drawn` those with plots on it, `pictured` those whose runs left pictures that are on it."""
 
     findings: Findings
     blocks: Blocks
     ids: Collection[str]
     log_href: Callable[[str, int], str | None]
+    file_href: Callable[[Run, Artifact], str | None] = kept_nowhere
     drawn: Collection[str] = ()
+    pictured: Collection[str] = ()
 
-    def html(self, text: str | None) -> Markup:
-        """Markdown of a record, as blocks."""
-        return Markup(as_html(text or "", self.ids))  # noqa: S704 - escaped there
+    def html(self, text: str | None, pictures: dict[str, str] | None = None) -> Markup:
+        """Markdown of a record, as blocks; `pictures` as for `as_html`."""
+        return Markup(as_html(text or "", self.ids, pictures))  # noqa: S704 - escaped there
 
     def line(self, text: str | None) -> Markup:
         """Markdown of a record, within a line."""
@@ -68,6 +77,11 @@ def entry_values(
     entry, zone = record.entry, around.findings.header.zone
     bullets = around.blocks.sections(record, later=later, compared=compared)
     runs = record.runs[:_SHOWN_RUNS]
+    artifacts = _artifacts(around, record)
+    # What the prose shows stands there alone.
+    prose = {f["name"]: f["picture"]["source"] for f in artifacts if f["in_prose"] and f["picture"] is not None}
+    in_prose = {*prose}
+    parts = [_part(around, one, record, prose) for one in bullets if not (artifacts and _is_of_files(one))]
     return {
         "id": entry.id,
         "aliases": entry.aliases,
@@ -77,7 +91,9 @@ def entry_values(
         "confidence": summary["confidence"],
         "opened": minute(entry.opened, zone),
         "opened_utc": entry.opened,
-        "parts": [_part(around, bullet, record) for bullet in bullets],
+        # The files have a place of their own, with the pictures.
+        "parts": parts,
+        "artifacts": [{**f, "picture": None} if f["name"] in in_prose - {*prose} else f for f in artifacts],
         "runs": [_run(around, status, zone) for status in runs],
         "runs_said": f"{len(record.runs):,} run{'s' * (len(record.runs) != 1)}",
         "more_runs": len(record.runs) - len(runs),
@@ -87,14 +103,27 @@ def entry_values(
     }
 
 
-def _part(around: Around, bullet: Bullet, record: Record) -> dict[str, object]:
+def _is_of_files(bullet: Bullet) -> bool:
+    return bullet.computed and bullet.label.startswith(ARTIFACTS)
+
+
+def _artifacts(around: Around, record: Record) -> list[dict[str, Any]]:
+    """The files that the runs of an entry left, as the template takes them."""
+    if not any(status.run.artifacts for status in record.runs) or (showing := hook_module("artifacts")) is None:
+        return []
+    book, inline = around.findings.records, record.id in around.pictured
+    found: list[dict[str, Any]] = showing.shown(book, record, around.file_href, inline=inline)
+    return found
+
+
+def _part(around: Around, bullet: Bullet, record: Record, pictures: dict[str, str]) -> dict[str, object]:
     name = bullet.label.partition(" (")[0]
     is_long = len(bullet.text) > _LONG and name in (COMMAND, CONFIG)
     return {
         "label": bullet.label,
         "name": name.lower().replace(" ", "-") if name.isascii() and name.replace(" ", "").isalpha() else None,
         "folded": _folded(name, bullet.text, record) if is_long else None,
-        "html": around.html(bullet.text),
+        "html": around.html(bullet.text, None if bullet.computed else pictures),
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,19 @@ from logbook_agent.findings.read import Findings
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Record, digest
+from logbook_agent.model.run import Artifact, Run
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report.page import thread_sections
-from logbook_agent.report.page.entry_section import Around, Groups, entry_values, groups_of, log_nowhere
+from logbook_agent.report.page.entry_section import (
+    Around,
+    Groups,
+    entry_values,
+    groups_of,
+    kept_nowhere,
+    log_nowhere,
+)
 from logbook_agent.report.page.pictures import drawn, inert_json
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
@@ -30,6 +38,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+# Entries with pictures that their runs left, in the page itself.
+_ENTRIES_WITH_PICTURES = 20
 ASSETS = Path(__file__).parent / "assets"
 # What an entry's section was made of, by its ID: the key, the HTML, and the facts for a diff.
 Kept = dict[str, tuple[str, str, Groups]]
@@ -70,9 +80,11 @@ def page(
     findings: Findings,
     *,
     log_href: Callable[[str, int], str | None] = log_nowhere,
+    file_href: Callable[[Run, Artifact], str | None] = kept_nowhere,
     kept: Kept | None = None,
 ) -> Page:
-    """The page of a logbook as its records stand. `log_href` gives the address of a run's log, or None for no link.
+    """The page of a logbook as its records stand. `log_href` gives the address of a run's log, `file_href` that of a
+    file that it left, or None for no link.
 
     Whoever makes the page again and again passes the same `kept`: what did not change is taken from it. What cannot be
     read is said on the page. Raises StoreError when the header cannot be read, or a template of the project fails.
@@ -80,16 +92,22 @@ def page(
     header = findings.header
     blocks = Blocks(templates_of(workspace), header)
     ids = frozenset(findings.order)
+    # The table of all results needs every record, too: each is read once.
+    records = {record.id: record for record in findings.contents.records}
     around = Around(
-        findings=findings, blocks=blocks, ids=ids, log_href=log_href, drawn=frozenset(drawn(findings.order))
+        findings=findings,
+        blocks=blocks,
+        ids=ids,
+        log_href=log_href,
+        file_href=file_href,
+        drawn=frozenset(drawn(findings.order)),
+        pictured=frozenset(_pictured(findings.order, records)),
     )
     kept = {} if kept is None else kept
     damaged = list(findings.unreadable)
     made: list[PageSection] = []
     facts: dict[str, tuple[str, Groups]] = {}
     about = digest(encode(findings.records.header))
-    # The table of all results needs every record, too: each is read once.
-    records = {record.id: record for record in findings.contents.records}
     for summary in findings.summaries:
         try:
             html, groups = _entry(around, summary, records, kept, about)
@@ -111,6 +129,12 @@ def page(
     )
 
 
+def _pictured(order: Sequence[str], records: Mapping[str, Record]) -> list[str]:
+    """The entries whose pictures are in the page: the newest of those whose runs left files."""
+    having = (i for i in order if i in records and any(status.run.artifacts for status in records[i].runs))
+    return [*having][-_ENTRIES_WITH_PICTURES:]
+
+
 def _section(name: str, values: dict[str, object]) -> PageSection:
     return PageSection(id=name, html=visible(render_html(ASSETS, f"{name}.html.j2", values)))
 
@@ -125,12 +149,13 @@ def _entry(
     later = findings.later(entry)
     compared = findings.compared(entry)
     hrefs = [around.log_href(entry.id, run) for run in range(1, summary["runs"] + 1)]
-    told = [later, encode(compared), hrefs, entry.id in around.drawn]
+    # One that could not be read with the others says why.
+    record = records.get(entry.id) or findings.records.record(entry.id)
+    files = [around.file_href(status.run, one) for status in record.runs for one in status.run.artifacts]
+    told = [later, encode(compared), hrefs, files, entry.id in around.drawn, entry.id in around.pictured]
     key = digest(summary["digest"], *told, about)
     if (before := kept.get(entry.id)) is not None and before[0] == key:
         return before[1], before[2]
-    # One that could not be read with the others says why.
-    record = records.get(entry.id) or findings.records.record(entry.id)
     values = entry_values(around, record, summary, later=later, compared=compared)
     html = visible(render_html(ASSETS, "entry.html.j2", values))
     kept[entry.id] = key, html, groups_of(record)

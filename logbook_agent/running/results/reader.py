@@ -171,6 +171,8 @@ class ResultReader:
         self._predicted: list[PredictedRow] = []
         self._predicts = False
         self._problems = Problems()
+        # The files that the command names, as it names them.
+        self.artifacts: list[str] = []
         self._chars = 0
         self._beyond = 0
 
@@ -181,7 +183,7 @@ class ResultReader:
             return
         kind, body = found
         self._chars += len(body)
-        count = len(self._pairs) + len(self._metrics) + len(self._json) + len(self._predicted)
+        count = len(self._pairs) + len(self._metrics) + len(self._json) + len(self._predicted) + len(self.artifacts)
         if count >= MAX_ROWS or self._chars > MAX_TEXT_CHARS or len(body) > MAX_LINE_CHARS:
             self._beyond += 1
             return
@@ -189,6 +191,8 @@ class ResultReader:
             self._feed_pairs(body)
         elif kind == "METRIC":
             self._feed_metric(body)
+        elif kind == "ARTIFACT":
+            self.artifacts.append(body)
         else:
             self._feed_json(body)
 

@@ -16,13 +16,13 @@ _ANSI = re.compile(
     r"|[0-OQ-WYZ\\`-~])"
     r"|\x9b[0-?]*[ -/]*[@-~]"
 )
-Kind = Literal["RESULT", "METRIC", "RESULT_JSON"]
+Kind = Literal["RESULT", "METRIC", "RESULT_JSON", "ARTIFACT"]
 _SGR = re.compile(r"\x1b\[[0-9;]*m")
 # `(pid=123, ip=10.1.2.3) ` or `(Worker pid=123) `, as Ray puts it before the lines of its workers,
 # and what it adds to the end of a line that several of them printed.
 _PREFIX = re.compile(r"\s*(?:\((?:[^()\s]{1,200} )?pid=\d{1,20}(?:, ip=[^()\s]{1,100})?\)\s*)?")
 _REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\][^\n]*$")
-_WORD = re.compile(r"(RESULT_JSON|RESULT|METRIC)(?::?(?=\s|$)|:(?=\{))")
+_WORD = re.compile(r"(RESULT_JSON|RESULT|METRIC|ARTIFACT)(?::?(?=\s|$)|:(?=\{))")
 _UNIT_AFTER = re.compile(r"(?P<name>[^\s=]+)=(?P<value>\S+)(?:\s+(?P<unit>\S.*))?")
 # Of one row; what has more is no result, and every reader would pay for it.
 MAX_KEYS = 1_000
@@ -87,9 +87,9 @@ class LineSplitter:
 
 
 def split_line(line: str) -> tuple[Kind, str] | None:
-    """The kind and body of a line that starts, after any worker prefix, with RESULT, METRIC or
-    RESULT_JSON as a whole word (a colon after it is allowed); None for every other line."""
-    if "RESULT" not in line and "METRIC" not in line:
+    """The kind and body of a line that starts, after any worker prefix, with RESULT, METRIC, RESULT_JSON or
+    ARTIFACT as a whole word (a colon after it is allowed); None for every other line."""
+    if "RESULT" not in line and "METRIC" not in line and "ARTIFACT" not in line:
         return None
     if "\x1b" in line[:200]:
         line = _SGR.sub("", line)

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from logbook_agent import __version__
 from logbook_agent.features import hook_module
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Code, Exit, Process, Row
+from logbook_agent.model.run import Artifact, Code, Exit, Process, Row
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.family import MARK
@@ -78,8 +78,8 @@ class _Sinks:
 
 
 def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, inside: Inside | None = None) -> End:
-    """Execute the command and return how it ended. Its log, the diff of its code and small untracked files are written
-    to the folder of the workplace, redacted.
+    """Execute the command and return how it ended. Its log, the diff of its code, small untracked files and the files
+    that it left to be kept are written to the folder of the workplace, redacted.
 
     The caller holds `stops`, so that a request to stop leaves no execution without an end. `inside` is done in this
     process, instead of the command.
@@ -116,7 +116,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         file_text=file_text,
         stated=stated,
     )
-    return End(
+    end = End(
         ended=stamp(place.now()),
         duration_s=round(outcome.duration_s, 6),
         exit=outcome.exit,
@@ -134,6 +134,31 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
             *reading.problems,
         ),
     )
+    artifacts, not_kept = _artifacts(work, place, reader.artifacts, stops)
+    return dataclasses.replace(end, artifacts=artifacts, problems=(*end.problems, *not_kept))
+
+
+def _artifacts(
+    work: Work, place: Workplace, named: Sequence[str], stops: StopRequests
+) -> tuple[tuple[Artifact, ...], tuple[str, ...]]:
+    """The files that the work asks to keep and those that the command named, after they were copied; and problems."""
+    if not work.keep and not named:
+        return (), ()
+    collecting = hook_module("collects")
+    if collecting is None:
+        return (), ("no file was kept: the feature 'artifacts' is missing",)
+    found = collecting.collect(
+        patterns=work.keep,
+        named=named,
+        cwd=Path(work.cwd),
+        left_out=Path(work.root),
+        folder=place.folder,
+        within=place.within,
+        redactor=place.redactor,
+        stops=stops.take,
+    )
+    away = "the launcher carried the command to another machine, and what it wrote there cannot be kept"
+    return found.artifacts, (*found.problems, *((away,) if work.is_carried and found.problems else ()))
 
 
 # -- facts -----------------------------------------------------------------------------------------
