@@ -21,7 +21,7 @@ from logbook_agent.text.markdown import one_line
 
 # Answers on the card of a logbook.
 _SHOWN_LINES = 2
-_SCRIPTS = ("report.js", "tables.js", "hover.js", "compare.js")
+_SCRIPTS = ("parts.js", "report.js", "tables.js", "results.js", "hover.js", "compare.js")
 _NAV = (
     ("summary", "Summary"),
     ("criteria", "Criteria"),

@@ -93,9 +93,10 @@ document.addEventListener("DOMContentLoaded", () => {
       hear(event);
       ahead = Number(event.data) - heard;
     });
-    source.addEventListener("part", (event) => {
+    source.addEventListener("part", async (event) => {
       hear(event);
       const { id, html } = JSON.parse(event.data);
+      await report.parts.show(id);
       replace(id, html);
       tick();
     });

@@ -17,7 +17,8 @@
     store.set("logbook-theme", root.dataset.theme);
   }
 
-  // -- search: entries and moments of the timeline in which every word occurs ---------------------
+  // -- search: entries in which every word occurs, and what the page says of them elsewhere -------
+  const FEW = 60;
   const texts = new WeakMap();
   const textOf = (element) => {
     if (!texts.has(element)) texts.set(element, element.textContent.toLowerCase());
@@ -26,21 +27,43 @@
 
   function search() {
     const words = document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    if (words.length && !report.parts.isRead()) report.parts.read().then(search);
+    const fits = (text) => words.every((word) => text.includes(word));
     const entries = document.querySelectorAll(".entry, .entry-card");
     const shown = new Set();
     for (const entry of entries) {
-      const text = textOf(entry);
-      entry.hidden = !words.every((word) => text.includes(word));
+      entry.hidden = !fits(textOf(entry));
       if (!entry.hidden) shown.add(entry.id);
     }
-    for (const moment of document.querySelectorAll(".moment")) moment.hidden = !shown.has(moment.dataset.of);
+    const all = entries.length + searchPacked(words, fits, shown);
+    for (const told of document.querySelectorAll("[data-of]")) {
+      told.toggleAttribute("data-missed", words.length > 0 && !shown.has(told.dataset.of));
+    }
+    for (const fold of document.querySelectorAll("details.earlier")) fold.open = words.length > 0 && Boolean(fold.querySelector("[data-of]:not([data-missed])"));
+    for (const group of document.querySelectorAll("#open .group")) group.hidden = !group.querySelector("[data-of]:not([data-missed])");
     for (const day of document.querySelectorAll(".day")) {
       let next = day.nextElementSibling;
-      while (next?.classList.contains("moment") && next.hidden) next = next.nextElementSibling;
+      while (next?.classList.contains("moment") && next.hasAttribute("data-missed")) next = next.nextElementSibling;
       day.hidden = !next?.classList.contains("moment");
     }
-    document.getElementById("found").textContent = words.length ? `${shown.size} of ${entries.length}` : "";
+    document.getElementById("found").textContent = words.length ? `${shown.size} of ${all}` : "";
     return shown;
+  }
+
+  // Packed entries: which of them fit; a few are unpacked. How many there are.
+  function searchPacked(words, fits, shown) {
+    const found = report.parts.matching(fits);
+    const few = words.length > 0 && report.parts.isRead() && [...found.values()].flat().length <= FEW;
+    let all = 0;
+    for (const [part, ids] of found) {
+      all += Number(part.dataset.count);
+      for (const id of words.length ? ids : []) shown.add(id);
+      part.hidden = words.length > 0 && report.parts.isRead() && !ids.length;
+      const said = part.querySelector("output");
+      if (said) said.textContent = words.length ? `${ids.length} of them match` : "";
+      if (few && ids.length) report.parts.open(part);
+    }
+    return all;
   }
 
   function clearSearch() {
@@ -55,10 +78,16 @@
   // An address that somebody cut or typed may be none.
   function decoded(text) { try { return decodeURIComponent(text); } catch { return text; } }
 
-  function toTarget() {
+  async function toTarget() {
     const id = decoded(location.hash.slice(1));
+    if (id && !document.getElementById(id) && report.parts.all().length) {
+      await report.parts.show(id);
+      // What came only now becomes the target of this address.
+      if (document.getElementById(id)) location.replace(location.hash);
+    }
     const target = id && document.getElementById(id);
     if (!target) return;
+    for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
     if (target.hidden || target.closest("[hidden]")) clearSearch();
     // What comes near is laid out only then, and pushes the target away.
     const settle = (frames) => {
@@ -76,14 +105,15 @@
   // -- commands can be copied ---------------------------------------------------------------------
   function offerCopies(scope) {
     if (!navigator.clipboard) return;
-    for (const code of scope.querySelectorAll("pre > code.language-bash")) {
-      const block = code.parentElement;
+    for (const code of scope.querySelectorAll("pre > code.language-bash, [data-part^='command'] li > code:only-child, .note > code, [data-copy]")) {
+      const block = code.parentElement.matches("pre") ? code.parentElement : code;
       if (block.parentElement.classList.contains("copied")) continue;
-      const around = document.createElement("div");
+      const around = document.createElement(block === code ? "span" : "div");
       const button = document.createElement("button");
       around.className = "copied";
       button.type = "button";
       button.textContent = "Copy";
+      button.setAttribute("aria-label", "Copy this command");
       block.replaceWith(around);
       around.append(block, button);
     }
@@ -134,7 +164,7 @@
       clearSearch();
     } else if (event.key === "Enter" && event.target === field) {
       const [first] = search();
-      if (first && document.getElementById(first).classList.contains("entry")) location.hash = first;
+      if (first && !document.getElementById(first)?.classList.contains("entry-card")) location.hash = first;
     }
   });
 
