@@ -47,7 +47,8 @@ const report = {
 
     function offer() {
       for (const part of all()) {
-        const button = Object.assign(document.createElement("button"), { type: "button", textContent: "Show them" });
+        const button = Object.assign(document.createElement("button"), { type: "button", textContent: "Show" });
+        part.querySelector(".unscripted").remove();
         button.setAttribute("aria-label", `Show ${part.querySelector(".which").textContent}`);
         part.querySelector("p").append(" ", button, " ", Object.assign(document.createElement("output"), { className: "muted" }));
       }

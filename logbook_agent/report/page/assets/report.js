@@ -143,16 +143,37 @@
     mark();
   }
 
-  // -- printing shows what is folded --------------------------------------------------------------
+  // -- printing: everything, with what is folded, or the summary on one page ------------------------
+  // What a page of A4 or letter paper has room for, in CSS pixels.
+  const PAPER = { width: 690, height: 940 };
   let unfolded = [];
   addEventListener("beforeprint", () => {
+    if (root.dataset.print === "summary") return fitSummary();
     // Not the data of plots: their points are there.
-    unfolded = [...document.querySelectorAll("details:not([open])")].filter((fold) => !fold.closest(".picture"));
+    unfolded = [...document.querySelectorAll("details:not([open])")].filter((fold) => !fold.closest(".picture, .tools"));
     for (const fold of unfolded) fold.open = true;
   });
   addEventListener("afterprint", () => {
     for (const fold of unfolded) fold.open = false;
+    unfolded = [];
+    root.style.removeProperty("--fit");
+    if (location.hash !== "#print=summary") delete root.dataset.print;
   });
+
+  function fitSummary() {
+    const summary = document.getElementById("summary");
+    root.style.setProperty("--fit", 1);
+    summary.classList.add("measured");
+    const height = summary.scrollHeight;
+    summary.classList.remove("measured");
+    root.style.setProperty("--fit", Math.min(1, PAPER.height / height));
+  }
+
+  function print(what) {
+    document.getElementById("print").close();
+    if (what === "summary") root.dataset.print = what;
+    globalThis.print();
+  }
 
   addEventListener("keydown", (event) => {
     const field = document.getElementById("search");
@@ -182,7 +203,11 @@
     document.addEventListener("click", (event) => {
       const button = event.target.closest?.(".copied > button");
       if (button) copy(button);
+      const printing = event.target.closest?.("[data-prints]");
+      if (printing) print(printing.dataset.prints);
     });
+    document.getElementById("print-open")?.addEventListener("click", () => document.getElementById("print").showModal());
+    if (location.hash === "#print=summary") root.dataset.print = "summary";
     offerCopies(document);
     followSections();
     addEventListener("hashchange", toTarget);
