@@ -11,9 +11,11 @@
   const rows = () => [...table().tBodies[0].rows];
   const nameOf = (heading) => heading.textContent.trim();
   const textOf = (row, at) => row.cells[at].textContent.trim();
-  const keyOf = (row) => {
-    const known = headings().flatMap((one, at) => (one.dataset.role === "metric" ? [] : [textOf(row, at)]));
-    return `${row.dataset.of} ${known.join(" ")}`;
+  // What a row is called: its entry and config. Its metrics may change.
+  const naming = () => headings().flatMap((one, at) => (one.dataset.role === "metric" ? [] : [at]));
+  const keyOf = (row, places = naming()) => {
+    const known = places.map((at) => textOf(row, at)).filter((text) => text !== row.dataset.of);
+    return [row.dataset.of, ...known].join(" ");
   };
 
   function make(tag, text, more = {}) {
@@ -90,8 +92,9 @@
 
   // -- two rows -------------------------------------------------------------------------------------
   function offerTicks() {
+    const places = naming();
     for (const row of rows()) {
-      const key = keyOf(row);
+      const key = keyOf(row, places);
       const box = make("input", "", { type: "checkbox", className: "tick", checked: ticked.includes(key) });
       box.setAttribute("aria-label", `Compare row ${key}`);
       row.cells[0].prepend(box);
@@ -99,12 +102,12 @@
   }
 
   function sayTicks() {
-    const there = new Set(rows().map(keyOf));
+    const places = naming();
+    const there = new Map(rows().map((row) => [keyOf(row, places), row]));
     ticked = ticked.filter((key) => there.has(key)).slice(-2);
-    for (const row of rows()) {
-      const is = ticked.includes(keyOf(row));
-      row.cells[0].querySelector(".tick").checked = is;
-      row.classList.toggle("ticked", is);
+    for (const [key, row] of there) {
+      row.cells[0].querySelector(".tick").checked = ticked.includes(key);
+      row.classList.toggle("ticked", ticked.includes(key));
     }
     const button = document.querySelector("#results .compare-rows");
     button.disabled = ticked.length < 2;
