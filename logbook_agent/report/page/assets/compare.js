@@ -62,7 +62,7 @@
   }
 
   // -- verdicts: what the comparison of both says, or why there is none -----------------------------
-  const ALONE = "No comparison drew the order of its runs: its numbers alone settle nothing.";
+  const ALONE = "No comparison drew the order of these runs: their numbers alone settle nothing.";
 
   function verdict(found, why) {
     const around = make("div");
