@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets mutants fuzz oracle net format constraints bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-charts bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
+.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets mutants fuzz oracle net format constraints bench bench-store bench-report bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-charts bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -103,6 +103,9 @@ bench: setup  ## measure the speed figures in benchmarks/README.md
 
 bench-store: setup  ## measure the cost of ten thousand entries
 	@$(BIN)/python benchmarks/store_scale.py
+
+bench-report: setup  ## measure the page of a thousand entries: size, time to make, first paint
+	@$(BIN)/python benchmarks/report_scale.py
 
 bench-entry: setup  ## measure the cost of an entry with twenty thousand runs
 	@$(BIN)/python benchmarks/entry_scale.py

@@ -300,6 +300,14 @@ class Run:
         return self.spool or self.hint
 
     @property
+    def last_words(self) -> str:
+        """The line that says why the command failed; empty where there is none, as where Python only says that the
+        time limit has ended it."""
+        said = self.output.last_words if self.output is not None else ""
+        is_ended = self.exit is not None and self.exit.timeout and said.strip() == "KeyboardInterrupt"
+        return "" if is_ended else said
+
+    @property
     def through(self) -> str:
         """The launcher that carried the command to another machine, and which: `tpu on moe-dev`; empty without one."""
         if self.launcher is None:

@@ -26,6 +26,16 @@ _ID = re.compile(r"(?<![\w-])[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*-\d{3,}(?![\w-])")
 _CODE = r"`(?! )[^`|\n]+(?<! )`(?!`)"
 _LINE = rf"(?:[^\W\d_]|{_CODE})(?:[^\\`*_\[\]<>&~|\t\n]|{_CODE})*(?<!\s)"
 _PLAIN, _LIST, _CODE_IN = re.compile(_LINE), re.compile(rf"- {_LINE}(?:\n- {_LINE})*"), re.compile(_CODE)
+# A table of such cells, in which an underscore between letters is one; then a list, or not. And items that each hold a
+# list. Both are the texts that a record has most of.
+_CELL = rf"(?:[^\\`*_<>&~|\t\n!]|(?<=[^\W_])_(?=[^\W_])|{_CODE})*"
+_ROWS = rf"(?:\|(?: {_CELL} \|)+\n?)+"
+_NOTE = rf"- (?!\d+[.)])[^\W_]{_CELL}(?<!\s)"
+_NOTES = rf"{_NOTE}(?:\n{_NOTE})*"
+_TABLE = re.compile(
+    rf"(?P<head>\|(?: {_CELL} \|)+)\n(?P<rule>\|(?: -{{3,}}:? \|)+)\n(?P<rows>{_ROWS})(?:\n(?P<notes>{_NOTES}))?"
+)
+_NESTED = re.compile(rf"(?:- {_LINE}\n(?:  - {_LINE}(?:\n|\Z))+)+")
 
 
 def is_web(address: str) -> bool:
@@ -49,7 +59,42 @@ def as_html(text: str, ids: Collection[str] = (), pictures: MutableMapping[str, 
     if _LIST.fullmatch(text):
         items = [f"<li>{_line(item[2:], ids)}</li>\n" for item in text.split("\n")]
         return visible(f"<ul>\n{''.join(items)}</ul>\n")
+    if _NESTED.fullmatch(text):
+        return visible(_nested(text, ids))
+    if "](" not in text and (found := _TABLE.fullmatch(text)) and (table := _table(found, ids)):
+        return visible(table)
     return visible(_reader().render(text, {"ids": ids, "pictures": pictures}))
+
+
+def _nested(text: str, ids: Collection[str]) -> str:
+    """HTML of items that each hold a list."""
+    made, inner = "<ul>\n", False
+    for line in text.removesuffix("\n").split("\n"):
+        if line.startswith("- "):
+            made += ("</ul>\n</li>\n" if inner else "") + f"<li>{_line(line[2:], ids)}\n<ul>\n"
+            inner = True
+        else:
+            made += f"<li>{_line(line[4:], ids)}</li>\n"
+    return made + "</ul>\n</li>\n</ul>\n"
+
+
+def _table(found: re.Match[str], ids: Collection[str]) -> str:
+    """HTML of a table with the notes below it; empty where its rows are not of one length."""
+    rows = [row[2:-2].split(" | ") for row in (found["head"], *found["rows"].rstrip("\n").split("\n"))]
+    numeric = [_NUMERIC if cell.endswith(":") else "" for cell in found["rule"][2:-2].split(" | ")]
+    if {*map(len, rows)} != {len(numeric)}:
+        return ""
+    head, *body = (
+        "".join(
+            f"<{tag}{more}>{_line(cell.strip(), ids)}</{tag[:2]}>\n" for cell, more in zip(row, numeric, strict=True)
+        )
+        for row, tag in zip(rows, ('th scope="col"', *["td"] * (len(rows) - 1)), strict=True)
+    )
+    table = "".join(f"<tr>\n{row}</tr>\n" for row in body)
+    made = f"{_TABLE_OPEN}<thead>\n<tr>\n{head}</tr>\n</thead>\n<tbody>\n{table}</tbody>\n</table></div>\n"
+    notes = found["notes"].split("\n") if found["notes"] else []
+    items = "".join(f"<li>{_line(item[2:], ids)}</li>\n" for item in notes)
+    return made + (f"<ul>\n{items}</ul>\n" if items else "")
 
 
 def as_inline_html(text: str, ids: Collection[str] = ()) -> str:
@@ -149,11 +194,12 @@ def _text(content: str) -> Token:
 
 _Env = MutableMapping[str, Any]
 _NUMERIC = ' class="num"'
+_TABLE_OPEN = '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
 
 
 def _table_open(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: _Env) -> str:
     # A wide table scrolls by itself; without a mouse, when it has the focus.
-    return '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
+    return _TABLE_OPEN
 
 
 def _table_close(self: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: _Env) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from logbook_agent.report.page.write import write_report
 from tests.browser import books
@@ -23,17 +21,6 @@ def demo(cli: Cli, folder: Path, site: Site) -> Site:
     books.small(cli)
     assert cli("report", "--out", str(site.folder)).code == 0
     return site
-
-
-@pytest.fixture(scope="module")
-def many(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The report of a thousand entries, without logs."""
-    place = tmp_path_factory.mktemp("many")
-    books.thousand(place)
-    write_report(books.workspace(place), place / "site")
-    with Site.serving(chromium, place / "site") as made:
-        yield made
-        made.check()
 
 
 @pytest.fixture
@@ -173,21 +160,6 @@ def test_by_keyboard_alone(demo: Site) -> None:
     page.locator("#DEMO-000 summary").first.focus()
     page.keyboard.press("Enter")
     assert page.locator("#DEMO-000 details").first.get_attribute("open") is not None
-
-
-def test_a_thousand_entries_open_within_two_seconds(many: Site) -> None:
-    size = (many.folder / "many.html").stat().st_size
-    assert size < 5_000_000
-    page = many.page()
-    begun = time.monotonic()
-    page.goto(many.address + "many.html", wait_until="load")
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    took = time.monotonic() - begun
-    assert page.locator("article").count() == 1000
-    assert took < 2, f"{took:.2f} s"
-    page.goto(many.address + "many.html#MANY-999")
-    expect(page.locator("#MANY-999")).to_be_in_viewport()
-    no_wider_than(page, 1280)
 
 
 def test_print_shows_what_is_folded(demo: Site) -> None:

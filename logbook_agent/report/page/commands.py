@@ -70,8 +70,8 @@ def serve_pages(common: Common, port: int) -> None:
     """Print an address with a token, which works on this machine only, and serve the pages there until Ctrl-C. It is
     read-only: it does not collect runs that have ended."""
     try:
-        from logbook_agent.report.live.guard import Access
-        from logbook_agent.report.live.server import bound, serve
+        from logbook_agent.report.live.remembered_access import opened
+        from logbook_agent.report.live.server import serve
     except ModuleNotFoundError as error:
         raise UsageError(
             f"{(error.name or 'starlette').partition('.')[0]} is not installed",
@@ -88,8 +88,8 @@ def serve_pages(common: Common, port: int) -> None:
                 hint="logbook start TOPIC",
             )
         path = f"/{space.book().topic}.html" if common.logbook or len(books) == 1 else "/"
-        with bound(port) as listening:
-            access = Access(port=listening.getsockname()[1])
+        listening, access = opened(space.places, port)
+        with listening:
             address = access.address(path)
             data = {"schema": "logbook/serve/1", "data": {"url": address, "port": access.port}, "warnings": []}
             # `emit` would redact the token, and this is the only place that shows it.

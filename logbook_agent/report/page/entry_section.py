@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,8 @@ from logbook_agent.text.times import duration, minute
 _LONG = 220
 _SHOWN_RUNS = 200
 _LEAD_CHARS = 110
+# What a line of Markdown has beside its text: the ends of code, and a backslash before a sign.
+_MARKS = re.compile(r"`|\\([^\w\s])")
 
 
 def log_nowhere(entry_id: str, run: int) -> str | None:
@@ -134,7 +137,8 @@ def _folded(name: str, text: str, record: Record) -> str:
         commands = len({(s.run.label, s.run.argv) for s in record.runs})
         said = f"{cut_line(' '.join(words), _LEAD_CHARS)} …" if words else "commands"
         return said + (f" and {commands - 1} more" if commands > 1 else "")
-    first = text.removeprefix("- ").partition("\n")[0].strip("`")
+    # As plain text: cut anywhere, its Markdown would not close.
+    first = _MARKS.sub(r"\1", text.removeprefix("- ").partition("\n")[0])
     return cut_line(first, _LEAD_CHARS)
 
 

@@ -6,8 +6,11 @@ for each entry under its ID, then `facts`, which the page's script reads. They a
 
 from __future__ import annotations
 
+import base64
 import functools
+import gzip
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +44,10 @@ if TYPE_CHECKING:
 # Entries with pictures that their runs left, in the page itself.
 _ENTRIES_WITH_PICTURES = 20
 ASSETS = Path(__file__).parent / "assets"
+# Of a page with many entries, at least so many stay open; the others lie in parts of so many.
+_OPEN, _IN_PART = 50, 50
+# An ID that an entry had before, as `entry.html.j2` writes it.
+_ALIAS = re.compile(r'<span id="([^"]+)"></span>')
 # What an entry's section was made of, by its ID: the key, the HTML, and the facts for a diff.
 Kept = dict[str, tuple[str, str, Groups]]
 
@@ -184,9 +191,26 @@ def body(found: Page) -> list[str]:
     """All sections as they stand in <main>, a line or more each."""
     own = {*found.entries}
     before = [s.html for s in found.sections if s.id not in own and s.id != "facts"]
-    entries = [s.html for s in found.sections if s.id in own]
+    entries = [s for s in found.sections if s.id in own]
     facts = [s.html for s in found.sections if s.id == "facts"]
-    return [*before, '<div id="entries"><h2 id="entries-title">Entries</h2>', *entries, "</div>", *facts]
+    return [*before, '<div id="entries"><h2 id="entries-title">Entries</h2>', *packed(entries), "</div>", *facts]
+
+
+def packed(entries: Sequence[PageSection]) -> Iterator[str]:
+    """The sections of entries: of many, all but the newest are packed in parts, which the page's script opens."""
+    at = max(0, len(entries) - _OPEN) // _IN_PART * _IN_PART
+    for start in range(0, at, _IN_PART):
+        part = entries[start : start + _IN_PART]
+        text = "\n".join(section.html for section in part).encode("utf-8", "replace")
+        # The file is the same whenever it is made of the same records.
+        data = base64.b64encode(gzip.compress(text, mtime=0)).decode()
+        ids = [*(section.id for section in part), *_ALIAS.findall(text.decode())]
+        yield render_html(
+            ASSETS,
+            "packed.html.j2",
+            {"ids": ids, "first": part[0].id, "last": part[-1].id, "count": len(part), "data": data},
+        )
+    yield from (section.html for section in entries[at:])
 
 
 def render_html(folder: Path, name: str, values: Mapping[str, object]) -> str:

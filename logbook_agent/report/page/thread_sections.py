@@ -11,12 +11,9 @@ from markupsafe import Markup
 from logbook_agent import __version__
 from logbook_agent.findings.best import SHOWN as SHOWN_BEST
 from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.words import about, method, sentence
 from logbook_agent.findings.comparisons import SHOWN
-from logbook_agent.findings.tables.build import tabulate
-from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
 from logbook_agent.model.units import format_value, known
@@ -24,13 +21,17 @@ from logbook_agent.pages.blocks import baseline_text, header_values
 from logbook_agent.report.figures.catalogue import of_thread
 from logbook_agent.report.page.entry_section import Around
 from logbook_agent.report.page.pictures import pictures
+from logbook_agent.report.page.results_section import results
 from logbook_agent.text.as_html import is_web
 from logbook_agent.text.markdown import escape, one_line
 from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute, stamp
 
-_SHOWN_ROWS = 500
 _SHOWN_WARNINGS = 10
+# Of many, the newest ones; the others are folded.
+_SHOWN_ENTRIES, _SHOWN_LINES, _SHOWN_MOMENTS = 6, 20, 100
+
+Lines = list[dict[str, object]]
 
 
 def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[str, object]]]:
@@ -41,8 +42,8 @@ def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[s
     yield "best", {"best": [*map(_best, best[:SHOWN_BEST])]}
     yield "plots", _plots(around)
     yield "open", {"groups": list(_open(around))}
-    yield "timeline", {"days": _days(around)}
-    yield "results", _results(around)
+    yield "timeline", _timeline(around)
+    yield "results", results(around)
 
 
 def _plots(around: Around) -> dict[str, object]:
@@ -199,7 +200,8 @@ def _best(best: BestCase) -> dict[str, object]:
         "unit": best.unit,
         "range": f"{told(best.low)} to {told(best.high)}" if best.runs > 1 else "",
         "runs": best.runs,
-        "entries": best.entries,
+        "entries": best.entries[-_SHOWN_ENTRIES:],
+        "more_entries": max(0, len(best.entries) - _SHOWN_ENTRIES),
         "notes": [
             *(["the baseline"] if best.is_baseline else [best.against] if best.against else []),
             *([f"best of {best.cases} cases"] if best.cases > 1 else ["the only case"]),
@@ -208,8 +210,8 @@ def _best(best: BestCase) -> dict[str, object]:
     }
 
 
-def _open(around: Around) -> Iterator[tuple[str, list[dict[str, object]]]]:
-    """Lists of entries, those that are not empty."""
+def _open(around: Around) -> Iterator[tuple[str, Lines, Lines]]:
+    """Lists of entries, those that are not empty, each with the lines that are shown and the earlier ones."""
     findings = around.findings
     groups = (
         ("Unfinished", [_line(around, s, None, state=s["state"]) for s in findings.thread.open]),
@@ -217,7 +219,7 @@ def _open(around: Around) -> Iterator[tuple[str, list[dict[str, object]]]]:
         ("Decisions", [_line(around, s, s["decision"]) for s in findings.thread.decisions]),
         ("Negative results", [_line(around, s, s["negative"]) for s in findings.thread.negative]),
     )
-    return ((label, lines) for label, lines in groups if lines)
+    return ((label, lines[-_SHOWN_LINES:], lines[:-_SHOWN_LINES]) for label, lines in groups if lines)
 
 
 def _line(around: Around, summary: Summary, text: str | None, *, state: str | None = None) -> dict[str, object]:
@@ -229,6 +231,15 @@ def _line(around: Around, summary: Summary, text: str | None, *, state: str | No
         "state": state,
         "later": later,
     }
+
+
+def _timeline(around: Around) -> dict[str, object]:
+    """The days of the newest entries, and those before."""
+    days = _days(around)
+    counts = [*itertools.accumulate(len(moments) for _, moments in reversed(days))]
+    shown = sum(count < _SHOWN_MOMENTS for count in counts) + 1
+    earlier = days[:-shown]
+    return {"days": days[-shown:], "earlier": earlier, "earlier_count": sum(len(moments) for _, moments in earlier)}
 
 
 def _days(around: Around) -> list[tuple[str, list[dict[str, object]]]]:
@@ -249,24 +260,3 @@ def _moment(around: Around, when: str, summary: Summary) -> dict[str, object]:
         "later": around.findings.thread.superseded_by(summary["id"]),
         "result": one_line(summary["result"] or ""),
     }
-
-
-def _results(around: Around) -> dict[str, object]:
-    """The rows of all entries that count, in one table."""
-    found = cases(*map(without_mended, around.findings.counting))
-    table = tabulate(found, TableSpec(), declared=around.findings.header.metrics)
-    notes = list(table.notes)
-    if table.constants:
-        notes.insert(0, f"same in all rows: {assignments(table.constants)}")
-    if len(table.rows) > _SHOWN_ROWS:
-        rows = len(table.rows)
-        notes.insert(0, f"the first {_SHOWN_ROWS} of {rows:,} rows; all of them: logbook table --csv")
-    return {
-        "columns": table.columns,
-        "rows": [[_cell(around, text) for text in row] for row in table.rows[:_SHOWN_ROWS]],
-        "notes": notes,
-    }
-
-
-def _cell(around: Around, text: str) -> str | Markup:
-    return around.line(text) if text in around.ids else text

@@ -111,9 +111,10 @@ document.addEventListener("DOMContentLoaded", () => {
       hear(event);
       ahead = Number(event.data) - heard;
     });
-    source.addEventListener("part", (event) => {
+    source.addEventListener("part", async (event) => {
       hear(event);
       const { id, html } = JSON.parse(event.data);
+      await report.parts.show(id);
       pace(id, html);
     });
     // Another server than the one that made this page: what it says is of another page.
