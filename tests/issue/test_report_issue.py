@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.findings.comparisons import Line, Opening
+from logbook_agent.findings.opening import Line, Opening
 from logbook_agent.findings.queries import STATES
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.issue.links import Links
