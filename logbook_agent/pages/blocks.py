@@ -331,7 +331,7 @@ def opening_values(
             {"entry": link(one.entry), "title": prose(one.title), "text": prose(one.text)}
             for one in first.failed[:SHOWN_FAILED]
         ],
-        "more_failed": left_out(first.failed, "that failed", SHOWN_FAILED),
+        "more_failed": left_out(first.failed, "failures", SHOWN_FAILED),
         "next_of": link(first.next_of) if first.next_of else "",
         "next": prose(first.next),
     }

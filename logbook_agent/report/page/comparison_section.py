@@ -12,7 +12,7 @@ from logbook_agent.report.page.intervals import Interval, axis_svg, row_svg, sca
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.shell_words import assignments
 
-SHOWN_CARDS, _SHOWN_FINDINGS, _SHOWN_ROWS = 12, 12, 40
+SHOWN_CARDS, _SHOWN_FINDINGS, _SHOWN_ROWS, _SHOWN_NOTES = 12, 12, 40, 2
 
 
 def comparison_values(around: Around) -> dict[str, object]:
@@ -51,6 +51,7 @@ def _card(answer: Answer, title: str, command: str) -> dict[str, object]:
     drawn = [_interval(answer, f) for f in shown]
     scale = scale_of(drawn)
     several = len(cases_of(answer)) > 1
+    notes = list(dict.fromkeys(text for f in shown for text in (*f.left_out, *f.notes)))
     return {
         "entry": answer.entry,
         "title": one_line(title),
@@ -62,19 +63,16 @@ def _card(answer: Answer, title: str, command: str) -> dict[str, object]:
                 "name": f.metric + (" (guard)" if f.is_guard else ""),
                 "case": _place(answer, f) if several else "",
                 "bar": row_svg(one, scale),
+                "needs": f"needs {f.to_settle}" if f.to_settle else "",
             }
             for f, one in zip(shown, drawn, strict=True)
         ],
-        "notes": list(dict.fromkeys(text for f in shown for text in _notes(f))),
+        "notes": notes[:_SHOWN_NOTES],
         "axis": axis_svg(scale),
         "more": len(answer.findings) - len(shown),
         "command": command,
-        "about": [*words.about(answer), *words.method(answer)],
+        "about": [*notes[_SHOWN_NOTES:], *words.about(answer), *words.method(answer)],
     }
-
-
-def _notes(f: Finding) -> list[str]:
-    return [*([f"{f.metric} needs {f.to_settle}"] if f.to_settle else []), *f.left_out, *f.notes]
 
 
 def _asked(answer: Answer, *, several: bool) -> str:
