@@ -292,7 +292,7 @@ def _how_it_failed(summary: Summary) -> str:
 
 def next_step(thread: Thread, answers: Sequence[Synopsis]) -> tuple[str, str]:
     """The entry of the next step, and the step as Markdown: the latest next action; of a closed thread what its
-    conclusion names; else what is planned, or the comparison to go on with."""
+    conclusion names; else what is planned, the comparison to go on with, or a stop criterion that is not met."""
     closing = thread.header.closing
     if closing is not None:
         return "", "; ".join(closing.next_steps) or "nothing: the thread is closed"
@@ -301,5 +301,7 @@ def next_step(thread: Thread, answers: Sequence[Synopsis]) -> tuple[str, str]:
     waiting: Iterator[Summary] = (s for s in thread.open if s["state"] in ("planned", "blocked"))
     if (first := next(waiting, None)) is not None:
         return first["id"], f"{first['title']} ({first['state']})"
-    going_on = next((one for one in answers if one.command), None)
-    return (going_on.entry, "more pairs, as above") if going_on is not None else ("", "")
+    if (going_on := next((one for one in answers if one.command), None)) is not None:
+        return going_on.entry, "more pairs, as above"
+    unmet = next((c for c in thread.header.stop_criteria if not c.met), None)
+    return "", f"a stop criterion is not met: {unmet.text}" if unmet is not None and thread.summaries else ""

@@ -108,7 +108,10 @@ ANSWERED = Opening(
         answered("fp8 against none is open in time_s, -1% so far (12 pairs in 1 sitting)", "open",
                  why="it needs more pairs than is practical"),
     ),
-    in_words=(InWords(kind="summary", text="said below"), InWords(kind="decision", text="Take *int8*.", entry="MOE-I8-002")),
+    in_words=(
+        InWords(kind="summary", text="said below"),
+        InWords(kind="decision", text="Take *int8*.", entry="MOE-I8-002"),
+    ),
     failed=tuple(Failed(entry="MOE-I8-002", title=f"Try {n}", text="out of memory") for n in range(4)),
     next_of="MOE-I8-002",
     next="repeat int8.",

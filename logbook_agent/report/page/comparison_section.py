@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
+from logbook_agent.findings.comparison.answers import missing_pairs
 from logbook_agent.findings.comparison.synopsis import cases_of, outcome
 from logbook_agent.report.page.entry_section import Around
 from logbook_agent.report.page.intervals import Interval, axis_svg, row_svg, scale_of
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.shell_words import assignments
 
-SHOWN_CARDS, _SHOWN_FINDINGS, _SHOWN_ROWS, _SHOWN_NOTES = 12, 12, 40, 2
+SHOWN_CARDS, _SHOWN_FINDINGS, _SHOWN_ROWS = 12, 12, 40
 
 
 def comparison_values(around: Around) -> dict[str, object]:
@@ -51,7 +53,7 @@ def _card(answer: Answer, title: str, command: str) -> dict[str, object]:
     drawn = [_interval(answer, f) for f in shown]
     scale = scale_of(drawn)
     several = len(cases_of(answer)) > 1
-    notes = list(dict.fromkeys(text for f in shown for text in (*f.left_out, *f.notes)))
+    notes = list(dict.fromkeys(text for f in shown for text in (*_unpractical(f), *f.left_out, *f.notes)))
     return {
         "entry": answer.entry,
         "title": one_line(title),
@@ -63,16 +65,21 @@ def _card(answer: Answer, title: str, command: str) -> dict[str, object]:
                 "name": f.metric + (" (guard)" if f.is_guard else ""),
                 "case": _place(answer, f) if several else "",
                 "bar": row_svg(one, scale),
-                "needs": f"needs {f.to_settle}" if f.to_settle else "",
+                "needs": f"needs {f.to_settle}" if f.lacks_pairs and not _unpractical(f) else "",
             }
             for f, one in zip(shown, drawn, strict=True)
         ],
-        "notes": notes[:_SHOWN_NOTES],
+        "notes": "; ".join(notes),
         "axis": axis_svg(scale),
         "more": len(answer.findings) - len(shown),
         "command": command,
-        "about": [*notes[_SHOWN_NOTES:], *words.about(answer), *words.method(answer)],
+        "about": [*words.about(answer), *words.method(answer)],
     }
+
+
+def _unpractical(f: Finding) -> list[str]:
+    """What an open finding needs where that is no number of pairs."""
+    return [f"needs {f.to_settle}"] if f.to_settle and math.isinf(missing_pairs(f)) else []
 
 
 def _asked(answer: Answer, *, several: bool) -> str:
@@ -99,6 +106,7 @@ def _row(f: Finding) -> dict[str, object]:
         "change": words.signed(f.change) if f.change is not None else "no number",
         "sure": words.interval(f),
         "pairs": f"{pairs} pair{'s' * (pairs != 1)}",
+        "needs": "",
     }
 
 

@@ -19,6 +19,7 @@ from logbook_agent.model.values import spelt
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.sections import Section as Bullet
 from logbook_agent.report.figures.catalogue import of_entry
+from logbook_agent.report.figures.figure import FigureKind
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.text.as_html import as_html, as_inline_html
 from logbook_agent.text.markdown import cut_line, one_line
@@ -29,6 +30,8 @@ from logbook_agent.text.times import duration, minute
 _LONG = 220
 _SHOWN_RUNS = 200
 _LEAD_CHARS = 110
+# Plots that a reader of the answer does not need.
+_FOLDED = (FigureKind.NOISE, FigureKind.CONTROLS)
 
 
 def log_nowhere(entry_id: str, run: int) -> str | None:
@@ -68,6 +71,7 @@ def entry_values(
     entry, zone = record.entry, around.findings.header.zone
     bullets = around.blocks.sections(record, later=later, compared=compared)
     runs = record.runs[:_SHOWN_RUNS]
+    drawn = list(of_entry(around.findings, record)) if entry.id in around.drawn else []
     return {
         "id": entry.id,
         "aliases": entry.aliases,
@@ -81,7 +85,8 @@ def entry_values(
         "runs": [_run(around, status, zone) for status in runs],
         "runs_said": f"{len(record.runs):,} run{'s' * (len(record.runs) != 1)}",
         "more_runs": len(record.runs) - len(runs),
-        "figures": pictures(of_entry(around.findings, record)) if entry.id in around.drawn else (),
+        "figures": pictures(figure for figure in drawn if figure.kind not in _FOLDED),
+        "folded_figures": pictures(figure for figure in drawn if figure.kind in _FOLDED),
     }
 
 
