@@ -33,7 +33,7 @@ _TEXTS = {
     "links": 160,
     "found": 200,
     "answer": 240,
-    "why": 120,
+    "why": 240,
     "to_settle": 200,
     "asked": 300,
     "summary": 300,

@@ -22,8 +22,8 @@ _Case: TypeAlias = Sequence[Finding]
 
 def synopsis(answer: Answer) -> str:
     """`tiled takes 90.6% less time than ragged_dot (95%: 84.2 to 94.4%; 8 pairs in 1 sitting); tflops +966%`, or where
-    several sides and cases were compared `int8 against none, tflops: better at topk=4 (+3.1%); open at topk=1 (8 pairs
-    in 1 sitting)`. The answer has findings."""
+    several sides and cases were compared `int8 against none in tflops: better at topk=4 (+3.1%); open at topk=1 (8
+    pairs in 1 sitting)`. The answer has findings."""
     cases = cases_of(answer)
     return _of_one(answer, cases[0]) if len(cases) == 1 else _of_several(answer, cases)
 
@@ -49,12 +49,16 @@ def outcome(answer: Answer) -> str:
 
 
 def why_open(answer: Answer) -> str:
-    """Why the goal that is nearest to an answer has none, and what it needs; empty where no goal is open."""
+    """Why the goal that is nearest to an answer has none, and what it needs, with that goal where others are settled;
+    empty where no goal is open."""
     f = nearest(answer)
     if f is None:
         return ""
     needs = f"it needs {f.to_settle}" if f.to_settle else ""
-    return "; ".join(filter(None, [_reason(answer, f), needs]))
+    why = "; ".join(filter(None, [_reason(answer, f), needs]))
+    # The sentence about an open one says it already.
+    is_said = len(cases_of(answer)) == 1 and not any(one.is_settled for one in answer.goals)
+    return why if is_said else ": ".join(filter(None, [words.claim(answer, f), why]))
 
 
 def nearest(answer: Answer) -> Finding | None:
@@ -65,7 +69,7 @@ def nearest(answer: Answer) -> Finding | None:
 def _reason(answer: Answer, f: Finding) -> str:
     if f.low is None or f.high is None:
         return f"there is no interval before {FIRST_LOOK} pairs" if f.pairs < FIRST_LOOK else ""
-    if f.low < 0 < f.high:
+    if f.low <= 0 <= f.high:
         return "the interval holds 0, so either side may be ahead"
     if abs(f.change or 0.0) < answer.question.minimum_effect:
         return f"the change is below the minimum effect of {words.percent(answer.question.minimum_effect)}%"
@@ -96,10 +100,12 @@ def _of_several(answer: Answer, cases: Sequence[_Case]) -> str:
     first = [found[0] for found in cases]
     metric, q = first[0].metric, answer.question
     shared = _shared([f.case for f in first])
-    side = f"{words.label(answer, q.sides[0])} against" if len(q.sides) == 1 else "against"
+    sides = listed([words.subject(answer, side) for side in q.sides], _SHOWN)
     where = f" at {assignments(shared)}" if shared else ""
     texts = [*_by_outcome(answer, first, shared), *_some(_of_metrics(cases, metric))]
-    return f"{side} {words.label(answer, q.base)}{where}, {metric}: {'; '.join(texts)} {_basis(answer, first)}"
+    return (
+        f"{sides} against {words.label(answer, q.base)}{where} in {metric}: {'; '.join(texts)} {_basis(answer, first)}"
+    )
 
 
 def _shared(cases: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -107,11 +113,14 @@ def _shared(cases: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def _by_outcome(answer: Answer, found: Sequence[Finding], shared: Mapping[str, str]) -> Iterator[str]:
-    """`better at topk=4 (+3.1%)`, for each outcome that there is."""
+    """`better at topk=4 (+3.1%)`, of several sides `int8 (+3.1%) is better`, for each outcome that there is."""
     for one in Outcome:
         names = [_case_text(answer, f, shared) for f in found if f.outcome is one]
-        if names:
+        if names and len(answer.question.sides) == 1:
             yield f"{one.value} at {listed(names, _SHOWN)}"
+        elif names:
+            verb = "is" if len(names) == 1 else "are"
+            yield f"{listed(names, _SHOWN)} {verb} {'no different' if one is Outcome.NO_DIFFERENCE else one.value}"
 
 
 def _case_text(answer: Answer, f: Finding, shared: Mapping[str, str]) -> str:

@@ -90,15 +90,16 @@ def _summary(around: Around, damaged: Sequence[str]) -> dict[str, object]:
 def answer_values(around: Around, first: Opening) -> dict[str, object]:
     """The box at the top: what was asked, found and left open, what comes next, what failed."""
     runs = sum(s["runs"] for s in around.findings.summaries)
+    left = [*first.left, *(one for one in first.found if one.why)]
     return {
-        "asked": around.html(first.asked),
+        "asked": _shortened(around, first.asked),
         "found": first.found[:_SHOWN_FOUND],
         "more_found": max(0, len(first.found) - _SHOWN_FOUND),
         "not_settled": first.not_settled,
         "in_words": [_in_words(around, one) for one in first.in_words],
         "best": first.best,
-        "left": first.left[:_SHOWN_LEFT],
-        "more_left": max(0, len(first.left) - _SHOWN_LEFT),
+        "left": left[:_SHOWN_LEFT],
+        "more_left": max(0, len(left) - _SHOWN_LEFT),
         "command": first.command,
         "to_compare": "To compare two of the cases here in pairs:" if runs else "To compare two sides in pairs:",
         "nothing_open": _nothing_open(first),
@@ -121,11 +122,14 @@ def _nothing_open(first: Opening) -> str:
 
 
 def _in_words(around: Around, one: InWords) -> dict[str, object]:
-    """What a person wrote, with the rest of a long text apart."""
-    is_long = len(one.text) > _WORDS_CHARS
-    shown = cut_line(lead(one.text), _WORDS_CHARS) if is_long else one.text
-    rest = around.html(one.text) if is_long else ""
-    return {"kind": one.kind, "entry": one.entry, "html": around.html(shown), "rest": rest}
+    return {"kind": one.kind, "entry": one.entry, **_shortened(around, one.text)}
+
+
+def _shortened(around: Around, text: str) -> dict[str, object]:
+    """What a person wrote as `html`, with the whole of a long text as `rest`."""
+    if len(text) <= _WORDS_CHARS:
+        return {"html": around.html(text), "rest": ""}
+    return {"html": around.html(cut_line(lead(text), _WORDS_CHARS)), "rest": around.html(text)}
 
 
 def counts(header: Header, summaries: Sequence[Summary], unreadable: int) -> list[tuple[str, str]]:

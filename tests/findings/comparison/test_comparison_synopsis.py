@@ -68,14 +68,14 @@ def test_several_cases_and_sides() -> None:
         found("tokens_per_s", case={"size": "9", "topk": "4"}, **SURE),
     ]
     assert synopsis(answer(*cases)) == (
-        "int8 against none at size=9, tflops: better at topk=4 (+5%); open at topk=1 (+5%);"
+        "int8 against none at size=9 in tflops: better at topk=4 (+5%); open at topk=1 (+5%);"
         " the same in tokens_per_s (95%; 8 to 12 pairs each in 2 sittings)"
     )
     cases[3] = found("tokens_per_s", case={"size": "9", "topk": "4"}, outcome=SAME)
     assert "; tokens_per_s: 1 no difference, 1 open (95%" in synopsis(answer(*cases))
     sides = [found(side="int8", **SURE), found(side="fp8", outcome=WORSE, change=-0.1)]
     assert synopsis(answer(*sides, sides=("int8", "fp8"), sittings=1)) == (
-        "against none, tflops: better at int8 (+5%); worse at fp8 (-10%) (95%; 12 pairs in 1 sitting)"
+        "int8, fp8 against none in tflops: int8 (+5%) is better; fp8 (-10%) is worse (95%; 12 pairs in 1 sitting)"
     )
 
 
@@ -99,5 +99,9 @@ def test_why_it_is_open() -> None:
     assert why_open(answer(many)) == said
     # The one that is nearest to an answer.
     assert why_open(answer(found(**UNSURE, to_settle="more pairs than is practical"), many)) == said
+    # Beside one that is settled, it is named.
+    assert why_open(answer(found("loss", unit="s", **SURE), many)) == (
+        f"int8 against none is open in tflops, +5% so far: {said}"
+    )
     small = found(outcome=OPEN, change=0.004, low=0.001, high=0.02, to_settle="about 9 more pairs")
     assert why_open(answer(small)).startswith("the change is below the minimum effect of 1%; it needs")
