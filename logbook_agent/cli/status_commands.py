@@ -127,7 +127,7 @@ def status_command(
 
 _OPENING = (
     *("logbook", "asked", "not_settled", "command", "answers", "settled", "open_questions", "in_words", "best_so_far"),
-    *("failed", "next_actions", "summary"),
+    *("failed", "next_step", "next_actions", "summary"),
 )
 
 
@@ -155,6 +155,8 @@ def _opening_lines(data: StatusAnswer) -> Iterator[str]:
         yield f"summary: {data['summary']}"
     yield from (f"did not work: {one['id']} {one['title']}: {one['text']}" for one in data["failed"])
     yield from (f"next, from {one['id']}: {one['next']}" for one in data["next_actions"])
+    if data["next_step"] is not None and not data["next_actions"]:
+        yield f"next: {data['next_step']['next']}"
     yield ""
 
 

@@ -295,13 +295,13 @@ def next_step(thread: Thread, answers: Sequence[Synopsis]) -> tuple[str, str]:
     conclusion names; else what is planned, the comparison to go on with, or a stop criterion that is not met."""
     closing = thread.header.closing
     if closing is not None:
-        return "", "; ".join(closing.next_steps) or "nothing: the thread is closed"
+        return "", "; ".join(closing.next_steps) or "Nothing: the thread is closed"
     if thread.next_actions:
         return thread.next_actions[-1]["id"], thread.next_actions[-1]["next_lead"] or ""
     waiting: Iterator[Summary] = (s for s in thread.open if s["state"] in ("planned", "blocked"))
     if (first := next(waiting, None)) is not None:
         return first["id"], f"{first['title']} ({first['state']})"
     if (going_on := next((one for one in answers if one.command), None)) is not None:
-        return going_on.entry, "more pairs, as above"
+        return going_on.entry, "More pairs, as above"
     unmet = next((c for c in thread.header.stop_criteria if not c.met), None)
-    return "", f"a stop criterion is not met: {unmet.text}" if unmet is not None and thread.summaries else ""
+    return "", f"A stop criterion is not met: {unmet.text}" if unmet is not None and thread.summaries else ""

@@ -113,6 +113,13 @@ class NextAction(TypedDict):
     next: str
 
 
+class NextStep(TypedDict):
+    """The latest next action, or what else comes next: then `id` may be null."""
+
+    id: str | None
+    next: str
+
+
 class ClosedLine(TypedDict):
     at: str
     conclusion: str
@@ -142,6 +149,7 @@ class ThreadState(TypedDict):
     in_words: list[dict[str, str]]
     best_so_far: str | None
     failed: list[dict[str, str]]
+    next_step: NextStep | None
     next_actions: list[NextAction]
     closed: ClosedLine | None
     best: list[BestLine]
@@ -323,6 +331,7 @@ def _others(first: Opening) -> dict[str, object]:
         "in_words": [{"id": w.entry, "kind": w.kind, "text": w.text} for w in first.in_words if w.entry],
         "best_so_far": first.best or None,
         "failed": [{"id": f.entry, "title": f.title, "text": f.text} for f in first.failed[:SHOWN_FAILED]],
+        "next_step": {"id": first.next_of or None, "next": first.next} if first.next else None,
     }
 
 
