@@ -10,7 +10,7 @@ from logbook_agent.findings.tables.frame import Frame, Item, by, show, unknown, 
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.stats import median
-from logbook_agent.model.values import finite, parse_scalar
+from logbook_agent.text.natural_order import Key, natural_key
 
 PER_DEVICE = "_per_device"
 
@@ -170,16 +170,15 @@ def _in_order(
     for key, items in rows.items():
         keys.setdefault(items[0].case.entry, []).append(key)
     for entry in drawn & keys.keys():
-        keys[entry].sort(key=lambda key: [_natural(rows[key][0].key(name)) for name in names])
+        keys[entry].sort(key=lambda key: [_rank(rows[key][0].key(name)) for name in names])
     following = {entry: iter(own) for entry, own in keys.items()}
     order = [next(following[items[0].case.entry]) for items in rows.values()]
     return {key: rows[key] for key in order}
 
 
-def _natural(value: str | None) -> tuple[int, float, str]:
-    """A sort key of an axis value: numbers by size, before words, before no value."""
-    number = finite(parse_scalar(value)) if value is not None else None
-    return (0, number, "") if number is not None else (1, 0.0, value) if value is not None else (2, 0.0, "")
+def _rank(value: str | None) -> tuple[bool, Key]:
+    """A sort key of an axis value: natural order, and no value last."""
+    return value is None, natural_key(value or "")
 
 
 def unequal_rows(frame: Frame, axes: Sequence[str], pivot: str | None) -> str:

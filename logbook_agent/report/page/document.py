@@ -17,7 +17,7 @@ from logbook_agent.report.page.thread_sections import counts, foot
 from logbook_agent.store.reading import read_text
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import as_html, visible
-from logbook_agent.text.markdown import one_line
+from logbook_agent.text.markdown import lead, one_line
 
 # Answers on the card of a logbook.
 _SHOWN_LINES = 2
@@ -30,6 +30,7 @@ _DRAWING = (
 )  # fmt: skip
 _NAV = (
     ("summary", "Summary"),
+    ("comparisons", "Comparisons"),
     ("criteria", "Criteria"),
     ("best", "Best so far"),
     ("plots", "Plots"),
@@ -152,8 +153,9 @@ def card(findings: Findings) -> PageSection:
         address=page_file(header.topic),
         title=one_line(header.title),
         goal=Markup(as_html(header.goal)) if header.goal else None,  # noqa: S704 - escaped there
-        lines=[*first.settled, *first.open][:_SHOWN_LINES],
+        lines=first.answers[:_SHOWN_LINES],
         not_settled=first.not_settled,
+        in_words=one_line(lead(first.in_words[0].text)) if first.in_words and not first.found else "",
         counts=counts(header, findings.summaries, len(findings.unreadable)),
         closed=header.closing is not None,
     )

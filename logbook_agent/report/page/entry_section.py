@@ -22,6 +22,7 @@ from logbook_agent.model.values import spelt
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.sections import Section as Bullet
 from logbook_agent.report.figures.catalogue import of_entry
+from logbook_agent.report.figures.figure import FigureKind
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.text.as_html import as_html, as_inline_html
 from logbook_agent.text.markdown import cut_line, one_line
@@ -34,6 +35,8 @@ _SHOWN_RUNS = 200
 _LEAD_CHARS = 110
 # What a line of Markdown has beside its text: the ends of code, and a backslash before a sign.
 _MARKS = re.compile(r"`|\\([^\w\s])")
+# Plots that a reader of the answer does not need.
+_FOLDED = (FigureKind.NOISE, FigureKind.CONTROLS)
 
 
 def log_nowhere(entry_id: str, run: int) -> str | None:
@@ -84,6 +87,7 @@ def entry_values(
     # What the prose shows stands there alone.
     prose = {f["name"]: f["picture"]["source"] for f in artifacts if f["in_prose"] and f["picture"] is not None}
     in_prose = {*prose}
+    drawn = list(of_entry(around.findings, record)) if entry.id in around.drawn else []
     parts = [_part(around, one, record, prose) for one in bullets if not (artifacts and _is_of_files(one))]
     return {
         "id": entry.id,
@@ -100,9 +104,8 @@ def entry_values(
         "runs": [_run(around, status, zone) for status in runs],
         "runs_said": f"{len(record.runs):,} run{'s' * (len(record.runs) != 1)}",
         "more_runs": len(record.runs) - len(runs),
-        "figures": pictures(of_entry(around.findings, record), entries=len(around.ids))
-        if entry.id in around.drawn
-        else (),
+        "figures": pictures((figure for figure in drawn if figure.kind not in _FOLDED), entries=len(around.ids)),
+        "folded_figures": pictures((figure for figure in drawn if figure.kind in _FOLDED), entries=len(around.ids)),
     }
 
 

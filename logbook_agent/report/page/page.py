@@ -1,7 +1,8 @@
 """The page of a logbook as sections, each one HTML element with a stable ID.
 
-The sections stand in this order: `summary`, `criteria`, `best`, `plots`, `open`, `timeline`, `results`, then a section
-for each entry under its ID, then `facts`, which the page's script reads. They are always there; an empty one is hidden.
+The sections stand in this order: `summary`, `comparisons`, `criteria`, `best`, `plots`, `open`, `timeline`, `results`,
+then a section for each entry under its ID, then `facts`, which the page's script reads. They are always there; an
+empty one is hidden.
 """
 
 from __future__ import annotations
