@@ -37,6 +37,10 @@ class Feature:
     plots: str | None = None
     figures: str | None = None
     selects: str | None = None
+    # `points` has `point_sink(folder, within)`, which keeps the points of a run (`PointSink`); `curves` reads them back
+    # (`curves/stored_curves.py`).
+    points: str | None = None
+    curves: str | None = None
     # Kinds of executors, each with what makes one of its settings: `module:function`, below `logbook_agent`.
     executors: Mapping[str, str] = field(default_factory=dict)
     # Checks of `logbook doctor`, in the same form: each takes the workspace and the book, and yields a `Trouble`.
@@ -93,6 +97,7 @@ FEATURES = (
             ),
         ),
     ),
+    Feature(name="curves", points="curves.point_sink", curves="curves.stored_curves"),
     Feature(
         name="cluster",
         commands=(Subcommand("lease", "cluster.commands", "Request, list or release a lease of devices."),),
@@ -114,7 +119,7 @@ def present() -> list[Feature]:
 
 
 def one(hook: str) -> Any:
-    """The module for a hook, `plots`, `figures` or `selects`; None where no feature that is there names one."""
+    """The module for a hook, such as `plots`; None where no feature that is there names one."""
     place = next((found for feature in present() if (found := getattr(feature, hook)) is not None), None)
     return importlib.import_module(f"logbook_agent.{place}") if place is not None else None
 

@@ -35,7 +35,7 @@ from logbook_agent.store.repository import Repository
 from logbook_agent.store.spool import FINAL, Spool
 
 # The rooms that a worker uses, and what starts it.
-_ROOMS = ("model", "text", "store", "running", "cluster")
+_ROOMS = ("model", "text", "store", "running", "cluster", "curves")
 _MAIN = b"from logbook_agent.cluster.far import main\n\nmain()\n"
 # More than this is data, not code.
 MOST_TREE_BYTES = 100 * 2**20
@@ -81,7 +81,8 @@ def _files(contents: Mapping[str, bytes], executable: frozenset[str], links: Map
 def worker_code() -> Files:
     """The part of this package that a worker needs, with a `__main__.py` to start it: the client's own version."""
     top = Path(logbook_agent.__file__).parent
-    rooms = [top / "__init__.py", top / "worker.py", *(p for room in _ROOMS for p in (top / room).rglob("*.py"))]
+    files = (top / name for name in ("__init__.py", "worker.py", "features.py"))
+    rooms = [*files, *(p for room in _ROOMS for p in (top / room).rglob("*.py"))]
     contents = {f"logbook_agent/{path.relative_to(top).as_posix()}": path.read_bytes() for path in rooms}
     return _files({**contents, "__main__.py": _MAIN}, frozenset(), {})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from logbook_agent.model.run import Code, Contention, Device, Exit, Host, Output, PredictedRow, Process, Row
+from logbook_agent.model.run import Code, Contention, Curve, Device, Exit, Host, Output, PredictedRow, Process, Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,4 +42,5 @@ class End:
     output: Output | None = None
     rows: tuple[Row, ...] = ()
     predictions: tuple[PredictedRow, ...] = ()
+    curves: tuple[Curve, ...] = ()
     problems: tuple[str, ...] = ()

@@ -137,6 +137,7 @@ def with_end(run: Run, end: End) -> Run:
         output=end.output,
         rows=end.rows,
         predictions=end.predictions,
+        curves=end.curves,
         problems=(*run.problems, *end.problems),
     )
 

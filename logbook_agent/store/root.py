@@ -19,6 +19,8 @@ _GITIGNORE = """\
 # Kept on the machine that ran the experiment; the records beside them are the evidence.
 /*/runs/*/*/output.log
 /*/runs/*/sweep.log
+/*/runs/*/*/curves.part
+/*/runs/*/*/curves.large.points
 /*/open/
 /*/backups/
 /*/.lock
@@ -35,6 +37,7 @@ _GITATTRIBUTES = """\
 */runs/** linguist-generated
 */code/** linguist-generated
 *.diff -text
+*.points binary
 """
 
 

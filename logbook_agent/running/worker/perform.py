@@ -23,11 +23,13 @@ from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.running.launch.process import Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
+from logbook_agent.running.point_files import point_sink
 from logbook_agent.running.prepare import resolve
 from logbook_agent.running.provenance.contention import counters, host_root, until_now
 from logbook_agent.running.provenance.git import CodeFacts, code_facts
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
 from logbook_agent.running.provenance.software import relevant_env, software_versions
+from logbook_agent.running.results.curve_points import PointRules
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
@@ -60,9 +62,11 @@ class _Sinks:
         self._watch.output(stream, data)
         for line in self._splitters[stream].feed(data):
             self._reader.feed(line)
+        self._reader.flush()
 
     def idle(self) -> None:
         self._log.idle()
+        self._reader.flush()
         self._watch.idle(self._reader.last, self._log.bytes)
 
     def finish(self) -> list[str]:
@@ -84,7 +88,15 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
     """
     facts = facts_now(work, place)
     watch.began(facts)
-    reader = ResultReader(lambda plain: redacted(plain, place.redactor))
+    declared, argv_flags = work.metrics, flags(work.argv)
+    rules = PointRules.of(
+        lambda: point_sink(place.folder, place.within),
+        declared=declared,
+        axes=work.case_keys,
+        argv_flags=argv_flags,
+        config=work.config,
+    )
+    reader = ResultReader(lambda plain: redacted(plain, place.redactor), rules)
     log = OutputLog(place.folder / LOG, place.redactor, within=place.within, max_bytes=work.log_bytes)
     sinks = _Sinks(log, reader, watch)
     contention, root = facts.contention, host_root(place.environ)
@@ -100,9 +112,9 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
             watch.done()
         file_text, file_problems = _read_result_file(result_file)
     reading = reader.finish(
-        declared=work.metrics,
+        declared=declared,
         axes=work.case_keys,
-        argv_flags=flags(work.argv),
+        argv_flags=argv_flags,
         config=work.config,
         file_text=file_text,
     )
@@ -115,6 +127,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
         output=output,
         rows=reading.rows,
         predictions=reading.predictions,
+        curves=reading.curves,
         problems=(
             *facts.problems,
             *problems,
