@@ -94,9 +94,10 @@ class BriefRow(TypedDict):
 
 
 class BriefPredictions(TypedDict, total=False):
-    """The predicted rows of a run, where it has some."""
+    """The predicted rows of a run, and its curves in numbers, where it has some."""
 
     predictions: list[dict[str, object]]
+    curves: list[dict[str, object]]
 
 
 class BriefRun(TypedDict):
@@ -115,6 +116,7 @@ class BriefRun(TypedDict):
     rows: list[BriefRow]
     tail: list[str]
     predictions: NotRequired[list[dict[str, object]]]
+    curves: NotRequired[list[dict[str, object]]]
     problems: list[str]
     log: str
 
@@ -128,6 +130,8 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> Brie
     predicted: BriefPredictions = (
         {"predictions": [brief_prediction(row) for row in run.predictions]} if run.predictions else {}
     )
+    if run.curves:
+        predicted["curves"] = [encode(curve) for curve in run.curves]
     return {
         "run": run.run,
         "label": run.label,

@@ -19,6 +19,7 @@ from logbook_agent.model.values import spelt
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.sections import Section as Bullet
 from logbook_agent.report.figures.catalogue import of_entry
+from logbook_agent.report.page.curve_charts import CurveCharts
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.text.as_html import as_html, as_inline_html
 from logbook_agent.text.markdown import cut_line, one_line
@@ -39,12 +40,13 @@ def log_nowhere(entry_id: str, run: int) -> str | None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
     """The reading of a logbook, and how its texts become HTML, for every section of a page: `ids` are the entries of
-    the page, `drawn` those with plots on it."""
+    the page, `drawn` those with plots on it, `curves` the charts of its curves."""
 
     findings: Findings
     blocks: Blocks
     ids: Collection[str]
     log_href: Callable[[str, int], str | None]
+    curves: CurveCharts
     drawn: Collection[str] = ()
 
     def html(self, text: str | None) -> Markup:
@@ -82,6 +84,7 @@ def entry_values(
         "runs_said": f"{len(record.runs):,} run{'s' * (len(record.runs) != 1)}",
         "more_runs": len(record.runs) - len(runs),
         "figures": pictures(of_entry(around.findings, record)) if entry.id in around.drawn else (),
+        "charts": around.curves.of_entry(record),
     }
 
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
@@ -23,6 +21,7 @@ from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report.page import thread_sections
+from logbook_agent.report.page.curve_charts import CurveCharts, inert_json
 from logbook_agent.report.page.entry_section import Around, Groups, entry_values, groups_of, log_nowhere
 from logbook_agent.report.page.pictures import drawn
 from logbook_agent.store.workspace import Workspace
@@ -82,16 +81,21 @@ def page(
     header = findings.header
     blocks = Blocks(templates_of(workspace), header)
     ids = frozenset(findings.order)
+    # The table of all results needs every record, too: each is read once.
+    records = {record.id: record for record in findings.contents.records}
     around = Around(
-        findings=findings, blocks=blocks, ids=ids, log_href=log_href, drawn=frozenset(drawn(findings.order))
+        findings=findings,
+        blocks=blocks,
+        ids=ids,
+        log_href=log_href,
+        drawn=frozenset(drawn(findings.order)),
+        curves=CurveCharts(findings, [*records.values()]),
     )
     kept = {} if kept is None else kept
     damaged = list(findings.unreadable)
     made: list[PageSection] = []
     facts: dict[str, tuple[str, Groups]] = {}
     about = digest(encode(findings.records.header))
-    # The table of all results needs every record, too: each is read once.
-    records = {record.id: record for record in findings.contents.records}
     for summary in findings.summaries:
         try:
             html, groups = _entry(around, summary, records, kept, about)
@@ -127,7 +131,8 @@ def _entry(
     later = findings.later(entry)
     compared = findings.compared(entry)
     hrefs = [around.log_href(entry.id, run) for run in range(1, summary["runs"] + 1)]
-    told = [later, encode(compared), hrefs, entry.id in around.drawn]
+    curves = around.curves.points if entry.id in around.curves.entries else 0
+    told = [later, encode(compared), hrefs, entry.id in around.drawn, curves]
     key = digest(summary["digest"], *told, about)
     if (before := kept.get(entry.id)) is not None and before[0] == key:
         return before[1], before[2]
@@ -155,13 +160,6 @@ def _facts(entries: dict[str, tuple[str, Groups]]) -> str:
             found[entry_id][name] = places[text]
     data = json.dumps({"sets": sets, "entries": found}, ensure_ascii=False, separators=(",", ":"))
     return f'<script type="application/json" id="facts">{inert_json(data)}</script>'
-
-
-def inert_json(text: str) -> Markup:
-    """JSON that no element around it can be closed by."""
-    for sign in "<>&'":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704 - nothing in it is markup
 
 
 def body(found: Page) -> list[str]:

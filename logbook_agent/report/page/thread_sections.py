@@ -46,9 +46,10 @@ def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[s
 
 
 def _plots(around: Around) -> dict[str, object]:
-    """The plots of the whole thread, and where those of its entries are."""
+    """The curves and plots of the whole thread, and where those of its entries are."""
+    charts = around.curves.of_thread()
     if (why := why_not(len(around.ids))) is not None:
-        return {"figures": (), "note": why}
+        return {"charts": charts, "figures": (), "note": why}
     found = pictures(of_thread(around.findings), most=None)
     left = len(around.ids) - len(around.drawn)
     note = (
@@ -56,7 +57,7 @@ def _plots(around: Around) -> dict[str, object]:
         if left
         else None
     )
-    return {"figures": found, "note": note if found else None}
+    return {"charts": charts, "figures": found, "note": note if found else None}
 
 
 def foot(header: Header, now: datetime) -> str:
