@@ -84,10 +84,12 @@ class CurveChart:
         return bool(values) and min(values) > 0 and max(values) / min(values) >= _DECADE
 
 
-def charts_of(key: tuple[str, str], lines: Sequence[ChartLine], left_out: int = 0) -> CurveChart:
-    """The chart of a metric over a key."""
+def chart_of(key: tuple[str, str], lines: Sequence[ChartLine], left_out: int = 0, *, of: str = "") -> CurveChart:
+    """The chart of a metric over a key; `of` names a run."""
     name, over = key
-    return CurveChart(title=f"{name} over {over}", over=over, metric=name, lines=tuple(lines), left_out=left_out)
+    return CurveChart(
+        title=f"{of} {name} over {over}".lstrip(), over=over, metric=name, lines=tuple(lines), left_out=left_out
+    )
 
 
 def thinned(values: array[float], most: int) -> Iterator[int]:

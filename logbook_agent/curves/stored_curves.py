@@ -7,7 +7,8 @@ from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from logbook_agent.curves.chart import ChartLine, CurveChart, charts_of
+from logbook_agent.curves.chart import ChartLine, CurveChart, chart_of
+from logbook_agent.curves.followed import FollowedCurves as FollowedCurves
 from logbook_agent.curves.point_file import PointReader, Series
 from logbook_agent.curves.reduction import standing
 from logbook_agent.model.errors import StoreError
@@ -35,9 +36,8 @@ def series_of(book: Book, run: Run) -> list[Series]:
 
 def _places(book: Book, run: Run) -> Iterator[Path]:
     folder = book.run_folder(run.entry, run.run)
-    yield from (folder / name for name in (CURVES, CURVES_LARGE, CURVES_PART))
-    if run.executor is not None and run.exit is None:
-        yield book.spool(run).folder / CURVES_PART
+    folders = [folder] if run.executor is None or run.exit is not None else [folder, book.spool(run).folder]
+    return (folder / name for folder in folders for name in (CURVES, CURVES_LARGE, CURVES_PART))
 
 
 def _by_step(series: Series) -> Series:
@@ -87,7 +87,7 @@ def charts(
     left = {key: count - MOST_LINES for key, count in wanted.items() if count > MOST_LINES}
     order = {name: place for place, name in enumerate(metrics)}
     keys = sorted(found, key=lambda key: order.get(key[0], len(order)))
-    return [charts_of(key, found[key], left.get(key, 0)) for key in keys]
+    return [chart_of(key, found[key], left.get(key, 0)) for key in keys]
 
 
 def _labels(runs: Sequence[Run]) -> dict[tuple[str, int, object], str]:

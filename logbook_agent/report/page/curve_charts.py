@@ -21,7 +21,7 @@ _POINTS_OF_A_PAGE, _LEAST_POINTS, _MOST_POINTS = 40_000, 60, 2_000
 _PLAIN_POINTS = 120
 _WIDTH, _HEIGHT, _LEFT, _BELOW = 640, 220, 70, 24
 _COLUMNS = ("curve", "points shown", "first step", "last step", "first", "last", "lowest", "highest")
-_NAMED = 1
+_NAMED, _NAMES = 1, 8
 
 
 class CurveCharts:
@@ -98,11 +98,11 @@ def _plain(data: dict[str, Any]) -> dict[str, object]:
     low, high = (min(ys), max(ys)) if ys else (0.0, 1.0)
     first, last = (min(xs), max(xs)) if xs else (0.0, 1.0)
     across, up = (_WIDTH - _LEFT) / ((last - first) or 1.0), (_HEIGHT - _BELOW - 16) / ((high - low) or 1.0)
+    named = data["series"][:_NAMES] if len(data["series"]) > 1 else []
     lines = []
     for place, series in enumerate(data["series"]):
-        every = max(1, len(series["x"]) // _PLAIN_POINTS)
         pieces: list[list[str]] = [[]]
-        for x, y in list(zip(series["x"], series["y"], strict=True))[::every]:
+        for x, y in _few(series["x"], series["y"]):
             if y is None:
                 pieces.append([])
             else:
@@ -121,4 +121,20 @@ def _plain(data: dict[str, Any]) -> dict[str, object]:
         "last": format_value(last),
         "over": data["x"]["label"],
         "lines": lines,
+        "names": [{"colour": place % 8 + 1, "text": s["label"], "y": 18 + 15 * place} for place, s in enumerate(named)],
     }
+
+
+def _few(xs: Sequence[float], ys: Sequence[float | None]) -> list[tuple[float, float | None]]:
+    """The lowest and the highest of each few points, in their order."""
+    points = list(zip(xs, ys, strict=True))
+    every = -(-2 * len(points) // _PLAIN_POINTS)
+    if every <= 2:
+        return points
+    found = []
+    for start in range(0, len(points), every):
+        some = points[start : start + every]
+        known = [point for point in some if point[1] is not None] or some[:1]
+        ends = {min(known, key=lambda p: p[1] or 0.0), max(known, key=lambda p: p[1] or 0.0)}
+        found += sorted(ends, key=lambda p: p[0])
+    return found

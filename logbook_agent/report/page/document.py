@@ -24,6 +24,7 @@ _SHOWN_LINES = 2
 _SCRIPTS = ("report.js", "tables.js", "hover.js", "compare.js")
 _NAV = (
     ("summary", "Summary"),
+    ("running", "Running"),
     ("criteria", "Criteria"),
     ("best", "Best so far"),
     ("plots", "Plots"),

@@ -1,17 +1,18 @@
 """The page of a logbook as sections, each one HTML element with a stable ID.
 
-The sections stand in this order: `summary`, `criteria`, `best`, `plots`, `open`, `timeline`, `results`, then a section
-for each entry under its ID, then `facts`, which the page's script reads. They are always there; an empty one is hidden.
+The sections stand in this order: `summary`, `running`, `criteria`, `best`, `plots`, `open`, `timeline`, `results`, then
+a section for each entry under its ID, then `facts`, which the page's script reads. They are always there; an empty one
+is hidden.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.codec import encode
@@ -21,7 +22,7 @@ from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report.page import thread_sections
-from logbook_agent.report.page.curve_charts import CurveCharts, inert_json
+from logbook_agent.report.page.curve_charts import CurveCharts, chart_values, inert_json
 from logbook_agent.report.page.entry_section import Around, Groups, entry_values, groups_of, log_nowhere
 from logbook_agent.report.page.pictures import drawn
 from logbook_agent.store.workspace import Workspace
@@ -107,6 +108,7 @@ def page(
     for gone in kept.keys() - {section.id for section in made}:
         del kept[gone]
     sections = [_section(name, values) for name, values in thread_sections.values(around, damaged)]
+    sections.insert(1, running_section())
     return Page(
         topic=header.topic,
         title=header.title,
@@ -160,6 +162,12 @@ def _facts(entries: dict[str, tuple[str, Groups]]) -> str:
             found[entry_id][name] = places[text]
     data = json.dumps({"sets": sets, "entries": found}, ensure_ascii=False, separators=(",", ":"))
     return f'<script type="application/json" id="facts">{inert_json(data)}</script>'
+
+
+def running_section(charts: Sequence[dict[str, Any]] = ()) -> PageSection:
+    """The curves of runs that go on; empty on a page that is not live."""
+    values = [chart_values(f"running-{place}", data) for place, data in enumerate(charts)]
+    return _section("running", {"charts": values})
 
 
 def body(found: Page) -> list[str]:
