@@ -256,6 +256,8 @@ class ResultReader:
 
     def _keep(self, row: PointRow, line: str | None = None) -> bool:
         """Hand a row of points to the sink; False where there is none."""
+        if not row.points:
+            return True
         if self._sink is None:
             self._sink = self._points.sink() if self._points is not None else None
         if self._sink is None:

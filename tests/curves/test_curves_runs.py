@@ -1,0 +1,91 @@
+"""Curves of real runs: what a run leaves, also one whose tool and command are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from logbook_agent.curves.point_file import PointReader
+from tests.conftest import Cli
+
+TRAIN = """
+import sys, time
+for step in range(int(sys.argv[1])):
+    print(f"RESULT step={step} loss={1 / (step + 1)} lr=0.1", flush=True)
+time.sleep(float(sys.argv[2]))
+"""
+
+
+def points_in(path: Path) -> int:
+    reader = PointReader()
+    assert reader.feed(path.read_bytes())
+    return sum(len(series.steps) for series in reader.series)
+
+
+def test_a_run_with_curves_is_shown_and_compared_by_its_reduction(cli: Cli, folder: Path) -> None:
+    (folder / "train.py").write_text(TRAIN)
+    cli("start", "moe", "--prefix", "MOE", "--metric", "loss:min:nat:mean=2")
+    cli("run", "--", sys.executable, "train.py", "10", "0")
+    [run] = cli("show", "MOE-000", "--json").data["runs"]
+    assert run["problems"] == []
+    assert run["rows"][0]["metrics"]["loss"] == {"median": (1 / 9 + 1 / 10) / 2, "n": 1, "unit": "nat"}
+    assert [(c["name"], c["count"], c.get("value")) for c in run["curves"]] == [
+        ("loss", 10, (1 / 9 + 1 / 10) / 2),
+        ("lr", 10, 0.1),
+    ]
+    shown = cli("show", "MOE-000").out
+    assert "loss over step: 10 points, 0 to 9; last 0.1000 nat, best 0.1000 at 9; mean=2 counts: 0.1056 nat" in shown
+    kept = folder / "logbooks/moe/runs/MOE-000/01"
+    assert points_in(kept / "curves.points") == 20
+    assert not (kept / "curves.part").exists()
+    page = folder / "page"
+    cli("report", "--out", str(page))
+    text = (page / "moe.html").read_text()
+    charts = [json.loads(part.partition("</script>")[0]) for part in text.split('class="chart-data">')[1:]]
+    assert [(chart["title"], len(chart["series"][0]["x"])) for chart in charts] == [
+        ("loss over step", 10),
+        ("lr over step", 10),
+    ]
+    assert charts[0]["y"] == {"label": "loss", "unit": "nat", "log": True}
+    assert "<polyline" in text
+
+
+def test_a_run_whose_tool_and_command_were_killed_keeps_its_curve(cli: Cli, folder: Path) -> None:
+    (folder / "train.py").write_text(TRAIN)
+    cli("start", "moe", "--prefix", "MOE", "--metric", "loss")
+    argv = [sys.executable, "-m", "logbook_agent", "run", "--", sys.executable, "train.py", "50", "60"]
+    tool = subprocess.Popen(argv, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    part = folder / "logbooks/moe/runs/MOE-000/01/curves.part"
+    deadline = time.monotonic() + 60
+    while not part.exists() or points_in(part) < 100:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    child = json.loads((part.parent / "run.json").read_text())["child"]["pid"]
+    os.kill(tool.pid, signal.SIGKILL)
+    tool.wait()
+    os.kill(child, signal.SIGKILL)
+    while Path(f"/proc/{child}").exists() and "Z" not in Path(f"/proc/{child}/stat").read_text().split(")")[-1]:
+        time.sleep(0.05)
+    cli("doctor", "--fix")
+    run = json.loads((part.parent / "run.json").read_text())
+    assert run["exit"] == {"interrupted": True}
+    assert [(c["name"], c["count"]) for c in run["curves"]] == [("loss", 50), ("lr", 50)]
+    assert points_in(part.with_name("curves.points")) == 100
+    assert not part.exists()
+
+
+def test_a_run_without_a_step_loads_nothing_of_curves(folder: Path, cli: Cli) -> None:
+    cli("start", "moe", "--prefix", "MOE", "--metric", "loss")
+    code = (
+        "import sys; from logbook_agent.cli import main; code = main(sys.argv[1:]);"
+        "print([m for m in sys.modules if m.startswith('logbook_agent.curves')], code)"
+    )
+    for words, loaded in (("RESULT loss=1", "[] 0"), ("RESULT loss=1 step=1", "logbook_agent.curves.point_sink")):
+        argv = [sys.executable, "-c", code, "run", "--", "echo", words]
+        done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=True)
+        assert loaded in done.stdout
