@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from logbook_agent.curves.event_files import event_points as event_points
 from logbook_agent.curves.point_file import FIRST_LINE, Series, point_records, series_record
 from logbook_agent.curves.reduction import curve_of, standing
 from logbook_agent.model.errors import StoreError
@@ -35,7 +36,7 @@ def point_sink(folder: Path, within: Path) -> RunPoints:
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _LineForm:
     """Lines of which only the numbers differ: what matches one, and by point of it what keeps its step and its value,
     and at which places of the match these are."""
 
@@ -52,7 +53,7 @@ class RunPoints:
         # How many points of each series are in the file.
         self._written: list[int] = []
         # The last one that matched first.
-        self._forms: list[_Form] = []
+        self._forms: list[_LineForm] = []
         # How many more points are kept, and how many were not.
         self._room, self._beyond = MOST_POINTS, 0
         self._refused: dict[str, None] = {}
@@ -139,7 +140,7 @@ class RunPoints:
                 pattern.append(f"{re.escape(name)}={_STEP if name in steps else _VALUE}")
         if all(name in places and over in places for name, over, _ in taken):
             points = [(s.steps.append, s.values.append, places[over], places[name]) for name, over, s in taken]
-            self._forms.append(_Form(re.compile(" ".join(pattern)).fullmatch, tuple(points)))
+            self._forms.append(_LineForm(re.compile(" ".join(pattern)).fullmatch, tuple(points)))
 
     # -- the files -----------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ def series_of(book: Book, run: Run) -> list[Series]:
 
 def _places(book: Book, run: Run) -> Iterator[Path]:
     folder = book.run_folder(run.entry, run.run)
-    folders = [folder] if run.executor is None or run.exit is not None else [folder, book.spool(run).folder]
+    folders = [folder, book.spool(run).folder] if run.exit is None else [folder]
     return (folder / name for folder in folders for name in (CURVES, CURVES_LARGE, CURVES_PART))
 
 

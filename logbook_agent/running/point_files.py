@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from logbook_agent.features import one
@@ -13,3 +14,10 @@ def point_sink(folder: Path, within: Path) -> PointSink | None:
     feature = one("points")
     sink: PointSink | None = feature.point_sink(folder, within) if feature is not None else None
     return sink
+
+
+def event_points(folder: Path) -> Iterable[tuple[str, int, float]]:
+    """Tag, step and value of the scalars in TensorBoard's files below a folder; none where no feature reads them."""
+    feature = one("points")
+    found: Iterable[tuple[str, int, float]] = feature.event_points(folder) if feature is not None else ()
+    return found

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from logbook_agent.cluster.archive import worker_code
 from logbook_agent.curves.point_file import PointReader
 from tests.conftest import Cli
 
@@ -77,6 +78,27 @@ def test_a_run_whose_tool_and_command_were_killed_keeps_its_curve(cli: Cli, fold
     assert [(c["name"], c["count"]) for c in run["curves"]] == [("loss", 50), ("lr", 50)]
     assert points_in(part.with_name("curves.points")) == 100
     assert not part.exists()
+
+
+def test_a_detached_run_brings_its_points(cli: Cli, folder: Path) -> None:
+    (folder / "train.py").write_text(TRAIN)
+    cli("start", "moe", "--prefix", "MOE", "--metric", "loss")
+    cli("run", "--detach", "--", sys.executable, "train.py", "10", "0")
+    assert cli("wait", "MOE-000").code == 0
+    [run] = cli("show", "MOE-000", "--json").data["runs"]
+    assert [(c["name"], c["count"]) for c in run["curves"]] == [("loss", 10), ("lr", 10)]
+    assert points_in(folder / "logbooks/moe/runs/MOE-000/01/curves.points") == 20
+    exported = cli("export", "--curves", "--as", "csv", "--out", "-").out.splitlines()
+    assert exported[:2] == ["entry,run,series,over,step,value,config", "MOE-000,1,loss,step,0.0,1.0,{}"]
+    assert len(exported) == 21
+    refused = cli("export", "--curves", "--as", "mlflow")
+    assert refused.code == 2
+    assert "--curves cannot be used with --as mlflow" in refused.err
+
+
+def test_a_worker_elsewhere_has_what_keeps_points() -> None:
+    names = {*worker_code().contents}
+    assert {"logbook_agent/curves/point_sink.py", "logbook_agent/features.py"} <= names
 
 
 def test_a_run_without_a_step_loads_nothing_of_curves(folder: Path, cli: Cli) -> None:

@@ -54,8 +54,7 @@ class LiveCurves:
         self._followed = {key: found for key, found in self._followed.items() if key in going}
 
     def _path(self, book: Book, run: Run) -> Path | None:
-        folders = [book.run_folder(run.entry, run.run)]
-        if run.executor is not None:
-            folders.append(book.spool(run).folder)
+        # In the spool, where a worker makes it.
+        folders = (book.run_folder(run.entry, run.run), book.spool(run).folder)
         paths = (folder / CURVES_PART for folder in folders)
         return next((path for path in paths if os.path.lexists(path)), None)

@@ -10,11 +10,19 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from logbook_agent.model.header import Metric
+from logbook_agent.model.header import STEP, Metric
 from logbook_agent.model.run import Curve, Measurement, PredictedRow, Row, Scalar
 from logbook_agent.model.units import KNOWN, known
 from logbook_agent.model.values import Key, canonical, finite, is_not_finite, is_number, parse_scalar, row_key
-from logbook_agent.running.results.curve_points import JsonPoint, PointRow, PointRules, PointSink, Reduced, points_at
+from logbook_agent.running.results.curve_points import (
+    CurvePoint,
+    JsonPoint,
+    PointRow,
+    PointRules,
+    PointSink,
+    Reduced,
+    points_at,
+)
 from logbook_agent.running.results.fold import fold, fold_predicted, join_loose, measured_only, merge_lines
 from logbook_agent.running.results.result_lines import (
     MAX_KEYS,
@@ -253,6 +261,12 @@ class ResultReader:
             self._point_units.setdefault(self._clean(name), self._clean(unit))
         self._last = cut(self._clean(body), _LAST_CHARS)
         return True
+
+    def point(self, name: str, step: float, value: float) -> None:
+        """Take one point that stood on no line, over `step`. Where that is config, it is left out."""
+        if STEP in self._step_keys:
+            one = CurvePoint(name=self._clean(name), over=STEP, step=step, value=value)
+            self._keep(PointRow(config={}, points=(one,), labels={}))
 
     def _keep(self, row: PointRow, line: str | None = None) -> bool:
         """Hand a row of points to the sink; False where there is none."""

@@ -23,7 +23,7 @@ from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.running.launch.process import Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.point_files import point_sink
+from logbook_agent.running.point_files import event_points, point_sink
 from logbook_agent.running.prepare import resolve
 from logbook_agent.running.provenance.contention import counters, host_root, until_now
 from logbook_agent.running.provenance.git import CodeFacts, code_facts
@@ -110,7 +110,11 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
             problems = sinks.finish()
             output = log.finish()
             watch.done()
-        file_text, file_problems = _read_result_file(result_file)
+        # A program that writes TensorBoard's files may do so there.
+        is_folder = result_file.is_dir() and not result_file.is_symlink()
+        for name, step, value in event_points(result_file) if is_folder else ():
+            reader.point(name, step, value)
+        file_text, file_problems = (None, []) if is_folder else _read_result_file(result_file)
     reading = reader.finish(
         declared=declared,
         axes=work.case_keys,
