@@ -22,7 +22,7 @@ from logbook_agent.model.run import Run
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import own_session
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import create_log, remove, remove_tree
+from logbook_agent.store.files import create_log, remove
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SeriesEnd, Spool
 from logbook_agent.store.workspace import Workspace
@@ -66,9 +66,6 @@ class DetachedDisplay(LineDisplay):
 def _taken(book: Book, entry_id: str) -> Spool:
     """The folder of the series, which is this process's from here on. Raises Locked when another one has it."""
     series = book.series(entry_id)
-    if series.is_old and not series.is_held():
-        remove_tree(series.folder, within=series.within)
-        series = book.series(entry_id)
     book.create_spool(series)
     if series.claim() is None:
         holder = series.holder()

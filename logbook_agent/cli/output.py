@@ -79,14 +79,9 @@ def emit_line(command: str, data: Any, *, warnings: Sequence[str] = ()) -> None:
 
 
 def _json(answer: dict[str, object], indent: int | None = 1) -> str:
-    text = json.dumps(answer, ensure_ascii=False, indent=indent)
-    redactor = _redactor()
-    # One look at the whole is cheap, and most answers hold nothing.
-    if redactor.may_hold_some(text):
-        from logbook_agent.text.redaction.plain import redacted
+    from logbook_agent.text.redaction.plain import redacted
 
-        text = json.dumps(redacted(answer, redactor), ensure_ascii=False, indent=indent)
-    text = text.translate(_CONTROLS_IN_JSON)
+    text = json.dumps(redacted(answer, _redactor()), ensure_ascii=False, indent=indent).translate(_CONTROLS_IN_JSON)
     return text.replace(_OLD_COMMAND, r"##\u005b") if _is_action() else text
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import tempfile
 import textwrap
 import threading
@@ -39,7 +38,6 @@ from logbook_agent.running.executors.contract import (
 )
 from logbook_agent.running.executors.local import log_from
 from logbook_agent.running.executors.table import Declared
-from logbook_agent.running.provenance.git_calls import try_git
 from logbook_agent.running.worker.work import OWN, Work
 from logbook_agent.store.files import remove
 from logbook_agent.store.reading import LOG, is_inside
@@ -162,7 +160,7 @@ class Remote:
     def _has_started(self, spool: Spool) -> bool:
         """Whether an earlier submission arrived. If not, it cannot arrive any more. Raises NoAnswer while this is
         unknown."""
-        sent = sent_of(spool, self.environ)
+        sent = spool.sent()
         if sent is None:
             return False
         try:
@@ -183,7 +181,7 @@ class Remote:
             return Followed(stage=stage_named(before.stage), output=output, said=before.said)
         if spool.has(FINAL):
             return Followed(stage="ended", output=b"" if offset is None else log_from(spool, offset))
-        sent = sent_of(spool, self.environ)
+        sent = spool.sent()
         if sent is None:
             said = before.said if before is not None else None
             return Followed(stage="sent", said=said) if spool.is_held() else Followed(stage="never-started")
@@ -211,7 +209,7 @@ class Remote:
         for spool in spools:
             # What is wrong with one is told when it is asked for.
             with contextlib.suppress(StoreError):
-                sent, seen = sent_of(spool, self.environ), spool.seen()
+                sent, seen = spool.sent(), spool.seen()
                 if sent is not None and not spool.has(FINAL) and not (seen is not None and seen.stage in OVER):
                     folders[sent.folder] = not spool.is_held()
         if not folders:
@@ -234,13 +232,13 @@ class Remote:
 
     def stop(self, spool: Spool) -> None:
         """As `Executor.stop`. Raises ToolError when the machine does not answer."""
-        sent = sent_of(spool, self.environ)
+        sent = spool.sent()
         if sent is not None and not spool.has(FINAL):
             self.end(sent)
 
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. What was brought is removed there. Raises ToolError."""
-        sent = sent_of(spool, self.environ)
+        sent = spool.sent()
         if sent is None:
             return
         if spool.has(FINAL):
@@ -490,25 +488,3 @@ def record_of(kind: type[Any], plain: object) -> Any:
         return None if plain is None else decode(kind, plain)
     except CodecError:
         return None
-
-
-def sent_of(spool: Spool, environ: Mapping[str, str]) -> Sent | None:
-    """Where the run was submitted to; None before it was. Raises StoreError for a spool in the logbook that git has, or
-    may have: a branch that was pulled must not decide which folder of another machine is read and removed."""
-    sent = spool.sent()
-    if sent is not None and spool.is_old and not _is_untracked(spool, environ):
-        raise StoreError(
-            f"the run in {spool.folder} was not submitted by you",
-            cause="its files came with a branch, or are outside a git repository",
-            hint="collect it where it was submitted, or remove that folder",
-        )
-    return sent
-
-
-def _is_untracked(spool: Spool, environ: Mapping[str, str]) -> bool:
-    folder = Path(os.path.realpath(spool.folder))
-    place = repository_of(folder)
-    if place is None:
-        return False
-    words = ["ls-files", "--", f":(top,literal){folder.relative_to(place.top)}"]
-    return try_git(place.top, words, environ) == b""

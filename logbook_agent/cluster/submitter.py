@@ -24,7 +24,7 @@ from pathlib import Path
 from logbook_agent.cluster.archive import code_here
 from logbook_agent.cluster.job_templates import JobTemplates, completed, filled, iris
 from logbook_agent.cluster.jobs import Fate, JobState, end_of, hidden_values, job_state, keep_log, without_values
-from logbook_agent.cluster.remote import brief, sent_of
+from logbook_agent.cluster.remote import brief
 from logbook_agent.cluster.shell import MOST_ANSWER_BYTES, ShellAnswer, run_program
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
@@ -109,7 +109,7 @@ class Submitter:
     def follow(self, spool: Spool, offset: int | None = None, *, wait_s: float = 0.0) -> Followed:
         """As `Executor.follow`. The launcher is asked every `poll_s` seconds; while it does not answer, what was known
         last stands."""
-        sent = sent_of(spool, self._environ)
+        sent = spool.sent()
         if sent is None:
             return Followed(stage="sent" if spool.is_held() else "never-started")
         seen = spool.seen()
@@ -132,7 +132,7 @@ class Submitter:
 
     def stop(self, spool: Spool) -> None:
         """As `Executor.stop`. Raises ToolError when the launcher does not answer, or cannot stop a job."""
-        sent = sent_of(spool, self._environ)
+        sent = spool.sent()
         if sent is None or spool.has(FINAL):
             return
         work = self._work(spool)
@@ -147,7 +147,7 @@ class Submitter:
 
     def collect(self, spool: Spool) -> None:
         """As `Executor.collect`. Raises ToolError while the launcher does not give the log and the end of the job."""
-        sent = sent_of(spool, self._environ)
+        sent = spool.sent()
         if sent is None or sent.job is None or spool.has(FINAL):
             return
         work = self._work(spool)
@@ -205,12 +205,6 @@ class Submitter:
 
     def _work(self, spool: Spool) -> Work:
         """The work that was submitted, without its secrets."""
-        if spool.is_old:
-            raise StoreError(
-                f"the run in {spool.folder} was submitted by an earlier version",
-                cause="the words in that folder name a program, and a branch may have brought them",
-                hint="collect it with that version, or remove the folder",
-            )
         text = spool.read(WORK)
         try:
             work = None if text is None else decode(Work, parse_json(text, spool.folder / WORK))

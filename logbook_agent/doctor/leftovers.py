@@ -22,7 +22,6 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import ROOT_NOTE
 from logbook_agent.store.files import relocate, remove
 from logbook_agent.store.reading import read_text
-from logbook_agent.store.spool import Spool
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import stamp
@@ -54,21 +53,21 @@ def _temporary_files(folder: str) -> Iterator[str]:
 
 
 def check_old_state(examination: Examination) -> Iterator[Trouble]:
-    """Earlier versions kept in the logbook what is now in the user's folders. The spool of a run goes with its run."""
+    """What is now in the user's folders may still lie in the logbook, where nothing reads it."""
     book = examination.book
-    found = [(path, functools.partial(examination.remove, path)) for path in book.folder.glob(".index.sqlite*")]
-    names = [path.name for pattern in ("*.series", ".lease-*") for path in book.open_folder.glob(pattern)]
-    for spool in map(book.spool_named, names):
-        if spool.is_old and not spool.is_held():
-            found.append((spool.folder, functools.partial(_drop, spool)))
-    for path, fix in sorted(found, key=lambda one: one[0]):
-        text = "left by an earlier version; this version keeps such files in your cache or state folder"
-        yield Trouble("warning", "old-state", path, text, f"{DOCTOR_FIX} deletes it", fix)
+    folders = [path for path in book.open_folder.glob("*") if path.is_dir()]
+    for path in sorted([*book.folder.glob(".index.sqlite*"), *folders]):
+        text = "left by an earlier version or brought by a branch; such files are in your cache or state folder"
+        fix = functools.partial(_set_aside if path in folders else Examination.remove, examination, path)
+        yield Trouble(
+            "warning", "old-state", path, text, f"{DOCTOR_FIX} removes it; a folder is kept in the backups", fix
+        )
 
 
-def _drop(spool: Spool) -> str:
-    spool.drop()
-    return "removed"
+def _set_aside(examination: Examination, path: Path) -> str:
+    kept = examination.book.folder / "backups" / f"doctor-{examination.stamp}" / path.name
+    examination.rename(path, kept)
+    return f"moved to {kept}"
 
 
 def check_moved(examination: Examination) -> Iterator[Trouble]:

@@ -18,7 +18,7 @@ from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome
 from logbook_agent.findings.measurements import baseline_cases, unit_of
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.header import Metric
-from logbook_agent.model.stats import median_low
+from logbook_agent.model.stats import median
 from logbook_agent.model.summary import Summary, Trial
 from logbook_agent.model.units import common
 from logbook_agent.model.values import Scalar, canonical
@@ -190,7 +190,7 @@ class _Ranking:
         return lost
 
     def _ranked(self, tried: Sequence[Tried]) -> float:
-        value = median_low([v for _, case in tried for v in case["values"]])
+        value = median([v for _, case in tried for v in case["values"]])
         return -value if self._metric.direction == "min" else value
 
     # -- what is said of one ---------------------------------------------------------------------------
@@ -207,7 +207,7 @@ class _Ranking:
             metric=self._metric.name,
             direction=str(self._metric.direction),
             unit=next((case["unit"] for _, case in own if case["unit"] is not None), None),
-            value=median_low(values),
+            value=median(values),
             low=min(values),
             high=max(values),
             runs=len(values),

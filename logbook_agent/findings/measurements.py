@@ -18,7 +18,7 @@ from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.record import Record, ended_badly, is_made, mended, plan_runs
 from logbook_agent.model.run import Row, Run, Scalar
-from logbook_agent.model.stats import median, median_low
+from logbook_agent.model.stats import median
 from logbook_agent.model.summary import MeasuredMetric, Trial
 from logbook_agent.model.units import common, known
 from logbook_agent.model.values import canonical, spelt
@@ -126,7 +126,7 @@ def _trials(finished: Sequence[_Taken], unit: str | None) -> list[Trial]:
             Trial(
                 key=key,
                 unit=unit,
-                values=[median_low([t.value for t in own]) for own in runs.values()],
+                values=[median([t.value for t in own]) for own in runs.values()],
                 runs=list(runs),
                 side=part.side if part is not None else None,
                 case=part.case if part is not None else "",

@@ -12,7 +12,7 @@ from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.excerpts import Piece, cell, entry_link, escape, left_out, link, newest, number, words
 from logbook_agent.issue.links import Links
 from logbook_agent.model.header import Metric
-from logbook_agent.model.stats import median_low
+from logbook_agent.model.stats import median
 from logbook_agent.model.summary import Candidate, MeasuredMetric, Summary
 from logbook_agent.pages.plotted import NamedPlot
 from logbook_agent.text import markdown as md
@@ -97,7 +97,7 @@ def _cell(found: MeasuredMetric | None, name: str) -> str:
     trials = found.get("trials", ())
     if len(trials) == 1:
         [values] = [trial["values"] for trial in trials]
-        text = _no_pipe(number(name, median_low(values), found["unit"]))
+        text = _no_pipe(number(name, median(values), found["unit"]))
         return text + (f" (median of {len(values):,} runs)" if len(values) > 1 else "")
     low, high = (number(name, found[key], None) for key in ("low", "high"))
     unit = f" {cell(found['unit'])}" if found["unit"] else ""

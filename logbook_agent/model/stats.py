@@ -24,13 +24,6 @@ def median(samples: Sequence[float]) -> float:
     return middle_of(sorted(samples))
 
 
-def median_low(samples: Sequence[float]) -> float:
-    """The middle sample, of two middle ones the lower: a number that was measured. No samples is a ValueError."""
-    if not samples:
-        raise ValueError("no samples: the median of nothing is unknown")
-    return math.nan if any(map(math.isnan, samples)) else sorted(samples)[(len(samples) - 1) // 2]
-
-
 def middle_of(ordered: Sequence[float]) -> float:
     """The median of numbers that are sorted."""
     middle = len(ordered) // 2

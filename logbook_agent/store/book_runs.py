@@ -252,26 +252,21 @@ class BookRuns:
         return ""
 
     def spool_named(self, name: str) -> Spool:
-        """The spool of this name: in the user's state, or in the logbook while an earlier version's is there."""
+        """The spool of this name in the user's state; where there is no such folder, a spool that is not there."""
         # Most commands meet none.
         from logbook_agent.store.spool import Spool
 
-        old = self.open_folder / name
-        is_old = old.is_dir() and not old.is_symlink()
-        if is_old or self._state is None or self.state_folder is None:
-            return Spool(folder=old, within=self.root, redactor=self._redactor, is_old=True)
-        return Spool(folder=self.state_folder / name, within=self._state, redactor=self._redactor)
+        folder = self.state_folder or Path(os.devnull)
+        return Spool(folder=folder / name, within=self._state or folder, redactor=self._redactor)
 
     def within(self, path: Path) -> Path:
         """The folder that a file of this logbook must not leave: the root, or the user's state."""
         return self.root if self._state is None or not path.is_relative_to(self._state) else self._state
 
     def _spool_names(self) -> list[str]:
-        """The names of all spools, also of those that an earlier version left in the logbook."""
-        found = {name for name in self._marker_names() if (self.open_folder / name).is_dir()}
-        if self._state is not None and self.state_folder is not None and self.state_folder.is_dir():
-            found.update(names_in(self.state_folder, within=self._state))
-        return sorted(found)
+        if self._state is None or self.state_folder is None or not self.state_folder.is_dir():
+            return []
+        return sorted(names_in(self.state_folder, within=self._state))
 
     def _marker_names(self) -> list[str]:
         return names_in(self.open_folder, within=self.root)

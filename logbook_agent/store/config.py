@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import SettingError, StoreError, UsageError
 from logbook_agent.store.parse import parse_toml
-from logbook_agent.store.reading import SETTINGS_BYTES, is_inside, manual, read_bytes, text_of
+from logbook_agent.store.reading import SETTINGS_BYTES, is_inside, read_bytes, text_of
 from logbook_agent.store.repository import repository_of
 from logbook_agent.text.redaction.shapes import Rule
 
@@ -159,15 +159,15 @@ def config_of(table: Any, file: Path) -> Config:
         _check(config, file)
         return config
     except CodecError as error:
-        raise _bad(file, str(error), _hint(error)) from None
+        raise _bad(file, str(error), _hint(error, file)) from None
     except SettingError as error:
         raise _bad(file, error.message, error.hint) from None
 
 
-def _hint(error: CodecError) -> str:
+def _hint(error: CodecError, file: Path) -> str:
     """What to write instead."""
     if error.message != "unknown key":
-        return f"correct that value; {manual('reference/cli.md')} shows examples"
+        return f"correct that value in {file}"
     kind = GitHubConfig if error.path[0] == ".github" else Config
     return f"the settings are: {', '.join(f.name for f in fields(kind) if f.name != 'file')}"
 

@@ -130,13 +130,11 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spool:
-    """One such folder, below `within`. Whatever is written passes the redactor. `is_old`: an earlier version made it,
-    in the logbook; a branch may have brought it."""
+    """One such folder, below `within`. Whatever is written passes the redactor."""
 
     folder: Path
     within: Path
     redactor: Callable[[], Redactor] = field(default=by_shape)
-    is_old: bool = False
 
     def make(self) -> None:
         make_folder(self.folder, within=self.within)

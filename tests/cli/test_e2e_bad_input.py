@@ -55,7 +55,7 @@ BAD: dict[str, tuple[list[str], int, str, str]] = {
     "edit to no state": (["edit", "MOE-000", "--state", "finished"], 2, "usage", "finished"),
     "edit to no confidence": (["edit", "MOE-000", "--confidence", "sure"], 2, "usage", "sure"),
     "field without =": (["note", "--title", "x", "--field", "Observation"], 2, "usage", "Observation"),
-    "field with two =": (["note", "--title", "x", "--field", "Observation==x"], 2, "usage", "stands twice"),
+    "field with two =": (["note", "--title", "x", "--field", "Observation==x"], 2, "usage", "Observation==x"),
     "field label forges": (["note", "--title", "x", "--field", "<!-- logbook=x"], 2, "usage", "logbook"),
     "prose file missing": (["note", "--title", "@none.md"], 2, "usage", "none.md"),
     "plan without title": (["plan", "--command", "true"], 2, "usage", "title"),
@@ -202,3 +202,12 @@ def test_a_secret_in_the_name_of_a_logbook_stays_out_of_a_report(started: Cli, f
     (folder / f"logbooks/{name}/logbook.yaml").write_text("format: 1\nx: 1\n")
     assert started("report", "--out", "pages").code == 1
     assert name not in (folder / "pages/index.html").read_text()
+
+
+def test_json_hides_what_colours_would_let_through(started: Cli, folder: Path) -> None:
+    secret = "gh" + "p_" + "\x1b[1mAa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk0Ll1"
+    assert started("run", "--", "true").code == 0
+    record = folder / "logbooks/moe/runs/MOE-000/01/run.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"problems": [secret]}))
+    for words in (["wait", "MOE-000"], ["show", "MOE-000"], ["list"]):
+        assert "Aa0Bb1" not in started(*words, "--json").out, words

@@ -28,7 +28,7 @@ DAMAGE: dict[str, tuple[str, str, str, int | None, str, str]] = {
     ),
     "missing": (ENTRY, "format: 1\nid: MOE-001\n", "entry", None, "title: missing", "correct"),
     "newer": (ENTRY, "format: 9\nid: MOE-001\n", "newer-format", None, "reads up to 1", "upgrade with: pip install"),
-    "format": (ENTRY, "format: 0\nid: MOE-001\n", "entry", None, "which is no format", "correct the number"),
+    "format": (ENTRY, "format: 0\nid: MOE-001\n", "entry", None, "which no version writes", "correct the number"),
     "json": (RUN, '{"format": 1,\n "entry": "MO', "run", 2, "MOE-001/01/run.json, line 2", "restore it from git"),
     "shape": (RUN, '{"format": 1,\n "colour": 2}', "run", 2, "colour: unknown key", "correct the file"),
     "header": (HEADER, "format: 1\ntopic: moe\nprefix: [MOE\n", "header", 4, "moe/logbook.yaml, line 4", "correct"),

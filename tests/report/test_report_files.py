@@ -46,3 +46,14 @@ def test_a_page_of_somebody_else_stays(cli: Cli, folder: Path) -> None:
         theirs.unlink()
     for _ in range(2):
         assert cli("report", "--out", "docs").code == 0
+
+
+def test_a_run_that_goes_on_has_its_entry_and_its_log(started: Cli, folder: Path) -> None:
+    """Its log lies outside of the logbook until it ends."""
+    waits = "echo RESULT tflops=2; until [ -e go ]; do sleep 0.02; done"
+    assert started("run", "--title", "Goes on", "--detach", "--", "sh", "-c", waits).code == 0
+    answer = started("report", "--out", "site")
+    (folder / "go").touch()
+    assert (answer.code, answer.err) == (0, "")
+    assert "Goes on" in (folder / "site/moe.html").read_text()
+    assert started("wait").code == 0

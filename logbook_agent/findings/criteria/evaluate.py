@@ -35,7 +35,7 @@ from logbook_agent.findings.tables.frame import Item, by, frame_of, show
 from logbook_agent.model.comparison import MINIMUM_EFFECT
 from logbook_agent.model.header import Computed, Criterion, metric_named
 from logbook_agent.model.record import Record
-from logbook_agent.model.stats import median, median_low
+from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar
 from logbook_agent.text.shell_words import command_line
 
@@ -126,11 +126,11 @@ def target(asked: Target, facts: Facts) -> Computed:
     of = [(sum(sign * v >= sign * wanted for v in values), values, group) for values, group in found if values]
     if not of:
         return unmet(f"no case has {metric.name}" + (f" in {metric.unit}" if metric.unit else ""))
-    reaching, values, group = max(of, key=lambda one: (odds(one[0], len(one[1])), sign * median_low(one[1])))
+    reaching, values, group = max(of, key=lambda one: (odds(one[0], len(one[1])), sign * median(one[1])))
     runs = len(values)
     wanted_text = f"{'at least' if sign > 0 else 'at most'} {wanted:g}"
     reason = f"{metric.name} is {wanted_text} in {reaching} of {runs} run{'s' * (runs != 1)} of a case"
-    reason += f", median {median_low(values):.6g}"
+    reason += f", median {median(values):.6g}"
     evidence = [item.case for item in group]
     if odds(reaching, runs) >= ENOUGH and runs >= asked.runs:
         return met(reason, evidence)

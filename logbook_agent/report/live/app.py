@@ -168,7 +168,7 @@ class LiveSite:
             return _nothing()
         book = self._book(topic)
         path = book.log_path(entry, run)
-        pieces = visible_log(path, book.root, self._space().redactor)
+        pieces = visible_log(path, book.within(path), self._space().redactor)
         try:
             # Whatever may not be read is met here, before the answer begins.
             first = await asyncio.to_thread(next, pieces, "")

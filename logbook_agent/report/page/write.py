@@ -133,7 +133,7 @@ def _copies(book: Book, redactor: Redactor, target: Path, within: Path) -> Calla
         copy = folder / name
         if not _is_newer(copy, log):
             make_folder(folder, within=within)
-            pieces = (piece.encode("utf-8", "replace") for piece in visible_log(log, book.root, redactor))
+            pieces = (piece.encode("utf-8", "replace") for piece in visible_log(log, book.within(log), redactor))
             write_pieces(copy, pieces, within=within, durable=False, derived=True)
         return f"{book.topic}/{_LOGS}/{name}"
 

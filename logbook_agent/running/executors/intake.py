@@ -150,16 +150,10 @@ def _followed(workspace: Workspace, book: Book, spool: Spool, stage: Stage | Non
     run = book.run_of(spool.folder.name)
     if run is None:
         # A client that is about to write the record, or was cut off before it could; else it lies on another branch.
-        is_old = time.time() - spool.folder.stat().st_mtime > _ABANDONED_S
-        if is_old and not spool.is_held() and not spool.is_used():
+        is_abandoned = time.time() - spool.folder.stat().st_mtime > _ABANDONED_S
+        if is_abandoned and not spool.is_held() and not spool.is_used():
             spool.drop()
         return []
-    if spool.is_old:
-        warn_once(
-            workspace,
-            f"{run.entry} run {run.run} was started by an earlier version: its files stay in"
-            f" {workspace.shown(spool.folder)} until it has ended",
-        )
     if spool.read(HINT) != run.hint:
         book.write_hint(spool, run)
     executor = executor_of(workspace, run)

@@ -289,20 +289,25 @@ def test_a_repository_that_is_moved_during_a_run_loses_nothing(local: Place, cli
 
 
 @pytest.mark.slow
-def test_a_spool_of_an_earlier_version_is_followed_in_the_logbook(
-    started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old = folder / "logbooks/moe/open" / ("ab" * 8)
-    old.mkdir(parents=True)
-    monkeypatch.setattr("logbook_agent.running.order.new_spool_name", lambda: old.name)
-    assert started("run", "--detach", "--", *sh(WAITS)).code == 0
-    assert f"was started by an earlier version: its files stay in logbooks/moe/open/{old.name}" in started("list").err
-    assert started("doctor").code == 0
+def test_a_folder_in_the_logbook_is_no_spool(started: Cli, folder: Path) -> None:
+    """A branch may bring one, under the name that the record of a run tells."""
+    assert started("run", "--detach", "--", *sh(f"{WAITS}; echo RESULT tflops=2")).code == 0
+    name = json.loads((folder / "logbooks/moe/runs/MOE-000/01/run.json").read_text())["spool"]
+    forged = folder / "logbooks/moe/open" / name
+    forged.mkdir(parents=True)
+    for file in ("final.json", "claim.json", "output.log"):
+        (forged / file).write_text(
+            '{"format": 1, "ended": "2026-01-01T00:00:00+00:00", "duration_s": 1, "exit": {"code": 9}}'
+        )
+    assert started("list").out.split()[3] == "running"
+    assert "brought by a branch" in started("doctor").out
     Path("go").touch()
     assert started("wait", "MOE-000").code == 0
-    assert "finished" in started("list").out
+    assert started("show", "MOE-000", "--json").data["runs"][0]["exit"]["code"] == 0
+    assert "a folder is kept in the backups" in started("doctor").out
+    started("doctor", "--fix")
     assert started("doctor").code == 0
-    assert not old.exists()
+    assert not forged.exists()
 
 
 def test_the_runs_of_a_copied_repository_stay_with_the_first(local: Place, cli: Cli) -> None:
