@@ -169,6 +169,7 @@ def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[str]) -> 
         axes=work.case_keys,
         argv_flags=argv_flags,
         config=work.config,
+        argv=work.argv,
     )
     reader, output, _ = read_log(spool.folder / LOG, spool.within, spool.redactor(), rules)
     reading = reader.finish(declared=work.metrics, axes=work.case_keys, argv_flags=argv_flags, config=work.config)

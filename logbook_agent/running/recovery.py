@@ -53,6 +53,7 @@ def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -
         axes=header.case_keys,
         argv_flags=argv_flags,
         config=run.config,
+        argv=run.argv,
     )
     reader, output, last = read_log(log, book.within(log), workspace.redactor, rules)
     reading = reader.finish(declared=header.metrics, axes=header.case_keys, argv_flags=argv_flags, config=run.config)

@@ -195,3 +195,17 @@ def test_a_secret_is_in_no_file(tmp_path: Path) -> None:
         reader.feed(f"RESULT step={step} loss=1 key=hunter2")
     assert reader.finish().rows[0].labels == {"key": "[hidden]"}
     assert all(b"hunter2" not in path.read_bytes() for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("argv", "is_flag"),
+    [
+        (("train.py", "--step", "3"), True),
+        (("train.py", "step=3"), True),
+        (("sh", "-c", "python train.py --step=3"), True),
+        (("sh", "-c", "for i in 1 2; do echo METRIC loss=1 step=$i; done"), False),
+    ],
+)
+def test_a_script_that_prints_a_step_has_no_flag_of_that_name(argv: tuple[str, ...], is_flag: bool) -> None:
+    rules = PointRules.of(lambda: None, argv_flags={"step": None}, argv=argv)
+    assert rules.step_keys() == (() if is_flag else ("step",))

@@ -82,14 +82,13 @@ class PointRules:
         axes: Sequence[str] = (),
         argv_flags: Mapping[str, str | None] | None = None,
         config: Mapping[str, Scalar] | None = None,
+        argv: Sequence[str] = (),
     ) -> PointRules:
-        """The rules of a run, from what `ResultReader.finish` takes as well."""
-        return cls(
-            over={m.name: m.over for m in declared},
-            config_keys={*axes, *(config or {})},
-            flags=(argv_flags or {}).keys(),
-            sink=sink,
-        )
+        """The rules of a run, from what `ResultReader.finish` takes as well. `argv`: the command of the flags."""
+        flags = (argv_flags or {}).keys()
+        over = {m.name: m.over for m in declared}
+        printed = {key for key in (STEP, *over.values()) if argv and not any(_names(word, key) for word in argv)}
+        return cls(over=over, config_keys={*axes, *(config or {})}, flags=flags - printed, sink=sink)
 
     def step_keys(self) -> tuple[str, ...]:
         """The keys that number points: `step`, and those that metrics declare."""
@@ -154,6 +153,14 @@ def _point(name: str, over: str, steps: Mapping[str, float], value: Scalar) -> C
     key = over if over in steps else STEP if STEP in steps else next(iter(steps))
     number = finite(value)
     return CurvePoint(name=name, over=key, step=steps[key], value=NAN if number is None else number)
+
+
+def _names(word: str, key: str) -> bool:
+    """Whether a word of a command sets a key. In a script, `step=$i` is what it prints, and only `--step` is a flag."""
+    dashed = "--" + key.replace("_", "-")
+    if " " in word or "\n" in word:
+        return any(one.partition("=")[0].replace("_", "-") == dashed for one in word.split())
+    return word.partition("=")[0].replace("_", "-") in (dashed, dashed[2:])
 
 
 def _scalar(given: object) -> Scalar:

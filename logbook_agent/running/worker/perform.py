@@ -95,6 +95,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
         axes=work.case_keys,
         argv_flags=argv_flags,
         config=work.config,
+        argv=work.argv,
     )
     reader = ResultReader(lambda plain: redacted(plain, place.redactor), rules)
     log = OutputLog(place.folder / LOG, place.redactor, within=place.within, max_bytes=work.log_bytes)
