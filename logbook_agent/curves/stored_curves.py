@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import os
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +15,7 @@ from logbook_agent.curves.point_file import PointReader, Series
 from logbook_agent.curves.reduction import standing
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Curve, Run
-from logbook_agent.model.values import canonical, row_key
+from logbook_agent.model.values import Key, canonical, row_key
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import CURVES, CURVES_LARGE, CURVES_PART, open_file
 
@@ -47,17 +49,39 @@ def _by_step(series: Series) -> Series:
 
 def points(book: Book, run: Run) -> Iterator[tuple[Curve, array[float], array[float]]]:
     """The curves of a run with their steps and values. One whose points were not kept here has none."""
-    found = {(s.name, s.over, row_key(s.config)): s for s in series_of(book, run)}
+    # A record holds the config of the run as well.
+    found = {(s.name, s.over, row_key({**run.config, **s.config})): s for s in series_of(book, run)}
     for curve in run.curves:
-        # A record holds the config of the run as well.
-        own = {key: value for key, value in curve.config.items() if key not in run.config}
-        series = found.get((curve.name, curve.over, row_key(curve.config))) or found.get(
-            (curve.name, curve.over, row_key(own))
-        )
+        series = found.get((curve.name, curve.over, row_key(curve.config)))
         if series is None:
             yield curve, array("d"), array("d")
         else:
             yield curve, series.steps, series.values
+
+
+# A page that is live asks for the same lines again and again.
+_drawn: dict[tuple[str, int, int, int], dict[tuple[str, str, Key], ChartLine]] = {}
+_DRAWN = 512
+
+
+def _lines_of(book: Book, run: Run, most: int) -> dict[tuple[str, str, Key], ChartLine]:
+    """By name, key and case the lines of a run, without labels, thinned to so many points."""
+    path = next((path for path in _places(book, run) if os.path.lexists(path)), None)
+    if path is None:
+        return {}
+    state = os.lstat(path)
+    key = (os.fspath(path), state.st_mtime_ns, state.st_size, most)
+    if key not in _drawn:
+        while len(_drawn) >= _DRAWN:
+            _drawn.pop(next(iter(_drawn)), None)
+        _drawn[key] = {
+            (curve.name, curve.over, row_key(curve.config)): ChartLine.of(
+                "", run.entry, curve.unit, steps, values, most
+            )
+            for curve, steps, values in points(book, run)
+            if steps
+        }
+    return _drawn[key]
 
 
 def charts(
@@ -76,14 +100,13 @@ def charts(
     for run in reversed(runs):
         asked = [curve for curve in run.curves if only is None or curve.name in only]
         is_read = any(wanted.get((c.name, c.over), 0) < MOST_LINES for c in asked)
-        for curve, steps, values in points(book, run) if is_read else ():
-            key = (curve.name, curve.over)
-            if curve in asked and steps and wanted.get(key, 0) < MOST_LINES:
-                label = labels.get((run.entry, run.run, row_key(curve.config)), f"{run.entry}/{run.run}")
-                line = ChartLine.of(label, run.entry, curve.unit, steps, values, most_points)
-                found.setdefault(key, []).insert(0, line)
+        lines = _lines_of(book, run, most_points) if is_read else {}
         for curve in asked:
-            wanted[curve.name, curve.over] = wanted.get((curve.name, curve.over), 0) + 1
+            key, case = (curve.name, curve.over), row_key(curve.config)
+            if (*key, case) in lines and len(found.get(key, ())) < MOST_LINES:
+                label = labels.get((run.entry, run.run, case), f"{run.entry}/{run.run}")
+                found.setdefault(key, []).insert(0, dataclasses.replace(lines[*key, case], label=label))
+            wanted[key] = wanted.get(key, 0) + 1
     left = {key: count - MOST_LINES for key, count in wanted.items() if count > MOST_LINES}
     order = {name: place for place, name in enumerate(metrics)}
     keys = sorted(found, key=lambda key: order.get(key[0], len(order)))

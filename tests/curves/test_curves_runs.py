@@ -96,6 +96,16 @@ def test_a_detached_run_brings_its_points(cli: Cli, folder: Path) -> None:
     assert "--curves cannot be used with --as mlflow" in refused.err
 
 
+def test_a_config_that_the_lines_state_too(cli: Cli, folder: Path) -> None:
+    (folder / "train.sh").write_text("for i in 1 2; do echo RESULT seed=1 step=$i loss=$i; done")
+    cli("start", "moe", "--prefix", "MOE", "--metric", "loss", "--matrix", "seed=1,2")
+    assert cli("run", "--config", "seed=1", "--config", "other=2", "--", "sh", "train.sh").code == 0
+    exported = cli("export", "--curves", "--as", "json", "--out", "-").out
+    points = json.loads(exported)["points"]
+    assert (points["step"], points["value"]) == ([1, 2], [1, 2])
+    assert points["config"] == ['{"other": 2, "seed": 1}'] * 2
+
+
 def test_a_worker_elsewhere_has_what_keeps_points() -> None:
     names = {*worker_code().contents}
     assert {"logbook_agent/curves/point_sink.py", "logbook_agent/features.py"} <= names
