@@ -12,7 +12,12 @@ from pathlib import Path
 
 from logbook_agent.cluster.archive import worker_code
 from logbook_agent.curves.point_file import PointReader
-from tests.conftest import Cli
+from logbook_agent.exports.curve_rows import points_of
+from logbook_agent.exports.measured_rows import exported
+from logbook_agent.exports.tracker_run import series, tracked
+from logbook_agent.findings.read import Findings
+from logbook_agent.store.workspace import utc_now
+from tests.conftest import Cli, book_of
 
 TRAIN = """
 import sys, time
@@ -88,9 +93,16 @@ def test_a_detached_run_brings_its_points(cli: Cli, folder: Path) -> None:
     [run] = cli("show", "MOE-000", "--json").data["runs"]
     assert [(c["name"], c["count"]) for c in run["curves"]] == [("loss", 10), ("lr", 10)]
     assert points_in(folder / "logbooks/moe/runs/MOE-000/01/curves.points") == 20
-    exported = cli("export", "--curves", "--as", "csv", "--out", "-").out.splitlines()
-    assert exported[:2] == ["entry,run,series,over,step,value,config", "MOE-000,1,loss,step,0.0,1.0,{}"]
-    assert len(exported) == 21
+    printed = cli("export", "--curves", "--as", "csv", "--out", "-").out.splitlines()
+    assert printed[:2] == ["entry,run,series,over,step,value,config", "MOE-000,1,loss,step,0.0,1.0,{}"]
+    assert len(printed) == 21
+    book = book_of(folder)
+    found = Findings(book, utc_now)
+    [one] = tracked(exported(found), points_of(book))
+    logged = series(one)
+    assert [step for step, _ in logged] == [*range(10)]
+    assert logged[4] == (4, {"loss": 0.2, "lr": 0.1})
+    assert one.summary == {"loss": 0.1, "lr": 0.1}
     refused = cli("export", "--curves", "--as", "mlflow")
     assert refused.code == 2
     assert "--curves cannot be used with --as mlflow" in refused.err
@@ -100,8 +112,8 @@ def test_a_config_that_the_lines_state_too(cli: Cli, folder: Path) -> None:
     (folder / "train.sh").write_text("for i in 1 2; do echo RESULT seed=1 step=$i loss=$i; done")
     cli("start", "moe", "--prefix", "MOE", "--metric", "loss", "--matrix", "seed=1,2")
     assert cli("run", "--config", "seed=1", "--config", "other=2", "--", "sh", "train.sh").code == 0
-    exported = cli("export", "--curves", "--as", "json", "--out", "-").out
-    points = json.loads(exported)["points"]
+    printed = cli("export", "--curves", "--as", "json", "--out", "-").out
+    points = json.loads(printed)["points"]
     assert (points["step"], points["value"]) == ([1, 2], [1, 2])
     assert points["config"] == ['{"other": 2, "seed": 1}'] * 2
 
