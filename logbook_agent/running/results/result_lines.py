@@ -6,18 +6,11 @@ import re
 import shlex
 from typing import Literal
 
+from logbook_agent.text.escapes import without_escapes
+
 MAX_LINE_BYTES = 16 * 1024 * 1024
 
-_ANSI = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
-    r"|\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links
-    r"|[PX^_][^\x1b]*(?:\x1b\\)?"  # DCS, SOS, PM, APC
-    r"|[ -/]+[0-~]"  # character sets
-    r"|[0-OQ-WYZ\\`-~])"
-    r"|\x9b[0-?]*[ -/]*[@-~]"
-)
 Kind = Literal["RESULT", "METRIC", "RESULT_JSON"]
-_SGR = re.compile(r"\x1b\[[0-9;]*m")
 # `(pid=123, ip=10.1.2.3) ` or `(Worker pid=123) `, as Ray puts it before the lines of its workers,
 # and what it adds to the end of a line that several of them printed.
 _PREFIX = re.compile(r"\s*(?:\((?:[^()\s]{1,200} )?pid=\d{1,20}(?:, ip=[^()\s]{1,100})?\)\s*)?")
@@ -26,10 +19,6 @@ _WORD = re.compile(r"(RESULT_JSON|RESULT|METRIC)(?::?(?=\s|$)|:(?=\{))")
 _UNIT_AFTER = re.compile(r"(?P<name>[^\s=]+)=(?P<value>\S+)(?:\s+(?P<unit>\S.*))?")
 # Of one row; what has more is no result, and every reader would pay for it.
 MAX_KEYS = 1_000
-
-
-def strip_ansi(text: str) -> str:
-    return _ANSI.sub("", text) if "\x1b" in text or "\x9b" in text else text
 
 
 class LineSplitter:
@@ -83,7 +72,7 @@ class LineSplitter:
             block = b"\n".join(kept)
         if not block:
             return []
-        return [line for line in strip_ansi(block.decode("utf-8", "replace")).split("\n") if line]
+        return [line for line in without_escapes(block.decode("utf-8", "replace")).split("\n") if line]
 
 
 def split_line(line: str) -> tuple[Kind, str] | None:
@@ -92,7 +81,7 @@ def split_line(line: str) -> tuple[Kind, str] | None:
     if "RESULT" not in line and "METRIC" not in line:
         return None
     if "\x1b" in line[:200]:
-        line = _SGR.sub("", line)
+        line = without_escapes(line)
     prefix = _PREFIX.match(line)
     start = prefix.end() if prefix else 0
     word = _WORD.match(line, start)

@@ -16,6 +16,7 @@ from tests.conftest import Cli
 from tests.text.redaction.kinds_support import HEX, Maker
 
 VALUE = Maker("attacked").word() + "Lm2Tz"
+LONG = (VALUE * 6).replace("_", "x").replace("-", "y")
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,15 @@ VALUE = Maker("attacked").word() + "Lm2Tz"
         # Colours between name and value.
         *("\x1b[33mpassword\x1b[0m=\x1b[32m{}\x1b[0m", "api_key: \x1b[1m{}\x1b[0m", "--token \x1b[1m{}"),
         '"password": \x1b[32m"{}"\x1b[0m',
+        # As grep, tput, and terminals with links and titles write them.
+        *(
+            "\x1b[01;31m\x1b[Kpassword\x1b[m\x1b[K={}",
+            "\x1b[01;31m\x1b[Kpassword=\x1b[m\x1b[K{}",
+            "api_key: \x1b(B\x1b[m{}",
+        ),
+        *("password\x1b]8;;https://h\x1b\\={}", "password\x1b]0;t\x07={}", "password\x1b7={}", "password\x9b0m={}"),
+        # A sequence that takes the beginning of the name with it.
+        *("\x1b[password={}", "\x1b]0;password={}\x07"),
         # Nested, quoted, called.
         *('{{"config": {{"password": {{"value": "{}"}}}}}}', '"password": ["{}"]', "{{'token': {{'prod': '{}'}}}}"),
         *("password = '''{}'''", 'password = """{}"""', "api_key: str = '{}'", "password: str | None = '{}'"),
@@ -41,6 +51,31 @@ def test_hidden(text: str) -> None:
     done = by_shape().text(text.format(VALUE))
     assert VALUE not in done
     assert VALUE[:8] not in done
+
+
+def test_hidden_in_a_coloured_stream() -> None:
+    key = f"-----\x1b[31m\x1b[KBEGIN\x1b[m\x1b[K RSA PRIVATE KEY-----\n{LONG[:64]}\n-----END RSA PRIVATE KEY-----\n"
+    data = f"a\n\x1b[31m\x1b[Kpassword\x1b[m\x1b[K={VALUE}\n--token \\\x1b(B\n{VALUE}\n\x1b(Bhf_{LONG[1:35]}\n{key}b\n"
+    stream = StreamRedactor(by_shape())
+    done = (stream.feed(data.encode()) + stream.finish()).decode()
+    assert VALUE not in done
+    assert LONG[2:20] not in done
+    assert done.startswith("a\n")
+    assert done.endswith("\nb\n")
+
+
+def test_an_escape_cannot_eat_the_beginning_of_a_secret() -> None:
+    key = f"hf_{LONG[1:35]}"
+    done = by_shape().text(f"x \x1b{key} y \x1b[1mpassword\x1b[0m=\x1b[2m{VALUE} z")
+    assert LONG[2:20] not in done
+    assert VALUE not in done
+    assert done.startswith("x ")
+    assert done.endswith(" z")
+
+
+def test_colours_stay_where_they_hid_nothing() -> None:
+    text = "\x1b[31m\x1b[Kerror\x1b[m\x1b[K: {}"
+    assert by_shape().text(text.format(f"password={VALUE}")) == text.format("password=[redacted:password]")
 
 
 @pytest.mark.parametrize(
