@@ -163,3 +163,14 @@ def test_extra_arguments_are_not_repeated(started: Cli) -> None:
         assert answer.code == 2
         assert VALUE not in answer.err
         assert "more arguments than the command takes" in answer.err
+
+
+def test_nothing_is_written_that_could_not_be_read_again(started: Cli, folder: Path) -> None:
+    started("note", "--title", "one")
+    file = folder / "logbooks/moe/entries/MOE-000.yaml"
+    file.write_text(file.read_text() + f"recipe: {{name: ghp_{LONG[:36]}, digest: '{'0' * 32}', runs: 2}}\n")
+    before = file.read_bytes()
+    answer = started("edit", "MOE-000", "--title", "two")
+    assert answer.code == 3
+    assert "recipe.name: expected the name of a recipe, got '[redacted:github-token]'" in answer.err
+    assert file.read_bytes() == before
