@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from logbook_agent.text.redaction.plain import redacted
+from logbook_agent.model.entry import Entry, RecipeUse
+from logbook_agent.model.run import Code, Run, UntrackedFile
+from logbook_agent.text.redaction.plain import clean_record, clean_run, redacted
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 from logbook_agent.text.redaction.shapes import Rule
 from logbook_agent.text.redaction.stream import StreamRedactor
@@ -174,3 +177,24 @@ def test_nothing_is_written_that_could_not_be_read_again(started: Cli, folder: P
     assert answer.code == 3
     assert "recipe.name: expected the name of a recipe, got '[redacted:github-token]'" in answer.err
     assert file.read_bytes() == before
+
+
+def test_a_rule_for_digests_leaves_those_of_the_tool() -> None:
+    digest, other = "3f2a9c01d4" * 4, "5b6c7d8e" * 8
+    rule = Rule(id="hex-key", regex=r"\b[0-9a-f]{16,64}\b", group=None, keywords=(), entropy=0.0)
+    code = Code(
+        commit=digest,
+        identity=other,
+        diff_sha256=other,
+        diff_kept=f"code/{other[:16]}.diff",
+        untracked=(UntrackedFile(path=digest, sha256=other, bytes=3, kept=f"code/{other[:16]}-ghp_{LONG[:36]}"),),
+        synced=digest,
+    )
+    run = Run(entry="X-000", run=1, argv=("b",), started="now", spool=digest[:16], label=other, code=code)
+    done = clean_run(run, Redactor(extra_rules=(rule,)))
+    mark = "[redacted:hex-key]"
+    file = UntrackedFile(path=mark, sha256=other, bytes=3, kept=f"code/{other[:16]}-[redacted:github-token]")
+    assert done == replace(run, label=mark, code=replace(code, untracked=(file,)))
+    use = RecipeUse(name="r", digest=digest[:32], runs=2)
+    entry = Entry(id="X-000", title=digest, opened="now", recipe=use)
+    assert clean_record(entry, Redactor(extra_rules=(rule,))) == replace(entry, title=mark)
