@@ -20,6 +20,7 @@ from logbook_agent.findings.queries import BriefRow
 from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import parse_value
+from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import parse_duration, parse_env
 from logbook_agent.store.workspace import Workspace
@@ -149,6 +150,7 @@ def _detached(space: Workspace, request: RunRequest, common: Common) -> int:
             detach=True,
             as_json=common.as_json,
         )
+    space.executor = LOCAL
     result = run(space, request, LineDisplay(), tell=None if common.as_json else say)
     status, sent = result.exit_status, result.runs[0]
     if sent.exit is not None:  # it could not be started

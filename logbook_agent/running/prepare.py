@@ -111,6 +111,8 @@ def prepare(
         found_in["PATH"] = f"{search_first}{os.pathsep}{found_in.get('PATH', '')}"
     # On another machine it is looked for there.
     executable = "/bin/sh" if shell else "" if is_elsewhere else resolve(words, found_in, folder)
+    if executor is not None or workspace.executor is not None:
+        workspace.make_state()
     workspace.learn_secrets({**local, **far}, words)
     return Command(
         argv=words,

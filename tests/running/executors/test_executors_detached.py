@@ -221,3 +221,16 @@ def test_an_end_that_cannot_be_read(started: Cli, folder: Path) -> None:
     assert run.exit.lost
     assert len(run.rows) == 1
     assert started("doctor").out == "moe: nothing is wrong\n"
+
+
+@pytest.mark.parametrize("more", [(), ("--repeat", "2")])
+def test_where_no_spool_can_be_made_there_is_no_entry(
+    started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "file"))
+    (folder / "file").touch()
+    answer = started("run", "--detach", *more, "--", "true")
+    assert answer.code != 0
+    assert f"cause: no folder can be made below {folder / 'file'}, which is something else" in answer.err
+    assert started("list").out == "no entries\n"
+    assert not (folder / "logbooks/moe/runs").exists()
