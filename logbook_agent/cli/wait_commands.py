@@ -13,6 +13,7 @@ from logbook_agent.campaign.detached_runs import WaitedFor, cancel, collect_ende
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say, write_bytes
 from logbook_agent.findings.queries import brief_run
+from logbook_agent.findings.summaries import LOST
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import RunStatus, run_state
 from logbook_agent.model.run import Run
@@ -83,6 +84,8 @@ def wait_command(
 def _ended_text(one: WaitedFor) -> str:
     rows = sum(len(run.rows) for run in one.runs if not run.discarded)
     cut = "; its series of runs was cut off, and `logbook doctor` says how to run the rest" if one.is_cut_off else ""
+    if one.state == "lost" and any(run.exit is None for run in one.runs):
+        return f"{one.id}: {LOST}"
     return f"{one.id}: {one.state}, {rows} row{'' if rows == 1 else 's'}{cut}"
 
 

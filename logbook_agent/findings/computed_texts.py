@@ -177,7 +177,7 @@ def _unfinished(run: Run) -> dict[str, str]:
         "submitted": f"submitted at {run.started}; it has not begun",
         "orphaned": f"its tool is gone, the command still runs (pid {run.child.pid if run.child else '?'})",
         "interrupted": "interrupted: tool and command are gone; the output read until then is kept",
-        "lost": "lost: its worker vanished; the output read until then is kept",
+        "lost": "lost: its worker vanished, or the folder was moved: logbook doctor looks for it",
         "never-started": "never started",
     }
 
