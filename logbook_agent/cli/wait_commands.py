@@ -9,7 +9,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.campaign.detached_runs import WaitedFor, cancel, collect_ended, wait
+from logbook_agent.campaign.detached_runs import WaitedFor, cancel, collect_ended, no_run, wait
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say, write_bytes
 from logbook_agent.findings.queries import brief_run
@@ -181,7 +181,5 @@ def last_run(book: Book, entry_id: str) -> int:
     """The number of the newest run of an entry. Raises UsageError where it has none."""
     numbers = book.run_numbers(entry_id)
     if not numbers:
-        raise UsageError(
-            f"{entry_id} has no run", cause="nothing has been printed yet", hint=f"logbook run --id {entry_id} --detach"
-        )
+        raise no_run(book.record(entry_id))
     return numbers[-1]

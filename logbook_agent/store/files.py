@@ -175,8 +175,8 @@ def create_exclusive(path: Path, data: bytes, *, within: Path) -> bool:
             descriptor = _opened(path, within, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         except FileExistsError:
             return False
-    with os.fdopen(descriptor, "wb") as handle:
-        handle.write(data)
+        with os.fdopen(descriptor, "wb") as handle:
+            handle.write(data)
     return True
 
 
@@ -189,8 +189,8 @@ def append_text(path: Path, text: str) -> None:
     """Add to the end of a file that the user's environment names, such as $GITHUB_OUTPUT; it need not exist."""
     with _told(path):
         descriptor = _opened(path, None, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    with os.fdopen(descriptor, "wb") as handle:
-        handle.write(text.encode("utf-8", "replace"))
+        with os.fdopen(descriptor, "wb") as handle:
+            handle.write(text.encode("utf-8", "replace"))
 
 
 def open_lock(path: Path, *, within: Path) -> int:
@@ -408,8 +408,8 @@ def _told(path: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(
             f"cannot write {path}: {error.strerror or error}",
-            cause="the disk is full, read-only, or the folder belongs to somebody else",
-            hint=f"look at: df -h {path.parent} ; ls -ld {path.parent}",
+            cause="the disk is full or read-only, a limit is reached, or the folder belongs to somebody else",
+            hint=f"look at: df -h {path.parent} ; ls -ld {path.parent} ; ulimit -f",
         ) from error
 
 

@@ -229,7 +229,7 @@ def _decode(cls: type[T], data: Any, path: Path, text: str, check: Callable[[T],
         found = RecordError(
             f"{place_of(path)}: {error}",
             cause="the record does not have the form this version writes",
-            hint="correct the file, or restore it from git; the other entries are not affected",
+            hint="correct the file, or restore it from git",
         )
         found.line = line_of(text, str(error).split(": ")[0])
         raise found from error

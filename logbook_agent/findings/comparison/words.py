@@ -60,7 +60,9 @@ def text_lines(answer: Answer) -> list[str]:
     lines = [f"{answer.entry}, {asked(answer)}"]
     for f in answer.findings:
         lines += [sentence(answer, f), *(f"  {text}" for text in (_numbers(answer, f), *f.left_out, *f.notes) if text)]
-    lines += about(answer) if answer.findings else [*about(answer), "no pair has a number yet"]
+    lines += about(answer)
+    if not answer.findings and answer.entry not in answer.void:
+        lines.append("no pair has a number yet")
     return [*lines, f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})"]
 
 
