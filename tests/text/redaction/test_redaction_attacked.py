@@ -130,6 +130,13 @@ def test_quotes_without_an_end_are_read_once(text: str) -> None:
     assert time.process_time() - began < 2
 
 
+@pytest.mark.parametrize("text", ["Bearer " * 80_000, 'password="' + "Bearer " * 80_000, '" == password' * 20_000])
+def test_a_long_line_of_names_is_read_quickly(text: str) -> None:
+    began = time.process_time()
+    by_shape().line(text)
+    assert time.process_time() - began < 2
+
+
 @pytest.mark.parametrize("regex", [".", "e", "[a-z]", "[A-Z]+-", "\\d+", "ote"])
 def test_a_project_may_not_hide_everything(cli: Cli, folder: Path, regex: str) -> None:
     (folder / "logbook.toml").write_text(f"[[secret_rules]]\nid = 'x'\nregex = '{regex}'\n")
