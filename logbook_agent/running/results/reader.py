@@ -327,12 +327,13 @@ class ResultReader:
     def _feed_pairs(self, body: str) -> None:
         pairs, wrong = split_pairs(body)
         clean = self._clean(body)
+        shown = cut(clean, 120)
         if wrong and clean != body:
             # Taken apart at the wrong place, a secret may no longer stand behind its name.
             pairs, wrong = split_pairs(clean)
         for word, why in wrong:
             what = f"{cut(word, 40)!r} {why}" if word else why
-            self._problems.add(f"RESULT line: {what}: {cut(clean, 120)}")
+            self._problems.add(f"RESULT line: {what}: {shown}")
         if len(pairs) > MAX_KEYS:
             self._problems.add(f"RESULT line: {len(pairs) - MAX_KEYS} keys were not kept: a row has at most {MAX_KEYS}")
             pairs = dict(list(pairs.items())[:MAX_KEYS])

@@ -142,5 +142,7 @@ def split_point(body: str) -> tuple[str | None, str | None, dict[str, str]]:
 
 def cut(text: str, limit: int) -> str:
     """At most `limit` characters of one line, `…` when cut; control characters are replaced."""
-    head = "".join(c if c.isprintable() else "�" for c in text[: limit + 1].strip())
+    head = text[: limit + 1].strip()
+    if not head.isprintable():
+        head = "".join(c if c.isprintable() else "�" for c in head)
     return head if len(head) <= limit else head[: limit - 1] + "…"
