@@ -112,7 +112,7 @@ def test_a_comparison_without_a_pair_says_so(bench: Cli, folder: Path) -> None:
     assert bench("edit", "MOE-000", "--state", "void").code == 0
     said = bench("compare", "MOE-000").out
     assert "Void, and not counted: MOE-000." in said
-    assert "yet" not in said
+    assert "no pair" not in said
 
 
 # -- numbers -------------------------------------------------------------------------------------------

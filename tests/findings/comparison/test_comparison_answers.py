@@ -10,7 +10,7 @@ import pytest
 
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding, Outcome
 from logbook_agent.findings.comparison.answers import answers
-from logbook_agent.findings.comparison.words import sentence
+from logbook_agent.findings.comparison.words import sentence, text_lines
 from logbook_agent.model.comparison import LOOKS
 from logbook_agent.model.header import Metric
 
@@ -57,6 +57,15 @@ def test_entries_of_one_question_share_one_answer_and_a_void_one_counts_for_noth
     answer, finding = only(answers([one, entry(2, series(4, -0.05, seed=2), void=True)], METRICS))
     assert (answer.entries, answer.pairs, answer.void) == (("D-001",), 4, ("D-002",))
     assert (finding.outcome, finding.to_settle) == (Outcome.OPEN, "at least 4 more pairs")
+
+
+def test_pairs_that_were_taken_back_are_not_called_missing() -> None:
+    [answer] = answers([entry(1, series(4, -0.05), void=True)], METRICS)
+    lines = text_lines(answer)
+    assert "Void, and not counted: D-001." in lines
+    assert "no pair has a number yet" not in lines
+    [answer] = answers([entry(1)], METRICS)
+    assert "no pair has a number yet" in text_lines(answer)
 
 
 def test_other_code_is_another_question_and_names_the_earlier_try() -> None:
