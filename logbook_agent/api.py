@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import polars
 
     from logbook_agent.exports.columns import DataColumn
+    from logbook_agent.model.series_progress import SeriesProgress
 
 
 class Logbook:
@@ -254,7 +255,7 @@ class _Passed:
     def done(self) -> None:
         pass
 
-    def progress(self, text: str) -> None:
+    def progress(self, text: str, series: SeriesProgress | None = None) -> None:
         pass
 
     def began(self, entry_id: str) -> None:

@@ -12,6 +12,7 @@ from logbook_agent.cli.output import emit, say, write_bytes
 from logbook_agent.entries.kept_numbers import answered, keep
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparisons import designed
 from logbook_agent.findings.contrast import MOST_ROWS, against_baseline, contrast
 from logbook_agent.findings.queries import table
@@ -19,7 +20,7 @@ from logbook_agent.findings.read import read
 from logbook_agent.findings.references import checked
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
-from logbook_agent.findings.tables.spec import TableSpec
+from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.entry import Contrast, entry_of
 from logbook_agent.model.values import canonical, parse_pair, parse_value
 from logbook_agent.pages.blocks import blocks_of
@@ -105,7 +106,18 @@ def table_command(
         "constants": made.constants,
         "notes": list(made.notes),
     }
-    emit("table", data, blocks_of(space, book).table(made), as_json=common.as_json, warnings=space.warnings)
+    text = blocks_of(space, book).table(made)
+    emit("table", data, text, as_json=common.as_json, warnings=space.warnings, draw=lambda: _draw(made))
+
+
+def _draw(shown: Table | Answer) -> None:
+    """Draw rows or an answer on the terminal."""
+    from logbook_agent.cli.terminal.drawn_answers import draw_answer, draw_table
+
+    if isinstance(shown, Answer):
+        draw_answer(shown)
+    else:
+        draw_table(shown)
 
 
 def compare_command(
@@ -159,7 +171,8 @@ def compare_command(
         if base is not None and canonical(base) != answer.question.base:
             space.warnings.append(f"--base {base} is not used: {answer.entry} states its base, {answer.question.base}")
         data: dict[str, object] = {"answer": words.data(answer), "numbers": None, "saved": None}
-        emit("compare", data, "\n".join(words.text_lines(answer)), as_json=common.as_json, warnings=space.warnings)
+        said = "\n".join(words.text_lines(answer))
+        emit("compare", data, said, as_json=common.as_json, warnings=space.warnings, draw=lambda: _draw(answer))
         return
     one = against_baseline(book, asked) if baseline else contrast(book, asked)
     space.warnings += findings.baseline_doubts if baseline else []
@@ -168,9 +181,9 @@ def compare_command(
     kept = keep(space, book, save, one) if save is not None else None
     data = {"answer": None, "numbers": one.data(), "saved": kept}
     more = len(one.table.rows) - MOST_ROWS
-    said = [*one.notes(), *([f"and {more} more rows: --json shows all"] if more > 0 else [])]
-    shown = dataclasses.replace(one.table, rows=one.table.rows[:MOST_ROWS], notes=tuple(said))
+    notes = [*one.notes(), *([f"and {more} more rows: --json shows all"] if more > 0 else [])]
+    shown = dataclasses.replace(one.table, rows=one.table.rows[:MOST_ROWS], notes=tuple(notes))
     text = "" if common.as_json else blocks_of(space, book).table(shown)
-    emit("compare", data, text, as_json=common.as_json, warnings=space.warnings)
+    emit("compare", data, text, as_json=common.as_json, warnings=space.warnings, draw=lambda: _draw(shown))
     if kept is not None and not common.as_json:
         say(f"saved in {kept}, which now shows these numbers")

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from logbook_agent.campaign.repeats import RunRequest, RunResult, run
 from logbook_agent.cli.options import Common, Text, Texts, Words
-from logbook_agent.cli.output import LiveDisplay, emit, say
+from logbook_agent.cli.output import emit, run_display, say
 from logbook_agent.cli.run_command import EnvOption, TimeoutOption
 from logbook_agent.findings.predictions import (
     Predicted,
@@ -52,7 +52,8 @@ def predict_command(
         entry_id=entry_id,
         predicts=True,
     )
-    made = run(space, request, LiveDisplay(all_to_stderr=common.as_json), tell=None if common.as_json else say)
+    with run_display(all_to_stderr=common.as_json) as display:
+        made = run(space, request, display, tell=None if common.as_json else say)
     record = made.book.record(made.entry.id)
     numbers = {one.run for one in made.runs}
     found = predictions_of(dataclasses.replace(record, runs=tuple(s for s in record.runs if s.run.run in numbers)))

@@ -1,0 +1,227 @@
+"""The answers of `list`, `table`, `compare` and `status` as a terminal shows them: as wide as it is, in colours.
+
+Better is green, worse and failed red, open yellow, no difference dim. Whatever is cut ends in `…`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from logbook_agent.cli.output import clean
+from logbook_agent.cli.terminal.progress_lines import STYLES, effect_bar
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Answer, Finding
+from logbook_agent.findings.status import StatusAnswer
+from logbook_agent.findings.tables.spec import Column, Table
+from logbook_agent.model.units import format_value, known
+from logbook_agent.store.records import dump_yaml
+from logbook_agent.text.markdown import one_line
+from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.times import minute
+
+_STATES = {"failed": "red", "running": "cyan", "planned": "dim", "void": "dim", "superseded": "dim"}
+_LEAST = 6
+_WIDE = 100
+
+
+def _console() -> Console:
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def _grid(*headings: str | tuple[str, dict[str, Any]]) -> Grid:
+    """A table with a line below its headings."""
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for heading in headings:
+        name, options = heading if isinstance(heading, tuple) else (heading, {})
+        grid.add_column(clean(name), **{"no_wrap": True, "overflow": "ellipsis", **options})
+    return grid
+
+
+def _text(text: str, style: str = "") -> Text:
+    return Text(clean(text), style=style)
+
+
+# -- list and table ------------------------------------------------------------------------------------
+
+
+def draw_list(lines: Sequence[Mapping[str, Any]], zone: str) -> None:
+    """Draw the lines of `list`, an entry each."""
+    console = _console()
+    ratio: dict[str, Any] = {"ratio": 1, "min_width": _LEAST}
+    grid = _grid("ID", ("opened", {"style": "dim"}), "state", ("title", ratio), ("result", ratio))
+    grid.expand = True
+    # Without its year where there is little room.
+    first = 0 if console.width >= _WIDE else 5
+    for line in lines:
+        state = line["state"]
+        cells = [
+            _text(line["id"]),
+            _text(minute(line["opened"], zone)[first:]),
+            _text(state, _STATES.get(state, "")),
+            _text(one_line(line["title"])),
+            _text(one_line(line["result"] or "")),
+        ]
+        grid.add_row(*cells)
+    console.print(grid)
+
+
+def draw_table(table: Table) -> None:
+    """Draw rows, with what they share and their notes below them."""
+    console = _console()
+    shown = fitting(table.columns, table.rows, console.width)
+    grid = _grid(
+        *(
+            (table.columns[at].name, {"justify": "right", "overflow": "fold"} if table.columns[at].numeric else {})
+            if at is not None
+            else ("…", {})
+            for at in shown
+        )
+    )
+    for row in table.rows:
+        grid.add_row(*(_cell(row[at]) if at is not None else Text("…", style="dim") for at in shown))
+    console.print(grid)
+    notes = list(table.notes)
+    if table.constants:
+        notes.insert(0, f"same in all rows: {assignments(table.constants)}")
+    hidden = [c.name for at, c in enumerate(table.columns) if at not in shown]
+    if hidden:
+        notes.append(f"… columns that do not fit: {', '.join(hidden)}; --csv shows all")
+    for note in notes:
+        console.print(Padding(_text(f"- {note}", "dim"), (0, 0)))
+
+
+def _cell(text: str) -> Text:
+    style = "red" if text.startswith("failed") else "yellow" if text == "?" else "dim" if text in ("base", "—") else ""
+    return _text(text, style)
+
+
+def fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int | None]:
+    """The columns that fit, by place; None stands for those that are left out of the middle. A number is shown whole,
+    or not at all; of a text at least some characters."""
+
+    def least(at: int) -> int:
+        whole = max([cell_len(columns[at].name), *(cell_len(row[at]) for row in rows)])
+        return whole if columns[at].numeric else min(whole, 12)
+
+    kept = list(range(len(columns)))
+    # Two blanks stand between columns, and `…` in place of those that are left out.
+    while len(kept) > 2 and sum(least(at) + 2 for at in kept) - 2 + 3 * (len(kept) < len(columns)) > width:
+        kept.pop(len(kept) // 2)
+    gap = next((n for n, at in enumerate(kept) if at != n), len(kept))
+    return [*kept[:gap], *([None] if len(kept) < len(columns) else []), *kept[gap:]]
+
+
+# -- comparisons -----------------------------------------------------------------------------------------
+
+
+def draw_answer(answer: Answer) -> None:
+    """Draw an answer: a line with its interval for each finding, then the sentences and what is to be known of them."""
+    console = _console()
+    is_wide = console.width >= _WIDE
+    console.print(_text(f"{answer.entry}, {words.asked(answer)}", "bold"))
+    if answer.findings:
+        console.print(_findings(answer, is_wide=is_wide))
+    for f in answer.findings:
+        console.print(_text(words.sentence(answer, f), STYLES[f.outcome.value]))
+        for note in (*f.left_out, *f.notes):
+            console.print(Padding(_text(note, "dim"), (0, 0, 0, 2)))
+    for line in words.about(answer) if answer.findings else [*words.about(answer), "no pair has a number yet"]:
+        console.print(_text(line))
+    console.print(_text(f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})"))
+
+
+def _findings(answer: Answer, *, is_wide: bool) -> Grid:
+    right: dict[str, Any] = {"justify": "right"}
+    base = words.label(answer, answer.question.base)
+    sides = {words.label(answer, f.side) for f in answer.findings}
+    name = ("", {"ratio": 1, "min_width": _LEAST})
+    grid = _grid(
+        name,
+        (base, right),
+        (sides.pop() if len(sides) == 1 else "side", right),
+        ("change", right),
+        f"┊ {words.percent(answer.question.minimum_effect)}%",
+        "",
+    )
+    for f in answer.findings:
+        style = STYLES[f.outcome.value]
+        bar = effect_bar(f.change, f.low, f.high, answer.question.minimum_effect, 25 if is_wide else 15)
+        name_text = " ".join(filter(None, (words.subject(answer, f.side), f.metric, assignments(f.case))))
+        cells = [
+            _text(name_text),
+            _text(_value(f, f.base.median)),
+            _text(" ".join(filter(None, (_value(f, f.other.median), f.unit)))),
+            _text(words.signed(f.change), style),
+            _text(bar, style),
+            _text(f.outcome.value, style),
+        ]
+        grid.add_row(*cells)
+    return grid
+
+
+def _value(f: Finding, value: float | None) -> str:
+    return format_value(value, decimals=known(f.metric).decimals)
+
+
+# -- status ----------------------------------------------------------------------------------------------
+
+_LINES = ("to compare:", "to continue:")
+
+
+def draw_status(opening: Iterable[str], answers: Sequence[Answer], rest: Mapping[str, Any], data: StatusAnswer) -> None:
+    """Draw the first lines of a status in colours, the best cases and the last entries as tables, and the rest as it
+    is."""
+    console = _console()
+    outcomes = {words.sentence(a, f): f.outcome.value for a in answers for f in a.findings}
+    for number, line in enumerate(opening):
+        found = line.removeprefix("- ").rpartition(" [")[0] or line
+        style = "bold" if not number else STYLES.get(outcomes.get(found, ""), "")
+        if line.strip().startswith(_LINES):
+            style = "cyan"
+        console.print(_text(line, style))
+    tables = {"best": _best(data), "last": _last(data)}
+    for name, value in rest.items():
+        grid = tables.get(name)
+        if grid is None:
+            console.print(_text(dump_yaml({name: value}).rstrip()))
+        else:
+            console.print(_text(f"{name}:"))
+            console.print(Padding(grid, (0, 0, 0, 2)))
+
+
+def _best(data: StatusAnswer) -> Grid:
+    grid = _grid("metric", ("value", {"justify": "right"}), ("case", {"ratio": 1}), "runs", "entry")
+    grid.expand = True
+    for one in data["best"]:
+        value = " ".join(
+            filter(None, (format_value(one["value"], decimals=known(one["metric"]).decimals), one["unit"]))
+        )
+        where = one.get("entry") or ", ".join(one.get("entries", []))
+        grid.add_row(
+            _text(one["metric"]),
+            _text(value),
+            _text(" ".join(filter(None, (one["label"], one["config"])))),
+            _text(str(one["runs"])),
+            _text(where),
+        )
+    return grid
+
+
+def _last(data: StatusAnswer) -> Grid:
+    """The last entries; what was made of a result stands behind it."""
+    grid = _grid("ID", "opened", "state", "confidence", ("title", {"ratio": 1}), ("result", {"ratio": 2}))
+    grid.expand = True
+    for one in data["last"]:
+        said = "; ".join(filter(None, (one["result"], one["interpretation"])))
+        texts = (one["confidence"] or "", one["title"], said)
+        opened = one["opened"][5:16].replace("T", " ")
+        grid.add_row(_text(one["id"]), opened, _text(one["state"], _STATES.get(one["state"], "")), *map(_text, texts))
+    return grid
