@@ -126,7 +126,7 @@ def status_command(
     def draw() -> None:
         from logbook_agent.cli.terminal.drawn_answers import draw_status
 
-        draw_status(_opening_lines(data), found.answers, _rest(data), data)
+        draw_status(_opening_lines(data), found.answers, _rest(data), data, book.header.zone)
 
     emit("status", data, text, as_json=common.as_json, warnings=space.warnings, draw=draw)
 

@@ -14,7 +14,7 @@ from logbook_agent.running.results.result_lines import split_line, split_pairs, 
 
 # A machine line that has no end is held back up to here.
 _HELD_BYTES = 1 << 20
-_WORDS = (b"RESULT", b"METRIC")
+_WORDS = (b"RESULT_JSON", b"RESULT", b"METRIC")
 # Left as it is: colours, erasing within a line, steps of the cursor (bars of several lines), backspace, return.
 _OBEYED = re.compile(
     rb"\x1b(?!\[[0-9;]{0,40}[mKABCD])|[\x00-\x07\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c"
@@ -27,8 +27,8 @@ Fold = Callable[[str, str, str], str | None]
 
 
 class ChildOutput:
-    """Feed it the bytes of one stream as they come. `fold` says what is shown of a machine line: its kind, its body, and
-    the line."""
+    """Feed it the bytes of one stream as they come. `fold` says what is shown of a machine line, from its kind, its
+    body, and the line."""
 
     def __init__(self, fold: Fold) -> None:
         self._fold = fold
@@ -91,7 +91,8 @@ def _lines(data: bytes) -> list[bytes]:
 
 
 def _may_be_machine(line: bytes) -> bool:
-    return any(line.startswith(word) or word.startswith(line) for word in _WORDS)
+    """Whether a line, or the beginning of one, starts with the word of a machine line."""
+    return any(word.startswith(line) or (line.startswith(word) and line[len(word)] in b" \t:\r\n") for word in _WORDS)
 
 
 def folded(kind: str, body: str, line: str, width: int) -> str:

@@ -45,6 +45,11 @@ def _grid(*headings: str | tuple[str, dict[str, Any]]) -> Grid:
     return grid
 
 
+def _say(console: Console, text: str, style: str = "") -> None:
+    """A line that the terminal wraps, so that a command or path in it is copied whole."""
+    console.print(_text(text, style), soft_wrap=True)
+
+
 def _text(text: str, style: str = "") -> Text:
     return Text(clean(text), style=style)
 
@@ -95,7 +100,7 @@ def draw_table(table: Table) -> None:
     if hidden:
         notes.append(f"… columns that do not fit: {', '.join(hidden)}; --csv shows all")
     for note in notes:
-        console.print(Padding(_text(f"- {note}", "dim"), (0, 0)))
+        _say(console, f"- {note}", "dim")
 
 
 def _cell(text: str) -> Text:
@@ -126,16 +131,16 @@ def draw_answer(answer: Answer) -> None:
     """Draw an answer: a line with its interval for each finding, then the sentences and what is to be known of them."""
     console = _console()
     is_wide = console.width >= _WIDE
-    console.print(_text(f"{answer.entry}, {words.asked(answer)}", "bold"))
+    _say(console, f"{answer.entry}, {words.asked(answer)}", "bold")
     if answer.findings:
         console.print(_findings(answer, is_wide=is_wide))
     for f in answer.findings:
-        console.print(_text(words.sentence(answer, f), STYLES[f.outcome.value]))
+        _say(console, words.sentence(answer, f), STYLES[f.outcome.value])
         for note in (*f.left_out, *f.notes):
-            console.print(Padding(_text(note, "dim"), (0, 0, 0, 2)))
+            _say(console, f"  {note}", "dim")
     for line in words.about(answer) if answer.findings else [*words.about(answer), "no pair has a number yet"]:
-        console.print(_text(line))
-    console.print(_text(f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})"))
+        _say(console, line)
+    _say(console, f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})")
 
 
 def _findings(answer: Answer, *, is_wide: bool) -> Grid:
@@ -176,7 +181,9 @@ def _value(f: Finding, value: float | None) -> str:
 _LINES = ("to compare:", "to continue:")
 
 
-def draw_status(opening: Iterable[str], answers: Sequence[Answer], rest: Mapping[str, Any], data: StatusAnswer) -> None:
+def draw_status(
+    opening: Iterable[str], answers: Sequence[Answer], rest: Mapping[str, Any], data: StatusAnswer, zone: str
+) -> None:
     """Draw the first lines of a status in colours, the best cases and the last entries as tables, and the rest as it
     is."""
     console = _console()
@@ -186,14 +193,14 @@ def draw_status(opening: Iterable[str], answers: Sequence[Answer], rest: Mapping
         style = "bold" if not number else STYLES.get(outcomes.get(found, ""), "")
         if line.strip().startswith(_LINES):
             style = "cyan"
-        console.print(_text(line, style))
-    tables = {"best": _best(data), "last": _last(data)}
+        _say(console, line, style)
+    tables = {"best": _best(data), "last": _last(data, zone)}
     for name, value in rest.items():
         grid = tables.get(name)
         if grid is None:
-            console.print(_text(dump_yaml({name: value}).rstrip()))
+            _say(console, dump_yaml({name: value}).rstrip())
         else:
-            console.print(_text(f"{name}:"))
+            _say(console, f"{name}:")
             console.print(Padding(grid, (0, 0, 0, 2)))
 
 
@@ -215,13 +222,12 @@ def _best(data: StatusAnswer) -> Grid:
     return grid
 
 
-def _last(data: StatusAnswer) -> Grid:
-    """The last entries; what was made of a result stands behind it."""
-    grid = _grid("ID", "opened", "state", "confidence", ("title", {"ratio": 1}), ("result", {"ratio": 2}))
+def _last(data: StatusAnswer, zone: str) -> Grid:
+    """The last entries; what was made of a result, and the confidence in it, stand behind it."""
+    grid = _grid("ID", "opened", "state", ("title", {"ratio": 2}), ("result", {"ratio": 3}))
     grid.expand = True
     for one in data["last"]:
-        said = "; ".join(filter(None, (one["result"], one["interpretation"])))
-        texts = (one["confidence"] or "", one["title"], said)
-        opened = one["opened"][5:16].replace("T", " ")
-        grid.add_row(_text(one["id"]), opened, _text(one["state"], _STATES.get(one["state"], "")), *map(_text, texts))
+        said = "; ".join(filter(None, (one["result"], one["interpretation"], one["confidence"])))
+        opened, state = minute(one["opened"], zone)[5:], one["state"]
+        grid.add_row(_text(one["id"]), opened, _text(state, _STATES.get(state, "")), _text(one["title"]), _text(said))
     return grid
