@@ -17,7 +17,8 @@ import traceback
 from collections.abc import Callable
 
 from logbook_agent.cli import draw_plots, ended_by
-from logbook_agent.cli.output import LineDisplay, emit, say, series_display
+from logbook_agent.cli.displays import series_display
+from logbook_agent.cli.output import LineDisplay, emit, say
 from logbook_agent.model.errors import Locked, LogbookError
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors import LOCAL

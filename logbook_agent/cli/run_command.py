@@ -12,8 +12,9 @@ from typer import Argument, Option
 from logbook_agent.campaign.repeats import NOISE_RUNS, NoiseResult, RunData, RunRequest, RunResult, run
 from logbook_agent.campaign.repeats import noise as noise_of_runs
 from logbook_agent.cli.detach import carried_out, started
+from logbook_agent.cli.displays import run_display
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words
-from logbook_agent.cli.output import LineDisplay, emit, run_display, say
+from logbook_agent.cli.output import LineDisplay, emit, say
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.findings.case_repeats import noise_lines
 from logbook_agent.findings.queries import BriefRow

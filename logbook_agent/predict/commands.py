@@ -8,8 +8,9 @@ from typing import Annotated
 from typer import Argument, Option
 
 from logbook_agent.campaign.repeats import RunRequest, RunResult, run
+from logbook_agent.cli.displays import run_display
 from logbook_agent.cli.options import Common, Text, Texts, Words
-from logbook_agent.cli.output import emit, run_display, say
+from logbook_agent.cli.output import emit, say
 from logbook_agent.cli.run_command import EnvOption, TimeoutOption
 from logbook_agent.findings.predictions import (
     Predicted,

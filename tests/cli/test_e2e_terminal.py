@@ -160,7 +160,7 @@ def test_answers_are_drawn_on_a_terminal_and_printed_elsewhere(compared: Cli, fo
     for words, environ, colour in (
         (["status"], {"NO_COLOR": "1"}, ("b has", "green")),
         (["list"], {"TERM": "dumb"}, ("failed", "red")),
-        (["table"], {"NO_COLOR": "1"}, ("MOE-000", "default")),
+        (["table"], {"NO_COLOR": "1"}, ("20.0", "default")),
         (["compare", "MOE-000"], {"TERM": "dumb"}, ("b has", "green")),
     ):
         plain = compared(*words).out

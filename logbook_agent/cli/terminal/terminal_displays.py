@@ -25,7 +25,7 @@ from logbook_agent.cli.terminal.progress_lines import rendered, series_lines, te
 from logbook_agent.cli.terminal.region import Region, erased_when_suspended
 from logbook_agent.model.series_progress import SeriesProgress
 
-_REDRAW_S = 0.25
+_REDRAW_S = 0.1
 _STDERR, _STDOUT = 2, 1
 
 
@@ -51,7 +51,8 @@ class RunDisplay(LiveDisplay):
         self._steps = StepRate()
         self._is_fresh = True
         self._has_colours = False
-        self._last: tuple[str | None, int] = (None, 0)
+        self._last: str | None = None
+        self._bytes = 0
         self._started = self._drawn_at = time.monotonic()
 
     @contextlib.contextmanager
@@ -64,6 +65,7 @@ class RunDisplay(LiveDisplay):
         self._entry_id = entry_id
 
     def output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
+        self._bytes += len(data)
         shown = self._shown.get(stream)
         if shown is None:
             super().output(stream, data)
@@ -72,7 +74,7 @@ class RunDisplay(LiveDisplay):
         self._draw_now_and_then()
 
     def tick(self, last_result: str | None, log_bytes: int) -> None:
-        self._last = last_result, log_bytes
+        self._last, self._bytes = last_result, log_bytes
         self._draw_now_and_then()
 
     def done(self) -> None:
@@ -113,8 +115,8 @@ class RunDisplay(LiveDisplay):
             return
         self._drawn_at = now = time.monotonic()
         self._width = width = terminal_size(_STDERR).columns
-        last, log_bytes = self._last
-        line = progress_line(now - self._started, self._steps.text() or last, log_bytes, width - 1)
+        said = self._steps.text() or self._last
+        line = progress_line(now - self._started, said, self._bytes, width - 1)
         self._region.draw(rendered(Text(clean(line), style="dim"), width=width - 1))
 
 
