@@ -39,10 +39,14 @@ class ChildOutput:
 
     def feed(self, data: bytes) -> bytes:
         """The bytes that can be shown now."""
-        shown = bytearray()
-        for line in _lines(self._held + data):
-            shown += self._line(line)
-        return self._safe(bytes(shown))
+        data, self._held = self._held + data, b""
+        if not self._is_skipping and b"RESULT" not in data and b"METRIC" not in data:
+            # Only the last line, if it has no end yet, can become one.
+            whole = data.rfind(b"\n") + 1
+            self._is_line_start = self._is_line_start or whole > 0
+            rest = data[whole:]
+            return self._safe(data[:whole] + (self._line(rest) if rest else b""))
+        return self._safe(b"".join([self._line(line) for line in _lines(data)]))
 
     def finish(self) -> bytes:
         """What was held back at the end."""

@@ -25,7 +25,8 @@ from logbook_agent.cli.terminal.progress_lines import rendered, series_lines, te
 from logbook_agent.cli.terminal.region import Region, erased_when_suspended
 from logbook_agent.model.series_progress import SeriesProgress
 
-_REDRAW_S = 0.1
+# The live lines of a series take longer to draw, and no time of what is measured.
+_REDRAW_S, _SERIES_REDRAW_S = 0.1, 1.0
 _STDERR, _STDOUT = 2, 1
 
 
@@ -150,7 +151,7 @@ class SeriesDisplay(LineDisplay):
         self._draw()
 
     def _draw_now_and_then(self) -> None:
-        if time.monotonic() - self._drawn_at >= _REDRAW_S:
+        if time.monotonic() - self._drawn_at >= _SERIES_REDRAW_S:
             self._draw()
 
     def _draw(self) -> None:
