@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets mutants fuzz oracle net format constraints bench bench-store bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
+.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets mutants fuzz oracle net format constraints bench bench-store bench-report bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-charts bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,8 +21,8 @@ quickstart: setup  ## start a logbook, log a none / int8 pair of the MoE benchma
 tutorial: setup  ## run docs/tutorial.md: one question from kickoff to answer (three minutes)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/tutorial
 
-docs: setup  ## write the reference of commands, settings and JSON from the code into build/docs/reference (a minute)
-	@$(BIN)/python scripts/reference
+docs: setup  ## build the site of the documents into build/site/html; a dead link fails (a minute)
+	@$(BIN)/python scripts/site
 
 emulator: setup
 	@scripts/emulator $(BIN)
@@ -57,8 +57,8 @@ test-browser: setup  ## test the pages in a real Chromium; installs it if run as
 picture: setup  ## take the pictures of a report at the top of the README again
 	@$(BIN)/python scripts/picture "$$(scripts/browser $(BIN))"
 
-test-exports: setup  ## test exports by reading them back with MLflow, W&B and Trackio (scripts/exports)
-	@scripts/exports
+test-exports: setup  ## test exports by reading them back with MLflow, W&B and Trackio (scripts/environment)
+	@scripts/environment exports
 	@$(BIN)/python scripts/test tests/exports/libraries
 
 check: setup  ## check style, types and layers
@@ -104,6 +104,9 @@ bench: setup  ## measure the speed figures in benchmarks/README.md
 bench-store: setup  ## measure the cost of ten thousand entries
 	@$(BIN)/python benchmarks/store_scale.py
 
+bench-report: setup  ## measure the page of a thousand entries: size, time to make, first paint
+	@$(BIN)/python benchmarks/report_scale.py
+
 bench-entry: setup  ## measure the cost of an entry with twenty thousand runs
 	@$(BIN)/python benchmarks/entry_scale.py
 
@@ -112,6 +115,10 @@ bench-sync: setup  ## measure the cost of a sync with a GitHub issue
 
 bench-compare: setup  ## measure the cost of comparing ten thousand rows
 	@$(BIN)/python benchmarks/compare_speed.py
+
+bench-charts: setup  ## measure drawing and following a chart of a million points in Chromium
+	@scripts/browser $(BIN) >/dev/null
+	@$(BIN)/python benchmarks/chart_speed.py
 
 bench-recipes: setup  ## measure the cost of expanding a recipe of 100,000 cases
 	@$(BIN)/python benchmarks/recipe_scale.py
@@ -176,3 +183,5 @@ constraints:  ## pin all dependencies again (needs uv)
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/ray.txt
 	uv pip compile pyproject.toml --extra mlflow --extra trackio --extra wandb --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/exports.txt
+	uv pip compile --group docs --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/docs.txt

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -9,7 +12,44 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["Logbook", "__version__"]
+__all__ = ["Logbook", "__version__", "log"]
+
+# Set for every command that `logbook` runs.
+INSIDE = ("LOGBOOK_ENTRY_ID", "LOGBOOK_RUN")
+_warned: list[bool] = []
+
+
+def log(values: Mapping[str, object] | None = None, /, **more: object) -> None:
+    """Report values of the run that this process is part of, as the line `RESULT name=value ...` on stdout does.
+
+    `log(loss=3.87, step=600)`, or with names that Python does not allow: `log({"train/loss": 3.87}, step=600)`. Arrays
+    of one element are numbers. Outside of a run it does nothing, and warns once.
+    """
+    if all(name in os.environ for name in INSIDE):
+        # One write, so that no other thread's line comes between.
+        print(f"{result_line({**(values or {}), **more})}\n", end="", flush=True)
+    elif not _warned:
+        _warned.append(True)
+        warnings.warn("logbook_agent.log does nothing outside of a run: logbook run -- COMMAND", stacklevel=2)
+
+
+def result_line(values: Mapping[str, object]) -> str:
+    """The RESULT line of some values. Raises ValueError for a name that such a line cannot have."""
+    return " ".join(["RESULT", *(_pair(name, value) for name, value in values.items())])
+
+
+def _pair(name: str, value: object) -> str:
+    if not name or any(char.isspace() or char in "='\"\\" for char in name):
+        raise ValueError(f"{name!r} cannot be the name of a value: it is empty, or has a blank, a quote or =")
+    item = getattr(value, "item", None)
+    if callable(item) and getattr(value, "size", 1) == 1:
+        value = item()
+    text = str(value).lower() if isinstance(value, bool) else "null" if value is None else str(value)
+    if not text.isascii() or not text.replace(".", "").replace("-", "").replace("_", "").isalnum():
+        from shlex import quote  # most values are numbers
+
+        text = quote(" ".join(text.splitlines()))
+    return f"{name}={text}"
 
 
 def __getattr__(name: str) -> Any:

@@ -10,29 +10,35 @@ print(run.entry.id, run.exit_status)
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from logbook_agent.campaign.ab_prepare import AbRequest
+from logbook_agent.campaign.blocks import BlockRequest, ExperimentBlock
 from logbook_agent.campaign.detached_runs import collect_ended
+from logbook_agent.campaign.functions import FunctionsResult, ab_functions
 from logbook_agent.campaign.repeats import RunRequest, RunResult
 from logbook_agent.campaign.repeats import run as run_experiment
+from logbook_agent.campaign.stderr_display import ProgressDisplay, StderrDisplay, to_stderr
 from logbook_agent.entries import entries as writing
+from logbook_agent.entries.compare import compare
+from logbook_agent.entries.criteria import criteria_data
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
-from logbook_agent.findings.queries import listed, search, shown
+from logbook_agent.findings.queries import listed, search, shown, table, table_data
 from logbook_agent.findings.read import read
 from logbook_agent.findings.status import StatusAnswer
 from logbook_agent.findings.summaries import line_of
+from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.trust import Compared
-from logbook_agent.model.entry import Entry
+from logbook_agent.model.entry import Contrast, Entry
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
-from logbook_agent.model.values import Scalar
+from logbook_agent.model.values import Scalar, spelt
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -41,7 +47,6 @@ if TYPE_CHECKING:
     import polars
 
     from logbook_agent.exports.columns import DataColumn
-    from logbook_agent.model.series_progress import SeriesProgress
 
 
 class Logbook:
@@ -76,7 +81,9 @@ class Logbook:
             constraints=constraints,
             stops=stop_criteria,
         )
-        return cls(workspace, start_logbook(workspace, request))
+        book = start_logbook(workspace, request)
+        # From here on it is this one, however many others there are.
+        return cls(_workspace(root, book.topic), book)
 
     @classmethod
     def open(cls, logbook: str | None = None, *, root: str | Path | None = None) -> Logbook:
@@ -110,9 +117,12 @@ class Logbook:
         repeat: int = 1,
         discard: int = 0,
         timeout_s: float | None = None,
+        read: str | None = None,
+        keep: Sequence[str] = (),
         entry_id: str | None = None,
     ) -> RunResult:
-        """Run a command as an experiment; its output is passed on to stderr."""
+        """Run a command as an experiment; its output is passed on to stderr. `read`: as `logbook run --read`. `keep`:
+        patterns of files that are kept when it has ended."""
         request = RunRequest(
             argv=argv,
             prose=Prose(title=title, hypothesis=hypothesis),
@@ -122,9 +132,57 @@ class Logbook:
             repeat=repeat,
             discard=discard,
             timeout_s=timeout_s,
+            read=read,
+            keep=tuple(keep),
             entry_id=entry_id,
         )
-        return run_experiment(self._workspace, request, _Passed())
+        return run_experiment(self._workspace, request, StderrDisplay())
+
+    def experiment(
+        self,
+        *,
+        title: str | None = None,
+        hypothesis: str | None = None,
+        label: str | None = None,
+        config: Mapping[str, Scalar] | None = None,
+        entry_id: str | None = None,
+    ) -> ExperimentBlock:
+        """A block of this script or notebook as a run, which `with` begins and ends: what it prints, its rows (`log`),
+        its duration, the traceback of an exception."""
+        prose = Prose(title=title, hypothesis=hypothesis)
+        request = BlockRequest(prose=prose, label=label, config=config or {}, entry_id=entry_id)
+        return ExperimentBlock(self._workspace, request, ProgressDisplay())
+
+    def ab(
+        self,
+        functions: Mapping[str, Callable[[], object]],
+        *,
+        title: str | None = None,
+        hypothesis: str | None = None,
+        config: Mapping[str, Scalar] | None = None,
+        metrics: Sequence[str] | None = None,
+        minimum_effect: float | None = None,
+        repeat: int | None = None,
+        max_pairs: int | None = None,
+        max_time_s: float | None = None,
+        warm_up: int = 0,
+        calls: int = 1,
+        entry_id: str | None = None,
+    ) -> FunctionsResult:
+        """Compare functions in pairs of runs, by the rule of `logbook ab`; the first is the base. A run measures the
+        time of `calls` calls (`time_s`), and the numbers that they return. What another process can import is called
+        there; with other functions the answer says `within-process`."""
+        run = RunRequest(prose=Prose(title=title, hypothesis=hypothesis), config=config or {}, entry_id=entry_id)
+        request = AbRequest(
+            axis="",
+            run=run,
+            repeat=repeat,
+            max_pairs=max_pairs,
+            max_time_s=max_time_s,
+            minimum_effect=minimum_effect,
+            metrics=tuple(metrics) if metrics is not None else None,
+        )
+        return ab_functions(self._workspace, functions, request, ProgressDisplay(), warm_up=warm_up, calls=calls)
 
     def note(self, title: str, *, kind: str = "note", fields: Mapping[str, str] | None = None) -> str:
         """Add an entry without a command; its ID."""
@@ -212,6 +270,54 @@ class Logbook:
         """What `logbook status --json` tells."""
         return overview(self._workspace, self._book)
 
+    def compare(
+        self,
+        *references: str,
+        axis: str | None = None,
+        base: Scalar = None,
+        metrics: Sequence[str] = (),
+        where: Mapping[str, Scalar] | None = None,
+        baseline: bool = False,
+    ) -> dict[str, object]:
+        """What `logbook compare --json` tells of these references."""
+        asked = Contrast(
+            references=references,
+            axis=axis,
+            base_value=spelt(base) if base is not None else None,
+            metrics=tuple(metrics),
+            where=dict(where or {}),
+        )
+        return compare(self._workspace, asked, baseline=baseline).data()
+
+    def table(self, *entry_ids: str, **options: Any) -> dict[str, object]:
+        """What `logbook table --json` tells, of all entries that count or of these. The options are those of the
+        command, as in `table(pivot="quant_mode", delta=True, metrics=("tflops",), where={"topk": "2"})`."""
+        found = read(self._workspace, self._book.outgoing())
+        return table_data(table(found, entry_ids, TableSpec(**options))[1])
+
+    def criteria(self) -> dict[str, object]:
+        """What `logbook criteria --json` tells."""
+        return criteria_data(self._book, read(self._workspace, self._book.outgoing()).header)
+
+    def sync(self, *, create: bool = False, repository: str | None = None, dry_run: bool = False) -> dict[str, object]:
+        """Bring the issue up to date, and return what `logbook sync --json` tells. Progress goes to stderr."""
+        from logbook_agent.issue.commands import sync_data
+        from logbook_agent.issue.destination import SendOptions
+        from logbook_agent.issue.sync import SyncRequest, sync
+
+        request = SyncRequest(create=create, repository=repository, dry_run=dry_run)
+        result = sync(self._workspace, request, SendOptions(say=to_stderr))
+        return sync_data(result, dry_run=dry_run)
+
+    def predict(self, *options: str, title: str | None = None, entry_id: str | None = None) -> dict[str, object]:
+        """Predict a step time, and return what `logbook predict --json` tells: `predict("--aot", "v5p-8", ...)`."""
+        from logbook_agent.predict.commands import predict_data
+        from logbook_agent.predict.request import predict_argv
+
+        prose = Prose(title=title)
+        request = RunRequest(argv=predict_argv(options), prose=prose, entry_id=entry_id, predicts=True)
+        return predict_data(run_experiment(self._workspace, request, StderrDisplay()))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class EntryRecord(Record):
@@ -238,28 +344,6 @@ class EntryRecord(Record):
 
     def _repr_html_(self) -> str | None:
         return self.logbook._entry_html(self)
-
-
-class _Passed:
-    """A run's output goes to stderr as it comes."""
-
-    shows_output = True
-
-    def output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
-        sys.stderr.buffer.write(data)
-        sys.stderr.flush()
-
-    def tick(self, last_result: str | None, log_bytes: int) -> None:
-        pass
-
-    def done(self) -> None:
-        pass
-
-    def progress(self, text: str, series: SeriesProgress | None = None) -> None:
-        pass
-
-    def began(self, entry_id: str) -> None:
-        pass
 
 
 def _workspace(root: str | Path | None, logbook: str | None = None) -> Workspace:

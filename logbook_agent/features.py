@@ -32,11 +32,16 @@ class Feature:
     commands: tuple[Subcommand, ...] = ()
     # Hooks, each a module of at most one feature. `plots` has `draw_due(workspace)`, which draws the plots of the views
     # that a command has rendered; `figures` has `named(findings, entry)` and `named_of_thread(findings)`, the figures
-    # that a view names; `selects` has `select(workspace, request, display, target, dry_run=...)`, a `Selection` of the
-    # cases of a sweep.
+    # that a view names; `collects` has `collect(...)`, which a worker calls for the files that a command left, and
+    # `patterns_in(texts)`; `artifacts` shows those files; `selects` has `select(workspace, request, display, target,
+    # dry_run=...)`, a `Selection` of the cases of a sweep; `reads` has `check(spec, words, elsewhere=...)` and
+    # `WrittenFile`, for the option --read.
     plots: str | None = None
     figures: str | None = None
     selects: str | None = None
+    collects: str | None = None
+    artifacts: str | None = None
+    reads: str | None = None
     # Kinds of executors, each with what makes one of its settings: `module:function`, below `logbook_agent`.
     executors: Mapping[str, str] = field(default_factory=dict)
     # Checks of `logbook doctor`, in the same form: each takes the workspace and the book, and yields a `Trouble`.
@@ -69,10 +74,17 @@ FEATURES = (
                 "report.live.watch_command",
                 "Show what is running, the newest results and the best so far, live.",
             ),
+            Subcommand("publish", "report.publish.commands", "Publish the pages: one file, a branch, or a Space."),
             Subcommand(
                 "plot", "report.plots.commands", "Draw measured results as SVG: sweeps, pairs, controls, best so far."
             ),
         ),
+    ),
+    Feature(
+        name="artifacts",
+        collects="artifacts.collecting",
+        artifacts="artifacts.showing",
+        checks=("artifacts.kept_check:check_artifacts",),
     ),
     Feature(
         name="exports",
@@ -84,6 +96,7 @@ FEATURES = (
             ),
         ),
     ),
+    Feature(name="formats", reads="formats.written_file"),
     Feature(
         name="predict",
         selects="predict.case_selection",
@@ -114,7 +127,7 @@ def present() -> list[Feature]:
 
 
 def hook_module(hook: str) -> Any:
-    """The module for a hook, `plots`, `figures` or `selects`; None where no feature that is there names one."""
+    """The module for a hook, such as `plots` or `selects`; None where no feature that is there names one."""
     place = next((found for feature in present() if (found := getattr(feature, hook)) is not None), None)
     return importlib.import_module(f"logbook_agent.{place}") if place is not None else None
 

@@ -77,6 +77,15 @@ class AbResult:
             "view": str(made.book.view_path),
         }
 
+    def text(self) -> str:
+        """The answer in sentences; why it ended comes first."""
+        count = f"{self.pairs} pair{'' if self.pairs == 1 else 's'}"
+        lines = [f"{self.driver.entry.id}: {count}; stopped: {self.why}"]
+        if self.answer is not None:
+            for f in self.answer.findings:
+                lines += [words.sentence(self.answer, f), *(f"  {note}" for note in (*f.left_out, *f.notes))]
+        return "\n".join(lines)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbCase:
@@ -222,6 +231,7 @@ class Rounds:
             part=None if discarded else part,
             repeat=None if discarded else part.pair,
             timeout_s=case.timeout_s,
+            keep=tuple(self._request.run.keep),
             discarded=discarded,
         )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from logbook_agent.findings.queries import brief_run
 from logbook_agent.model.entry import State
 from logbook_agent.model.errors import StoreError, UsageError
-from logbook_agent.model.record import RunStatus, UnfinishedRun, run_state
+from logbook_agent.model.record import Record, RunStatus, UnfinishedRun, run_state
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import changing
 from logbook_agent.running.endings import ask_to_end, terminate
@@ -147,11 +147,7 @@ def _ended(book: Book, entry_id: str, numbers: set[int]) -> WaitedFor:
     record = book.record(entry_id)
     runs = [status.run for status in record.runs]
     if not runs:
-        raise UsageError(
-            f"{entry_id} has no run to wait for",
-            cause=f"its state is {record.state}",
-            hint=f"logbook run --id {entry_id} --detach",
-        )
+        raise no_run(record)
     waited = [run for run in runs if run.run in numbers] or runs[-1:]
     has_series = book.series(entry_id).folder.is_dir()
     said = book.series(entry_id).series_end() if has_series else None
@@ -164,6 +160,14 @@ def _ended(book: Book, entry_id: str, numbers: set[int]) -> WaitedFor:
     is_cut_off = has_series and said is None
     status = status or (FAILED_STATUS if is_cut_off else 0)
     return WaitedFor(id=entry_id, state=record.state, exit_status=status, runs=tuple(waited), is_cut_off=is_cut_off)
+
+
+def no_run(record: Record) -> UsageError:
+    """That nothing was run in an entry, with what to type."""
+    command = "" if record.pending else " -- COMMAND"
+    return UsageError(
+        f"{record.id} has no run", cause=f"its state is {record.state}", hint=f"logbook run --id {record.id}{command}"
+    )
 
 
 # -- ending ----------------------------------------------------------------------------------------

@@ -45,7 +45,9 @@ class RunRequest:
     repeat: int = 1
     discard: int = 0
     timeout_s: float | None = None
+    read: str | None = None
     cwd: str | None = None
+    keep: Sequence[str] = ()
     on: str | None = None
     entry_id: str | None = None
     shell: bool = False
@@ -150,6 +152,7 @@ def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> 
                 discarded=number < 1,
                 timeout_s=request.timeout_s,
                 config=dict(request.config),
+                keep=tuple(request.keep),
             )
 
 
@@ -246,6 +249,7 @@ def prepared(
         label=label,
         search_first=own,
         timeout_s=request.timeout_s,
+        read=request.read,
     )
 
 

@@ -92,6 +92,7 @@ class _Sweep:
         self._driver, self._workspace, self._book, self._entry = made, made.workspace, made.book, made.entry
         self._chosen, self._plan, self._recipe = chosen, chosen.plan, chosen.recipe
         self._on, self._retry, self._parallel = request.on, request.retry_failed, request.parallel
+        self._keep = request.keep
         # Why the comparison of the best case made no further pair.
         self._stopped = ""
         self._failed: list[str] = []
@@ -167,7 +168,7 @@ class _Sweep:
         asked = before is not None and self._recipe.confirm > before.design.budget_pairs
         request = AbRequest(
             axis=sides.axis,
-            run=RunRequest(entry_id=entry.id),
+            run=RunRequest(entry_id=entry.id, keep=self._keep),
             repeat=progress.to_compare // 2 if asked else None,
             sweep=f"logbook sweep --resume {entry.id}",
         )
@@ -189,6 +190,7 @@ class _Sweep:
             part=part,
             timeout_s=self._recipe.timeout_s,
             config=dict(planned.config),
+            keep=self._keep,
             # What is compared is made on one machine: the runs of a round.
             pin=f"round {planned.repeat}",
         )

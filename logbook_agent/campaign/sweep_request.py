@@ -36,8 +36,8 @@ class SweepRequest:
     """What `logbook sweep` is asked for: a recipe at a scale with values set, or with `resume` the sweep of an entry.
 
     `new`: start another sweep although one of this plan is unfinished. `retry_failed`: run failed cases again. At most
-    `parallel` runs are made at once. `without`: the keys of cases to leave out, `why`: the reasons in Markdown, and
-    `continues`: the entry that these reasons come from.
+    `parallel` runs are made at once. `keep`: patterns of files that each run keeps. `without`: the keys of cases to
+    leave out, `why`: the reasons in Markdown, and `continues`: the entry that these reasons come from.
     """
 
     recipe: str | None = None
@@ -48,6 +48,7 @@ class SweepRequest:
     resume: str | None = None
     new: bool = False
     retry_failed: bool = False
+    keep: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     why: str = ""
     continues: str | None = None
@@ -284,6 +285,7 @@ def prepared_run(
         label=label,
         search_first=own,
         timeout_s=chosen.recipe.timeout_s,
+        read=chosen.recipe.read,
     )
 
 

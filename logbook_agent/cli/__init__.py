@@ -260,10 +260,10 @@ def _shared_options_last(words: list[str]) -> list[str]:
 def _system_error(error: OSError) -> StoreError:
     """What the system refused, in the form of all our errors. Records are replaced whole or not at all, so
     nothing is half-written, and the next command finds what stood before."""
-    where = f" {error.filename}" if error.filename else ""
     return StoreError(
-        f"cannot read or write the file{where}: {error.strerror or error}",
-        cause="the disk is full or read-only, too many files are open, or the folder belongs to another user",
+        f"cannot read or write {error.filename or 'a file, or what is printed'}: {error.strerror or error}",
+        cause="the disk is full or read-only, too many files are open, a limit is reached, or the folder belongs to"
+        " another user",
         hint="fix that and run the command again; to see what was recorded: logbook status",
     )
 

@@ -7,13 +7,12 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.campaign.ab import AbResult, ab
+from logbook_agent.campaign.ab import ab
 from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words, read_part
 from logbook_agent.cli.output import LineDisplay, emit
 from logbook_agent.cli.run_command import How, OnOption
-from logbook_agent.findings.comparison import words
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.prepare import parse_duration
@@ -106,18 +105,8 @@ def ab_command(
 
     def carry_out(display: LineDisplay) -> int:
         result = ab(space, request, display)
-        text = "" if common.as_json else _text(result)
+        text = "" if common.as_json else result.text()
         emit("ab", result.data(), text, as_json=common.as_json, warnings=space.warnings)
         return result.driver.exit_status
 
     return carried_out(space, "ab", carry_out, detach=detach, as_json=common.as_json)
-
-
-def _text(result: AbResult) -> str:
-    """The answer in sentences; why it ended comes first."""
-    count = f"{result.pairs} pair{'' if result.pairs == 1 else 's'}"
-    lines = [f"{result.driver.entry.id}: {count}; stopped: {result.why}"]
-    if result.answer is not None:
-        for f in result.answer.findings:
-            lines += [words.sentence(result.answer, f), *(f"  {note}" for note in (*f.left_out, *f.notes))]
-    return "\n".join(lines)

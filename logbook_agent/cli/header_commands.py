@@ -13,7 +13,14 @@ from typer import Argument, Option
 from logbook_agent.cli.options import Common, JsonOption, RootOption, Text, Texts, prose, workspace
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.baseline import MoveRequest, move
-from logbook_agent.entries.criteria import CriteriaRequest, CriterionLine, JudgeRequest, change_criteria, criteria
+from logbook_agent.entries.criteria import (
+    CriteriaRequest,
+    CriterionLine,
+    JudgeRequest,
+    change_criteria,
+    criteria,
+    criteria_data,
+)
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.entries.stated import read_header_file
 from logbook_agent.findings.read import read
@@ -182,7 +189,7 @@ def criteria_command(
         f"{'[x]' if c['met'] else '[ ]'} {c['number']}. {c['text']}{_signed(c, of.computed)}"
         for c, of in zip(found, header.stop_criteria, strict=True)
     ]
-    data = {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
+    data = criteria_data(book, header)
     emit("criteria", data, "\n".join(lines) or _NONE, as_json=common.as_json, warnings=space.warnings)
     if request != CriteriaRequest() or data["met"]:
         return 0

@@ -21,11 +21,13 @@ from logbook_agent.findings.queries import BriefRow
 from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import parse_value
+from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import parse_duration, parse_env
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import listed
 
-_SHOWN_ROWS = 12
+_SHOWN_ROWS, _SHOWN_FILES = 12, 5
 
 ConfigOption = Annotated[
     Texts, Option("--config", metavar="K=V", help="Config that the command does not report itself; repeatable.")
@@ -33,6 +35,23 @@ ConfigOption = Annotated[
 EnvOption = Annotated[Texts, Option("--env", metavar="K=V", help="Set a variable for the command; repeatable.")]
 TimeoutOption = Annotated[
     Text, Option("--timeout", metavar="TIME", help="End it after 90s, 30m, 2h (INT, TERM, KILL).")
+]
+ReadOption = Annotated[
+    Text,
+    Option(
+        "--read",
+        metavar="FORMAT[:FILE]",
+        help="Read the results that pytest-benchmark, hyperfine, google-benchmark or asv writes to FILE; without FILE,"
+        " write {file} in the command where it takes the name of a file.",
+    ),
+]
+KeepOption = Annotated[
+    Texts,
+    Option(
+        "--keep",
+        metavar="PATTERN",
+        help="Keep the files that match when it has ended, such as 'out/*.png'; below its working folder; repeatable.",
+    ),
 ]
 CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run it in this folder.")]
 OnOption = Annotated[
@@ -51,6 +70,8 @@ class How:
     env: EnvOption = None
     timeout: TimeoutOption = None
     cwd: CwdOption = None
+    read: ReadOption = None
+    keep: KeepOption = None
 
     def request(self, argv: Sequence[str], prose: Prose, entry_id: str | None) -> RunRequest:
         """What is asked for, the options read."""
@@ -61,6 +82,8 @@ class How:
             env=parse_env(self.env or ()),
             timeout_s=parse_duration(self.timeout) if self.timeout is not None else None,
             cwd=self.cwd,
+            read=self.read,
+            keep=tuple(self.keep or ()),
             entry_id=entry_id,
         )
 
@@ -152,6 +175,7 @@ def _detached(space: Workspace, request: RunRequest, common: Common) -> int:
             detach=True,
             as_json=common.as_json,
         )
+    space.executor = LOCAL
     result = run(space, request, LineDisplay(), tell=None if common.as_json else say)
     status, sent = result.exit_status, result.runs[0]
     if sent.exit is not None:  # it could not be started
@@ -187,6 +211,8 @@ def _summary(result: RunResult, data: RunData) -> list[str]:
         lines += [f"  {_row_text(row, varied)}" for row in run_data["rows"][:_SHOWN_ROWS]]
         if count > _SHOWN_ROWS:
             lines.append(f"  and {count - _SHOWN_ROWS} more rows: logbook table {data['id']}")
+        if kept := [str(artifact["name"]) for artifact in run_data.get("artifacts", [])]:
+            lines.append(f"  kept: {listed(kept, _SHOWN_FILES)}")
         lines += [f"  problem: {p}" for p in run_data["problems"][:3]]
     lines.append(f"recorded in {result.book.view_path}")
     return lines

@@ -126,12 +126,15 @@ def status_command(
     def draw() -> None:
         from logbook_agent.cli.terminal.drawn_answers import draw_status
 
-        draw_status(_opening_lines(data), found.answers, _rest(data), data, book.header.zone)
+        draw_status(_opening_lines(data), _rest(data), data, book.header.zone)
 
     emit("status", data, text, as_json=common.as_json, warnings=space.warnings, draw=draw)
 
 
-_OPENING = ("logbook", "asked", "not_settled", "command", "settled", "open_questions", "next_actions", "summary")
+_OPENING = (
+    *("logbook", "asked", "not_settled", "command", "answers", "settled", "open_questions", "in_words", "best_so_far"),
+    *("failed", "next_step", "next_actions", "summary"),
+)
 
 
 def _status_text(data: StatusAnswer) -> str:
@@ -145,27 +148,39 @@ def _rest(data: StatusAnswer) -> dict[str, object]:
 
 
 def _opening_lines(data: StatusAnswer) -> Iterator[str]:
-    """What was asked and found, what would settle the rest, the next actions, and what a person says."""
+    """What was asked and found, what would settle the rest, what failed, the next actions."""
     book = data["logbook"]
     yield f"{book['title'] or book['topic']} ({book['topic']}, {book['prefix']})"
     yield f"asked: {data['asked']}"
-    for line in data["settled"]:
-        notes = filter(None, (f"{line['id']} {line['title']}", line.get("confidence")))
-        yield f"- {line['found']} [{'; '.join(notes)}]"
+    yield from _answer_lines(data, is_settled=True)
     if data["not_settled"]:
         yield data["not_settled"]
     if data["command"]:
         yield f"  to compare: {data['command']}"
-    for line in data["open_questions"]:
-        settle = line.get("to_settle", "")
-        notes = filter(None, (f"{line['id']} {line['title']}", "" if settle in line["found"] else f"needs {settle}"))
-        yield f"- {line['found']} [{'; '.join(notes)}]"
-        if "command" in line:
-            yield f"  to continue: {line['command']}"
-    yield from (f"next, from {one['id']}: {one['next']}" for one in data["next_actions"])
+    yield from _answer_lines(data, is_settled=False)
+    yield from (f"{one['kind']} of {one['id']}: {one['text']}" for one in data["in_words"])
+    if data["best_so_far"]:
+        yield data["best_so_far"]
     if data["summary"]:
         yield f"summary: {data['summary']}"
+    yield from (f"did not work: {one['id']} {one['title']}: {one['text']}" for one in data["failed"])
+    yield from (f"next, from {one['id']}: {one['next']}" for one in data["next_actions"])
+    if data["next_step"] is not None and not data["next_actions"]:
+        yield f"next: {data['next_step']['next']}"
     yield ""
+
+
+def _answer_lines(data: StatusAnswer, *, is_settled: bool) -> Iterator[str]:
+    """A line for each comparison, with why it is open and what to type to go on."""
+    commands = {line["id"]: line["command"] for line in reversed(data["open_questions"]) if "command" in line}
+    for one in data["answers"]:
+        if one["settled"] is is_settled:
+            notes = filter(None, (f"{one['id']} {one['title']}", one.get("confidence")))
+            yield f"- {one['answer']} [{'; '.join(notes)}]"
+            if "why" in one:
+                yield f"  open: {one['why']}"
+            if one["id"] in commands:
+                yield f"  to continue: {commands[one['id']]}"
 
 
 def _said(data: Mapping[str, object]) -> dict[str, object]:

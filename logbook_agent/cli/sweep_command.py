@@ -14,6 +14,7 @@ from logbook_agent.campaign.sweep_request import Selection, SweepRequest, prepar
 from logbook_agent.cli.detach import carried_out
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
+from logbook_agent.cli.run_command import KeepOption
 from logbook_agent.cli.sweep_plan import plan_data, plan_text
 from logbook_agent.features import hook_module
 from logbook_agent.findings.comparison.words import text_lines
@@ -31,7 +32,7 @@ def sweep_command(
         Option(
             "--set",
             metavar="K=V",
-            help="Set a config key, an axis (V,V), repeats, order, confirm (pairs) or timeout_s; repeatable.",
+            help="Set a config key, an axis (V,V), repeats, order, confirm (pairs), timeout_s or read; repeatable.",
         ),
     ] = None,
     scale: Annotated[
@@ -50,6 +51,7 @@ def sweep_command(
         Option("--on", metavar="NAME", help="Run the cases on this executor or launcher; see `logbook executors`."),
     ] = None,
     parallel: Annotated[int, Option("--parallel", metavar="N", help="With --on: up to N runs at the same time.")] = 1,
+    keep: KeepOption = None,
     detach: DetachOption = False,
     predict: Annotated[
         Text,
@@ -92,6 +94,7 @@ def sweep_command(
         sets=tuple(sets or ()),
         on=on,
         parallel=parallel,
+        keep=tuple(keep or ()),
         resume=resume,
         new=new,
         retry_failed=retry_failed,

@@ -9,21 +9,20 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say, write_bytes
-from logbook_agent.entries.kept_numbers import answered, keep
+from logbook_agent.entries.compare import CompareResult, compare
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.comparisons import designed
-from logbook_agent.findings.contrast import MOST_ROWS, against_baseline, contrast
-from logbook_agent.findings.queries import table
+from logbook_agent.findings.contrast import MOST_ROWS
+from logbook_agent.findings.queries import table, table_data
 from logbook_agent.findings.read import read
-from logbook_agent.findings.references import checked
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
 from logbook_agent.findings.tables.spec import Table, TableSpec
-from logbook_agent.model.entry import Contrast, entry_of
-from logbook_agent.model.values import canonical, parse_pair, parse_value
+from logbook_agent.model.entry import Contrast
+from logbook_agent.model.values import parse_pair, parse_value
 from logbook_agent.pages.blocks import blocks_of
+from logbook_agent.store.workspace import Workspace
 
 
 def table_command(
@@ -99,15 +98,8 @@ def table_command(
         shaped = pivot or delta or ratio or means
         write_bytes([to_csv(made if shaped else counting(matching(cases, spec.where))).encode("utf-8", "replace")])
         return
-    data = {
-        "columns": [dataclasses.asdict(c) for c in made.columns],
-        "rows": [list(row) for row in made.rows],
-        "values": [list(row) for row in made.values],
-        "constants": made.constants,
-        "notes": list(made.notes),
-    }
     text = blocks_of(space, book).table(made)
-    emit("table", data, text, as_json=common.as_json, warnings=space.warnings, draw=lambda: _draw(made))
+    emit("table", table_data(made), text, as_json=common.as_json, warnings=space.warnings, draw=lambda: _draw(made))
 
 
 def _draw(shown: Table | Answer) -> None:
@@ -154,7 +146,6 @@ def compare_command(
     Example: logbook compare MOE-I8-002 MOE-I8-005
     """
     space = common.space()
-    book = space.book(entry_of(references[0])).outgoing()
     asked = Contrast(
         references=tuple(references),
         axis=axis,
@@ -162,28 +153,25 @@ def compare_command(
         metrics=tuple(dict.fromkeys(metric or ())),
         where=dict(parse_value(text, "--where") for text in where or ()),
     )
-    asked = checked(book, asked, baseline=baseline)
-    findings = read(space, book)
-    answer = None if baseline else designed(findings.answers, book, asked)
-    if answer is not None:
-        if save is not None:
-            raise answered(book.resolve(save), answer.entry)
-        if base is not None and canonical(base) != answer.question.base:
-            space.warnings.append(f"--base {base} is not used: {answer.entry} states its base, {answer.question.base}")
-        data: dict[str, object] = {"answer": words.data(answer), "numbers": None, "saved": None}
-        said = "\n".join(words.text_lines(answer))
-        emit("compare", data, said, as_json=common.as_json, warnings=space.warnings, draw=lambda: _draw(answer))
-        return
-    one = against_baseline(book, asked) if baseline else contrast(book, asked)
-    space.warnings += findings.baseline_doubts if baseline else []
-    standing = {entry: findings.standing(findings.entry(entry)).why for entry in one.asked.entries}
-    space.warnings += [f"{entry} does not count: it is {why}" for entry, why in standing.items() if why]
-    kept = keep(space, book, save, one) if save is not None else None
-    data = {"answer": None, "numbers": one.data(), "saved": kept}
+    result = compare(space, asked, baseline=baseline, save=save)
+    shown = result.answer or _numbers(result)
+    text = "" if common.as_json else _compare_text(space, result, shown)
+    emit("compare", result.data(), text, as_json=common.as_json, warnings=space.warnings, draw=lambda: _draw(shown))
+    if result.saved is not None and not common.as_json:
+        say(f"saved in {result.saved}, which now shows these numbers")
+
+
+def _compare_text(space: Workspace, result: CompareResult, shown: Table | Answer) -> str:
+    if isinstance(shown, Answer):
+        return "\n".join(words.text_lines(shown))
+    return blocks_of(space, result.book).table(shown)
+
+
+def _numbers(result: CompareResult) -> Table:
+    """The first rows, with all notes."""
+    one = result.numbers
+    if one is None:
+        raise AssertionError("neither an answer nor numbers")
     more = len(one.table.rows) - MOST_ROWS
     notes = [*one.notes(), *([f"and {more} more rows: --json shows all"] if more > 0 else [])]
-    shown = dataclasses.replace(one.table, rows=one.table.rows[:MOST_ROWS], notes=tuple(notes))
-    text = "" if common.as_json else blocks_of(space, book).table(shown)
-    emit("compare", data, text, as_json=common.as_json, warnings=space.warnings, draw=lambda: _draw(shown))
-    if kept is not None and not common.as_json:
-        say(f"saved in {kept}, which now shows these numbers")
+    return dataclasses.replace(one.table, rows=one.table.rows[:MOST_ROWS], notes=tuple(notes))

@@ -9,10 +9,11 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.campaign.detached_runs import WaitedFor, cancel, collect_ended, wait
+from logbook_agent.campaign.detached_runs import WaitedFor, cancel, collect_ended, no_run, wait
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say, write_bytes
 from logbook_agent.findings.queries import brief_run
+from logbook_agent.findings.summaries import LOST
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import RunStatus, run_state
 from logbook_agent.model.run import Run
@@ -83,6 +84,8 @@ def wait_command(
 def _ended_text(one: WaitedFor) -> str:
     rows = sum(len(run.rows) for run in one.runs if not run.discarded)
     cut = "; its series of runs was cut off, and `logbook doctor` says how to run the rest" if one.is_cut_off else ""
+    if one.state == "lost" and any(run.exit is None for run in one.runs):
+        return f"{one.id}: {LOST}"
     return f"{one.id}: {one.state}, {rows} row{'' if rows == 1 else 's'}{cut}"
 
 
@@ -179,7 +182,5 @@ def last_run(book: Book, entry_id: str) -> int:
     """The number of the newest run of an entry. Raises UsageError where it has none."""
     numbers = book.run_numbers(entry_id)
     if not numbers:
-        raise UsageError(
-            f"{entry_id} has no run", cause="nothing has been printed yet", hint=f"logbook run --id {entry_id} --detach"
-        )
+        raise no_run(book.record(entry_id))
     return numbers[-1]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 import logbook_agent
-from logbook_agent.cluster.far import FETCHED
+from logbook_agent.cluster.far import FETCHED, FOLDERS
 from logbook_agent.cluster.shell import MOST_BYTES
 from logbook_agent.model.errors import StoreError, ToolError
 from logbook_agent.model.run import Code
@@ -30,12 +30,12 @@ from logbook_agent.running.worker.perform import keep_code
 from logbook_agent.running.worker.tree import digest_of
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import make_folder, move, remove_tree, write_pieces
-from logbook_agent.store.reading import CODE
 from logbook_agent.store.repository import Repository
 from logbook_agent.store.spool import FINAL, Spool
 
-# The rooms that a worker uses, and what starts it.
-_ROOMS = ("model", "text", "store", "running", "cluster")
+# The rooms that a worker uses, with the features that read files of benchmark tools and keep files; and what starts it.
+_ROOMS = ("model", "text", "store", "running", "cluster", "formats", "artifacts")
+_TOP = ("__init__.py", "worker.py", "features.py")
 _MAIN = b"from logbook_agent.cluster.far import main\n\nmain()\n"
 # More than this is data, not code.
 MOST_TREE_BYTES = 100 * 2**20
@@ -81,7 +81,7 @@ def _files(contents: Mapping[str, bytes], executable: frozenset[str], links: Map
 def worker_code() -> Files:
     """The part of this package that a worker needs, with a `__main__.py` to start it: the client's own version."""
     top = Path(logbook_agent.__file__).parent
-    rooms = [top / "__init__.py", top / "worker.py", *(p for room in _ROOMS for p in (top / room).rglob("*.py"))]
+    rooms = [*(top / name for name in _TOP), *(p for room in _ROOMS for p in (top / room).rglob("*.py"))]
     contents = {f"logbook_agent/{path.relative_to(top).as_posix()}": path.read_bytes() for path in rooms}
     return _files({**contents, "__main__.py": _MAIN}, frozenset(), {})
 
@@ -167,9 +167,9 @@ def bring(spool: Spool, files: Iterable[tuple[str, Iterable[bytes]]]) -> None:
 
 
 def _is_kept(name: str) -> bool:
-    """Whether this is a file of the code that was kept with the run."""
+    """Whether this is a file of the code or of the command that was kept with the run."""
     place = Path(name)
-    return len(place.parts) == 2 and place.parts[0] in (CODE, "files") and place.name not in ("", "..")
+    return len(place.parts) == 2 and place.parts[0] in FOLDERS and place.name not in ("", "..")
 
 
 def members(archive: BinaryIO) -> Iterator[tuple[str, Iterator[bytes]]]:

@@ -31,7 +31,7 @@ from logbook_agent.running.executors.local import Local, hello, log_from, said_b
 from logbook_agent.running.worker.tree import COPY, ORIGINAL
 from logbook_agent.running.worker.work import Work, unfit
 from logbook_agent.store.files import remove_tree
-from logbook_agent.store.reading import CODE, LOG
+from logbook_agent.store.reading import ARTIFACTS, CODE, LOG
 from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, LOCK, WORK, Spool
 
 # An environment of ours, in the folder of an executor.
@@ -39,7 +39,8 @@ VENV_PYTHON = "venv/bin/python"
 # The pause between two looks while somebody waits for news; longer for many runs.
 _LOOK_S, _LOOK_OF_EACH_S = 0.2, 0.01
 _READ_BYTES = 1 << 16
-# What is fetched of a run, beside the files of its code.
+# What is fetched of a run, beside the files of its code and those that its command left.
+FOLDERS = (CODE, ARTIFACTS, "files")
 FETCHED = (BEGAN, LOG, "changes.diff", ERRORS, FINAL)
 
 Answer = tuple[dict[str, Any], bytes]
@@ -183,7 +184,7 @@ class FarServer:
     def fetch(self, folder: str) -> Answer:
         """All that a run has left, as an archive."""
         place = _path(folder)
-        kept = sorted(path for name in (CODE, "files") if (place / name).is_dir() for path in (place / name).iterdir())
+        kept = sorted(path for name in FOLDERS if (place / name).is_dir() for path in (place / name).iterdir())
         buffer = io.BytesIO()
         with (
             gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=1) as packed,

@@ -163,6 +163,8 @@ def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[str]) -> 
     reader, output, _ = read_log(spool.folder / LOG, spool.within, spool.redactor())
     reading = reader.finish(declared=work.metrics, axes=work.case_keys, argv_flags=flags(work.argv), config=work.config)
     said = []
+    if work.keep or reader.artifacts:
+        said.append("no file was kept: a launcher that submits returns the log alone")
     code = job.exit_code
     if job.fate == "failed" and not code:
         code = 1

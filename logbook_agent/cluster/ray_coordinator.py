@@ -131,7 +131,8 @@ def end_event(spool: Path) -> Event:
         stage = "ended"
     else:
         stage = "lost" if (spool / "began.json").exists() else "never-started"
-    kept = sorted((spool / "code").iterdir()) if (spool / "code").is_dir() else []
+    folders = [spool / name for name in ("code", "artifacts") if (spool / name).is_dir()]
+    kept = sorted(path for folder in folders for path in folder.iterdir())
     paths = [path for path in (*(spool / name for name in _FETCHED), *kept) if path.is_file()]
     sizes = {path.relative_to(spool).as_posix(): path.stat().st_size for path in paths}
     found: Event = {"event": "over", "stage": stage, "sizes": sizes}

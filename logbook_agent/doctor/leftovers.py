@@ -8,7 +8,7 @@ import contextlib
 import functools
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -83,18 +83,19 @@ def check_moved(examination: Examination) -> Iterator[Trouble]:
     }
     for note in sorted(book.state_folder.parent.parent.glob(f"*/{ROOT_NOTE}")) if missing else ():
         before, folder = read_text(note, within=note.parent).strip(), note.parent / book.topic
-        # What was moved before left a link there.
-        if folder.is_symlink():
-            continue
-        if any((folder / name).is_dir() for name in missing) and not os.path.lexists(Path(before) / book.topic):
-            fix = functools.partial(_adopt, book, folder, book.state_folder)
+        # What was moved before left links there.
+        spools = [name for name in missing if (folder / name).is_dir() and not (folder / name).is_symlink()]
+        if spools and not os.path.lexists(Path(before) / book.topic):
+            fix = functools.partial(_adopt, book, folder, spools)
             message = f"holds open runs of this logbook, whose root was {before} when they were started"
             yield Trouble("warning", "moved", folder, message, f"{DOCTOR_FIX} brings them here", fix)
 
 
-def _adopt(book: Book, folder: Path, here: Path) -> str:
-    """Have the spools of an old place in the new one. Workers go on writing by the old name."""
-    relocate(folder, here, within=here.parent.parent)
+def _adopt(book: Book, folder: Path, spools: Iterable[str]) -> str:
+    """Have these spools of an old place in the new one. Workers go on writing by the old names; the old place is that
+    of whoever has it next."""
+    for name in spools:
+        relocate(folder / name, book.spool_named(name).folder, within=folder.parent.parent)
     book.note_root()
     return "moved"
 

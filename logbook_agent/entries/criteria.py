@@ -47,6 +47,12 @@ def criteria(header: Header) -> list[CriterionLine]:
     return [_line(number, criterion) for number, criterion in enumerate(header.stop_criteria, 1)]
 
 
+def criteria_data(book: Book, header: Header) -> dict[str, object]:
+    """The answer of `criteria` for machines: each criterion, and whether all are met."""
+    found = criteria(header)
+    return {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
+
+
 def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) -> None:
     """Everything that is asked for in one write, or nothing: it is checked before. Raises UsageError."""
     if request == CriteriaRequest():

@@ -19,6 +19,7 @@ from logbook_agent.entries.drafts import (
     with_relations,
 )
 from logbook_agent.entries.tried_before import tried_before
+from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.trust import trust_of
 from logbook_agent.model.entry import (
@@ -41,6 +42,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import clean, cut_line, one_line
 from logbook_agent.text.near import choice
+from logbook_agent.text.phrases import listed
 from logbook_agent.text.shell_words import planned_words, shell_syntax
 from logbook_agent.text.times import day
 
@@ -205,7 +207,23 @@ def edit(workspace: Workspace, entry_id: str, request: EditRequest) -> tuple[Boo
         workspace.warnings.append(
             f"the numbers of {new.id} still come from its runs; what was given stands beside them as words"
         )
+    workspace.warnings += _not_kept(dataclasses.replace(record, entry=new))
     return book, new
+
+
+def _not_kept(record: Record) -> list[str]:
+    """A warning for pictures that the prose shows and no run has kept."""
+    if (
+        not record.runs
+        or not any("![" in f.text for f in record.entry.fields)
+        or (showing := hook_module("artifacts")) is None
+    ):
+        return []
+    names = showing.not_kept(record)
+    again = f"logbook run --id {record.id} --keep {shlex.quote(names[0])} -- COMMAND" if names else ""
+    return (
+        [f"no run of {record.id} kept {listed(names, 3)}, which the text shows; to keep it: {again}"] if names else []
+    )
 
 
 def _relation(given: str | None, old: str | None) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from logbook_agent.findings.queries import BriefMetric
-from logbook_agent.findings.status import BestLine, FoundLine, StatusAnswer
+from logbook_agent.findings.status import AnswerInStatus, BestLine, StatusAnswer
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import spelt
 from logbook_agent.text.as_html import visible
@@ -27,9 +27,11 @@ def logbook_html(data: StatusAnswer) -> str:
     counts = ", ".join(f"{n} {state}" for state, n in data["entries"].items() if state != "total")
     facts = [
         ("Asked", data["asked"]),
-        *(("Settled", _found(line)) for line in data["settled"]),
+        *(("Found", _answer(one)) for one in data["answers"] if one["settled"]),
         ("Not settled", data["not_settled"]),
-        *(("Open", _found(line)) for line in data["open_questions"]),
+        *(("Open", _answer(one)) for one in data["answers"] if not one["settled"]),
+        *((f"{one['kind'].capitalize()} of {one['id']}", one["text"]) for one in data["in_words"]),
+        *(("Failed", f"{one['id']} {one['title']}: {one['text']}") for one in data["failed"]),
         *(("Next", f"{action['id']}: {action['next']}") for action in data["next_actions"]),
         ("Closed" if data["closed"] else "", data["closed"]["conclusion"] if data["closed"] else None),
         ("Summary", data["summary"]),
@@ -68,8 +70,9 @@ def entry_html(data: Mapping[str, Any]) -> str:
     return _block(f"{data['id']}: {data['title']}", _list(facts), _table(head, lines, "rows"))
 
 
-def _found(line: FoundLine) -> str:
-    return f"{line['found']} ({line['id']} {line['title']})"
+def _answer(one: AnswerInStatus) -> str:
+    notes = filter(None, [f"{one['id']} {one['title']}", one.get("why")])
+    return f"{one['answer']} ({'; '.join(notes)})"
 
 
 def _best(best: BestLine) -> str:

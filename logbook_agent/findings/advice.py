@@ -53,6 +53,7 @@ def _options(run: Run, axis: str) -> list[str]:
         *(word for text in env for word in ("--env", text)),
         *(word for text in config for word in ("--config", text)),
         *(("--timeout", f"{run.timeout_s:g}s") if run.timeout_s is not None else ()),
+        *(("--read", run.read) if run.read is not None else ()),
         *(("--on", run.on) if run.on is not None else ()),
     ]
 
@@ -69,7 +70,7 @@ def _asked_again(records: Records, entry_id: str, question: Question) -> str:
         axis = f"--code {' '.join(codes)}"
     if not items:
         return f"logbook ab {axis} -- COMMAND"
-    text = settled_by(question.axis, question.values, items)
+    text = _settled_by(question.axis, question.values, items)
     return f"logbook ab {axis} -- {text.partition(' -- ')[2]}" if question.axis == CODE_AXIS else text
 
 
@@ -88,6 +89,12 @@ _REVISION = re.compile(r"(?!null$)\w[\w./-]*")
 def settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -> str:
     """The `logbook ab` command that compares these values of an axis, the base first. `items` hold one case of each, as
     far as there are some; names stand for values that cannot be typed."""
+    text = _settled_by(axis, values, items)
+    read = next((item.case.read for item in items if item.case.read is not None), None)
+    return text if read is None else text.replace("logbook ab", f"logbook ab {command_line(['--read', read])}", 1)
+
+
+def _settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -> str:
     first = _line(items[0].case.command if items else ())
     if axis in ("commit", CODE_AXIS):
         names = [code_hash(value) for value in values[:2]]

@@ -156,10 +156,8 @@ def how_it_failed(run: Run) -> str:
         how = "ended by its time limit" + (f" of {run.timeout_s:g} s" if run.timeout_s is not None else "")
     else:
         how = ended.signal or f"exit code {ended.code}"
-    said = run.output.last_words if run.output is not None else ""
-    # What Python says of the signal that ended it is no reason.
-    told = said.strip() and not (ended.timeout and said.strip() == "KeyboardInterrupt")
-    return cut_line(f"{how}: {said}" if told else how, _REASON_CHARACTERS)
+    said = run.last_words
+    return cut_line(f"{how}: {said}" if said.strip() else how, _REASON_CHARACTERS)
 
 
 def contradicts(mine: Mapping[str, Scalar], theirs: Mapping[str, Scalar]) -> bool:

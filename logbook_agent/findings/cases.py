@@ -27,7 +27,8 @@ class Case:
     `command` measured it (without a launcher's prefix), in the folder `cwd`, and `code` identifies the code,
     whatever its name; `contended`: others held an accelerator
     when it started, as far as that was seen; `busy`: the machine was, by `model.load` (None: not told). `part` is the
-    one that its run has in a comparison, `repeat` the round it was made in.
+    one that its run has in a comparison, `repeat` the round it was made in; `read` names the benchmark tool whose
+    file has the row.
     """
 
     entry: str
@@ -45,6 +46,7 @@ class Case:
     busy: bool | None = None
     code: str | None = None
     part: Part | None = None
+    read: str | None = None
 
 
 def cases(*records: Record) -> list[Case]:
@@ -73,6 +75,7 @@ def cases(*records: Record) -> list[Case]:
             contended=run.contention is not None and bool(run.contention.accelerator),
             code=run.code.identity if run.code is not None else None,
             part=run.part,
+            read=run.read,
         )
         for (entry, state, run), name in zip(runs, names, strict=True)
         for row in run.rows

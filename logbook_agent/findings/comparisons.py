@@ -1,75 +1,29 @@
-"""The comparisons of a thread: their answers, what these add to an entry, and what to type where nothing is settled."""
+"""The comparisons of a thread: their answers, what these add to an entry, and which one answers a contrast."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 
-from logbook_agent.findings.advice import command_in, go_on
 from logbook_agent.findings.comparison import words
-from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding
-from logbook_agent.findings.comparison.answers import answers, following, placed, settled, unsettled
+from logbook_agent.findings.comparison.answer import Answer, EntryPairs
+from logbook_agent.findings.comparison.answers import answers, following, placed
 from logbook_agent.findings.comparison.pairs import tried
-from logbook_agent.findings.contrast import kept, settle_varied
+from logbook_agent.findings.opening import Opening, of_comparisons
 from logbook_agent.findings.protocol import Records
-from logbook_agent.findings.thread import Thread
 from logbook_agent.findings.trust import Compared, Trust
 from logbook_agent.model.comparison import CODE_AXIS
-from logbook_agent.model.entry import VOID, Contrast, entry_of, parse_id
+from logbook_agent.model.entry import Contrast, entry_of, parse_id
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record
 from logbook_agent.model.summary import SaidByEntry, Summary
 from logbook_agent.model.values import canonical
-from logbook_agent.text.lists import axis_option
 from logbook_agent.text.markdown import escape
 from logbook_agent.text.phrases import bounded
-from logbook_agent.text.shell_words import assignments
 
 # Of one comparison, in lists of negative results.
 _SHOWN_NEGATIVES = 3
-
-
-# So many sentences are shown where there is room for few.
-SHOWN = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A finding of a comparison in one sentence (`text`), with its entry. Of an open one `to_settle` says what would
-    settle it, and the first one of a comparison has the `command` to type for that."""
-
-    entry: str
-    title: str
-    text: str
-    outcome: str
-    metric: str = ""
-    side: str = ""
-    case: str = ""
-    is_goal: bool = True
-    confidence: str = "exploratory"
-    to_settle: str = ""
-    command: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """The first lines of a thread. `not_settled` says that nothing is settled, or was compared, and `command` what to
-    type to compare something; both are empty where something is settled. `next` is the latest next action, of the entry
-    `next_of`."""
-
-    asked: str
-    settled: tuple[Line, ...] = ()
-    open: tuple[Line, ...] = ()
-    not_settled: str = ""
-    command: str = ""
-    next_of: str = ""
-    next: str = ""
-
-
-# Of a thread whose entries state no comparison.
-NO_ANSWERS = Opening(asked="")
 
 
 class Comparisons:
@@ -158,37 +112,10 @@ class Comparisons:
         return "; ".join(filter(None, shown)) or None
 
     def first_lines(self, records: Records, titles: Mapping[str, str]) -> Opening:
-        """The settled and the open findings of a thread, with the commands that would settle them. `titles` are those
+        """What the comparisons settled and left open, with the commands that would settle the rest. `titles` are those
         of the entries."""
-        # Pairs that an entry made first, under other conditions, are not what its next pairs go on with.
-        open_ones = [(a, f) for a, f in unsettled(self.answers) if self.answer_of(a.entry) is a]
-        # The command stands once for each comparison; more pairs measure nothing of what no run reports.
-        first = {id(answer): finding for answer, finding in reversed(open_ones)}
-        metrics = [m.name for m in self._header.metrics]
-        return Opening(
-            asked="",
-            settled=tuple(_line(a, f, titles) for a, f in settled(self.answers, metrics)),
-            open=tuple(
-                _line(a, f, titles, go_on(records, a) if f.lacks_pairs and first[id(a)] is f else "")
-                for a, f in open_ones
-            ),
-        )
-
-
-def _line(answer: Answer, finding: Finding, titles: Mapping[str, str], command: str = "") -> Line:
-    return Line(
-        entry=answer.entry,
-        title=titles[answer.entry],
-        text=words.sentence(answer, finding),
-        outcome=finding.outcome.value,
-        metric=finding.metric,
-        side=words.label(answer, finding.side),
-        case=assignments(finding.case),
-        is_goal=not finding.is_guard,
-        confidence=answer.confidence,
-        to_settle=finding.to_settle,
-        command=command,
-    )
+        current = {a.entry: answer for a in self.answers if (answer := self.answer_of(a.entry)) is not None}
+        return of_comparisons(records, self._header, self.answers, current, titles)
 
 
 # -- which comparison answers a question ------------------------------------------------------------------
@@ -239,38 +166,3 @@ def _holds(asked: Contrast, records: Mapping[str, Record]) -> bool:
     if asked.axis is None and len(sides) == 2:
         return sides[0].isdisjoint(sides[1]) and all(sides)
     return len(set().union(*sides)) > 1
-
-
-# Of entries with several rows, where a command is looked for.
-_LOOKED_AT = 3
-
-
-def nothing_settled(
-    records: Records, thread: Thread, answers: Sequence[Answer], unsettled: Sequence[Line]
-) -> tuple[str, str]:
-    """Why nothing is settled, and the command that compares something."""
-    if unsettled:
-        return "No comparison is settled yet.", ""
-    stated = [a for a in answers if thread.by_id[a.entry]["state"] != VOID]
-    if stated:
-        why = f"No comparison is settled yet: {stated[-1].entry} has no pair that counts."
-        return why, go_on(records, stated[-1])
-    counted = thread.counted
-    if any(s["rows"] for s in counted):
-        why = "No comparison was made: the runs here are numbers alone, which settle nothing."
-    elif any(s["predicted"] for s in counted):
-        why = "Nothing was measured: every number here is a prediction."
-    else:
-        why = "Nothing was measured yet."
-    return why, _first_comparison(records, thread)
-
-
-def _first_comparison(records: Records, thread: Thread) -> str:
-    """The command that makes a first comparison: of the latest rows that differ in one key, else of an axis of the
-    matrix."""
-    latest = [s for s in reversed(thread.counted) if s["contrasts"] or s["rows"] > 1]
-    shown = (one.settle for s in latest if s["contrasts"] for one in kept(records, records.entry(s["id"]), {}))
-    varied = (settle_varied(records, s["id"]) for s in latest[:_LOOKED_AT])
-    axes = [axis_option(axis.axis, axis.values) for axis in thread.header.matrix if len(axis.values) > 1]
-    otherwise = f"logbook ab {axes[0] if axes else '--axis NAME=A,B'} -- COMMAND"
-    return next((text for settle in chain(shown, varied) if (text := command_in(settle))), otherwise)

@@ -9,7 +9,7 @@ interval has a level of 95%.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,6 +19,7 @@ from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.predictions import predicted_section
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
+from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import WARM_UP, Record, RunStatus
 from logbook_agent.model.run import Row, Run
@@ -111,6 +112,11 @@ def _path(row: Row) -> str:
 # -- the result ------------------------------------------------------------------------------------------
 
 
+def drawn_of(entries: Iterable[Entry]) -> frozenset[str]:
+    """The entries whose cases ran in a random order, which says nothing: those of sweeps."""
+    return frozenset(e.id for e in entries if e.recipe is not None and e.recipe.seed is not None)
+
+
 def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
     """All rows of an entry as a table; None when it has no rows."""
     if not any(s.run.rows for s in record.runs):
@@ -119,7 +125,7 @@ def table_of(record: Record, metrics: Sequence[Metric]) -> Table | None:
     measured = {name for c in found for name in (*c.row.metrics, *c.row.observations)}
     # That a secondary metric was not measured is no news.
     expected = [m for m in metrics if m.primary or m.name in measured]
-    return tabulate(found, TableSpec(), declared=expected)
+    return tabulate(found, TableSpec(drawn=drawn_of([record.entry])), declared=expected)
 
 
 def noise_notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
@@ -177,7 +183,7 @@ def _unfinished(run: Run) -> dict[str, str]:
         "submitted": f"submitted at {run.started}; it has not begun",
         "orphaned": f"its tool is gone, the command still runs (pid {run.child.pid if run.child else '?'})",
         "interrupted": "interrupted: tool and command are gone; the output read until then is kept",
-        "lost": "lost: its worker vanished; the output read until then is kept",
+        "lost": "lost: its worker vanished, or the folder was moved: logbook doctor looks for it",
         "never-started": "never started",
     }
 

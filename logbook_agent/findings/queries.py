@@ -10,6 +10,7 @@ from logbook_agent.findings.case_repeats import level_changes, noise_of
 from logbook_agent.findings.cases import Case, cases, without_mended
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.words import sentence
+from logbook_agent.findings.computed_texts import drawn_of
 from logbook_agent.findings.facts import executed, planned
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.summaries import line_of
@@ -94,9 +95,10 @@ class BriefRow(TypedDict):
 
 
 class BriefPredictions(TypedDict, total=False):
-    """The predicted rows of a run, where it has some."""
+    """The predicted rows of a run, where it has some, and the files that it left."""
 
     predictions: list[dict[str, object]]
+    artifacts: list[dict[str, object]]
 
 
 class BriefRun(TypedDict):
@@ -115,6 +117,7 @@ class BriefRun(TypedDict):
     rows: list[BriefRow]
     tail: list[str]
     predictions: NotRequired[list[dict[str, object]]]
+    artifacts: NotRequired[list[dict[str, object]]]
     problems: list[str]
     log: str
 
@@ -125,9 +128,11 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> Brie
     run = status.run
     output = run.output
     failed = status.state != "finished"
-    predicted: BriefPredictions = (
-        {"predictions": [brief_prediction(row) for row in run.predictions]} if run.predictions else {}
-    )
+    more: BriefPredictions = {}
+    if run.predictions:
+        more["predictions"] = [brief_prediction(row) for row in run.predictions]
+    if run.artifacts:
+        more["artifacts"] = [encode(artifact) for artifact in run.artifacts]
     return {
         "run": run.run,
         "label": run.label,
@@ -141,7 +146,7 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> Brie
         "busy": busy_text([found]) or None if (found := contention_of(run)) is not None else None,
         "rows": [brief_row(row) for row in run.rows],
         "tail": list((output.error_tail if failed else ()) or output.tail)[-10:] if output is not None else [],
-        **predicted,
+        **more,
         "problems": list(run.problems),
         "log": str(log_path(run.entry, run.run)),
     }
@@ -253,11 +258,23 @@ def table(found: Findings, entry_ids: Sequence[str], spec: TableSpec) -> tuple[l
             hint=f"logbook show {entry_ids[0]}" if entry_ids else "logbook run -- COMMAND",
         )
     if not (spec.delta or spec.ratio):
+        spec = dataclasses.replace(spec, drawn=drawn_of(r.entry for r in records))
         return rows, tabulate(rows, spec, declared=header.metrics)
     entries = {case.entry for case in rows}
     answers = [a for a in found.answers if entries & {*a.entries} and spec.pivot in (None, a.question.axis)]
     made = tabulate(rows, _from_base(spec, answers, rows), declared=header.metrics)
     return rows, dataclasses.replace(made, notes=(*made.notes, *_answered(answers, spec.where)))
+
+
+def table_data(made: Table) -> dict[str, object]:
+    """A table for machines: its texts (`rows`) and their numbers (`values`)."""
+    return {
+        "columns": [dataclasses.asdict(c) for c in made.columns],
+        "rows": [list(row) for row in made.rows],
+        "values": [list(row) for row in made.values],
+        "constants": made.constants,
+        "notes": list(made.notes),
+    }
 
 
 def _from_base(spec: TableSpec, answers: Sequence[Answer], found: Sequence[Case]) -> TableSpec:

@@ -13,8 +13,17 @@ from functools import cached_property
 
 from logbook_agent.findings.attempts import without_gain
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs
-from logbook_agent.findings.comparisons import Comparisons, Opening, nothing_settled
+from logbook_agent.findings.comparisons import Comparisons
 from logbook_agent.findings.contrast import Contrasted, kept
+from logbook_agent.findings.opening import (
+    Opening,
+    best_of,
+    best_text,
+    failures,
+    in_words,
+    next_step,
+    nothing_settled,
+)
 from logbook_agent.findings.protocol import Clock, Records
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.findings.thread import Mentions, Standing, Statements, Thread, said_by, standings
@@ -112,26 +121,33 @@ class Findings:
         """The answer to every comparison of the thread, in the order of the latest entry of each."""
         return self.comparisons.answers
 
-    @property
+    @cached_property
     def answered(self) -> Opening:
-        """The settled and open findings of comparisons, as first lines of a page."""
-        return self.comparisons.first_lines(self.records, {s["id"]: s["title"] for s in self._summarised.entries})
+        """What was asked, and what comparisons settled and left open: the part of the opening that needs no entry but
+        those that state a comparison."""
+        found = self.comparisons.first_lines(self.records, {s["id"]: s["title"] for s in self._summarised.entries})
+        asked = self.records.header.goal or self.records.header.title
+        return dataclasses.replace(found, asked=asked) if found.answers else found
 
-    @property
+    @cached_property
     def opening(self) -> Opening:
-        """The first lines of the thread: every settled finding in the header's order of metrics, then what is open, the
-        nearest to an answer first."""
-        found, header, actions = self.answered, self.header, self.thread.next_actions
-        not_settled, command = "", ""
+        """The first lines of the thread, which every reader begins with."""
+        found, header, thread = self.answered, self.header, self.thread
+        not_settled, command, best = "", "", None
         if not found.settled:
-            not_settled, command = nothing_settled(self.records, self.thread, self.answers, found.open)
+            not_settled, command = nothing_settled(self.records, thread, self.answers, found.open)
+            best = best_of(thread, self.answers)
+        next_of, step = next_step(thread, found.answers)
         return dataclasses.replace(
             found,
             asked=header.goal or header.title,
             not_settled=not_settled,
             command=command,
-            next_of=actions[-1]["id"] if actions else "",
-            next=(actions[-1]["next_lead"] or "") if actions else "",
+            in_words=in_words(thread, best, is_settled=bool(found.settled)),
+            best=best_text(best, header) if best is not None and not found.answers else "",
+            failed=failures(thread, {s["id"]: s["negative"] for s in self._summarised.entries}),
+            next_of=next_of,
+            next=step,
         )
 
     @property

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict, cast
 
 from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.comparisons import Line
+from logbook_agent.findings.opening import SHOWN_FAILED, Line, Opening, Synopsis
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.entry import State
@@ -32,6 +32,8 @@ _TEXTS = {
     **dict.fromkeys(("unit", "label", "config", "last", "said", "result", "interpretation"), 0),
     "links": 160,
     "found": 200,
+    "answer": 240,
+    "why": 240,
     "to_settle": 200,
     "asked": 300,
     "summary": 300,
@@ -71,6 +73,19 @@ class FoundLine(TypedDict):
     command: NotRequired[str]
 
 
+class AnswerInStatus(TypedDict):
+    """A comparison in one sentence (`answer`); of one with an open goal, `why`. What to type to go on stands in
+    `open_questions`."""
+
+    id: str
+    title: str
+    answer: str
+    outcome: str
+    settled: bool
+    confidence: NotRequired[str]
+    why: NotRequired[str]
+
+
 class BestLine(TypedDict):
     """The best case of a problem, measured in one `entry` or several `entries`."""
 
@@ -98,6 +113,13 @@ class NextAction(TypedDict):
     next: str
 
 
+class NextStep(TypedDict):
+    """The latest next action, or what else comes next: then `id` may be null."""
+
+    id: str | None
+    next: str
+
+
 class ClosedLine(TypedDict):
     at: str
     conclusion: str
@@ -121,8 +143,13 @@ class ThreadState(TypedDict):
     logbook: BookNames
     asked: str
     not_settled: str | None
+    answers: list[AnswerInStatus]
     settled: list[FoundLine]
     open_questions: list[FoundLine]
+    in_words: list[dict[str, str]]
+    best_so_far: str | None
+    failed: list[dict[str, str]]
+    next_step: NextStep | None
     next_actions: list[NextAction]
     closed: ClosedLine | None
     best: list[BestLine]
@@ -203,8 +230,10 @@ def _answer(found: Findings, here: OnMachine) -> dict[str, object]:
         "asked": first.asked,
         "not_settled": first.not_settled or None,
         "command": first.command or None,
+        "answers": [_answer_line(one) for one in first.answers],
         "settled": [_line(line) for line in first.settled],
         "open_questions": [_line(line) for line in first.open],
+        **_others(first),
         "next_actions": [{"id": e["id"], "next": e["next"]} for e in thread.next_actions],
         "summary": header.summary,
         "closed": header.closing and {"at": header.closing.at, "conclusion": header.closing.conclusion},
@@ -288,6 +317,21 @@ def _best(best: BestCase) -> dict[str, object]:
         "config": assignments(best.config),
         **({"is_baseline": True} if best.is_baseline else {}),
         **{name: text for name, text in told.items() if text},
+    }
+
+
+def _answer_line(one: Synopsis) -> dict[str, object]:
+    found = {"id": one.entry, "title": one.title, "answer": one.text, "outcome": one.outcome, "settled": one.is_settled}
+    return found | {k: v for k, v in (("confidence", one.confidence), ("why", one.why)) if v and v != "exploratory"}
+
+
+def _others(first: Opening) -> dict[str, object]:
+    """What was found without a comparison, and what failed."""
+    return {
+        "in_words": [{"id": w.entry, "kind": w.kind, "text": w.text} for w in first.in_words if w.entry],
+        "best_so_far": first.best or None,
+        "failed": [{"id": f.entry, "title": f.title, "text": f.text} for f in first.failed[:SHOWN_FAILED]],
+        "next_step": {"id": first.next_of or None, "next": first.next} if first.next else None,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from logbook_agent.findings.attempts import finished, items_of, keys_of
+from logbook_agent.findings.attempts import finished, how_it_failed, items_of, keys_of
 from logbook_agent.findings.comparison.pairs import tried
 from logbook_agent.findings.measurements import counted_rows, measured, row_counts, unit_of
 from logbook_agent.findings.predictions import predicted_headline
@@ -22,6 +22,8 @@ from logbook_agent.text.markdown import cut_line, lead, one_line
 
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
+# Of a run whose worker is nowhere, while nobody has closed its record.
+LOST = "lost: logbook doctor looks for its worker"
 
 
 def summary_of(record: Record, header: Header) -> Summary:
@@ -113,7 +115,11 @@ def headline(record: Record, header: Header) -> str | None:
         reasons = dict.fromkeys(row.failed.reason for row in last.run.rows if row.failed is not None)
         if reasons:
             return f"{last.state}: {' / '.join(reasons)}"
-        said = last.run.output.last_words if last.run.output is not None else ""
+        if last.state == "lost" and last.run.exit is None:
+            return LOST
+        if last.state == "timeout":
+            return f"timeout: {cut_line(how_it_failed(last.run), _TEXT_CHARS)}"
+        said = last.run.last_words
         return f"{last.state}" + (f": {cut_line(said, _TEXT_CHARS)}" if said else "")
     return cut_line(record.entry.text("Result") or "", _TEXT_CHARS) or None
 

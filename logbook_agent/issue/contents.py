@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from logbook_agent.features import hook_module
 from logbook_agent.findings.best import bests
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.issue.destination import links_of
 from logbook_agent.issue.documents import IssueDocuments
 from logbook_agent.issue.issue_body import IssueValues
-from logbook_agent.issue.issue_results import all_pictured
+from logbook_agent.issue.issue_results import LeftFile, all_pictured
 from logbook_agent.issue.links import Links
 from logbook_agent.issue.marking import book_key
 from logbook_agent.issue.steps import EntryWanted, Wanted
@@ -20,7 +21,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
-from logbook_agent.model.record import digest
+from logbook_agent.model.record import Record, digest
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.plotted import NamedPlot, named_plots, naming_plots
 from logbook_agent.pages.sections import NO_LATER
@@ -50,11 +51,13 @@ def gather(
     later = {i: s.later for i, s in found.thread.standing.items() if s.later}
     digests = {e["id"]: e["digest"] for e in found.summaries}
     plots = {entry.id: named_plots(book, found, entry) for entry in naming_plots(found)}
+    files = {record.id: left for record in found.contents.records if (left := _files_of(record))}
     rests_on = {name: _digest_of(found, e) for e in found.summaries for name in (*e["aliases"], e["id"])}
     wanted = Wanted(
         book=book_key(recorded),
         entries=tuple(
-            _entry(e, later, links, _rests_on(found, e, rests_on), plots.get(e["id"], ())) for e in found.summaries
+            _entry(e, later, links, _rests_on(found, e, rests_on), plots.get(e["id"], ()), files.get(e["id"], ()))
+            for e in found.summaries
         ),
         chosen=_chosen(found, chosen),
         # Of what is recorded, not of what this machine's secrets leave of it: another machine has others.
@@ -92,6 +95,7 @@ def _entry(
     links: Links,
     compared: Mapping[str, object],
     plots: Sequence[NamedPlot],
+    files: Sequence[LeftFile],
 ) -> EntryWanted:
     entry_id = summary["id"]
     refers = [later[entry_id]] if entry_id in later else []
@@ -104,7 +108,7 @@ def _entry(
         digest=digest(summary["digest"], *others) if others else summary["digest"],
         stage="void" if summary["state"] == VOID else "settled" if summary["settled"] else "open",
         linked=links.entry(entry_id) is not None,
-        pictured=all_pictured(links, plots),
+        pictured=all_pictured(links, plots, files),
         supersedes=summary["supersedes"],
     )
 
@@ -144,6 +148,14 @@ def _chosen(found: Findings, chosen: Sequence[str]) -> tuple[str, ...]:
     return ids
 
 
+def _files_of(record: Record) -> Sequence[LeftFile]:
+    """The files that the runs of an entry left; none where the feature that shows them is missing."""
+    if not any(status.run.artifacts for status in record.runs) or (showing := hook_module("artifacts")) is None:
+        return ()
+    found: Sequence[LeftFile] = showing.named(record)
+    return found
+
+
 @dataclass(kw_only=True)
 class BookDocuments(IssueDocuments):
     """The texts of the issue, from the records, without secrets; `wanted` is what a plan is made from."""
@@ -165,6 +177,7 @@ class BookDocuments(IssueDocuments):
             later=self.later.get(entry_id, NO_LATER),
             compared=self.findings.compared(record.entry),
             plots=self.plots.get(entry_id, ()),
+            files=_files_of(record),
         )
 
     def snapshot_of(self, name: str, room: int) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from logbook_agent.findings.best import BestCase
-from logbook_agent.findings.comparisons import Opening
+from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.thread import Thread
 from logbook_agent.issue.excerpts import (
     Piece,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from logbook_agent.findings.best import SHOWN, BestCase
 from logbook_agent.findings.measurements import unit_of
@@ -167,6 +167,7 @@ def case_text(best: BestCase) -> str:
 # Of one entry, so that a comment about several has room for them.
 _MOST_PLOTS = 6
 _PLOT_TITLE_BYTES = 300
+_MOST_FILES, _FILE_BYTES = 10, 200
 _WHY_BYTES = 200
 
 
@@ -176,9 +177,49 @@ def pictures(links: Links, plots: Sequence[NamedPlot]) -> list[str]:
     return [*(_picture(links, plot) for plot in plots[:_MOST_PLOTS]), *([more] if more else [])]
 
 
-def all_pictured(links: Links, plots: Sequence[NamedPlot]) -> bool:
-    """Whether there are plots, and each is shown as a picture."""
-    return bool(plots) and all(_address(links, plot) for plot in plots)
+def all_pictured(links: Links, plots: Sequence[NamedPlot], left: Sequence[LeftFile] = ()) -> bool:
+    """Whether there are pictures, and all plots are shown. (Files that runs left are shown where they are in git.)"""
+    found = [_address(links, plot) for plot in plots]
+    pushed = (links.files.get(file.path or "") for file in left[:_MOST_FILES] if file.is_picture)
+    found += filter(None, pushed)
+    return bool(found) and all(found)
+
+
+class LeftFile(Protocol):
+    """A file that a run left, of the feature that keeps them. `path` is its copy in the folder of the logbook."""
+
+    @property
+    def run(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def about(self) -> str: ...
+
+    @property
+    def digest(self) -> str: ...
+
+    @property
+    def path(self) -> str | None: ...
+
+    @property
+    def is_picture(self) -> bool: ...
+
+
+def files(links: Links, found: Sequence[LeftFile]) -> list[str]:
+    """Each file with its size and digest: linked where its copy is pushed, and as a picture where it is one."""
+    more = left_out(links, max(0, len(found) - _MOST_FILES), "more file", "more files")
+    return [*(_file(links, file) for file in found[:_MOST_FILES]), *([more] if more else [])]
+
+
+def _file(links: Links, file: LeftFile) -> str:
+    name = words(file.name, _FILE_BYTES)
+    about = escape(words(f"{file.about}, run {file.run}", _FILE_BYTES))
+    address = links.files.get(file.path or "")
+    if address is None:
+        return f"{escape(name)} ({about}, sha256 {file.digest[:16]})"
+    return f"{link(name, address)} ({about})" + (f"\n\n!{link(name, address)}" if file.is_picture else "")
 
 
 def _picture(links: Links, plot: NamedPlot) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from logbook_agent.issue.links import Links
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git
+from logbook_agent.store.reading import ARTIFACTS
 from logbook_agent.store.repository import Repository, repository_of
 from logbook_agent.text.address import RepositoryAddress, blob, picture
 from logbook_agent.text.marked import parse
@@ -160,11 +161,13 @@ def published(
     lines = block_lines(text.decode("utf-8", "replace"))
     others = {_entry_of(path) for path in changed}
     plots = [path.name for path in folder.glob("plots/*.svg") if f"plots/{path.name}" not in changed]
+    found = (path.relative_to(folder).as_posix() for path in folder.glob(f"runs/*/*/{ARTIFACTS}/*"))
     return Links(
         commit=commit,
         view=blob(repository, commit, view_path),
         entries={i: blob(repository, commit, view_path, lines[i]) for i in entry_ids if i in lines and i not in others},
         plots={n.removesuffix(".svg"): picture(repository, commit, f"{folder_path}/plots/{n}") for n in plots},
+        files={path: picture(repository, commit, f"{folder_path}/{path}") for path in found if path not in changed},
     )
 
 

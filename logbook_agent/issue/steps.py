@@ -160,8 +160,8 @@ LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryWanted:
     """One entry as it stands now. `linked`: it can be read at a pushed commit. `pictured`: so can all the plots that it
-    names, of which there are some. `mark` tells it from an entry that another clone gave the same ID; `aliases` are IDs
-    that it had before it was renumbered.
+    names, or pictures that its runs left, of which there are some. `mark` tells it from an entry that another clone
+    gave the same ID; `aliases` are IDs that it had before it was renumbered.
     """
 
     id: str

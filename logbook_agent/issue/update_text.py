@@ -10,7 +10,7 @@ from logbook_agent.findings.computed_texts import ComputedTexts
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.issue.excerpts import Piece, code, escape, line, link, one_line, prose, shortened, words
 from logbook_agent.issue.issue_body import IssueValues
-from logbook_agent.issue.issue_results import pictures, results
+from logbook_agent.issue.issue_results import LeftFile, files, pictures, results
 from logbook_agent.model.entry import HYPOTHESIS, INTERPRETATION, NEXT_ACTION, RESULT, Field
 from logbook_agent.model.header import Snapshot
 from logbook_agent.model.record import Record
@@ -35,12 +35,13 @@ _OPEN_LINES = 12
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdatedEntry:
     """One entry of an update. `later`: what later entries say of it; `compared`: what its comparison and contrasts
-    say; `plots`: those that it names."""
+    say; `plots`: those that it names; `files`: those that its runs left."""
 
     record: Record
     later: Mapping[str, Sequence[str]] = field(default_factory=lambda: NO_LATER)
     compared: Compared = NOT_COMPARED
     plots: Sequence[NamedPlot] = ()
+    files: Sequence[LeftFile] = ()
 
 
 def entry_values(thread: IssueValues, updated: UpdatedEntry, said: ComputedTexts) -> dict[str, object]:
@@ -73,6 +74,7 @@ def entry_values(thread: IssueValues, updated: UpdatedEntry, said: ComputedTexts
         "measured": shortened(said.result, _TABLE_WEIGHT),
         "compared": shortened(md.items(list(compared.lines))),
         "plots": pictures(thread.links, updated.plots),
+        "artifacts": files(thread.links, updated.files),
         "interpretation": _take(fields, INTERPRETATION),
         "next": _take(fields, NEXT_ACTION, _NEXT_STEP),
         # Those with other labels, and further ones with a label that was taken, in their order.

@@ -119,6 +119,19 @@ class UntrackedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """A file that the command left, called `name` in its working folder. `kept` is its copy in the folder of the run,
+    and digest and size are those of the copy; a larger file has none and stays at `place`, a host and a path there."""
+
+    name: str
+    sha256: str
+    bytes: int
+    media_type: str
+    kept: str | None = None
+    place: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
     """Which code ran. `identity` = HEAD's tree + diff + untracked files, all without the logbook root. `synced`: the
     digest of the files that were brought to another machine."""
@@ -231,7 +244,8 @@ class Run:
     `rows` are what was measured; `predictions` stand apart, so that nothing takes one for a measurement.
 
     `part`: which part it has in the entry's comparison. `discarded`: a warm-up, kept and never counted. `planned` is
-    the place (from 0) of the entry's planned command that this run executed. `executor` names what started the worker;
+    the place (from 0) of the entry's planned command that this run executed. `read`: the format and file of a benchmark
+    tool whose results it has, as --read named them. `executor` names what started the worker;
     None: the tool made the run itself. `job` is what an engine or a launcher calls it. `pool`: the name of the
     machines, this one among them, that the user declared equal. `spool`: random name of the run's marker in open/,
     which is there until the run's end is recorded; it does not change when the entry or the run is renumbered.
@@ -249,6 +263,7 @@ class Run:
     shell: bool = False
     cwd: str | None = None
     timeout_s: float | None = None
+    read: str | None = None
     launcher: Launch | None = None
     executor: str | None = None
     pool: str | None = None
@@ -271,6 +286,7 @@ class Run:
     output: Output | None = None
     rows: tuple[Row, ...] = ()
     predictions: tuple[PredictedRow, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     problems: tuple[str, ...] = ()
 
     @property
@@ -282,6 +298,14 @@ class Run:
     def marker(self) -> str:
         """The name of its marker or spool. Records of earlier versions name none: there it is the hint."""
         return self.spool or self.hint
+
+    @property
+    def last_words(self) -> str:
+        """The line that says why the command failed; empty where there is none, as where Python only says that the
+        time limit has ended it."""
+        said = self.output.last_words if self.output is not None else ""
+        is_ended = self.exit is not None and self.exit.timeout and said.strip() == "KeyboardInterrupt"
+        return "" if is_ended else said
 
     @property
     def through(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from logbook_agent.model.run import Code, Contention, Device, Exit, Host, Output, PredictedRow, Process, Row
+from logbook_agent.model.run import Artifact, Code, Contention, Device, Exit, Host, Output, PredictedRow, Process, Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +29,9 @@ class Began:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """How a command ended, what it printed, measured and predicted. `problems` are all of the worker's, those of its
-    facts first. `contention` covers the time from the facts to the end. `output` is None where no command was
-    started. `duration_s` is None where only a launcher saw the end, and does not say."""
+    """How a command ended, what it printed, measured, predicted and left as files. `problems` are all of the worker's,
+    those of its facts first. `contention` covers the time from the facts to the end. `output` is None where no command
+    was started. `duration_s` is None where only a launcher saw the end, and does not say."""
 
     format: int = 1
     ended: str
@@ -42,4 +42,5 @@ class End:
     output: Output | None = None
     rows: tuple[Row, ...] = ()
     predictions: tuple[PredictedRow, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     problems: tuple[str, ...] = ()

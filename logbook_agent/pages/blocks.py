@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
-from logbook_agent.findings.comparisons import NO_ANSWERS, SHOWN, Line, Opening
+from logbook_agent.features import hook_module
 from logbook_agent.findings.computed_texts import said_of
+from logbook_agent.findings.opening import NO_ANSWERS, SHOWN, SHOWN_FAILED, Opening, Synopsis
 from logbook_agent.findings.tables.spec import Table
 from logbook_agent.findings.thread import Statements
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
@@ -73,7 +74,8 @@ class Blocks:
     ) -> tuple[Section, ...]:
         """The sections of an entry, before a template lays them out."""
         said = said_of(record, self._header.metrics, self.table)
-        return sections(record, said, later=later, compared=compared, plots=plots)
+        files = artifacts_text(self._header.topic, record)
+        return sections(record, said, later=later, compared=compared, plots=plots, artifacts=files)
 
     def table(self, table: Table, more_notes: Sequence[str] = ()) -> str:
         """A table as Markdown with its notes; `more_notes` are Markdown already and go into the same list."""
@@ -97,6 +99,14 @@ class Blocks:
             "closing": _closing_values(self._header),
         }
         return self._templates.render("footer.md.j2", values)
+
+
+def artifacts_text(topic: str, record: Record) -> str:
+    """The files that the runs of an entry left, as Markdown; empty where there are none, or nobody shows them."""
+    if not any(status.run.artifacts for status in record.runs) or (showing := hook_module("artifacts")) is None:
+        return ""
+    text: str = showing.text(topic, record)
+    return text
 
 
 def table_text(templates: Templates, table: Table, more_notes: Sequence[str] = ()) -> str:
@@ -298,29 +308,40 @@ def opening_values(
     """The values of the template `opening.md.j2`, which view and issue share. `plain` makes Markdown of plain text,
     `prose` of a title, `link` of an ID; `more` is the text about lines that are left out."""
 
-    def line(of: Line) -> dict[str, object]:
+    def line(of: Synopsis) -> dict[str, object]:
         return {
             "text": plain(of.text),
-            "is_goal": of.is_goal,
+            "outcome": of.outcome,
+            "is_goal": True,
             "entry": link(of.entry),
             "title": prose(of.title),
             "confidence": of.confidence,
-            # What the sentence says already is not said again.
-            "to_settle": "" if of.to_settle in of.text else plain(f"needs {of.to_settle}"),
+            "to_settle": plain(of.why),
             "command": md.one_line_code(of.command),
         }
 
-    def left_out(lines: tuple[Line, ...], noun: str) -> str:
-        return more(len(lines) - SHOWN, noun) if len(lines) > SHOWN else ""
+    def left_out(lines: Sequence[object], noun: str, shown: int = SHOWN) -> str:
+        return more(len(lines) - shown, noun) if len(lines) > shown else ""
 
     return {
         "asked": prose(first.asked),
-        "settled": [line(one) for one in first.settled[:SHOWN]],
-        "more_settled": left_out(first.settled, "settled findings"),
+        "settled": [line(one) for one in first.found[:SHOWN]],
+        "more_settled": left_out(first.found, "settled comparisons"),
         "not_settled": plain(first.not_settled),
         "command": md.one_line_code(first.command),
-        "open": [line(one) for one in first.open[:SHOWN]],
-        "more_open": left_out(first.open, "open findings"),
+        "in_words": [
+            {"kind": one.kind, "entry": link(one.entry) if one.entry else "", "text": prose(one.text)}
+            for one in first.in_words
+            if one.entry
+        ],
+        "best": plain(first.best),
+        "open": [line(one) for one in first.left[:SHOWN]],
+        "more_open": left_out(first.left, "open comparisons"),
+        "failed": [
+            {"entry": link(one.entry), "title": prose(one.title), "text": prose(one.text)}
+            for one in first.failed[:SHOWN_FAILED]
+        ],
+        "more_failed": left_out(first.failed, "failures", SHOWN_FAILED),
         "next_of": link(first.next_of) if first.next_of else "",
         "next": prose(first.next),
     }

@@ -10,6 +10,7 @@ from logbook_agent.findings import facts
 from logbook_agent.findings.computed_texts import ComputedTexts
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, Trust, trust_of
 from logbook_agent.model.entry import (
+    ARTIFACTS,
     COMMAND,
     COMPARISON,
     CONFIDENCE,
@@ -30,7 +31,7 @@ _RANK = {
     label.casefold(): rank
     for rank, label in enumerate(
         (
-            *(HYPOTHESIS, COMMAND, CONFIG, PREDICTED, RESULT, COMPARISON, PLOTS, CONFIDENCE),
+            *(HYPOTHESIS, COMMAND, CONFIG, PREDICTED, RESULT, COMPARISON, PLOTS, ARTIFACTS, CONFIDENCE),
             *(INTERPRETATION, NEXT_ACTION),
         )
     )
@@ -57,11 +58,12 @@ def sections(
     later: Mapping[str, Sequence[str]] = NO_LATER,
     compared: Compared = NOT_COMPARED,
     plots: Sequence[str] = (),
+    artifacts: str = "",
 ) -> tuple[Section, ...]:
     """All sections of an entry in order. A field without text holds a place for a computed section.
 
-    `said` are its computed texts, `compared` is what its comparison and contrasts give to it, and `plots` are the
-    pictures that it names.
+    `said` are its computed texts, `compared` is what its comparison and contrasts give to it, `plots` are the
+    pictures that it names, and `artifacts` the files that its runs left.
     """
     found = [Section(label=one_line(f.label), text=clean(f.text)) for f in record.entry.fields]
     taken = {s.label.casefold() for s in found if s.text.strip()}
@@ -69,6 +71,7 @@ def sections(
         *_computed(record, said),
         (COMPARISON, "computed", items(list(compared.lines))),
         (PLOTS, "drawn", "\n\n".join(plots)),
+        (ARTIFACTS, "kept", artifacts),
         (CONFIDENCE, "computed", _trust_text(trust_of(record.entry, len(record.runs), compared))),
     ]
     for label, suffix, text in computed:

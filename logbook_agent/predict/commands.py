@@ -55,21 +55,30 @@ def predict_command(
     )
     with run_display(all_to_stderr=common.as_json) as display:
         made = run(space, request, display, tell=None if common.as_json else say)
-    record = made.book.record(made.entry.id)
-    numbers = {one.run for one in made.runs}
-    found = predictions_of(dataclasses.replace(record, runs=tuple(s for s in record.runs if s.run.run in numbers)))
     if common.as_json:
-        data = {
-            **made.data(),
-            "predicted": [{"name": p.name, "run": p.run, "config": p.row.config, **p.said.json()} for p in found],
-            "pairs": [_pair_data(pair) for pair in predicted_pairs(found)],
-        }
-        emit("predict", data, "", as_json=True, warnings=space.warnings)
+        emit("predict", predict_data(made), "", as_json=True, warnings=space.warnings)
     else:
         # The command's own output has stdout.
-        for line in [*_lines(made, found), *(f"warning: {w}" for w in space.warnings)]:
+        for line in [*_lines(made, _found(made)), *(f"warning: {w}" for w in space.warnings)]:
             say(line)
     return made.exit_status
+
+
+def predict_data(made: RunResult) -> dict[str, object]:
+    """The answer of `predict` for machines."""
+    found = _found(made)
+    return {
+        **made.data(),
+        "predicted": [{"name": p.name, "run": p.run, "config": p.row.config, **p.said.json()} for p in found],
+        "pairs": [_pair_data(pair) for pair in predicted_pairs(found)],
+    }
+
+
+def _found(made: RunResult) -> list[Predicted]:
+    """What the runs just made have predicted."""
+    record = made.book.record(made.entry.id)
+    numbers = {one.run for one in made.runs}
+    return predictions_of(dataclasses.replace(record, runs=tuple(s for s in record.runs if s.run.run in numbers)))
 
 
 def _pair_data(pair: PredictedPair) -> dict[str, object]:

@@ -27,6 +27,9 @@ Section = Literal["launchers", "executors", "allocators"]
 SECTIONS: tuple[Section, ...] = ("launchers", "executors", "allocators")
 # What a shell, or a program that takes `--option=FILE`, would take a text apart at.
 _BETWEEN = re.compile(r"[\s\"'`=:;,|&()<>{}$/]+")
+# What begins a word that is no name alone: `-fprog.awk`, `@options`.
+_SIGN = re.compile(r"[^\w.]")
+_NAME_CHARS = 255
 _MODULE = re.compile(r"-m\s*([\w.]+)")
 _FOLDER = "confirmed"
 
@@ -153,10 +156,12 @@ def _files(tables: Iterable[Any], folders: Iterable[Path]) -> dict[str, str]:
     """The digests of files that these tables name, by their names from one of these folders.
 
     A file counts if each part of its name is a word of the tables, however the words are put together: in a path, a
-    shell text, a pattern or an option. Python also starts modules, and the `__main__.py` of a folder.
+    shell text, a pattern or an option. Behind a sign, each end of a word is one: programs take `-fFILE`.
+    Python also starts modules, and the `__main__.py` of a folder.
     """
     texts = list(_texts(list(tables)))
     words = {word for text in texts for word in (*_BETWEEN.split(text), *_parts(text))}
+    words |= {word[-n:] for word in words if _SIGN.match(word) for n in range(1, min(len(word), _NAME_CHARS + 1))}
     modules = {part for name in _MODULE.findall(" ".join(texts)) for part in name.split(".")}
     words |= modules | {f"{part}.py" for part in modules}
     found: dict[str, set[str]] = {}

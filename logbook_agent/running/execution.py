@@ -24,7 +24,7 @@ from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import move
-from logbook_agent.store.reading import LOG
+from logbook_agent.store.reading import ARTIFACTS, LOG
 from logbook_agent.store.workspace import Workspace
 
 
@@ -46,16 +46,16 @@ def make_runs(
     settings say, and a lost run is retried even if its command had printed something.
     """
     name = next((plan.command.executor for plan in plans if plan.command.executor is not None), workspace.executor)
-    if name is not None:
+    if name is not None and not any(plan.command.inside for plan in plans):
         from logbook_agent.running.executors.dispatch import make_all
 
         yield from make_all(workspace, book, plans, name, display, stops, at_most=at_most, waits=waits)
         return
     for place, plan in enumerate(plans):
-        yield place, _run_here(workspace, book, plan, display, stops)
+        yield place, run_here(workspace, book, plan, display, stops)
 
 
-def _run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
+def run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display, stops: StopRequests) -> Run:
     """Make a run in this process, and return its final record. The record is written before the command starts."""
     number = book.new_run(plan.entry_id)
     recorder = _Recorder(workspace, book, plan, number, display)
@@ -67,7 +67,7 @@ def _run_here(workspace: Workspace, book: Book, plan: RunPlan, display: Display,
         within=book.root,
     )
     work = dataclasses.replace(work_of(workspace, book, plan, number), spool=recorder.spool)
-    return recorder.finish(perform(work, place, recorder, stops))
+    return recorder.finish(perform(work, place, recorder, stops, inside=plan.command.inside))
 
 
 def submit(workspace: Workspace, book: Book, plan: RunPlan) -> Run:
@@ -106,9 +106,10 @@ class _Recorder:
     def finish(self, end: End) -> Run:
         """Write the end of the run, and return its record."""
         before, run = self._run, self._placed()
-        log = self._book.run_folder(before.entry, before.run) / LOG
-        if run != before and os.path.lexists(log):
-            move(log, self._book.run_folder(run.entry, run.run) / LOG, within=self._book.root)
+        for name in (LOG, ARTIFACTS):
+            file = self._book.run_folder(before.entry, before.run) / name
+            if run != before and os.path.lexists(file):
+                move(file, self._book.run_folder(run.entry, run.run) / name, within=self._book.root)
         return self._book.write_run(with_end(run, end))
 
     def _placed(self) -> Run:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from logbook_agent.features import hook_module
 from logbook_agent.model.comparison import Part
+from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Contention, Env, Run, Scalar
 from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.model.worker_report import Began, End
@@ -47,8 +49,8 @@ class Display(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
     """What one run is to be: its command, entry and declared config. `discarded`: it warms up and does not count.
-    `always`: it is made even after a request to stop. `pin`: runs with the same one are made on one machine, where an
-    executor makes several at once."""
+    `keep`: patterns of files to be kept. `always`: it is made even after a request to stop. `pin`: runs with the same
+    one are made on one machine, where an executor makes several at once."""
 
     command: Command
     entry_id: str
@@ -57,6 +59,7 @@ class RunPlan:
     discarded: bool = False
     timeout_s: float | None = None
     config: dict[str, Scalar]
+    keep: tuple[str, ...] = ()
     always: bool = False
     pin: str | None = None
 
@@ -75,16 +78,28 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Wor
         is_carried=command.is_carried,
         syncs=command.syncs,
         timeout_s=plan.timeout_s,
+        read=command.read,
         log_bytes=config.log_bytes,
         root=str(book.root),
         env_patterns=config.env,
         packages=config.packages,
+        keep=(*plan.keep, *_pictured(book, plan.entry_id)),
         metrics=header.metrics,
         case_keys=header.case_keys,
         config=plan.config,
         secret_names=config.secrets,
         secret_rules=config.secret_rules,
     )
+
+
+def _pictured(book: Book, entry_id: str) -> tuple[str, ...]:
+    """Patterns of the files that the prose of an entry shows as pictures. Most entries show none."""
+    try:
+        if "![" not in book.entry_text(entry_id) or (collecting := hook_module("collects")) is None:
+            return ()
+        return tuple(collecting.patterns_in(field.text for field in book.entry(entry_id).fields))
+    except LogbookError:
+        return ()  # its damage is reported where it is rendered
 
 
 def planned_run(workspace: Workspace, plan: RunPlan, number: int) -> Run:
@@ -103,6 +118,7 @@ def planned_run(workspace: Workspace, plan: RunPlan, number: int) -> Run:
         shell=command.shell,
         cwd=_relative(command.cwd, workspace),
         timeout_s=plan.timeout_s,
+        read=command.read,
         launcher=command.launch,
         env=Env(declared=command.env, relevant=command.far_env),
         config=plan.config,
@@ -140,6 +156,7 @@ def with_end(run: Run, end: End) -> Run:
         output=end.output,
         rows=end.rows,
         predictions=end.predictions,
+        artifacts=end.artifacts,
         problems=(*run.problems, *end.problems),
     )
 

@@ -7,15 +7,17 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
+from logbook_agent.features import hook_module
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError, UsageError
 from logbook_agent.model.run import Contention, Launch
 from logbook_agent.running.executors import TYPED
+from logbook_agent.running.launch.process import JobOutcome, Sinks
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.commands.hosts import several_hosts
 from logbook_agent.text.commands.launchers import Launched, recognise
@@ -23,6 +25,8 @@ from logbook_agent.text.near import nearest
 from logbook_agent.text.shell_words import split_env_word, split_env_words
 
 T = TypeVar("T")
+# Python code of this process as a run: it hands on its output, and says how it ended.
+Inside = Callable[[Sinks], JobOutcome]
 E = TypeVar("E", ToolError, UsageError)
 _MOST_S = 3650 * 86400.0
 _DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h|d)?")
@@ -43,7 +47,8 @@ class Command:
     `env` is set for the process; `far_env` is what a launcher sets on the other side; `planned` is the
     place of the planned command that this one executes. `executor` has it executed; None: this process, or a worker
     on this machine. `submits`: its launcher returns before it has ended; `syncs`: the launcher brings the files of this
-    folder there, as far as is known.
+    folder there, as far as is known. `read`: which file of a benchmark tool has its
+    results, and in which format. `inside`: what is done in this process instead of starting one.
     """
 
     argv: tuple[str, ...]
@@ -58,6 +63,8 @@ class Command:
     submits: bool = False
     syncs: bool = True
     planned: int | None = None
+    read: str | None = None
+    inside: Inside | None = None
 
     @property
     def is_carried(self) -> bool:
@@ -85,6 +92,7 @@ def prepare(
     label: str | None = None,
     search_first: Path | None = None,
     timeout_s: float | None = None,
+    read: str | None = None,
 ) -> Command:
     """Check and resolve a command; from here on its secrets are hidden. Programs are looked for in the folder
     `search_first`, then on PATH. `timeout_s`: after which it is to be ended. Raises UsageError, CommandNotFound (127)
@@ -104,6 +112,8 @@ def prepare(
     if launched is not None:
         words, far, launch = launched.argv, launched.remote_env, launched.launch
         local = {**launched.local_env, **(env if on is None else {})}
+    if read is not None:
+        _check_read(read, (*words, *local.values()), launched)
     _check_one_host(("sh", "-c", words[0]) if shell else words, {**workspace.environ, **local, **far})
     is_elsewhere = executor is not None and launched is None
     found_in = {**workspace.environ, **local}
@@ -111,6 +121,8 @@ def prepare(
         found_in["PATH"] = f"{search_first}{os.pathsep}{found_in.get('PATH', '')}"
     # On another machine it is looked for there.
     executable = "/bin/sh" if shell else "" if is_elsewhere else resolve(words, found_in, folder)
+    if executor is not None or workspace.executor is not None:
+        workspace.make_state()
     workspace.learn_secrets({**local, **far}, words)
     return Command(
         argv=words,
@@ -124,6 +136,7 @@ def prepare(
         executor=executor,
         submits=launched is not None and launched.submits,
         syncs=launched is None or launched.syncs,
+        read=read,
     )
 
 
@@ -134,6 +147,18 @@ def no_timeout(error: type[E], place: str, timeout_s: float) -> E:
         cause="--timeout works only where a worker of logbook watches the command",
         hint="leave it out, or set a limit of the launcher's own in its options",
     )
+
+
+def _check_read(read: str, words: Sequence[str], launched: Launched | None) -> None:
+    """Raises UsageError where the results of a benchmark tool could not be read."""
+    formats = hook_module("reads")
+    if formats is None:
+        raise UsageError(
+            "--read is not available",
+            cause="the feature `formats` is not part of this installation",
+            hint="leave --read out",
+        )
+    formats.check(read, words, elsewhere=launched.launch.name if launched is not None else None)
 
 
 def _check_one_host(words: Sequence[str], environ: Mapping[str, str]) -> None:

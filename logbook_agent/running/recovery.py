@@ -49,13 +49,14 @@ def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -
         declared=book.header.metrics, axes=book.header.case_keys, argv_flags=flags(run.argv), config=run.config
     )
     about = why + (f", last written at {last}" if last is not None else ", which is missing")
+    lost = ("files that the command named were not kept: the run was cut off",) if reader.artifacts else ()
     return dataclasses.replace(
         run,
         exit=exit,
         output=output,
         rows=reading.rows,
         predictions=reading.predictions,
-        problems=(*run.problems, about, *reading.problems),
+        problems=(*run.problems, about, *lost, *reading.problems),
     )
 
 

@@ -53,6 +53,21 @@ def _place_of_hint(text: str) -> tuple[str, int] | None:
     return None if number is None or parse_id(entry_id) is None else (entry_id, number)
 
 
+def make_state(state: Path | None, root: Path) -> None:
+    """Make the folder for the spools of a root, with a note whose it is. Raises UsageError where there is no place for
+    it, and StoreError where it cannot be made."""
+    if state is None:
+        raise UsageError(
+            "no folder for the files of detached runs",
+            cause="neither XDG_STATE_HOME nor HOME names an absolute path",
+            hint="set HOME",
+        )
+    make_folder(state, within=state, private=True)
+    note = state / ROOT_NOTE
+    if not os.path.lexists(note):
+        write_text(note, os.path.realpath(root), within=state, durable=False)
+
+
 class BookRuns:
     """The runs of one logbook. `Book` has its header, entries and view as well."""
 
@@ -189,16 +204,7 @@ class BookRuns:
 
     def note_root(self) -> None:
         """Note in the user's state of which root it is. Raises UsageError where there is no place for it."""
-        if self._state is None:
-            raise UsageError(
-                "no folder for the files of detached runs",
-                cause="neither XDG_STATE_HOME nor HOME names an absolute path",
-                hint="set HOME",
-            )
-        make_folder(self._state, within=self._state, private=True)
-        note = self._state / ROOT_NOTE
-        if not os.path.lexists(note):
-            write_text(note, os.path.realpath(self.root), within=self._state, durable=False)
+        make_state(self._state, self.root)
 
     def write_hint(self, spool: Spool, run: Run) -> None:
         """Write into a spool which run it belongs to."""

@@ -392,7 +392,14 @@ def _as_store_error(path: Path) -> Iterator[None]:
     """Errors of the file system as a StoreError about the file that is written."""
     try:
         yield
-    except (FileNotFoundError, NotADirectoryError) as error:
+    except NotADirectoryError as error:
+        file = next((above for above in path.parents if os.path.lexists(above) and not above.is_dir()), path.parent)
+        raise StoreError(
+            f"cannot write {path}: {error.strerror or error}",
+            cause=f"no folder can be made below {file}, which is something else",
+            hint=f"ls -ld {file}",
+        ) from error
+    except FileNotFoundError as error:
         raise StoreError(
             f"cannot write {path}: {error.strerror or error}",
             cause="its folder was moved or removed",
@@ -401,8 +408,8 @@ def _as_store_error(path: Path) -> Iterator[None]:
     except OSError as error:
         raise StoreError(
             f"cannot write {path}: {error.strerror or error}",
-            cause="the disk is full, read-only, or the folder belongs to somebody else",
-            hint=f"look at: df -h {path.parent} ; ls -ld {path.parent}",
+            cause="the disk is full or read-only, a limit is reached, or the folder belongs to somebody else",
+            hint=f"look at: df -h {path.parent} ; ls -ld {path.parent} ; ulimit -f",
         ) from error
 
 

@@ -55,7 +55,7 @@ def _damaged(where: str | Path, line: int | None, problem: str) -> RecordError:
     found = RecordError(
         f"{place_of(where)}{at}: {problem}",
         cause="the file was edited or cut off by something other than the tool",
-        hint="restore it from git; the other entries are not affected",
+        hint="restore it from git",
     )
     found.line = line
     return found

@@ -34,6 +34,8 @@ VIEW_BYTES = 256 * 2**20
 LOG = "output.log"
 # The folder of its code's diff and untracked files: in the logbook, and in a spool.
 CODE = "code"
+# The folder of the files that the command left: beside the record of its run, and in its spool.
+ARTIFACTS = "artifacts"
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 

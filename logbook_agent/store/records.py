@@ -132,15 +132,17 @@ def _run_in(text: str, path: Path) -> Run:
 
 
 def write_header(path: Path, header: Header, *, durable: bool = True) -> None:
+    _check_readable(path, header, lambda header: check_header(header, path.parent.name))
     _write(path, dump_yaml(encode(header)).encode(), path.parents[1], PROSE_BYTES, durable=durable)
 
 
 def write_entry(path: Path, entry: Entry, *, durable: bool = True) -> None:
+    _check_readable(path, entry, check_entry)
     _write(path, dump_yaml(encode(entry)).encode(), path.parents[2], PROSE_BYTES, durable=durable)
 
 
 def write_run(path: Path, run: Run, *, durable: bool = True) -> None:
-    _write(path, _run_bytes(run), path.parents[4], RUN_BYTES, durable=durable)
+    _write(path, _run_bytes(path, run), path.parents[4], RUN_BYTES, durable=durable)
 
 
 def write_runs(runs: Sequence[tuple[Path, Run]], *, durable: bool = True) -> None:
@@ -149,20 +151,33 @@ def write_runs(runs: Sequence[tuple[Path, Run]], *, durable: bool = True) -> Non
         for path, run in runs:
             write_run(path, run, durable=False)
         return
-    files = [(path, _run_bytes(run)) for path, run in runs]
+    files = [(path, _run_bytes(path, run)) for path, run in runs]
     for path, data in files:
         _check_size(path, data, RUN_BYTES)
     if files:
         write_together(files, within=files[0][0].parents[4])
 
 
-def _run_bytes(run: Run) -> bytes:
+def _run_bytes(path: Path, run: Run) -> bytes:
+    _check_readable(path, run, check_run)
     return json.dumps(encode(run), ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
 
 
 def _write(path: Path, data: bytes, within: Path, limit: int, *, durable: bool) -> None:
     _check_size(path, data, limit)
     write_atomic(path, data, within=within, durable=durable)
+
+
+def _check_readable(path: Path, record: T, check: Callable[[T], None]) -> None:
+    """Nothing is written that could not be read again."""
+    try:
+        check(record)
+    except CodecError as error:
+        raise RecordError(
+            f"{place_of(path)} could not be read again: {error}",
+            cause="a secret stands there, or what a rule of [[secret_rules]] in logbook.toml takes for one",
+            hint="take the secret out, or make the rule narrower",
+        ) from error
 
 
 def _check_size(path: Path, data: bytes, limit: int) -> None:
@@ -214,7 +229,7 @@ def _decode(cls: type[T], data: Any, path: Path, text: str, check: Callable[[T],
         found = RecordError(
             f"{place_of(path)}: {error}",
             cause="the record does not have the form this version writes",
-            hint="correct the file, or restore it from git; the other entries are not affected",
+            hint="correct the file, or restore it from git",
         )
         found.line = line_of(text, str(error).split(": ")[0])
         raise found from error

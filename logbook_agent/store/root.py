@@ -19,6 +19,7 @@ _GITIGNORE = """\
 # Kept on the machine that ran the experiment; the records beside them are the evidence.
 /*/runs/*/*/output.log
 /*/runs/*/sweep.log
+/*/runs/*/*/artifacts/
 /*/open/
 /*/backups/
 /*/.lock

@@ -16,6 +16,7 @@ from logbook_agent.model.entry import Entry, parse_id, typed_id
 from logbook_agent.model.errors import NotFound, StoreError, UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
+from logbook_agent.store.book_runs import make_state
 from logbook_agent.store.config import Config, load_config
 from logbook_agent.store.processes import create_time
 from logbook_agent.store.reading import is_inside
@@ -135,6 +136,10 @@ class Workspace:
     def places(self) -> UserPlaces:
         """This user's folders for the root."""
         return places_of(self.root, self.environ)
+
+    def make_state(self) -> None:
+        """Make the folder for the spools of runs, unless it is there. Raises UsageError, and StoreError."""
+        make_state(self.places.state, self.root)
 
     def books(self) -> list[Book]:
         """All logbooks of the root."""

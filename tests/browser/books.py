@@ -20,8 +20,8 @@ def workspace(folder: Path) -> Workspace:
     return Workspace(cwd=folder, environ={"LOGBOOK_ROOT": str(folder / "logbooks")})
 
 
-def thousand(folder: Path, entries: int = 1000) -> Book:
-    """A logbook of so many entries with all parts, four runs each, and an axis that varies."""
+def thousand(folder: Path, entries: int = 1000, runs: int = 2) -> Book:
+    """A logbook of so many entries with all parts, a few runs each, and an axis that varies."""
     book = create(
         folder / "logbooks",
         Header(
@@ -42,7 +42,7 @@ def thousand(folder: Path, entries: int = 1000) -> Book:
         book.write_entry(
             Entry(id=entry_id, title=f"Tile {number % 7}, the {number}th time", opened=opened, fields=fields)
         )
-        for run in range(1, 5):
+        for run in range(1, runs + 1):
             book.new_run(entry_id)
             book.write_run(measured(entry_id, run, opened, number))
     return book

@@ -134,18 +134,15 @@ def test_both_themes_narrow_and_wide(chromium: Browser, started: Cli, folder: Pa
 
 def test_a_server_that_is_started_again(chromium: Browser, started: Cli, folder: Path) -> None:
     with serving(chromium, folder) as first:
-        port = str(urlsplit(first.url).port)
         page = first.opened("/moe.html")
         stays = first.contexts.pop()
         first.complaints = []
     gone = first.complaints
     expect(page.locator("#live-state")).to_have_text(re.compile("no answer from the server|has stopped"))
     assert started("run", "--title", "Meanwhile", "--", "true").code == 0
-    with serving(chromium, folder, "--port", port) as again:
-        expect(page.locator("#live-state")).to_contain_text("open the address", timeout=20_000)
-        # Whoever opens it lets in the pages that were open before.
-        other = stays.new_page()
-        other.goto(again.url)
+    # It has the same address, and lets in the page that was open before.
+    with serving(chromium, folder) as again:
+        assert again.url == first.url
         expect(page.locator("#MOE-000")).to_contain_text("Meanwhile", timeout=20_000)
         expect(page.locator("#live-state")).to_have_text("live")
         stays.close()
@@ -177,3 +174,24 @@ def test_the_end_of_the_server_does_not_wait_for_its_viewers(chromium: Browser, 
         assert b"Traceback" not in process.stderr.read()
         expect(pages[0].locator("#live-state")).not_to_have_text("live")
         live.close()
+
+
+def test_a_chart_goes_on_as_the_reader_left_it(chromium: Browser, started: Cli, folder: Path) -> None:
+    script = "for i in 1 2 3 4 5 6 7 8; do echo RESULT tile=$i tflops=$((10 + i * 37 % 11)); done"
+    assert started("run", "--title", "First", "--", "sh", "-c", script).code == 0
+    with serving(chromium, folder) as live:
+        page = live.opened("/moe.html")
+        figure = page.locator("#MOE-000 figure.chart").first
+        figure.scroll_into_view_if_needed()
+        canvas = figure.locator(".canvas[data-drawn]")
+        canvas.focus()
+        page.keyboard.press("+")
+        drawing = figure.locator("canvas").element_handle()
+        again = "for i in 1 2 3 4 5 6 7 8; do echo RESULT tile=$i tflops=$((20 + i * 37 % 11)); done"
+        assert started("run", "--id", "MOE-000", "--", "sh", "-c", again).code == 0
+        expect(page.locator("#MOE-000 figcaption").first).to_contain_text("2 runs")
+        assert drawing.evaluate("canvas => canvas.isConnected")
+        expect(figure.get_by_role("button", name="Reset zoom")).to_be_visible()
+        figure.locator("summary").click()
+        expect(figure.locator("tbody tr").first).to_contain_text("tile=1: 19.0 TF/s [14.0, 24.0], n=2")
+        assert violations(page) == []

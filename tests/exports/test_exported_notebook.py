@@ -68,8 +68,12 @@ def test_every_text_of_the_answers_is_escaped() -> None:
         "summary": NASTY,
         "entries": {"total": 1, NASTY: 1},
         "best": [{"metric": NASTY, "value": 1.0, "unit": NASTY, "entry": NASTY, "label": NASTY, "config": NASTY}],
-        "settled": [dict.fromkeys(("id", "title", "found"), NASTY)],
-        "open_questions": [dict.fromkeys(("id", "title", "found"), NASTY)],
+        "answers": [
+            {**dict.fromkeys(("id", "title", "answer", "why"), NASTY), "settled": is_settled}
+            for is_settled in (True, False)
+        ],
+        "in_words": [dict.fromkeys(("id", "kind", "text"), NASTY)],
+        "failed": [dict.fromkeys(("id", "title", "text"), NASTY)],
         "criteria": [{"met": False, "text": NASTY}],
         "next_actions": [{"id": NASTY, "next": NASTY}],
         "last": [dict.fromkeys(("id", "state", "title", "result"), NASTY)],

@@ -109,6 +109,10 @@ def test_a_comparison_without_a_pair_says_so(bench: Cli, folder: Path) -> None:
     (folder / "bench.sh").write_text("exit 3")
     assert bench("ab", "--axis", "mode=none,int8", "--", *COMMAND, "{axis}").code != 0
     assert "no pair has a number yet" in bench("compare", "MOE-000").out
+    assert bench("edit", "MOE-000", "--state", "void").code == 0
+    said = bench("compare", "MOE-000").out
+    assert "Void, and not counted: MOE-000." in said
+    assert "yet" not in said
 
 
 # -- numbers -------------------------------------------------------------------------------------------

@@ -111,11 +111,12 @@ def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
     assert first[3] == "  to compare: logbook ab --axis NAME=A,B -- COMMAND"
     assert first[4] == "next, from MOE-000: compare them"
     assert cli(*AB, "--repeat", "4", "--", "sh", "-c", SIX).code == 0
-    lines = cli("status").out.splitlines()[:5]
+    lines = cli("status").out.splitlines()[:6]
     assert lines[2] == "No comparison is settled yet."
     assert lines[3].startswith("- MODE=6 against (empty) is open in tflops, +")
-    assert lines[3].endswith("; needs at least 4 more pairs) [MOE-001 Six]")
-    assert lines[4] == f"  to continue: logbook ab --id MOE-001 --max-pairs 4 --axis env:MODE=,6 -- sh -c '{SIX}'"
+    assert lines[3].endswith(" so far (4 pairs in 1 sitting) [MOE-001 Six]")
+    assert lines[4] == "  open: there is no interval before 8 pairs; it needs at least 4 more pairs"
+    assert lines[5] == f"  to continue: logbook ab --id MOE-001 --max-pairs 4 --axis env:MODE=,6 -- sh -c '{SIX}'"
     assert cli(*AB, "--repeat", "8", "--", "sh", "-c", SIX).code == 0
     lines = cli("status").out.splitlines()[:4]
     assert lines[2].startswith("- MODE=6 has ")
@@ -123,10 +124,11 @@ def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
     assert lines[3] == "next, from MOE-000: compare them"
     data = cli("status", "--json").data
     assert list(data)[:3] == ["logbook", "asked", "not_settled"]
-    assert (data["not_settled"], data["open_questions"]) == (None, [])
-    [line] = data["settled"]
+    assert (data["not_settled"], data["open_questions"], data["failed"]) == (None, [], [])
+    [line], [answer] = data["settled"], data["answers"]
     assert (line["id"], line["metric"], line["side"], line["outcome"]) == ("MOE-002", "tflops", "6", "better")
-    assert lines[2] == f"- {line['found']} [MOE-002 Six]"
+    assert (answer["id"], answer["outcome"], answer["settled"]) == ("MOE-002", "better", True)
+    assert lines[2] == f"- {answer['answer']} [MOE-002 Six]"
 
 
 def test_status_names_ids_whose_command_died(started: Cli, folder: Path) -> None:

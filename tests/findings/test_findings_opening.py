@@ -63,10 +63,12 @@ def test_findings_are_in_the_order_of_the_header_and_a_guard_is_no_negative_resu
     view = (folder / "logbooks/moe.md").read_text()
     top = view.partition("## Scope")[0].splitlines()
     assert top[3] == "## Answers"
-    assert top[4].startswith("- **MODE=7 and 5 show no difference in time_ms (95%: ")
-    assert top[4].endswith(" pairs)** (MOE-001 Seven)")
-    # A guard is not bold.
-    assert top[9].startswith("- MODE=6 and 5 show no difference in loss (95%: ")
+    assert top[4:6] == ["Asked: Do they help?", ""]
+    assert top[6].startswith("- **MODE=7 and 5 show no difference in time_ms (95%: ")
+    said = " pairs in 1 sitting); no difference in tflops; no difference in loss** (MOE-001 Seven)"
+    assert top[6].endswith(said)
+    assert top[7].startswith("- **MODE=6 takes ")
+    assert " less time than 5 (95%: " in top[7]
     assert "- MOE-001 Seven: MODE=7 and 5 show no difference" in view.partition("## Negative Results Index")[2]
     # What each command spliced is what is rendered from the records.
     assert thread("render").code == 0

@@ -135,6 +135,8 @@ def test_a_time_limit_is_the_reason_of_a_timeout(started: Cli) -> None:
     assert started("run", "--timeout", "0.5", "--", sys.executable, "-c", script).code != 0
     assert "KeyboardInterrupt" not in started("list", "--tried").out
     assert "ended by its time limit of 0.5 s" in started("list", "--tried").out
+    assert "timeout: ended by its time limit of 0.5 s" in started("list").out
+    assert "KeyboardInterrupt" not in started("list").out
 
 
 def test_a_closing_can_be_looked_at_first(started: Cli, folder: Path) -> None:

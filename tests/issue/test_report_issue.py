@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from logbook_agent.findings.comparisons import Line, Opening
+from logbook_agent.findings.opening import Failed, InWords, Opening, Synopsis
 from logbook_agent.findings.queries import STATES
 from logbook_agent.findings.summaries import summary_of
 from logbook_agent.issue.links import Links
@@ -92,21 +92,27 @@ def test_a_logbook_without_anything() -> None:
     )
 
 
-def line(text: str, outcome: str, **more: Any) -> Line:
-    return Line(entry="MOE-I8-002", title="First A/B", text=text, outcome=outcome, **more)
+def answered(text: str, outcome: str, **more: Any) -> Synopsis:
+    is_settled = outcome != "open"
+    return Synopsis(entry="MOE-I8-002", title="First A/B", text=text, outcome=outcome, is_settled=is_settled, **more)
 
 
+SURE = "int8 has 5.2% more tflops than none (95%: 4.1 to 6.3%; 12 pairs in 2 sittings); no difference in loss"
 ANSWERED = Opening(
     asked="is int8 faster?",
-    settled=(
-        line("int8 has 5.2% more tflops than none (95%: 4.1 to 6.3%; 12 pairs)", "better", confidence="replicated"),
-        line("int8 and none show no difference in loss (95%: -0.1 to +0.1%; 12 pairs)", "no difference", is_goal=False),
+    answers=(
+        answered(SURE, "better", confidence="replicated"),
+        answered("int8 against none is open in time_s, -1% so far (12 pairs in 1 sitting)", "open",
+                 why="the interval holds 0, so either side may be ahead; it needs about 8 more pairs",
+                 command="logbook ab --id MOE-I8-002 --max-pairs 8 -- bench"),
+        answered("fp8 against none is open in time_s, -1% so far (12 pairs in 1 sitting)", "open",
+                 why="it needs more pairs than is practical"),
     ),
-    open=(
-        line("int8 against none is open in time_s, -1% so far (12 pairs; needs about 8 more pairs)", "open",
-             to_settle="about 8 more pairs", command="logbook ab --id MOE-I8-002 --max-pairs 8 -- bench"),
-        line("fp8 against none is open in time_s, -1% so far (12 pairs)", "open", to_settle="more than is practical"),
+    in_words=(
+        InWords(kind="summary", text="said below"),
+        InWords(kind="decision", text="Take *int8*.", entry="MOE-I8-002"),
     ),
+    failed=tuple(Failed(entry="MOE-I8-002", title=f"Try {n}", text="out of memory") for n in range(4)),
     next_of="MOE-I8-002",
     next="repeat int8.",
 )  # fmt: skip
@@ -114,27 +120,32 @@ ANSWERED = Opening(
 
 def test_the_first_lines_are_the_answers_and_what_a_person_says_follows() -> None:
     text = section(documents(first=ANSWERED, summary="int8 **pays**, says @ada.").block(ROOM), "TL;DR")
-    where = "([MOE-I8-002](VIEW#L30) First A/B"
+    link = "[MOE-I8-002](VIEW#L30)"
+    where = f"({link} First A/B"
     assert text.split("\n") == [
         "Asked: is int8 faster?",
         "",
-        f"- **int8 has 5.2% more tflops than none (95%: 4.1 to 6.3%; 12 pairs)** {where}; replicated)",
-        f"- int8 and none show no difference in loss (95%: -0.1 to +0.1%; 12 pairs) {where})",
-        "- int8 against none is open in time_s, -1% so far (12 pairs; needs about 8 more pairs)"
-        f" {where}). To go on: `logbook ab --id MOE-I8-002 --max-pairs 8 -- bench`",
-        f"- fp8 against none is open in time_s, -1% so far (12 pairs) {where}; needs more than is practical)",
-        "- Next, from [MOE-I8-002](VIEW#L30): repeat int8.",
+        f"- **{SURE}** {where}; replicated)",
+        f"- int8 against none is open in time_s, -1% so far (12 pairs in 1 sitting) {where};"
+        " the interval holds 0, so either side may be ahead; it needs about 8 more pairs)."
+        " To go on: `logbook ab --id MOE-I8-002 --max-pairs 8 -- bench`",
+        f"- fp8 against none is open in time_s, -1% so far (12 pairs in 1 sitting) {where};"
+        " it needs more pairs than is practical)",
+        f"- In words (decision of {link}): Take *int8*.",
+        *(f"- Did not work: {link} Try {n}: out of memory" for n in range(3)),
+        "- 1 more of the failures [in the logbook](VIEW)",
+        f"- Next, from {link}: repeat int8.",
         "",
         "int8 **pays**, says @·ada.",
     ]
 
 
 def test_the_final_summary_begins_with_the_answers_and_many_are_counted() -> None:
-    many = dataclasses.replace(ANSWERED, settled=ANSWERED.settled * 10, open=())
+    many = dataclasses.replace(ANSWERED, answers=ANSWERED.answers[:1] * 20, in_words=(), failed=())
     text = visible(documents(first=many, closing=CLOSING).final(ROOM))
     assert text.startswith("## Final summary\n\nAsked: is int8 faster?\n\n- **int8 has 5.2% more")
-    assert "\n- 8 more settled findings [in the logbook](VIEW)\n- Next, from" in text
-    assert text.index("more settled findings") < text.index("int8 is **beneficial** here")
+    assert "\n- 8 more settled comparisons [in the logbook](VIEW)\n- Next, from" in text
+    assert text.index("more settled comparisons") < text.index("int8 is **beneficial** here")
 
 
 def test_a_closed_thread() -> None:

@@ -181,11 +181,39 @@ def _status(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
         for one in data[key]:
             if not any(one["found"].startswith(s) for s in sentences):
                 yield f"{one['found']!r} is said of no comparison"
-            if one["found"].partition(" (")[0] not in text and not data["cut"].get(key):
-                yield f"the text lacks {one['found']!r}: {text}"
+    yield from _first_lines(data, answers)
+    for one in data["answers"]:
+        if one["answer"] not in text:
+            yield f"the text lacks {one['answer']!r}: {text}"
     own = Logbook.open(root=folder / "logbooks").status()
     if (own["settled"], own["open_questions"]) != (data["settled"], data["open_questions"]):
         yield "Python and the command line differ"
+
+
+def _first_lines(data: Data, answers: list[Data]) -> Iterator[str]:
+    """A sentence for each comparison, whose numbers are those of its findings; of a single side and case it begins with
+    the first goal that is settled, else with the first one."""
+    said = {one["id"] for one in data["answers"]}
+    due = {a["id"] for a in answers if any(not f["guard"] or f["outcome"] != "open" for f in a["findings"])}
+    if said - due or ("answers" not in data["cut"] and due - said):
+        yield f"answers are of {said}, not of {due}"
+    for one in data["answers"]:
+        if not any(_is_synopsis(one["answer"], a) for a in answers if a["id"] == one["id"]):
+            yield f"{one['answer']!r} is no sentence about {one['id']}"
+
+
+def _is_synopsis(text: str, answer: Data) -> bool:
+    found = answer["findings"]
+    known = {"95", percent(answer["minimum_effect"])}
+    for value in (v for f in found for v in (f["change"], *(f["interval"] or ())) if v is not None):
+        known |= {percent(value, "+"), percent(abs(value)), percent(value)}
+    if {*re.findall(r"([-+]?\d[\d.,]*)%", text)} - known:
+        return False
+    if len({(f["side"], *sorted(f["case"].items())) for f in found}) > 1:
+        return text.partition(": ")[0].endswith(f" in {found[0]['metric']}") and answer["base"] in text
+    goals = [f for f in found if not f["guard"]] or found
+    first = next((f for f in goals if f["outcome"] != "open"), found[0])
+    return text.startswith(sentence(answer, first))
 
 
 def _view(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
@@ -200,21 +228,15 @@ def _view(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
 
 
 def _issue(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
-    """The first lines of the issue have every settled goal, and its table has no other outcome."""
+    """The first lines of the issue are those of status, and its table has no other outcome."""
     text = plain(re.sub(r"<!--.*?-->", "", cli("sync", "--create", "--repo", "a/b", "--dry-run").out))
     first = text.partition("## Status")[0]
-    goals = [
-        sentence(a, f)
-        for a in answers
-        for f in a["findings"]
-        if not f["guard"] and f["outcome"] in ("better", "worse", "no difference")
-    ]
-    lacking = [one for one in goals if one not in first]
+    due = [one["answer"] for one in cli("status", "--json").data["answers"]]
+    lacking = [one for one in due if one not in first]
     if lacking and "more" not in first:
         yield f"the first lines lack {lacking}: {first}"
     told = re.findall(r"^ *\+?- (\S+ (?:has|takes|and|against) .*)$", first, re.MULTILINE)
-    every = _sentences(answers, "better", "worse", "no difference", "open")
-    yield from (f"{one!r} is said of no comparison" for one in told if not any(one.startswith(s) for s in every))
+    yield from (f"{one!r} is no first line of status" for one in told if not any(one.startswith(s) for s in due))
     changes = {(percent(f["change"], "+"), f["outcome"]) for a in answers for f in a["findings"] if f["change"]}
     for change, outcome in re.findall(r"\(([-+0-9.,]+)%, (better|worse|no difference|open)\)", text):
         if (change, outcome) not in changes:

@@ -73,6 +73,11 @@ def test_the_core_does_without(without: Path, folder: Path, request: pytest.Fixt
     if name == "predict":
         refused = logbook(without, folder, "sweep", "ep-forms", "--predict", "v5p-8")
         assert "error: --predict is not available" in refused.stderr
+    if name == "formats":
+        refused = logbook(without, folder, "run", "--read", "hyperfine", "--", "true", "{file}")
+        assert "error: --read is not available" in refused.stderr
+    api = "from logbook_agent import Logbook; print(Logbook.open().status()['entries']['total'])"
+    assert logbook(without, folder, code=api).stdout == "4\n"
     for kind in feature.executors:
         settings = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
         settings.parent.mkdir(parents=True, exist_ok=True)

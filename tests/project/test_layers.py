@@ -25,14 +25,16 @@ ROOMS: dict[str, str] = {
     "cli": "model text store running findings pages entries campaign doctor",
     "issue": "model text store running findings pages entries campaign cli",
     "report": "model text store running findings pages cli",
+    "artifacts": "model text store",
     "exports": "model text store findings cli",
+    "formats": "model text store running",
     "predict": "model store running findings entries campaign cli",
     "cluster": "model text store running cli",
-    "api": "model store findings entries campaign exports",
+    "api": "model store findings entries campaign issue exports predict",
 }
 # Folders that hang on the core: none is imported by it, and none imports another.
-FEATURES = ("issue", "report", "exports", "predict", "cluster")
-MOST_PAIRS = 77
+FEATURES = ("issue", "report", "artifacts", "exports", "formats", "predict", "cluster")
+MOST_PAIRS = 86
 BENCH = (
     {"__main__"},
     {"cli"},
@@ -54,6 +56,9 @@ PURE = (
     "report/figures",
     "running/results",
     "campaign/recipes",
+    *(f"formats/{name}.py" for name in ("known_formats", "case_rows", "pytest_benchmark", "hyperfine", "asv")),
+    "formats/google_benchmark.py",
+    *(f"artifacts/{name}.py" for name in ("matching", "media")),
     *(f"issue/{name}.py" for name in ("marking", "steps", "plan", "updates", "neutral", "links")),
     *(f"issue/{name}.py" for name in ("documents", "excerpts", "issue_body", "issue_results", "update_text")),
 )
@@ -92,6 +97,7 @@ HOMES = {
     "numpy": {"findings"},
     "starlette": {"report"},
     "uvicorn": {"report"},
+    "huggingface_hub": {"report"},
 }
 NEVER = {"jax", "jaxlib", "scipy"}
 

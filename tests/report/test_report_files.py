@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+from logbook_agent.model.entry import CONFIG, Entry
+from logbook_agent.model.record import Record
+from logbook_agent.report.page import entry_section
 from tests.conftest import Cli
 
 
@@ -27,6 +32,21 @@ def test_the_timeline_says_what_was_superseded(cli: Cli, folder: Path) -> None:
     shown = re.sub(r"<[^>]*>", "", timeline)
     assert "MOE-000 Was wrong superseded by MOE-001" in shown
     assert shown.count("superseded") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("- `a=1 b=2`\n- code: x", "a=1 b=2"),
+        ("- env: `A=1`, `B=2`\n- code: x", "env: A=1, B=2"),
+        ("- devices: 1 × cpu \\(Xeon\\)", "devices: 1 × cpu (Xeon)"),
+    ],
+)
+def test_a_folded_config_is_plain_text(text: str, shown: str) -> None:
+    assert (
+        entry_section._folded(CONFIG, text, Record(entry=Entry(id="M-000", title="x", opened=""), state="planned"))
+        == shown
+    )
 
 
 def test_a_page_of_somebody_else_stays(cli: Cli, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 from pathlib import Path
@@ -104,3 +105,14 @@ def test_only_a_folder_that_nobody_fills_is_unfinished(tmp_path: Path) -> None:
     left.mkdir()
     with files.new_folder(path, within=tmp_path):
         assert files.unfinished_folders(path) == [left]
+
+
+def test_a_limit_on_the_size_of_files_is_among_the_causes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EFBIG, "File too large")
+
+    monkeypatch.setattr(files.os, "fdopen", refuse)
+    with pytest.raises(StoreError, match="File too large") as caught:
+        files.create_exclusive(tmp_path / "one", b"x", within=tmp_path)
+    assert "a limit is reached" in (caught.value.cause or "")
+    assert "ulimit -f" in (caught.value.hint or "")

@@ -13,6 +13,7 @@ PIECES = [
     "a", "int8", "is faster", " ", "  ", "`", "``", "`x y`", "`a*b`", "` x`", "`<b>&`", "- ", "\n- ", "\n", "\n\n",
     "\n  ", "*", "**b**", "_", "x_y_z", "[l](http://a.b)", "![p](q)", "<b>", "&amp;", "&", '"q"', "'", "~~s~~", "|",
     "| a | b |", "\n- -", "---", "===", "1. ", "2", "# ", "> ", "+", "!", ":", "http://a.b/c", "X-001", "X-002",
+    "| --- | ---: |\n", "| a_b | [x] |\n", "|  | 1 |\n", "- a:\n  - b\n", "  - c", "\n\n- n",
     "(X-001)", "aX-001", "é", "→", "\u202e", "\xa0", "\t", "\\", "\r", "\x00", "\x1b[31m", "\u2028", "\x85", "ß",
 ]  # fmt: skip
 IDS = ["X-001"]
@@ -43,6 +44,11 @@ def test_what_needs_no_parser_is_what_it_writes(text: str) -> None:
         "`python bench.py --mode 'a' < b` twice",
         "- `tokens=128 topk=2`\n- code: `aaaaaaaaa` on X-001\n- devices: 1 × cpu",
         "- a\n- b\n\n- c",
+        "- int8 (×2):\n  - `bench --quant int8`\n  - `bench 2`\n- none:\n  - `bench`",
+        "| label | quant_mode | n |\n| --- | --- | ---: |\n| a | X-001 | 1.5 [1.0, 2.0] |\n|  | `x|y` | — |",
+        "| a | b |\n| --- | ---: |\n| int8 | 104.5 [104.0, 105.0] |\n\n- medians of 1 to 2 samples\n- 2 runs [x]",
+        "| a | b |\n| --- | ---: |\n| [x](http://a.b) | 1 |\n| only one |\n",
+        "| _a_ | __b |\n| --- | ---: |\n| a_b_c | _ |",
         "a\n---",
         "- a|b\n- -|-",
     ],

@@ -140,7 +140,7 @@ class SweepPlan:
 
         recipe = self.recipe
         stated = (recipe.command.shell, recipe.timeout_s, recipe.order.value, recipe.seed)
-        found = hashlib.sha256(repr(stated).encode())
+        found = hashlib.sha256(repr(stated if recipe.read is None else (*stated, recipe.read)).encode())
         for case in self.cases:
             for repeat in range(1, recipe.repeats + 1):
                 run = self.run(case, repeat=repeat, place=0)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from logbook_agent.model.units import format_value
 from logbook_agent.model.values import finite, parse_scalar
 from logbook_agent.running.results.reader import ResultReader
-from logbook_agent.running.results.result_lines import split_line, split_pairs, strip_ansi
+from logbook_agent.running.results.result_lines import split_line, split_pairs
+from logbook_agent.text.escapes import without_escapes
 
 # A machine line that has no end is held back up to here.
 _HELD_BYTES = 1 << 20
@@ -73,7 +74,7 @@ class ChildOutput:
         return f"{line[:20].decode('utf-8', 'replace')}… (over {len(line):,} bytes)\n".encode()
 
     def _machine_line(self, line: bytes) -> bytes:
-        text = strip_ansi(line.decode("utf-8", "replace")).rstrip("\r\n")
+        text = without_escapes(line.decode("utf-8", "replace")).rstrip("\r\n")
         found = split_line(text)
         if found is None:
             return line

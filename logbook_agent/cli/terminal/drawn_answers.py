@@ -178,21 +178,22 @@ def _value(f: Finding, value: float | None) -> str:
 
 # -- status ----------------------------------------------------------------------------------------------
 
-_LINES = ("to compare:", "to continue:")
+_TYPED, _FAILED = ("to compare:", "to continue:"), "did not work:"
 
 
-def draw_status(
-    opening: Iterable[str], answers: Sequence[Answer], rest: Mapping[str, Any], data: StatusAnswer, zone: str
-) -> None:
+def draw_status(opening: Iterable[str], rest: Mapping[str, Any], data: StatusAnswer, zone: str) -> None:
     """Draw the first lines of a status in colours, the best cases and the last entries as tables, and the rest as it
     is."""
     console = _console()
-    outcomes = {words.sentence(a, f): f.outcome.value for a in answers for f in a.findings}
+    outcomes = {f"- {one['answer']}": one["outcome"] for one in data["answers"]}
     for number, line in enumerate(opening):
-        found = line.removeprefix("- ").rpartition(" [")[0] or line
-        style = "bold" if not number else STYLES.get(outcomes.get(found, ""), "")
-        if line.strip().startswith(_LINES):
+        style = STYLES.get(outcomes.get(line.rpartition(" [")[0], ""), "")
+        if not number:
+            style = "bold"
+        elif line.strip().startswith(_TYPED):
             style = "cyan"
+        elif line.startswith(_FAILED):
+            style = "red"
         _say(console, line, style)
     tables = {"best": _best(data), "last": _last(data, zone)}
     for name, value in rest.items():

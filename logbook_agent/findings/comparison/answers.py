@@ -86,7 +86,7 @@ def _answer(
         earlier=tuple(earlier),
         left_out=counted(why),
         names=tuple(dict.fromkeys(n for one in valid for n in one.question.values)),
-        void=tuple(one.entry for one in group if one.void and valid),
+        void=tuple(one.entry for one in group if one.void),
     )
 
 

@@ -61,7 +61,9 @@ def text_lines(answer: Answer) -> list[str]:
     lines = [f"{answer.entry}, {asked(answer)}"]
     for f in answer.findings:
         lines += [sentence(answer, f), *(f"  {text}" for text in (_numbers(answer, f), *f.left_out, *f.notes) if text)]
-    lines += about(answer) if answer.findings else [*about(answer), "no pair has a number yet"]
+    lines += about(answer)
+    if not answer.findings and answer.entry not in answer.void:
+        lines.append("no pair has a number yet")
     return [*lines, f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})"]
 
 
@@ -174,6 +176,8 @@ def _side(side: Side) -> dict[str, object]:
 SENTENCE_CHARS = 120
 # No name in a sentence is cut to less: at first, and where it does not fit even so.
 _LONG_NAME, _SHORT_NAME = 16, 8
+# Where there is room for several lines.
+_WHOLE_NAME = 80
 _AXIS_CHARS = 20
 _TINY, _THOUSAND, _HUGE = 1e-3, 999.5, 1e7
 _ENV = "env:"
@@ -205,6 +209,15 @@ def _within(answer: Answer, finding: Finding, basis: str, least: int) -> str:
         if len(text) <= SENTENCE_CHARS:
             break
     return text
+
+
+def claim(answer: Answer, finding: Finding) -> str:
+    """`flash takes 8.1% less time than sdpa`: a sentence without its interval, its names whole unless they are very
+    long."""
+    side, base = label(answer, finding.side), label(answer, answer.question.base)
+    case = f" at {assignments(finding.case)}" if finding.case else ""
+    names = (_without_middle(name, _WHOLE_NAME) for name in (finding.metric, case))
+    return _claim(answer, finding, _axis_of(answer, finding.side), *_apart(side, base, _WHOLE_NAME), *names)
 
 
 def _apart(side: str, base: str, size: int) -> tuple[str, str]:

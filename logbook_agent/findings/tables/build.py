@@ -32,7 +32,8 @@ from logbook_agent.text.phrases import bounded, counted, listed
 def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metric]) -> Table:
     """The table that `spec` asks for; an empty one when there is no case.
 
-    Values are medians of samples, and over the runs that repeat a case. Rows stand in the order they ran.
+    Values are medians of samples, and over the runs that repeat a case. Rows stand in the order they ran,
+    but for entries with a random order.
     Cases that differ in config, facts, devices, command, entry, label or state never share a cell: what they differ in
     becomes a column. Raises UsageError for a name or value that the cases do not have, and for options that contradict
     each other.
@@ -65,7 +66,8 @@ def tabulate(cases: Sequence[Case], spec: TableSpec, *, declared: Sequence[Metri
     notes += cell_notes(frame, axes, spec.pivot, grid, metrics)
     if spec.means:
         notes += mean_notes(comparisons)
-    return _assembled(strips, width, spec, constants=_constants(frame, {*axes, spec.pivot}), notes=notes)
+    made = _assembled(strips, width, spec, constants=_constants(frame, {*axes, spec.pivot}), notes=notes)
+    return replace(made, axes=width, cases=tuple(tuple(item.case for item in row) for row in grid.rows))
 
 
 def _warm(cases: Sequence[Case], spec: TableSpec) -> tuple[Sequence[Case], list[str]]:

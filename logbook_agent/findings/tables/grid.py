@@ -10,6 +10,7 @@ from logbook_agent.findings.tables.frame import Frame, Item, by, show, unknown, 
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.stats import median
+from logbook_agent.text.natural_order import Key, natural_key
 
 PER_DEVICE = "_per_device"
 
@@ -137,8 +138,8 @@ def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None
 
 
 def lay_cells(frame: Frame, spec: TableSpec, axes: Sequence[str], shown: Sequence[str | None]) -> Grid:
-    """Every case in its cell, rows in the order they ran."""
-    rows = by(frame.items, lambda item: item.keys(axes))
+    """Every case in its cell, rows in the order they ran, but for entries with a random order."""
+    rows = _in_order(frame, by(frame.items, lambda item: item.keys(axes)), axes, spec.drawn)
     if spec.pivot is None:
         cells = {(number, 0): items for number, items in enumerate(rows.values())}
         return Grid(rows=tuple(map(tuple, rows.values())), pivots=(None,), cells=cells)
@@ -152,6 +153,32 @@ def lay_cells(frame: Frame, spec: TableSpec, axes: Sequence[str], shown: Sequenc
     base = 0 if spec.base is None else column[_find(frame, pivot, spec.base, "--base")]
     pivots = tuple(texts[value] for value in shown)
     return Grid(rows=tuple(map(tuple, rows.values())), pivots=pivots, cells=cells, base=base)
+
+
+RowKey = tuple[str | None, ...]
+
+
+def _in_order(
+    frame: Frame, rows: dict[RowKey, list[Item]], axes: Sequence[str], drawn: frozenset[str]
+) -> dict[RowKey, list[Item]]:
+    """The rows, of which those of each entry with a random order are sorted by config, then by the other axes, within
+    the places that they have together."""
+    if not drawn:
+        return rows
+    names = [*(name for name in frame.config if name in axes), *(name for name in axes if name not in frame.config)]
+    keys: dict[str, list[RowKey]] = {}
+    for key, items in rows.items():
+        keys.setdefault(items[0].case.entry, []).append(key)
+    for entry in drawn & keys.keys():
+        keys[entry].sort(key=lambda key: [_rank(rows[key][0].key(name)) for name in names])
+    following = {entry: iter(own) for entry, own in keys.items()}
+    order = [next(following[items[0].case.entry]) for items in rows.values()]
+    return {key: rows[key] for key in order}
+
+
+def _rank(value: str | None) -> tuple[bool, Key]:
+    """A sort key of an axis value: natural order, and no value last."""
+    return value is None, natural_key(value or "")
 
 
 def unequal_rows(frame: Frame, axes: Sequence[str], pivot: str | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from logbook_agent.findings.cases import Case
 from logbook_agent.model.run import Scalar
 
 
@@ -28,6 +29,7 @@ class TableSpec:
     means       arithmetic and geometric mean of the deltas and ratios over the rows
     implied     keys that may differ between the pivot values of one row, because the pivot implies them
     where       only the rows with these values
+    drawn       entries whose runs have a random order: their rows stand in the order of the axes instead
     """
 
     metrics: tuple[str, ...] = ()
@@ -43,6 +45,7 @@ class TableSpec:
     means: bool = False
     implied: tuple[str, ...] = ()
     where: Mapping[str, str] = field(default_factory=dict)
+    drawn: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +62,8 @@ class Table:
     """`rows` as a reader sees them; `values` the same cells raw and in full precision.
 
     A raw delta is a fraction (+7.5% is 0.075), a raw ratio a quotient, an unknown or missing cell None.
-    `constants` is the config that all rows share. `notes` are what the cells cannot say.
+    `constants` is the config that all rows share. `notes` are what the cells cannot say. The first `axes` columns tell
+    the rows apart; `cases` are those of each row but the means.
     """
 
     columns: tuple[Column, ...] = ()
@@ -67,3 +71,5 @@ class Table:
     values: tuple[tuple[Scalar, ...], ...] = ()
     constants: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    axes: int = 0
+    cases: tuple[tuple[Case, ...], ...] = ()

@@ -264,6 +264,7 @@ def _again(gate: _Gate, commits: Commits) -> str:
     words += [word for k, v in job.env.items() for word in ("--env", f"{k}={v}")]
     words += [word for m in job.metrics for word in ("--metric", ":".join(filter(None, (m.name, m.direction, m.unit))))]
     words += ["--min-effect", f"{terms.minimum_effect:g}"] if terms.minimum_effect != MINIMUM_EFFECT else []
+    words += ["--read", job.read] if job.read is not None else []
     words += ["--max-pairs", str(terms.max_pairs)]
     words += ["--", *job.words] if job.is_command else [*job.words]
     command = gate.inner.redactor.text(shlex.join(words))

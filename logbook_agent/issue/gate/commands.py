@@ -9,7 +9,7 @@ from typer import Argument, Context, Option
 from logbook_agent.campaign.repeats import check_count
 from logbook_agent.cli.options import JsonOption, Text, Texts, read_part, workspace
 from logbook_agent.cli.output import LineDisplay, emit
-from logbook_agent.cli.run_command import EnvOption, TimeoutOption
+from logbook_agent.cli.run_command import EnvOption, ReadOption, TimeoutOption
 from logbook_agent.entries.stated import parse_metric
 from logbook_agent.issue.commands import MaxWaitOption, wire
 from logbook_agent.issue.gate.ci import CiRequest, CiResult, ci
@@ -44,6 +44,7 @@ def ci_command(
     ] = None,
     env: EnvOption = None,
     timeout: TimeoutOption = None,
+    read: ReadOption = None,
     min_effect: Annotated[
         Text, Option("--min-effect", metavar="PART", help=f"The smallest effect that matters. [{MINIMUM_EFFECT:.0%}]")
     ] = None,
@@ -95,6 +96,7 @@ def ci_command(
             env=parse_env(env or ()),
             metrics=tuple(parse_metric(text) for text in metric or ()),
             timeout_s=parse_duration(timeout) if timeout is not None else None,
+            read=read,
         ),
         terms=PairTerms(
             max_pairs=max_pairs,

@@ -35,6 +35,7 @@ class JobCase:
     config: Mapping[str, Scalar] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float | None = None
+    read: str | None = None
     label: str | None = None
 
 
@@ -66,6 +67,7 @@ class JobRequest:
     env: Mapping[str, str] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = ()
     timeout_s: float | None = None
+    read: str | None = None
 
 
 def _key(config: Mapping[str, Scalar]) -> frozenset[tuple[str, str]]:
@@ -107,7 +109,7 @@ def _recipe(workspace: Workspace, request: JobRequest) -> Chosen:
 
 
 def _of_command(request: JobRequest) -> GateJob:
-    case = JobCase(name="", argv=request.words, env=request.env, timeout_s=request.timeout_s)
+    case = JobCase(name="", argv=request.words, env=request.env, timeout_s=request.timeout_s, read=request.read)
     return GateJob(
         name="command",
         question="Does the head of this pull request change what this command measures?",
@@ -129,6 +131,7 @@ def _of_recipe(chosen: Chosen, request: JobRequest) -> GateJob:
             config=run.config,
             env={**run.env, **request.env},
             timeout_s=recipe.timeout_s if request.timeout_s is None else request.timeout_s,
+            read=recipe.read if request.read is None else request.read,
             label=planned.label,
         )
         cases.append(case)

@@ -186,13 +186,16 @@ class Measuring:
         if failure is not None:
             return _unmeasured(case.name, tree.name, f"reported a failure ({failure.reason})", run)
         if not any(row.metrics or row.observations for row in run.rows):
-            return _unmeasured(case.name, tree.name, "printed no RESULT or METRIC line", run)
+            nothing = "printed no RESULT or METRIC line"
+            return _unmeasured(
+                case.name, tree.name, (run.problems[-1:] or (nothing,))[0] if case.read else nothing, run
+            )
         return None
 
     def _command(self, case: JobCase, tree: Tree) -> Command:
         env = {**case.env, **self._path_of(tree)}
         folder = str(tree.folder)
-        return prepare(self._space, case.argv, env=env, cwd=folder, shell=case.shell, label=case.label)
+        return prepare(self._space, case.argv, env=env, cwd=folder, shell=case.shell, label=case.label, read=case.read)
 
     def _path_of(self, tree: Tree) -> dict[str, str]:
         """A virtual environment that the setup of a side has made comes first on its search path."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from logbook_agent.findings.read import Findings
@@ -58,8 +58,9 @@ def _of_entry(findings: Findings, record: Record, metric: str | None) -> Iterato
     found = list(_compared(answer, header.metrics, metric)) if answer is not None and answer.entry == owner else []
     # A comparison over an axis shows the curve already.
     shown = {figure.y.name for figure in found if figure.kind is FigureKind.CONTROLS and not figure.missing}
-    asked = {stated.question.axis} if stated is not None else set()
-    for kind, name, make in _of_rows(record, header.metrics, metric, shown, asked):
+    asked = {stated.question.axis: stated.question.values} if stated is not None else {}
+    orders = {axis.axis: axis.values for axis in header.matrix} | asked
+    for kind, name, make in _of_rows(record, header.metrics, metric, shown, asked, orders):
         if (figure := attempted(make, kind, entry=owner, metric=name)) is not None:
             yield figure
     yield from found
@@ -87,7 +88,12 @@ _Made: TypeAlias = tuple[FigureKind, str, Callable[[], Figure | None]]
 
 
 def _of_rows(
-    record: Record, declared: Sequence[Metric], metric: str | None, shown: Collection[str], asked: Collection[str]
+    record: Record,
+    declared: Sequence[Metric],
+    metric: str | None,
+    shown: Collection[str],
+    asked: Collection[str],
+    orders: Mapping[str, Sequence[str]],
 ) -> Iterator[_Made]:
     """The plots that need only the rows of an entry."""
     rows = rows_of(record)
@@ -95,7 +101,11 @@ def _of_rows(
         return
     for name, unit in metrics_of(rows, declared, metric):
         if name not in shown:
-            yield FigureKind.SWEEP, name, functools.partial(sweep, rows, name, unit, declared, compared=asked)
+            yield (
+                FigureKind.SWEEP,
+                name,
+                functools.partial(sweep, rows, name, unit, declared, compared=asked, orders=orders),
+            )
         yield FigureKind.NOISE, name, functools.partial(noise, rows, name, unit, declared)
     if metric in (None, "tflops"):
         yield FigureKind.ROOFLINE, "tflops", functools.partial(roofline, record)

@@ -5,6 +5,7 @@ Everything in it was found by `findings`; a drawing of it decides nothing. Equal
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -142,3 +143,24 @@ def failure(error: Exception) -> str:
     if isinstance(error, LogbookError):
         return error.message
     return f"{type(error).__name__}: {error}"
+
+
+# -- what an axis has a place for ------------------------------------------------------------------------------
+
+# Beyond these, limits of an axis are no numbers any more.
+LARGEST, SMALLEST = 1e200, 1e-200
+
+
+def is_drawable(point: PlotPoint) -> bool:
+    """Whether there is a place for a point: a finite number that is not beyond all measure."""
+    return all(isinstance(v, str) or _is_plain(v) for v in (point.x, point.y))
+
+
+def _is_plain(value: float | None) -> bool:
+    return value is not None and math.isfinite(value) and (value == 0 or SMALLEST <= abs(value) <= LARGEST)
+
+
+def interval_of(point: PlotPoint) -> tuple[float, float] | None:
+    if point.low is None or point.high is None or not (_is_plain(point.low) and _is_plain(point.high)):
+        return None
+    return point.low, point.high

@@ -54,7 +54,7 @@ def exact(value: float | str) -> str:
 # A name that is longer says no more to a reader of a legend.
 NAME_CHARS = 60
 # From this ratio of the largest to the smallest value on, an axis is logarithmic.
-_LOG_X, _LOG_Y = 16.0, 30.0
+_DECADE = 10.0
 
 
 def name_of(values: Mapping[str, object]) -> str:
@@ -67,15 +67,15 @@ def metric_axis(name: str, declared: Iterable[Metric], unit: str | None, values:
     return PlotAxis(
         name=cut_line(name, NAME_CHARS),
         unit=unit or metric_named(name, declared).unit or "",
-        log=is_wide(values, _LOG_Y),
+        log=is_wide(values),
     )
 
 
 def number_axis(name: str, values: Sequence[float]) -> PlotAxis:
-    return PlotAxis(name=cut_line(name, NAME_CHARS), log=is_wide(values, _LOG_X))
+    return PlotAxis(name=cut_line(name, NAME_CHARS), log=is_wide(values))
 
 
-def is_wide(values: Sequence[float], ratio: float) -> bool:
+def is_wide(values: Sequence[float], ratio: float = _DECADE) -> bool:
     """Whether values are better told apart on a logarithmic axis, which needs all of them to be above zero."""
     return bool(values) and min(values) > 0 and max(values) / min(values) >= ratio
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from logbook_agent.findings.case_repeats import level_of
 from logbook_agent.findings.cases import cases, counting, value_of, without_mended
@@ -27,6 +28,7 @@ from logbook_agent.report.figures.figure_words import (
     span_of,
 )
 from logbook_agent.text.markdown import cut_line
+from logbook_agent.text.natural_order import in_order
 from logbook_agent.text.phrases import counted
 
 # The interval of a median over runs: what tables show in brackets.
@@ -34,6 +36,8 @@ SPREAD = "bars: lowest to highest run"
 # Runs of one case are drawn one by one from this many on.
 _FEWEST_RUNS = 3
 _FINISHED = ("finished", None)
+_NO_ORDERS: Mapping[str, Sequence[str]] = {}
+_Cell: TypeAlias = tuple[Sequence[Item], Reading]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +81,19 @@ def metrics_of(rows: EntryRows, declared: Sequence[Metric], metric: str | None) 
 
 
 def sweep(
-    rows: EntryRows, metric: str, unit: str | None, declared: Sequence[Metric], *, compared: Collection[str] = ()
+    rows: EntryRows,
+    metric: str,
+    unit: str | None,
+    declared: Sequence[Metric],
+    *,
+    compared: Collection[str] = (),
+    orders: Mapping[str, Sequence[str]] = _NO_ORDERS,
 ) -> Figure | None:
     """The cases of an entry over the axis that has most values; None where nothing varies, where one case has a number,
-    and over the words of an axis that is `compared`, which another figure shows."""
-    cells = [(cell, read(cell, metric)) for cell in groups(rows.items, rows.axes)]
-    cells = [(cell, reading) for cell, reading in cells if _finite(reading.value)]
+    and over the words of an axis that is `compared`, which another figure shows. `orders`: the declared values of axes,
+    whose order the cases have."""
+    every = [(cell, read(cell, metric)) for cell in groups(rows.items, rows.axes)]
+    cells = _ordered([(cell, reading) for cell, reading in every if _finite(reading.value)], rows.axes, orders)
     over = _over([cell[0] for cell, _ in cells], rows)
     if over is None or (not over.numeric and over.name in compared):
         return None
@@ -109,6 +120,19 @@ def sweep(
         entries=(rows.entry,),
         entry=rows.entry,
     )
+
+
+def _ordered(cells: Sequence[_Cell], axes: Sequence[str], orders: Mapping[str, Sequence[str]]) -> list[_Cell]:
+    """The cells by their values on each axis: as declared, else in natural order."""
+    ranks = {
+        name: {v: n for n, v in enumerate(in_order((_text(c, name) for c in cells), orders.get(name, ())))}
+        for name in axes
+    }
+    return sorted(cells, key=lambda cell: [ranks[name][_text(cell, name)] for name in axes])
+
+
+def _text(cell: _Cell, name: str) -> str:
+    return show(cell[0][0].place.get(name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from logbook_agent.report.figures.figure import Figure, FigureKind, PlotAxis, Pl
 from logbook_agent.report.figures.figure_words import metric_axis, name_of, number_axis, shown, span_of
 from logbook_agent.report.figures.over_axis import SPREAD
 from logbook_agent.text.markdown import cut_line
+from logbook_agent.text.natural_order import in_order
 
 
 def controls(answer: Answer, found: Sequence[Finding], declared: Sequence[Metric]) -> Figure | None:
@@ -144,7 +145,7 @@ def _case_name(answer: Answer, f: Finding) -> str:
 
 def _over(answer: Answer, found: Sequence[Finding]) -> _Along | None:
     """None of fewer than two cases."""
-    names = tuple(dict.fromkeys(_case_name(answer, f) for f in found))
+    names = tuple(in_order(_case_name(answer, f) for f in found))
     if len(names) < 2:
         return None
     keys = {tuple(f.case) for f in found}

@@ -18,8 +18,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from logbook_agent.features import hook_module
 from logbook_agent.model.entry import TOPIC, parse_id
 from logbook_agent.model.errors import LogbookError
+from logbook_agent.model.run import Artifact, Run
 from logbook_agent.report.live.feeds import ASSETS, BookFeed, Change, Feed, IndexFeed
 from logbook_agent.report.live.follower import Follower
 from logbook_agent.report.live.guard import POLICY, Access, Guard
@@ -33,6 +35,8 @@ from logbook_agent.text.as_html import visible
 _META = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 # Which start of a server, and a version of a page that it counted.
 _SINCE = re.compile(r"([0-9a-f]{8})\.([0-9]{1,15})", re.ASCII)
+# What a file may do that some run left.
+_SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'none'"
 _RETRY_MS = 1000
 _MOST_VIEWERS = 50
 # What a store that changes just now may raise.
@@ -56,6 +60,7 @@ class LiveSite:
             Route("/{topic}.html", self._page),
             Route("/{topic}/events", self._events),
             Route("/{topic}/logs/{entry}-{run:int}.txt", self._log),
+            Route("/{topic}/artifacts/{entry}-{run:int}/{name}", self._file),
         ]
         self.app = Guard(Starlette(routes=routes, exception_handlers=dict.fromkeys(_TROUBLE, _unreadable)), access)
 
@@ -77,7 +82,7 @@ class LiveSite:
             if topic not in self._feeds:
                 if not TOPIC.fullmatch(topic) or all(book.topic != topic for book in self._space().books()):
                     return None
-                self._feeds[topic] = BookFeed(self._follower(topic), self._href(topic))
+                self._feeds[topic] = BookFeed(self._follower(topic), self._href(topic), self._file_href(topic))
             return self._feeds[topic]
 
     def _follower(self, topic: str) -> Follower:
@@ -96,6 +101,16 @@ class LiveSite:
 
         def href(entry_id: str, run: int) -> str | None:
             return f"{topic}/logs/{entry_id}-{run:02d}.txt" if book.log_path(entry_id, run).is_file() else None
+
+        return href
+
+    def _file_href(self, topic: str) -> Callable[[Run, Artifact], str | None]:
+        book, showing = self._book(topic), hook_module("artifacts")
+
+        def href(run: Run, artifact: Artifact) -> str | None:
+            if showing is None or not showing.is_here(book, run, artifact):
+                return None
+            return f"{topic}/artifacts/{run.entry}-{run.run:02d}/{showing.leaving_name(artifact)}"
 
         return href
 
@@ -175,6 +190,24 @@ class LiveSite:
         except (LogbookError, OSError):
             return PlainTextResponse("This log is not on this machine.\n", status_code=404)
         return StreamingResponse(itertools.chain([first], pieces), media_type="text/plain; charset=utf-8")
+
+    async def _file(self, request: Request) -> Response:
+        """A file that a run left: a picture or a text in its place, any other to be saved. Nothing in it runs."""
+        topic, entry, run, name = (request.path_params[key] for key in ("topic", "entry", "run", "name"))
+        showing = hook_module("artifacts")
+        if showing is None or await self._feed(topic) is None or parse_id(entry) is None or not 0 < run < 10**9:
+            return _nothing()
+        book = self._book(topic)
+        try:
+            record = await asyncio.to_thread(book.run, entry, run)
+            found = await asyncio.to_thread(showing.leaving_named, book, record, name, self._space().redactor)
+        except (LogbookError, OSError):
+            found = None
+        if found is None:
+            return PlainTextResponse("This file is not on this machine.\n", status_code=404)
+        headers = {POLICY: _SANDBOX, "content-disposition": "inline" if found.is_shown else "attachment"}
+        charset = "; charset=utf-8" if found.is_text else ""
+        return Response(found.data, headers=headers, media_type=f"{found.media_type}{charset}")
 
 
 async def _another_server() -> AsyncIterator[str]:

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.findings.read import Findings
+from logbook_agent.model.run import Artifact, Run
 from logbook_agent.report.live.activity import LiveRun
 from logbook_agent.report.live.follower import LOOK_S, Follower, LiveBook, line_of
 from logbook_agent.report.page.document import LiveParts, card, document, head, index_document
+from logbook_agent.report.page.entry_section import kept_nowhere
 from logbook_agent.report.page.page import Kept, Page, PageSection, page, page_file, render_html
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
@@ -143,9 +145,14 @@ def banner_of(runs: Sequence[LiveRun], series: Sequence[str], trouble: str | Non
 class BookFeed(Feed):
     """A logbook for any number of viewers."""
 
-    def __init__(self, follower: Follower, log_href: Callable[[str, int], str | None]) -> None:
+    def __init__(
+        self,
+        follower: Follower,
+        log_href: Callable[[str, int], str | None],
+        file_href: Callable[[Run, Artifact], str | None] = kept_nowhere,
+    ) -> None:
         super().__init__()
-        self._follower, self._log_href = follower, log_href
+        self._follower, self._log_href, self._file_href = follower, log_href, file_href
         self._kept: Kept = {}
         self._page: Page | None = None
         self._read = 0
@@ -155,7 +162,13 @@ class BookFeed(Feed):
         live = self._follower.look()
         if live.found is not None and live.version != self._read:
             try:
-                made = page(self._follower.workspace, live.found, log_href=self._log_href, kept=self._kept)
+                made = page(
+                    self._follower.workspace,
+                    live.found,
+                    log_href=self._log_href,
+                    file_href=self._file_href,
+                    kept=self._kept,
+                )
             except Exception as error:  # noqa: BLE001 - whatever a store holds that changes meanwhile, the next look may read it
                 self._trouble = self._follower.told(error)
             else:

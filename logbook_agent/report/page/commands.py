@@ -13,6 +13,7 @@ from logbook_agent.cli.output import emit, say
 from logbook_agent.model.errors import NotFound, UsageError
 from logbook_agent.report.live.watch_command import ends_well, looking
 from logbook_agent.report.page.write import write_report
+from logbook_agent.text.phrases import listed
 
 
 def report_command(
@@ -20,7 +21,9 @@ def report_command(
     out: Annotated[
         Text, Option("--out", metavar="DIR", help="The folder to write to. [.report in the folder of logbooks]")
     ] = None,
-    no_logs: Annotated[bool, Option("--no-logs", help="Do not copy the logs of the runs next to the pages.")] = False,
+    no_logs: Annotated[
+        bool, Option("--no-logs", help="Do not copy the logs and files of the runs next to the pages.")
+    ] = False,
     serve: Annotated[
         bool, Option("--serve", help="Write nothing: show the pages in a browser until Ctrl-C, updated during runs.")
     ] = False,
@@ -50,8 +53,15 @@ def report_command(
     books = [space.book()] if common.logbook else None
     folder = (space.cwd / Path(out).expanduser()).absolute() if out is not None else None
     done = write_report(space, folder, books, logs=not no_logs)
-    data = {"index": str(done.index), "pages": list(map(str, done.pages)), "left_out": done.left_out}
+    data = {
+        "index": str(done.index),
+        "pages": list(map(str, done.pages)),
+        "binaries": list(map(str, done.binaries)),
+        "left_out": done.left_out,
+    }
     text = "\n".join(space.shown(path) for path in (done.index, *done.pages))
+    if names := [space.shown(path) for path in done.binaries]:
+        space.warnings.append(f"secrets are looked for in text alone; look at these files yourself: {listed(names)}")
     emit("report", data, text, as_json=common.as_json, warnings=space.warnings)
     return 1 if done.left_out else 0
 
@@ -60,8 +70,8 @@ def serve_pages(common: Common, port: int) -> None:
     """Print an address with a token, which works on this machine only, and serve the pages there until Ctrl-C. It is
     read-only: it does not collect runs that have ended."""
     try:
-        from logbook_agent.report.live.guard import Access
-        from logbook_agent.report.live.server import bound, serve
+        from logbook_agent.report.live.remembered_access import opened
+        from logbook_agent.report.live.server import serve
     except ModuleNotFoundError as error:
         raise UsageError(
             f"{(error.name or 'starlette').partition('.')[0]} is not installed",
@@ -78,8 +88,8 @@ def serve_pages(common: Common, port: int) -> None:
                 hint="logbook start TOPIC",
             )
         path = f"/{space.book().topic}.html" if common.logbook or len(books) == 1 else "/"
-        with bound(port) as listening:
-            access = Access(port=listening.getsockname()[1])
+        listening, access = opened(space.places, port)
+        with listening:
             address = access.address(path)
             data = {"schema": "logbook/serve/1", "data": {"url": address, "port": access.port}, "warnings": []}
             # `emit` would redact the token, and this is the only place that shows it.

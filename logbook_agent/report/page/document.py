@@ -17,13 +17,20 @@ from logbook_agent.report.page.thread_sections import counts, foot
 from logbook_agent.store.reading import read_text
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import as_html, visible
-from logbook_agent.text.markdown import one_line
+from logbook_agent.text.markdown import lead, one_line
 
 # Answers on the card of a logbook.
 _SHOWN_LINES = 2
-_SCRIPTS = ("report.js", "tables.js", "hover.js", "compare.js")
+_OWN = ("report.css", "parts.js", "report.js", "tables.js", "results.js", "compare.js")
+# The library, and what draws with it, in the order in which they use each other.
+_CHARTS = ASSETS.parent.parent / "charts" / "assets"
+_DRAWING = (
+    "uPlot.min.css", "charts.css",
+    "uPlot.iife.min.js", "scales.js", "drawing.js", "points.js", "picture.js", "files.js", "charts.js",
+)  # fmt: skip
 _NAV = (
     ("summary", "Summary"),
+    ("comparisons", "Comparisons"),
     ("criteria", "Criteria"),
     ("best", "Best so far"),
     ("plots", "Plots"),
@@ -52,13 +59,20 @@ def document(page: Page, *, above: str | None = None, live: LiveParts = _NOTHING
     there = {section.id: section.html for section in page.sections}
     nav = [(id, label, id != "entries" and _is_hidden(there.get(id, ""))) for id, label in _NAV]
     return _around(
-        body(page), live, title=f"{page.title} · logbook", name=page.title, nav=nav, above=above, foot=page.foot
+        body(page),
+        live,
+        charts=True,
+        title=f"{page.title} · logbook",
+        name=page.title,
+        nav=nav,
+        above=above,
+        foot=page.foot,
     )
 
 
-def _around(body: Iterable[str], live: LiveParts, **values: object) -> Iterator[str]:
-    """HTML of a body as a document, both in pieces."""
-    style, own = _assets()
+def _around(body: Iterable[str], live: LiveParts, *, charts: bool = False, **values: object) -> Iterator[str]:
+    """HTML of a body as a document, both in pieces. With `charts`, it can draw them."""
+    style, own = _assets(charts=charts)
     scripts = [own, *live.scripts]
     assert not any("</script" in text.lower() for text in scripts)  # noqa: S101 - they are the package's own
     return html_pieces(
@@ -95,10 +109,12 @@ def _hash(text: str) -> str:
 
 
 @functools.cache
-def _assets() -> tuple[str, str]:
-    """The style and the script of every page."""
-    style, *scripts = (read_text(ASSETS / name, within=ASSETS) for name in ("report.css", *_SCRIPTS))
-    return style, "\n".join(scripts)
+def _assets(*, charts: bool) -> tuple[str, str]:
+    """The style and the script of a page."""
+    files = [*(ASSETS / name for name in _OWN), *(_CHARTS / name for name in (_DRAWING if charts else ()))]
+    styles, scripts = ([file for file in files if file.suffix == suffix] for suffix in (".css", ".js"))
+    style, script = ("\n".join(read_text(f, within=f.parent) for f in found) for found in (styles, scripts))
+    return style, script
 
 
 def _safe(text: str) -> Markup:
@@ -137,8 +153,9 @@ def card(findings: Findings) -> PageSection:
         address=page_file(header.topic),
         title=one_line(header.title),
         goal=Markup(as_html(header.goal)) if header.goal else None,  # noqa: S704 - escaped there
-        lines=[*first.settled, *first.open][:_SHOWN_LINES],
+        lines=first.answers[:_SHOWN_LINES],
         not_settled=first.not_settled,
+        in_words=one_line(lead(first.in_words[0].text)) if first.in_words and not first.found else "",
         counts=counts(header, findings.summaries, len(findings.unreadable)),
         closed=header.closing is not None,
     )

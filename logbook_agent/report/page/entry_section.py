@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
+from logbook_agent.features import hook_module
 from logbook_agent.findings.cases import short
 from logbook_agent.findings.facts import devices_text, executed, software_of
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.trust import Compared
-from logbook_agent.model.entry import COMMAND, CONFIG
+from logbook_agent.model.entry import ARTIFACTS, COMMAND, CONFIG
 from logbook_agent.model.record import Record, RunStatus
-from logbook_agent.model.run import Run
+from logbook_agent.model.run import Artifact, Run
 from logbook_agent.model.summary import Summary
 from logbook_agent.model.values import spelt
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.sections import Section as Bullet
 from logbook_agent.report.figures.catalogue import of_entry
+from logbook_agent.report.figures.figure import FigureKind
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.text.as_html import as_html, as_inline_html
 from logbook_agent.text.markdown import cut_line, one_line
@@ -29,6 +33,10 @@ from logbook_agent.text.times import duration, minute
 _LONG = 220
 _SHOWN_RUNS = 200
 _LEAD_CHARS = 110
+# What a line of Markdown has beside its text: the ends of code, and a backslash before a sign.
+_MARKS = re.compile(r"`|\\([^\w\s])")
+# Plots that a reader of the answer does not need.
+_FOLDED = (FigureKind.NOISE, FigureKind.CONTROLS)
 
 
 def log_nowhere(entry_id: str, run: int) -> str | None:
@@ -36,20 +44,27 @@ def log_nowhere(entry_id: str, run: int) -> str | None:
     return None
 
 
+def kept_nowhere(run: Run, artifact: Artifact) -> str | None:
+    """No file that a run left has an address."""
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
     """The reading of a logbook, and how its texts become HTML, for every section of a page: `ids` are the entries of
-    the page, `drawn` those with plots on it."""
+    the page, `drawn` those with plots on it, `pictured` those whose runs left pictures that are on it."""
 
     findings: Findings
     blocks: Blocks
     ids: Collection[str]
     log_href: Callable[[str, int], str | None]
+    file_href: Callable[[Run, Artifact], str | None] = kept_nowhere
     drawn: Collection[str] = ()
+    pictured: Collection[str] = ()
 
-    def html(self, text: str | None) -> Markup:
-        """Markdown of a record, as blocks."""
-        return Markup(as_html(text or "", self.ids))  # noqa: S704 - escaped there
+    def html(self, text: str | None, pictures: dict[str, str] | None = None) -> Markup:
+        """Markdown of a record, as blocks; `pictures` as for `as_html`."""
+        return Markup(as_html(text or "", self.ids, pictures))  # noqa: S704 - escaped there
 
     def line(self, text: str | None) -> Markup:
         """Markdown of a record, within a line."""
@@ -68,6 +83,12 @@ def entry_values(
     entry, zone = record.entry, around.findings.header.zone
     bullets = around.blocks.sections(record, later=later, compared=compared)
     runs = record.runs[:_SHOWN_RUNS]
+    artifacts = _artifacts(around, record)
+    # What the prose shows stands there alone.
+    prose = {f["name"]: f["picture"]["source"] for f in artifacts if f["in_prose"] and f["picture"] is not None}
+    in_prose = {*prose}
+    drawn = list(of_entry(around.findings, record)) if entry.id in around.drawn else []
+    parts = [_part(around, one, record, prose) for one in bullets if not (artifacts and _is_of_files(one))]
     return {
         "id": entry.id,
         "aliases": entry.aliases,
@@ -77,22 +98,38 @@ def entry_values(
         "confidence": summary["confidence"],
         "opened": minute(entry.opened, zone),
         "opened_utc": entry.opened,
-        "parts": [_part(around, bullet, record) for bullet in bullets],
+        # The files have a place of their own, with the pictures.
+        "parts": parts,
+        "artifacts": [{**f, "picture": None} if f["name"] in in_prose - {*prose} else f for f in artifacts],
         "runs": [_run(around, status, zone) for status in runs],
         "runs_said": f"{len(record.runs):,} run{'s' * (len(record.runs) != 1)}",
         "more_runs": len(record.runs) - len(runs),
-        "figures": pictures(of_entry(around.findings, record)) if entry.id in around.drawn else (),
+        "figures": pictures((figure for figure in drawn if figure.kind not in _FOLDED), entries=len(around.ids)),
+        "folded_figures": pictures((figure for figure in drawn if figure.kind in _FOLDED), entries=len(around.ids)),
     }
 
 
-def _part(around: Around, bullet: Bullet, record: Record) -> dict[str, object]:
+def _is_of_files(bullet: Bullet) -> bool:
+    return bullet.computed and bullet.label.startswith(ARTIFACTS)
+
+
+def _artifacts(around: Around, record: Record) -> list[dict[str, Any]]:
+    """The files that the runs of an entry left, as the template takes them."""
+    if not any(status.run.artifacts for status in record.runs) or (showing := hook_module("artifacts")) is None:
+        return []
+    book, inline = around.findings.records, record.id in around.pictured
+    found: list[dict[str, Any]] = showing.shown(book, record, around.file_href, inline=inline)
+    return found
+
+
+def _part(around: Around, bullet: Bullet, record: Record, pictures: dict[str, str]) -> dict[str, object]:
     name = bullet.label.partition(" (")[0]
     is_long = len(bullet.text) > _LONG and name in (COMMAND, CONFIG)
     return {
         "label": bullet.label,
         "name": name.lower().replace(" ", "-") if name.isascii() and name.replace(" ", "").isalpha() else None,
         "folded": _folded(name, bullet.text, record) if is_long else None,
-        "html": around.html(bullet.text),
+        "html": around.html(bullet.text, None if bullet.computed else pictures),
     }
 
 
@@ -103,7 +140,8 @@ def _folded(name: str, text: str, record: Record) -> str:
         commands = len({(s.run.label, s.run.argv) for s in record.runs})
         said = f"{cut_line(' '.join(words), _LEAD_CHARS)} …" if words else "commands"
         return said + (f" and {commands - 1} more" if commands > 1 else "")
-    first = text.removeprefix("- ").partition("\n")[0].strip("`")
+    # As plain text: cut anywhere, its Markdown would not close.
+    first = _MARKS.sub(r"\1", text.removeprefix("- ").partition("\n")[0])
     return cut_line(first, _LEAD_CHARS)
 
 

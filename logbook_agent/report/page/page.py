@@ -1,30 +1,40 @@
 """The page of a logbook as sections, each one HTML element with a stable ID.
 
-The sections stand in this order: `summary`, `criteria`, `best`, `plots`, `open`, `timeline`, `results`, then a section
-for each entry under its ID, then `facts`, which the page's script reads. They are always there; an empty one is hidden.
+The sections stand in this order: `summary`, `comparisons`, `criteria`, `best`, `plots`, `open`, `timeline`, `results`,
+then a section for each entry under its ID, then `facts`, which the page's script reads. They are always there; an
+empty one is hidden.
 """
 
 from __future__ import annotations
 
+import base64
 import functools
+import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from markupsafe import Markup
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.record import Record, digest
+from logbook_agent.model.run import Artifact, Run
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report.page import thread_sections
-from logbook_agent.report.page.entry_section import Around, Groups, entry_values, groups_of, log_nowhere
-from logbook_agent.report.page.pictures import drawn
+from logbook_agent.report.page.entry_section import (
+    Around,
+    Groups,
+    entry_values,
+    groups_of,
+    kept_nowhere,
+    log_nowhere,
+)
+from logbook_agent.report.page.pictures import drawn, inert_json
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
 
@@ -32,7 +42,13 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+# Entries with pictures that their runs left, in the page itself.
+_ENTRIES_WITH_PICTURES = 20
 ASSETS = Path(__file__).parent / "assets"
+# Of a page with many entries, at least so many stay open; the others lie in parts of so many.
+_OPEN, _IN_PART = 50, 50
+# An ID that an entry had before, as `entry.html.j2` writes it.
+_ALIAS = re.compile(r'<span id="([^"]+)"></span>')
 # What an entry's section was made of, by its ID: the key, the HTML, and the facts for a diff.
 Kept = dict[str, tuple[str, str, Groups]]
 
@@ -72,9 +88,11 @@ def page(
     findings: Findings,
     *,
     log_href: Callable[[str, int], str | None] = log_nowhere,
+    file_href: Callable[[Run, Artifact], str | None] = kept_nowhere,
     kept: Kept | None = None,
 ) -> Page:
-    """The page of a logbook as its records stand. `log_href` gives the address of a run's log, or None for no link.
+    """The page of a logbook as its records stand. `log_href` gives the address of a run's log, `file_href` that of a
+    file that it left, or None for no link.
 
     Whoever makes the page again and again passes the same `kept`: what did not change is taken from it. What cannot be
     read is said on the page. Raises StoreError when the header cannot be read, or a template of the project fails.
@@ -82,16 +100,22 @@ def page(
     header = findings.header
     blocks = Blocks(templates_of(workspace), header)
     ids = frozenset(findings.order)
+    # The table of all results needs every record, too: each is read once.
+    records = {record.id: record for record in findings.contents.records}
     around = Around(
-        findings=findings, blocks=blocks, ids=ids, log_href=log_href, drawn=frozenset(drawn(findings.order))
+        findings=findings,
+        blocks=blocks,
+        ids=ids,
+        log_href=log_href,
+        file_href=file_href,
+        drawn=frozenset(drawn(findings.order)),
+        pictured=frozenset(_pictured(findings.order, records)),
     )
     kept = {} if kept is None else kept
     damaged = list(findings.unreadable)
     made: list[PageSection] = []
     facts: dict[str, tuple[str, Groups]] = {}
     about = digest(encode(findings.records.header))
-    # The table of all results needs every record, too: each is read once.
-    records = {record.id: record for record in findings.contents.records}
     for summary in findings.summaries:
         try:
             html, groups = _entry(around, summary, records, kept, about)
@@ -113,6 +137,12 @@ def page(
     )
 
 
+def _pictured(order: Sequence[str], records: Mapping[str, Record]) -> list[str]:
+    """The entries whose pictures are in the page: the newest of those whose runs left files."""
+    having = (i for i in order if i in records and any(status.run.artifacts for status in records[i].runs))
+    return [*having][-_ENTRIES_WITH_PICTURES:]
+
+
 def _section(name: str, values: dict[str, object]) -> PageSection:
     return PageSection(id=name, html=visible(render_html(ASSETS, f"{name}.html.j2", values)))
 
@@ -127,12 +157,13 @@ def _entry(
     later = findings.later(entry)
     compared = findings.compared(entry)
     hrefs = [around.log_href(entry.id, run) for run in range(1, summary["runs"] + 1)]
-    told = [later, encode(compared), hrefs, entry.id in around.drawn]
+    # One that could not be read with the others says why.
+    record = records.get(entry.id) or findings.records.record(entry.id)
+    files = [around.file_href(status.run, one) for status in record.runs for one in status.run.artifacts]
+    told = [later, encode(compared), hrefs, files, entry.id in around.drawn, entry.id in around.pictured]
     key = digest(summary["digest"], *told, about)
     if (before := kept.get(entry.id)) is not None and before[0] == key:
         return before[1], before[2]
-    # One that could not be read with the others says why.
-    record = records.get(entry.id) or findings.records.record(entry.id)
     values = entry_values(around, record, summary, later=later, compared=compared)
     html = visible(render_html(ASSETS, "entry.html.j2", values))
     kept[entry.id] = key, html, groups_of(record)
@@ -157,20 +188,30 @@ def _facts(entries: dict[str, tuple[str, Groups]]) -> str:
     return f'<script type="application/json" id="facts">{inert_json(data)}</script>'
 
 
-def inert_json(text: str) -> Markup:
-    """JSON that no element around it can be closed by."""
-    for sign in "<>&'":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704 - nothing in it is markup
-
-
 def body(found: Page) -> list[str]:
     """All sections as they stand in <main>, a line or more each."""
     own = {*found.entries}
     before = [s.html for s in found.sections if s.id not in own and s.id != "facts"]
-    entries = [s.html for s in found.sections if s.id in own]
+    entries = [s for s in found.sections if s.id in own]
     facts = [s.html for s in found.sections if s.id == "facts"]
-    return [*before, '<div id="entries"><h2 id="entries-title">Entries</h2>', *entries, "</div>", *facts]
+    return [*before, '<div id="entries"><h2 id="entries-title">Entries</h2>', *packed(entries), "</div>", *facts]
+
+
+def packed(entries: Sequence[PageSection]) -> Iterator[str]:
+    """The sections of entries: of many, all but the newest are packed in parts, which the page's script opens."""
+    at = max(0, len(entries) - _OPEN) // _IN_PART * _IN_PART
+    for start in range(0, at, _IN_PART):
+        part = entries[start : start + _IN_PART]
+        text = "\n".join(section.html for section in part).encode("utf-8", "replace")
+        # The file is the same whenever it is made of the same records.
+        data = base64.b64encode(gzip.compress(text, mtime=0)).decode()
+        ids = [*(section.id for section in part), *_ALIAS.findall(text.decode())]
+        yield render_html(
+            ASSETS,
+            "packed.html.j2",
+            {"ids": ids, "first": part[0].id, "last": part[-1].id, "count": len(part), "data": data},
+        )
+    yield from (section.html for section in entries[at:])
 
 
 def render_html(folder: Path, name: str, values: Mapping[str, object]) -> str:

@@ -1,4 +1,4 @@
-"""The plots of a page, drawn into it, with the data of each as a table."""
+"""The plots of a page: a chart that its script draws, and what a reader without scripts sees."""
 
 from __future__ import annotations
 
@@ -9,60 +9,73 @@ from collections.abc import Iterable, Sequence
 from markupsafe import Markup
 
 from logbook_agent.model.errors import CannotDraw
+from logbook_agent.report.charts.chart import chart_json
+from logbook_agent.report.charts.from_figure import chart_of
 from logbook_agent.report.figures.figure import Figure
-from logbook_agent.report.figures.figure_words import exact
+from logbook_agent.report.figures.figure_words import exact, plain
 from logbook_agent.report.plots.svg import svg
 
-# Pages stay below 5 MB: of more entries than this there are no plots; otherwise the newest entries have them, each at
-# most so many.
-_MOST_ENTRIES = 300
+# Pages stay below 1.5 MB, and are made in seconds: the newest entries have their plots, each at most so many; of more
+# entries than can be drawn in that time there is no picture beside the chart.
 _ENTRIES_WITH_PLOTS = 30
+_ENTRIES_WITH_PICTURES = 60
 _OF_AN_ENTRY = 6
 _KEPT = 512
+# Rows of a table that stands for a chart where there is no script and no picture.
+_MOST_ROWS = 50
 _COLUMNS = ("series", "x", "y", "from", "to", "n", "entry")
 _NUMERIC = {"x", "y", "from", "to", "n"}
 
 
-def why_not(entries: int) -> str | None:
-    """Why a page of so many entries has no plots; None: it has them."""
-    if entries > _MOST_ENTRIES:
-        return f"Pages of more than {_MOST_ENTRIES} entries have no plots; logbook plot draws them as files."
-    if importlib.util.find_spec("matplotlib") is not None:
-        return None
-    return "No plots: matplotlib is not installed. pip install 'logbook-agent[plot]'"
-
-
 def drawn(order: Sequence[str]) -> Sequence[str]:
     """The entries of a page that have their plots on it, from all of its entries in order."""
-    return order[-_ENTRIES_WITH_PLOTS:] if why_not(len(order)) is None else ()
+    return order[-_ENTRIES_WITH_PLOTS:]
 
 
-def pictures(found: Iterable[Figure], *, most: int | None = _OF_AN_ENTRY) -> list[dict[str, object]]:
-    """Figures as the templates take them: with an `svg`, or with the reason why there is none. Raises UsageError where
-    matplotlib is not installed."""
-    return [_picture(figure) for figure in list(found)[:most]]
+def pictures(found: Iterable[Figure], *, entries: int, most: int | None = _OF_AN_ENTRY) -> list[dict[str, object]]:
+    """Figures as the templates take them: with the JSON of a `chart`, and for readers without scripts an `svg`, or
+    `rows` where the page has too many `entries` for pictures or matplotlib is not installed."""
+    has_pictures = entries <= _ENTRIES_WITH_PICTURES and importlib.util.find_spec("matplotlib") is not None
+    return [_picture(figure, has_pictures) for figure in list(found)[:most]]
 
 
 # A live view asks for the same figures again and again.
 @functools.lru_cache(maxsize=_KEPT)
-def _picture(figure: Figure) -> dict[str, object]:
-    try:
-        drawn_svg = Markup(svg(figure, inline=True))  # noqa: S704 - written by an XML library from escaped values
-    except CannotDraw as error:
-        return {"key": figure.key, "title": figure.title, "missing": error.why}
-    return {
+def _picture(figure: Figure, has_pictures: bool) -> dict[str, object]:
+    told: dict[str, object] = {
         "key": figure.key,
-        "title": figure.title,
-        "missing": "",
-        "svg": drawn_svg,
-        "columns": [{"name": name, "numeric": name in _NUMERIC} for name in _COLUMNS],
-        "rows": [
-            [series.name, *(_number(v) for v in (point.x, point.y, point.low, point.high)), point.n, point.entry]
-            for series in figure.series
-            for point in series.points
-        ],
+        "title": plain(figure.title),
+        "note": plain(figure.note),
+        "missing": figure.missing,
     }
+    if figure.missing:
+        return told
+    try:
+        picture = Markup(svg(figure, inline=True)) if has_pictures else None  # noqa: S704 - written by an XML library from escaped values
+    except CannotDraw as error:
+        return {**told, "missing": error.why}
+    return {
+        **told,
+        "chart": inert_json(chart_json(chart_of(figure))),
+        "svg": picture,
+        "columns": [{"name": name, "numeric": name in _NUMERIC} for name in _COLUMNS],
+        "rows": [] if picture else _rows(figure),
+    }
+
+
+def _rows(figure: Figure) -> list[list[object]]:
+    points = [(series.name, point) for series in figure.series for point in series.points]
+    return [
+        [plain(name), *(_number(v) for v in (p.x, p.y, p.low, p.high)), p.n, p.entry] for name, p in points[:_MOST_ROWS]
+    ]
 
 
 def _number(value: float | str | None) -> str:
     return "" if value is None else exact(value)
+
+
+def inert_json(text: str) -> Markup:
+    """JSON that no element around it can be closed by."""
+    for sign in "<>&'":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704 - nothing in it is markup

@@ -11,45 +11,48 @@ from markupsafe import Markup
 from logbook_agent import __version__
 from logbook_agent.findings.best import SHOWN as SHOWN_BEST
 from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.cases import cases, without_mended
-from logbook_agent.findings.comparison.answer import Answer
-from logbook_agent.findings.comparison.words import about, method, sentence
-from logbook_agent.findings.comparisons import SHOWN
-from logbook_agent.findings.tables.build import tabulate
-from logbook_agent.findings.tables.spec import TableSpec
+from logbook_agent.findings.opening import SHOWN_FAILED, InWords, Opening
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
 from logbook_agent.model.units import format_value, known
 from logbook_agent.pages.blocks import baseline_text, header_values
 from logbook_agent.report.figures.catalogue import of_thread
+from logbook_agent.report.page.comparison_section import comparison_values
 from logbook_agent.report.page.entry_section import Around
-from logbook_agent.report.page.pictures import pictures, why_not
+from logbook_agent.report.page.pictures import pictures
+from logbook_agent.report.page.results_section import results
 from logbook_agent.text.as_html import is_web
-from logbook_agent.text.markdown import escape, one_line
+from logbook_agent.text.markdown import cut_line, escape, lead, one_line
+from logbook_agent.text.phrases import counted
 from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute, stamp
 
-_SHOWN_ROWS = 500
 _SHOWN_WARNINGS = 10
+# Of many, the newest ones; the others are folded.
+_SHOWN_ENTRIES, _SHOWN_LINES, _SHOWN_MOMENTS = 6, 20, 100
+# In the box at the top, which is to be read at a glance: settled and open comparisons; characters of a text.
+_SHOWN_FOUND, _SHOWN_LEFT = 5, 1
+_WORDS_CHARS, _FAILED_CHARS = 600, 160
+
+Lines = list[dict[str, object]]
 
 
 def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[str, object]]]:
     """The sections of the thread by name, in the order of the page. `damaged` says what could not be read."""
     yield "summary", _summary(around, damaged)
+    yield "comparisons", comparison_values(around)
     yield "criteria", {"criteria": [_criterion(around, c) for c in around.findings.header.stop_criteria]}
     best = bests(around.findings.thread, around.findings.answers)
     yield "best", {"best": [*map(_best, best[:SHOWN_BEST])]}
     yield "plots", _plots(around)
     yield "open", {"groups": list(_open(around))}
-    yield "timeline", {"days": _days(around)}
-    yield "results", _results(around)
+    yield "timeline", _timeline(around)
+    yield "results", results(around)
 
 
 def _plots(around: Around) -> dict[str, object]:
     """The plots of the whole thread, and where those of its entries are."""
-    if (why := why_not(len(around.ids))) is not None:
-        return {"figures": (), "note": why}
-    found = pictures(of_thread(around.findings), most=None)
+    found = pictures(of_thread(around.findings), entries=len(around.ids), most=None)
     left = len(around.ids) - len(around.drawn)
     note = (
         f"Only the newest {len(around.drawn)} entries show their plots; logbook plot ID draws those of the others."
@@ -67,26 +70,65 @@ def foot(header: Header, now: datetime) -> str:
 
 def _summary(around: Around, damaged: Sequence[str]) -> dict[str, object]:
     findings, header = around.findings, around.findings.header
-    first, cards = findings.opening, _answers(around)
+    first, closing = findings.opening, header.closing
     doubts = [*findings.doubts, *(f"cannot be read: {message}" for message in damaged[:_SHOWN_WARNINGS])]
     if len(damaged) > _SHOWN_WARNINGS:
         doubts.append(f"{len(damaged) - _SHOWN_WARNINGS:,} more cannot be read: logbook doctor names them")
     return {
         "title": one_line(header.title),
-        "asked": around.html(first.asked) if header.goal else None,
-        "not_settled": first.not_settled,
-        "command": first.command,
-        "cards": cards[:SHOWN],
-        "more_cards": max(0, len(cards) - SHOWN),
-        "next_of": first.next_of,
-        "next": around.line(first.next),
+        **answer_values(around, first),
+        "limitations": [around.html(text) for text in closing.limitations] if closing is not None else (),
         "counts": counts(header, findings.summaries, len(damaged)),
-        "words": around.html(header.summary) if header.summary else None,
-        "closed": _closed(around),
+        "closed": minute(closing.at, header.zone) if closing is not None else None,
         "warnings": doubts,
         "scope": _scope(around),
         "links": links(header),
     }
+
+
+def answer_values(around: Around, first: Opening) -> dict[str, object]:
+    """The box at the top: what was asked, found and left open, what comes next, what failed."""
+    runs = sum(s["runs"] for s in around.findings.summaries)
+    left = [*first.left, *(one for one in first.found if one.why)]
+    return {
+        "asked": _shortened(around, first.asked),
+        "found": first.found[:_SHOWN_FOUND],
+        "more_found": max(0, len(first.found) - _SHOWN_FOUND),
+        "not_settled": first.not_settled,
+        "in_words": [_in_words(around, one) for one in first.in_words],
+        "best": first.best,
+        "left": left[:_SHOWN_LEFT],
+        "more_left": max(0, len(left) - _SHOWN_LEFT),
+        "command": first.command,
+        "to_compare": "To compare two of the cases here in pairs:" if runs else "To compare two sides in pairs:",
+        "nothing_open": _nothing_open(first),
+        "next": around.line(first.next),
+        "next_of": first.next_of,
+        "failed": [
+            {"entry": one.entry, "title": one_line(one.title), "text": around.line(cut_line(one.text, _FAILED_CHARS))}
+            for one in first.failed[:SHOWN_FAILED]
+        ],
+        "more_failed": max(0, len(first.failed) - SHOWN_FAILED),
+        "no_failure": f"Nothing: {counted(runs, 'run')}, and no entry is marked as a failure.",
+    }
+
+
+def _nothing_open(first: Opening) -> str:
+    """What stands where no open comparison and no command does."""
+    if first.left or first.command or any(one.why for one in first.found):
+        return ""
+    return "Everything: what comes next would settle it." if first.not_settled else "No comparison is open."
+
+
+def _in_words(around: Around, one: InWords) -> dict[str, object]:
+    return {"kind": one.kind, "entry": one.entry, **_shortened(around, one.text)}
+
+
+def _shortened(around: Around, text: str) -> dict[str, object]:
+    """What a person wrote as `html`, with the whole of a long text as `rest`."""
+    if len(text) <= _WORDS_CHARS:
+        return {"html": around.html(text), "rest": ""}
+    return {"html": around.html(cut_line(lead(text), _WORDS_CHARS)), "rest": around.html(text)}
 
 
 def counts(header: Header, summaries: Sequence[Summary], unreadable: int) -> list[tuple[str, str]]:
@@ -104,48 +146,6 @@ def counts(header: Header, summaries: Sequence[Summary], unreadable: int) -> lis
     if summaries:
         found.append(("last entry", minute(summaries[-1]["opened"], header.zone)))
     return found
-
-
-def card_values(answer: Answer, title: str) -> dict[str, object]:
-    """The card of a comparison: a row for each finding, and how it was found."""
-    rows = [
-        {
-            "outcome": finding.outcome.value,
-            "text": sentence(answer, finding),
-            "notes": [*finding.left_out, *finding.notes],
-            "to_settle": "" if finding.to_settle in sentence(answer, finding) else f"needs {finding.to_settle}",
-        }
-        for finding in answer.findings[:SHOWN]
-    ]
-    return {
-        "entry": answer.entry,
-        "title": one_line(title),
-        "rows": rows,
-        "more": max(0, len(answer.findings) - SHOWN),
-        "about": [*about(answer), *method(answer)],
-    }
-
-
-def _answers(around: Around) -> list[dict[str, object]]:
-    """A card for each comparison that has findings: the settled ones first, of these the latest."""
-    findings = around.findings
-    commands = {line.entry: line.command for line in findings.opening.open if line.command}
-    found = [a for a in reversed(findings.answers) if a.findings]
-    return [
-        card_values(answer, findings.thread.by_id[answer.entry]["title"]) | {"command": commands.get(answer.entry)}
-        for answer in sorted(found, key=lambda a: not any(f.is_settled for f in a.findings))
-    ]
-
-
-def _closed(around: Around) -> dict[str, object] | None:
-    closing = around.findings.header.closing
-    if closing is None:
-        return None
-    return {
-        "at": minute(closing.at, around.findings.header.zone),
-        "conclusion": around.html(closing.conclusion),
-        "limitations": [around.html(text) for text in closing.limitations],
-    }
 
 
 def _scope(around: Around) -> list[tuple[str, list[Markup]]]:
@@ -201,7 +201,8 @@ def _best(best: BestCase) -> dict[str, object]:
         "unit": best.unit,
         "range": f"{told(best.low)} to {told(best.high)}" if best.runs > 1 else "",
         "runs": best.runs,
-        "entries": best.entries,
+        "entries": best.entries[-_SHOWN_ENTRIES:],
+        "more_entries": max(0, len(best.entries) - _SHOWN_ENTRIES),
         "notes": [
             *(["the baseline"] if best.is_baseline else [best.against] if best.against else []),
             *([f"best of {best.cases} cases"] if best.cases > 1 else ["the only case"]),
@@ -210,8 +211,8 @@ def _best(best: BestCase) -> dict[str, object]:
     }
 
 
-def _open(around: Around) -> Iterator[tuple[str, list[dict[str, object]]]]:
-    """Lists of entries, those that are not empty."""
+def _open(around: Around) -> Iterator[tuple[str, Lines, Lines]]:
+    """Lists of entries, those that are not empty, each with the lines that are shown and the earlier ones."""
     findings = around.findings
     groups = (
         ("Unfinished", [_line(around, s, None, state=s["state"]) for s in findings.thread.open]),
@@ -219,7 +220,7 @@ def _open(around: Around) -> Iterator[tuple[str, list[dict[str, object]]]]:
         ("Decisions", [_line(around, s, s["decision"]) for s in findings.thread.decisions]),
         ("Negative results", [_line(around, s, s["negative"]) for s in findings.thread.negative]),
     )
-    return ((label, lines) for label, lines in groups if lines)
+    return ((label, lines[-_SHOWN_LINES:], lines[:-_SHOWN_LINES]) for label, lines in groups if lines)
 
 
 def _line(around: Around, summary: Summary, text: str | None, *, state: str | None = None) -> dict[str, object]:
@@ -231,6 +232,15 @@ def _line(around: Around, summary: Summary, text: str | None, *, state: str | No
         "state": state,
         "later": later,
     }
+
+
+def _timeline(around: Around) -> dict[str, object]:
+    """The days of the newest entries, and those before."""
+    days = _days(around)
+    counts = [*itertools.accumulate(len(moments) for _, moments in reversed(days))]
+    shown = sum(count < _SHOWN_MOMENTS for count in counts) + 1
+    earlier = days[:-shown]
+    return {"days": days[-shown:], "earlier": earlier, "earlier_count": sum(len(moments) for _, moments in earlier)}
 
 
 def _days(around: Around) -> list[tuple[str, list[dict[str, object]]]]:
@@ -251,24 +261,3 @@ def _moment(around: Around, when: str, summary: Summary) -> dict[str, object]:
         "later": around.findings.thread.superseded_by(summary["id"]),
         "result": one_line(summary["result"] or ""),
     }
-
-
-def _results(around: Around) -> dict[str, object]:
-    """The rows of all entries that count, in one table."""
-    found = cases(*map(without_mended, around.findings.counting))
-    table = tabulate(found, TableSpec(), declared=around.findings.header.metrics)
-    notes = list(table.notes)
-    if table.constants:
-        notes.insert(0, f"same in all rows: {assignments(table.constants)}")
-    if len(table.rows) > _SHOWN_ROWS:
-        rows = len(table.rows)
-        notes.insert(0, f"the first {_SHOWN_ROWS} of {rows:,} rows; all of them: logbook table --csv")
-    return {
-        "columns": table.columns,
-        "rows": [[_cell(around, text) for text in row] for row in table.rows[:_SHOWN_ROWS]],
-        "notes": notes,
-    }
-
-
-def _cell(around: Around, text: str) -> str | Markup:
-    return around.line(text) if text in around.ids else text

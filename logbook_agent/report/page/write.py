@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import NotFound, StoreError, Taken, UsageError
+from logbook_agent.model.run import Artifact, Run
 from logbook_agent.report.page.document import document, index_document
-from logbook_agent.report.page.entry_section import log_nowhere
+from logbook_agent.report.page.entry_section import kept_nowhere, log_nowhere
 from logbook_agent.report.page.page import INDEX, page, page_file
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder, pieces_of, write_pieces, write_text
+from logbook_agent.store.files import make_folder, pieces_of, write_atomic, write_pieces, write_text
 from logbook_agent.store.reading import open_file
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
@@ -24,6 +26,7 @@ from logbook_agent.text.redaction.stream import redacted_pieces
 # Below the root, where git ignores it and nothing of it changes the code that an experiment runs.
 OWN = ".report"
 _LOGS = "logs"
+_FILES = "artifacts"
 # What a page of ours says of itself, near its beginning.
 _GENERATOR = b'<meta name="generator" content="logbook-agent">'
 _HEAD_BYTES = 1000
@@ -31,11 +34,13 @@ _HEAD_BYTES = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFiles:
-    """The files of a report. `left_out`: how many entries and logbooks could not be read."""
+    """The files of a report. `left_out`: how many entries and logbooks could not be read. `binaries`: copies of what
+    runs left, in which no secret can be looked for."""
 
     index: Path
     pages: tuple[Path, ...]
     left_out: int
+    binaries: tuple[Path, ...] = ()
 
 
 def write_report(
@@ -44,10 +49,11 @@ def write_report(
     """Write the page of each logbook of `books` (None: of all of the root) and the index over all into a folder (None:
     `.report` in the root).
 
-    A page is `TOPIC.html`. With `logs`, the logs that are on this machine are copied to `TOPIC/logs/ID-RUN.txt`. Pages
-    of an earlier report are replaced, other files are left alone. The index names logbooks that cannot be read, and a
-    page its entries that cannot be read; a warning names both. Raises NotFound without a logbook,
-    UsageError where `folder` is none, Taken where a file of somebody else has the name of a page, and StoreError.
+    A page is `TOPIC.html`. With `logs`, the logs that are on this machine are copied to `TOPIC/logs/ID-RUN.txt`, and
+    the files that runs left to `TOPIC/artifacts/`. Pages of an earlier report are replaced, other files are left alone.
+    The index names logbooks that cannot be read, and a page its entries that cannot be read; a warning names both.
+    Raises NotFound without a logbook, UsageError where `folder` is none, Taken where a file of somebody else has the
+    name of a page, and StoreError.
     """
     # Whoever names a folder chooses where it leads; below the root nothing is written through a link.
     target, within = (workspace.root / OWN, workspace.root) if folder is None else (folder, folder)
@@ -72,12 +78,15 @@ def write_report(
             _check_replaceable(target / name, target)
     wanted = {book.topic for book in (all_books if books is None else books)}
     found, damaged, pages, left_out = [], [], [], 0
+    binaries: list[Path] = []
     for book in all_books:
         try:
             findings = read(workspace, book)
             if book.topic in wanted:
-                path, missing = _write_page(workspace, book, findings, target, within, logs=logs)
+                files = _FileCopies(workspace, book, target, within)
+                path, missing = _write_page(workspace, book, findings, target, within, files if logs else None)
                 pages.append(path)
+                binaries += files.binaries
                 if missing:
                     left_out += missing
                     workspace.warnings.append(
@@ -90,7 +99,8 @@ def write_report(
     workspace.warnings += [f"left out of the report: {message}" for message in damaged]
     text = index_document(workspace, found, damaged)
     write_text(target / INDEX, text, within=within, derived=True)
-    return ReportFiles(index=target / INDEX, pages=tuple(pages), left_out=left_out + len(damaged))
+    left_out += len(damaged)
+    return ReportFiles(index=target / INDEX, pages=tuple(pages), left_out=left_out, binaries=tuple(binaries))
 
 
 def _check_replaceable(path: Path, within: Path) -> None:
@@ -108,12 +118,15 @@ def _check_replaceable(path: Path, within: Path) -> None:
 
 
 def _write_page(
-    workspace: Workspace, book: Book, findings: Findings, target: Path, within: Path, *, logs: bool
+    workspace: Workspace, book: Book, findings: Findings, target: Path, within: Path, files: _FileCopies | None
 ) -> tuple[Path, int]:
-    """Where the page is, and how many entries it leaves out."""
+    """Where the page is, and how many entries it leaves out. `files` copies what it links; None: it links nothing."""
     path = target / page_file(book.topic)
     made = page(
-        workspace, findings, log_href=_copies(book, workspace.redactor, target, within) if logs else log_nowhere
+        workspace,
+        findings,
+        log_href=_copies(book, workspace.redactor, target, within) if files is not None else log_nowhere,
+        file_href=files.href if files is not None else kept_nowhere,
     )
     pieces = (piece.encode("utf-8", "replace") for piece in document(made, above=INDEX))
     write_pieces(path, pieces, within=within, derived=True)
@@ -138,6 +151,37 @@ def _copies(book: Book, redactor: Redactor, target: Path, within: Path) -> Calla
         return f"{book.topic}/{_LOGS}/{name}"
 
     return href
+
+
+class _FileCopies:
+    """Copies the files that runs left beside the page, each once, and notes which of them are no texts."""
+
+    def __init__(self, workspace: Workspace, book: Book, target: Path, within: Path) -> None:
+        self._workspace, self._book, self._target, self._within = workspace, book, target, within
+        self.binaries: list[Path] = []
+        self._made: dict[tuple[str, int, str | None], str | None] = {}
+
+    def href(self, run: Run, artifact: Artifact) -> str | None:
+        """The address of the copy; None where the file is not here, or is not what the run left."""
+        key = (run.entry, run.run, artifact.kept)
+        if key not in self._made:
+            self._made[key] = self._copied(run, artifact)
+        return self._made[key]
+
+    def _copied(self, run: Run, artifact: Artifact) -> str | None:
+        showing = hook_module("artifacts")
+        leaving = showing.leaving(self._book, run, artifact, self._workspace.redactor) if showing is not None else None
+        if leaving is None:
+            return None
+        folder = self._target / self._book.topic / _FILES
+        copy = folder / leaving.name
+        # What is a secret may have changed since.
+        if leaving.is_text or not copy.is_file() or copy.stat().st_size != len(leaving.data):
+            make_folder(folder, within=self._within)
+            write_atomic(copy, leaving.data, within=self._within, durable=False, derived=True)
+        if not leaving.is_text and copy not in self.binaries:
+            self.binaries.append(copy)
+        return f"{self._book.topic}/{_FILES}/{leaving.name}"
 
 
 def _is_newer(copy: Path, log: Path) -> bool:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.model.errors import UsageError
-from logbook_agent.report.figures.figure import Figure, PlotPoint, PlotSeries
+from logbook_agent.report.figures.figure import SMALLEST, Figure, PlotPoint, PlotSeries, interval_of, is_drawable
 from logbook_agent.report.figures.figure_words import plain
 from logbook_agent.report.plots.layout import (
     SMALL_PT,
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 # Matplotlib's settings are of the whole process.
 _LOCK = threading.Lock()
-# Beyond these, limits of an axis are no numbers any more.
-_LARGEST, _SMALLEST = 1e200, 1e-200
 _OURS = {
     "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and copied, and is small
     "svg.hashsalt": "logbook",
@@ -82,21 +80,6 @@ def _settings() -> Iterator[None]:
         own: dict[Any, Any] = {k: v for k, v in matplotlib.rcParamsDefault.items() if not k.startswith("backend")}
         with matplotlib.rc_context(own | _OURS):
             yield
-
-
-def is_drawable(point: PlotPoint) -> bool:
-    """Whether there is a place for a point: a finite number that is not beyond all measure."""
-    return all(isinstance(v, str) or _is_plain(v) for v in (point.x, point.y))
-
-
-def _is_plain(value: float | None) -> bool:
-    return value is not None and math.isfinite(value) and (value == 0 or _SMALLEST <= abs(value) <= _LARGEST)
-
-
-def interval_of(point: PlotPoint) -> tuple[float, float] | None:
-    if point.low is None or point.high is None or not (_is_plain(point.low) and _is_plain(point.high)):
-        return None
-    return point.low, point.high
 
 
 class _Drawing:
@@ -246,7 +229,7 @@ class _Drawing:
         for number, point in points:
             x, both = self.at(point), interval_of(point)
             if both is not None:
-                low, high = (max(end, _SMALLEST) if self.log_y else end for end in both)
+                low, high = (max(end, SMALLEST) if self.log_y else end for end in both)
                 cap = "|" if self.turned else "_"
                 self.axes.plot(
                     *self._xy([x, x], [low, high]), linewidth=1.3, marker=cap, markersize=7, zorder=2.8,
@@ -265,7 +248,7 @@ class _Drawing:
         xs = [self.at(p) for _, p in points]
         xs[0], xs[-1] = self._across(xs)
         if self.log_y:
-            ends = [(max(low, _SMALLEST), high) for low, high in ends]
+            ends = [(max(low, SMALLEST), high) for low, high in ends]
         fill = self.axes.fill_betweenx if self.turned else self.axes.fill_between
         lows, highs = [low for low, _ in ends], [high for _, high in ends]
         fill(xs, lows, highs, zorder=1.5, gid=f"m{at}.{points[0][0]}", **filled(look))

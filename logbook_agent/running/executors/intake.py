@@ -25,13 +25,13 @@ from logbook_agent.running.recovery import from_log
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import HINT
 from logbook_agent.store.files import digest_of, make_folder, transfer
-from logbook_agent.store.reading import CODE, LOG
+from logbook_agent.store.reading import ARTIFACTS, CODE, LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import duration
 
 # The last two are of earlier versions.
-_KEPT = (LOG, CODE, "changes.diff", "files")
+_KEPT = (LOG, CODE, ARTIFACTS, "changes.diff", "files")
 _ERROR_CHARS = 500
 # A spool without a record: its client writes that within an instant.
 _ABANDONED_S = 60.0
@@ -65,13 +65,15 @@ class TakenIn:
 
 @dataclass(slots=True, kw_only=True)
 class _Arrived:
-    """A spool with its run, the stage of that run, and the digest of its log if it has ended."""
+    """A spool with its run and the stage of that run; if it has ended, the digest of its log, and the files that are
+    not what its command left."""
 
     spool: Spool
     run: Run
     executor: Executor
     stage: Stage
     digest: str | None = None
+    changed: tuple[str, ...] = ()
 
 
 def take_in(workspace: Workspace, book: Book, spool: Spool) -> Run | None:
@@ -177,6 +179,7 @@ def _bring(book: Book, one: _Arrived) -> None:
         spool.end()  # it cannot be read: not lost until somebody says so
     if one.stage == "ended":
         one.digest = _digest(book, spool, book.log_path(one.run.entry, one.run.run))
+        one.changed = tuple(_changed_files(book, one))
 
 
 def _settled(workspace: Workspace, book: Book, one: _Arrived) -> list[Run]:
@@ -196,16 +199,16 @@ def _settled(workspace: Workspace, book: Book, one: _Arrived) -> list[Run]:
             book.write_run(known)
         return []
     _keep_files(book, spool, run)
-    return [_ended(workspace, book, spool, known, stage, one.digest, began)]
+    return [_ended(workspace, book, one, known, began)]
 
 
-def _ended(
-    workspace: Workspace, book: Book, spool: Spool, run: Run, stage: Stage, digest: str | None, began: Began | None
-) -> Run:
+def _ended(workspace: Workspace, book: Book, one: _Arrived, run: Run, began: Began | None) -> Run:
     """The record with its end; nothing is made up where nobody saw it."""
+    spool, stage = one.spool, one.stage
     end = spool.end() if stage == "ended" else None
     if end is not None:
-        problems = (*run.problems, *_changed(end, digest), *_clock(spool, began, end))
+        files = (f"the copy of {name} is missing or was changed: its digest differs" for name in one.changed)
+        problems = (*run.problems, *_changed(end, one.digest), *files, *_clock(spool, began, end))
         return with_end(dataclasses.replace(run, problems=problems), end)
     said = _errors(spool, workspace)
     if stage == "never-started":
@@ -268,8 +271,23 @@ def _digest(book: Book, spool: Spool, kept: Path) -> str | None:
     return None
 
 
+def _changed_files(book: Book, one: _Arrived) -> Iterator[str]:
+    """The files whose copy is not what the worker wrote, in the spool or where it was moved to already."""
+    end = one.spool.end()
+    folders = (one.spool.folder, book.run_folder(one.run.entry, one.run.run))
+    for artifact in end.artifacts if end is not None else ():
+        if artifact.kept is not None:
+            path = next((f / artifact.kept for f in folders if os.path.lexists(f / artifact.kept)), None)
+            try:
+                is_whole = path is not None and digest_of(path, within=book.within(path)) == artifact.sha256
+            except StoreError:
+                is_whole = False
+            if not is_whole:
+                yield artifact.name
+
+
 def _keep_files(book: Book, spool: Spool, run: Run) -> None:
-    """Move the log and the kept files of the code to the folder of the record."""
+    """Move the log, the kept files of the code and those that the command left to the folder of the record."""
     folder = book.run_folder(run.entry, run.run)
     for name in _KEPT:
         if spool.has(name) and not os.path.lexists(folder / name):

@@ -12,8 +12,8 @@ from pathlib import Path
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Output
 from logbook_agent.running.launch.process import Stream
-from logbook_agent.running.results.result_lines import strip_ansi
 from logbook_agent.store.files import create_log
+from logbook_agent.text.escapes import without_escapes
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.stream import StreamRedactor
 
@@ -169,7 +169,7 @@ def readable(line: bytes, redact: Redact, cut_bytes: int = 0) -> str:
     `cut_bytes`: how much of the line was left out before. Redacted once more, since a colour code may have
     stood inside a secret.
     """
-    states = [s for s in (strip_ansi(s) for s in line.decode("utf-8", "replace").split("\r")) if s.strip()]
+    states = [s for s in (without_escapes(s) for s in line.decode("utf-8", "replace").split("\r")) if s.strip()]
     text = _UNPRINTABLE.sub(_escaped, redact(states[-1] if states else ""))
     more = max(0, len(text) - LINE_CHARACTERS) + cut_bytes
     return f"{text[:LINE_CHARACTERS]}… (+{more} characters)" if more else text

@@ -33,9 +33,12 @@ class JsonRows:
     predicts: bool = False
 
 
-def rows_from_json(text: str, problem: Problem, clean: Callable[[Any], Any]) -> JsonRows:
-    """The rows of one JSON text: an object, a list of them, or `{"rows": [...]}`. `clean` takes the secrets out of its
-    data. An object with a `prediction` is a predicted row, whatever else it holds."""
+def rows_from_json(
+    text: str, problem: Problem, clean: Callable[[Any], Any], translated: Callable[[Any], Any] = lambda data: data
+) -> JsonRows:
+    """The rows of one JSON text: an object, a list of them, or `{"rows": [...]}`. `translated` brings data of another
+    form to this one, and `clean` takes the secrets out of it. An object with a `prediction` is a predicted row,
+    whatever else it holds."""
     rows = JsonRows()
     try:
         data = json.loads(text)
@@ -45,7 +48,7 @@ def rows_from_json(text: str, problem: Problem, clean: Callable[[Any], Any]) -> 
     except (ValueError, RecursionError) as error:
         problem(f"not JSON ({cut(str(error), 80)})")
         return rows
-    data = clean(data)
+    data = clean(translated(data))
     if isinstance(data, dict) and "rows" in data:
         for key in data.keys() - {"rows"}:
             problem(f"unknown key {cut(key, 40)!r} beside rows")

@@ -171,6 +171,8 @@ class ResultReader:
         self._predicted: list[PredictedRow] = []
         self._predicts = False
         self._problems = Problems()
+        # The files that the command names, as it names them.
+        self.artifacts: list[str] = []
         self._chars = 0
         self._beyond = 0
 
@@ -181,7 +183,7 @@ class ResultReader:
             return
         kind, body = found
         self._chars += len(body)
-        count = len(self._pairs) + len(self._metrics) + len(self._json) + len(self._predicted)
+        count = len(self._pairs) + len(self._metrics) + len(self._json) + len(self._predicted) + len(self.artifacts)
         if count >= MAX_ROWS or self._chars > MAX_TEXT_CHARS or len(body) > MAX_LINE_CHARS:
             self._beyond += 1
             return
@@ -189,6 +191,8 @@ class ResultReader:
             self._feed_pairs(body)
         elif kind == "METRIC":
             self._feed_metric(body)
+        elif kind == "ARTIFACT":
+            self.artifacts.append(body)
         else:
             self._feed_json(body)
 
@@ -249,16 +253,17 @@ class ResultReader:
         argv_flags: Mapping[str, str | None] | None = None,
         config: Mapping[str, Scalar] | None = None,
         file_text: str | None = None,
+        stated: Sequence[Row] = (),
     ) -> ResultReading:
         """The rows of the run, in the order in which each case was first reported.
 
         `config` is the run's own and belongs to every row. `file_text` is what stands in the result file;
-        its rows are JSON rows. Classification: see `Classifier`; folding: see `fold`. In the output of a run that
-        predicts, only a JSON row of its own is a measurement: see `measured_only`.
+        its rows are JSON rows, and so are those `stated` elsewhere. Classification: see `Classifier`; folding: see
+        `fold`. In the output of a run that predicts, only a JSON row of its own is a measurement: see `measured_only`.
         """
         problem = self._problems.add
         config = self._clean(dict(config or {}))
-        explicit = list(self._json)
+        explicit = [*self._json, *stated]
         if file_text is not None and file_text.strip():
             explicit += self._rows(file_text, lambda text: problem(f"result file: {text}"))
         if self._beyond:

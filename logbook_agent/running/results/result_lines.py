@@ -6,30 +6,19 @@ import re
 import shlex
 from typing import Literal
 
+from logbook_agent.text.escapes import without_escapes
+
 MAX_LINE_BYTES = 16 * 1024 * 1024
 
-_ANSI = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
-    r"|\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC: titles, links
-    r"|[PX^_][^\x1b]*(?:\x1b\\)?"  # DCS, SOS, PM, APC
-    r"|[ -/]+[0-~]"  # character sets
-    r"|[0-OQ-WYZ\\`-~])"
-    r"|\x9b[0-?]*[ -/]*[@-~]"
-)
-Kind = Literal["RESULT", "METRIC", "RESULT_JSON"]
-_SGR = re.compile(r"\x1b\[[0-9;]*m")
+Kind = Literal["RESULT", "METRIC", "RESULT_JSON", "ARTIFACT"]
 # `(pid=123, ip=10.1.2.3) ` or `(Worker pid=123) `, as Ray puts it before the lines of its workers,
 # and what it adds to the end of a line that several of them printed.
 _PREFIX = re.compile(r"\s*(?:\((?:[^()\s]{1,200} )?pid=\d{1,20}(?:, ip=[^()\s]{1,100})?\)\s*)?")
 _REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\][^\n]*$")
-_WORD = re.compile(r"(RESULT_JSON|RESULT|METRIC)(?::?(?=\s|$)|:(?=\{))")
+_WORD = re.compile(r"(RESULT_JSON|RESULT|METRIC|ARTIFACT)(?::?(?=\s|$)|:(?=\{))")
 _UNIT_AFTER = re.compile(r"(?P<name>[^\s=]+)=(?P<value>\S+)(?:\s+(?P<unit>\S.*))?")
 # Of one row; what has more is no result, and every reader would pay for it.
 MAX_KEYS = 1_000
-
-
-def strip_ansi(text: str) -> str:
-    return _ANSI.sub("", text) if "\x1b" in text or "\x9b" in text else text
 
 
 class LineSplitter:
@@ -83,16 +72,16 @@ class LineSplitter:
             block = b"\n".join(kept)
         if not block:
             return []
-        return [line for line in strip_ansi(block.decode("utf-8", "replace")).split("\n") if line]
+        return [line for line in without_escapes(block.decode("utf-8", "replace")).split("\n") if line]
 
 
 def split_line(line: str) -> tuple[Kind, str] | None:
-    """The kind and body of a line that starts, after any worker prefix, with RESULT, METRIC or
-    RESULT_JSON as a whole word (a colon after it is allowed); None for every other line."""
-    if "RESULT" not in line and "METRIC" not in line:
+    """The kind and body of a line that starts, after any worker prefix, with RESULT, METRIC, RESULT_JSON or
+    ARTIFACT as a whole word (a colon after it is allowed); None for every other line."""
+    if "RESULT" not in line and "METRIC" not in line and "ARTIFACT" not in line:
         return None
     if "\x1b" in line[:200]:
-        line = _SGR.sub("", line)
+        line = without_escapes(line)
     prefix = _PREFIX.match(line)
     start = prefix.end() if prefix else 0
     word = _WORD.match(line, start)

@@ -63,7 +63,7 @@ def work_in(folder: Path, *, lock: int | None = None, with_parent: bool = False)
     if (trouble := unfit()) is not None:
         print(trouble, file=sys.stderr)
         return ToolError.exit_code
-    spool = Spool(folder=folder, within=folder.parent)
+    spool = Spool(folder=folder, within=folder)
     try:
         return _work(spool, lock)
     except LogbookError as error:

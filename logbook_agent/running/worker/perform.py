@@ -9,21 +9,22 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from logbook_agent import __version__
+from logbook_agent.features import hook_module
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.errors import StoreError, ToolError, UsageError
-from logbook_agent.model.run import Code, Exit, Process
+from logbook_agent.model.run import Artifact, Code, Exit, Process, Row
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.launch.execute import execute
 from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.running.launch.process import Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
-from logbook_agent.running.prepare import resolve
+from logbook_agent.running.prepare import Inside, resolve
 from logbook_agent.running.provenance.contention import counters, host_root, until_now
 from logbook_agent.running.provenance.git import CodeFacts, code_facts
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
@@ -76,22 +77,26 @@ class _Sinks:
         return problems
 
 
-def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> End:
-    """Execute the command and return how it ended. Its log, the diff of its code and small untracked files are written
-    to the folder of the workplace, redacted.
+def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, inside: Inside | None = None) -> End:
+    """Execute the command and return how it ended. Its log, the diff of its code, small untracked files and the files
+    that it left to be kept are written to the folder of the workplace, redacted.
 
-    The caller holds `stops`, so that a request to stop leaves no execution without an end.
+    The caller holds `stops`, so that a request to stop leaves no execution without an end. `inside` is done in this
+    process, instead of the command.
     """
     facts = facts_now(work, place)
     watch.began(facts)
-    reader = ResultReader(lambda plain: redacted(plain, place.redactor))
+    clean = functools.partial(redacted, redactor=place.redactor)
+    reader = ResultReader(clean)
     log = OutputLog(place.folder / LOG, place.redactor, within=place.within, max_bytes=work.log_bytes)
     sinks = _Sinks(log, reader, watch)
     contention, root = facts.contention, host_root(place.environ)
     with _result_file() as result_file:
+        written = hook_module("reads").WrittenFile(work, result_file.parent) if work.read is not None else None
+        job = functools.partial(_job, written.placed(work) if written is not None else work, place, result_file)
         before = counters(root)
         try:
-            outcome = _outcome(functools.partial(_job, work, place, result_file), sinks, stops)
+            outcome = _outcome(job, sinks, stops) if inside is None else inside(sinks)
             if contention is not None:
                 contention = until_now(contention, before, root)
         finally:
@@ -99,14 +104,19 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
             output = log.finish()
             watch.done()
         file_text, file_problems = _read_result_file(result_file)
+        stated: list[Row] = []
+        if written is not None:
+            stated, more = written.rows(clean, facts.code.commit if facts.code is not None else None)
+            file_problems += more
     reading = reader.finish(
         declared=work.metrics,
         axes=work.case_keys,
         argv_flags=flags(work.argv),
         config=work.config,
         file_text=file_text,
+        stated=stated,
     )
-    return End(
+    end = End(
         ended=stamp(place.now()),
         duration_s=round(outcome.duration_s, 6),
         exit=outcome.exit,
@@ -124,6 +134,31 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests) -> 
             *reading.problems,
         ),
     )
+    artifacts, not_kept = _artifacts(work, place, reader.artifacts, stops)
+    return dataclasses.replace(end, artifacts=artifacts, problems=(*end.problems, *not_kept))
+
+
+def _artifacts(
+    work: Work, place: Workplace, named: Sequence[str], stops: StopRequests
+) -> tuple[tuple[Artifact, ...], tuple[str, ...]]:
+    """The files that the work asks to keep and those that the command named, after they were copied; and problems."""
+    if not work.keep and not named:
+        return (), ()
+    collecting = hook_module("collects")
+    if collecting is None:
+        return (), ("no file was kept: the feature 'artifacts' is missing",)
+    found = collecting.collect(
+        patterns=work.keep,
+        named=named,
+        cwd=Path(work.cwd),
+        left_out=Path(work.root),
+        folder=place.folder,
+        within=place.within,
+        redactor=place.redactor,
+        stops=stops.take,
+    )
+    away = "the launcher carried the command to another machine, and what it wrote there cannot be kept"
+    return found.artifacts, (*found.problems, *((away,) if work.is_carried and found.problems else ()))
 
 
 # -- facts -----------------------------------------------------------------------------------------

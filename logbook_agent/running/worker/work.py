@@ -43,7 +43,11 @@ class Work:
 
     `spool` is the name of the run's spool, which marks the processes of the command.
 
+    `read`: the format and file of a benchmark tool whose results are read, too, as --read names them.
+
     `tree`: the synced files that contain `cwd`; the worker makes a copy of them for this execution.
+
+    `keep`: patterns of the files that are kept when the command has ended, relative to `cwd`.
 
     `takes_turns`: the worker waits while another run uses a device that the command needs. `devices` are those of its
     machine; none: those that it finds.
@@ -60,6 +64,7 @@ class Work:
     is_carried: bool = False
     syncs: bool = True
     timeout_s: float | None = None
+    read: str | None = None
     log_bytes: int
     root: str
     code: Code | None = None
@@ -73,6 +78,7 @@ class Work:
     hidden: dict[str, str] = field(default_factory=dict)
     spool: str = ""
     tree: str = ""
+    keep: tuple[str, ...] = ()
     takes_turns: bool = False
     devices: tuple[str, ...] = ()
 
@@ -149,8 +155,9 @@ def sealed(work: Work, redactor: Redactor) -> tuple[Work, dict[str, str]]:
     if redactor.text(executable) != executable:
         executable = hide("executable", f"{OWN}EXECUTABLE", executable)
     config = redacted(dict(work.config), redactor)
+    keep = tuple(map(redactor.text, work.keep))
     return dataclasses.replace(
-        work, argv=tuple(argv), env=env, executable=executable, config=config, hidden=hidden
+        work, argv=tuple(argv), env=env, executable=executable, config=config, keep=keep, hidden=hidden
     ), values
 
 

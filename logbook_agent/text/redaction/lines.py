@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from logbook_agent.text.escapes import has_escape, without_escapes
 from logbook_agent.text.redaction import rules
 from logbook_agent.text.redaction.named_values import MARGIN, WORD_NAME, NamedFinders
 from logbook_agent.text.redaction.names import KEY_KINDS, PASS_OWNERS, mark
@@ -51,17 +52,19 @@ class LineRedactor:
 
     def line(self, line: str) -> str | None:
         """The line (no newline in it) without secrets; None when all of it belonged to a key block."""
+        bare = without_escapes(line)
         if self._key_lines_left:
-            end = rules.KEY_ENDS.search(line)
+            end = rules.KEY_ENDS.search(bare)
             if end is not None:
                 self._key_lines_left = 0
-                rest = line[end.end() :]
+                rest = bare[end.end() :]
                 return self.line(rest) if rest.strip() else None
-            if rules.KEY_BODY.fullmatch(line.removeprefix(self._key_margin)) is not None:
+            if rules.KEY_BODY.fullmatch(bare.removeprefix(self._key_margin)) is not None:
                 self._key_lines_left -= 1
                 return None
             self._key_lines_left = 0
         # Before anything else of the line is replaced: a known secret may be a part of the key or of its frame.
+        line = line if open_key(bare) is None else bare
         begin = open_key(line)
         if begin is not None:
             self._key_lines_left = rules.MAX_KEY_LINES
@@ -71,7 +74,7 @@ class LineRedactor:
 
     def _after(self, line: str) -> str:
         """The line, read as what goes on behind the line before it."""
-        awaited, self._awaited = self._awaited, awaited_after(line)
+        awaited, self._awaited = self._awaited, awaited_after(line) or awaited_after(without_escapes(line))
         if awaited:
             margin = MARGIN.match(line)
             at = margin.end() if margin is not None else 0
@@ -134,8 +137,6 @@ _NAME_STARTS = r"token|secret|pass|key|auth|credential|jwt|bearer|contrasena|pwd
 # RE2 looks for so many first characters of a known secret: a line with no more than these is only looked at in vain.
 _NEEDLE_START = 24
 _GATE_BYTES = 64 * 2**20
-# What colours a part of a line.
-_SGR = re.compile(rb"\x1b\[[0-9;:]{0,40}m")
 
 
 class Gate:
@@ -151,14 +152,14 @@ class Gate:
     def flags(self, data: bytes) -> bool:
         """Whether any line of the data may need redaction."""
         return any(True for _ in self._flagged(data)) or (
-            b"\x1b[" in data and any(True for _ in self._flagged(_SGR.sub(b"", data)))
+            has_escape(data) and any(True for _ in self._flagged(_without_escapes(data)))
         )
 
     def flagged_lines(self, block: bytes) -> list[int]:
         """Where the lines start that may need redaction, ascending; `block` is whole lines."""
         found = set(self._flagged(block))
-        if b"\x1b[" in block:
-            found.update(start for start, end in _lines(_coloured(), block) if self.flags(block[start:end]))
+        if has_escape(block):
+            found.update(start for start, end in _lines(_escaped(), block) if self.flags(block[start:end]))
         return sorted(found)
 
     def _flagged(self, block: bytes) -> Iterator[int]:
@@ -207,9 +208,13 @@ def _lines(pattern: Any, block: bytes) -> Iterator[tuple[int, int]]:
         at = end
 
 
+def _without_escapes(data: bytes) -> bytes:
+    return without_escapes(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
 @functools.cache
-def _coloured() -> Any:
-    return rules.compile_linear(r"\x1b\[[0-9;:]*m")
+def _escaped() -> Any:
+    return rules.compile_linear(r"\x1b|\xc2\x9b")
 
 
 @functools.cache

@@ -47,7 +47,8 @@ class _Form:
 
     `flag`: with a flag alone (True), or with no flag alone. `is_loose`: an ordinary word may stand there, too, so the
     value has to look like a secret. `is_beside`: so may anything, so it can be no word or number. `is_command`: in the
-    words of a command each is seen by itself.
+    words of a command each is seen by itself. What stands before the name is looked for in the last `reach` characters,
+    where one of the words `has` must be.
     """
 
     name: str
@@ -57,6 +58,8 @@ class _Form:
     is_loose: bool = False
     is_beside: bool = False
     is_command: bool = False
+    has: tuple[str, ...] = ()
+    reach: int = 300
 
 
 def _form(name: str, between: str, before: str | None = None, **more: Any) -> _Form:
@@ -80,6 +83,8 @@ _FORMS = (
         r"(?:(?<!\S)|(?<=[0-9;\[]m)|(?<=[\"'`(]))--?[A-Za-z][\w-]{0,63}[ =]\s{0,7}[\"']?",
         is_loose=True,
         is_command=True,
+        has=("-",),
+        reach=80,
     ),
     # `["name", "value"]`
     _form(
@@ -108,6 +113,7 @@ _FORMS = (
         r"(?P<close>)(?P<sep>\s{1,40})(?!-)",
         r"\b(?:setenv|config|configure\s+set|config\s+set)\s{1,40}(?:--[\w-]+\s{1,40}){0,4}",
         is_loose=True,
+        has=("config", "setenv"),
     ),
     # A cell of a table or of aligned columns behind the name's; a variable and its value (`ENV HF_TOKEN X`).
     _form(
@@ -122,6 +128,7 @@ _FORMS = (
         "tag",
         r"(?P<close>)(?P<sep>[\"']?(?:>|&gt;)(?:<!\[CDATA\[)?\s{0,40})(?=[^<>]{1,4096}(?:>\s{0,40})?(?:</|&lt;/))",
         r"[<\"':;]",
+        reach=1,
     ),
 )
 # Those of the names with a dash before them, and of the others; in the words of a command, and in a line.
@@ -129,6 +136,11 @@ _FORMS_OF = {
     (in_words, dash): tuple(f for f in _FORMS if f.flag in (None, dash) and not (in_words and f.is_command))
     for in_words in (False, True)
     for dash in (False, True)
+}
+# What may stand between a name and its value in any of these forms, but for those that are told by a word before both.
+_BETWEEN = {
+    key: re.compile("|".join(re.sub(r"\(\?P<\w+>", "(?:", f.between.pattern) for f in forms if not f.has), re.ASCII)
+    for key, forms in _FORMS_OF.items()
 }
 _TEXT = re.compile(r"(?P<value>(?:[^<>&\]]|&(?![lg]t;)|\](?!\]>))*)(?<!\s)")
 _OPENED, _CLOSED = r"""(?P<open>["'\\]{4,200}|\"{3}|'{3}|\\{0,7}["'`])""", r"(?P=open)(?!(?P=open))"
@@ -139,6 +151,7 @@ _QUOTED_LOOSELY = re.compile(rf"{_OPENED}(?P<value>.{{0,4096}}){_CLOSED}")
 _WORD = re.compile(r"""["']?(?P<value>[^\s"'`;&|()<>\\\x1b]*)""", re.ASCII)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 # The other way round: `"value" == name`.
+_QUOTES = "\\\"'`"
 _COMPARED = re.compile(
     rf"(?P<open>`|{_QUOTE})(?P<value>[^\\\"'`]{{1,1000}})(?P=open)\s{{0,40}}[!=]={{1,2}}\s{{0,40}}\Z", re.ASCII
 )
@@ -151,8 +164,7 @@ _BRACKETS = ("", "[", "{", "(")
 _OF_MANY = ("token", "auth", "credential")
 # A call, a date, an attribute of a module.
 _NO_VALUE = re.compile(r"[\w.]*\(|[0-9]{4}-[0-9]{2}-[0-9]{2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$", re.ASCII)
-# How far before a name is looked, and how long a value is followed into for the names within it.
-_LONGEST_BEFORE = 300
+# How long a value is followed into for the names within it.
 _LONGEST_FOLLOWED = 4096
 
 
@@ -172,11 +184,17 @@ class NamedFinders:
 
     def _found(self, text: str, *, in_words: bool) -> Iterator[Edit]:
         followed: dict[_Form, tuple[int, int]] = {}
+        # Most names stand in no form at all, and a hostile line has nothing but names.
+        told = {form for form in _FORMS if any(word in text for word in form.has)}
         for m in _NAMES.finditer(text):
             kind = kind_of(m["name"], self._extra)
             if kind is None:
                 continue
-            for form in _FORMS_OF[in_words, m["dash"] is not None]:
+            key = in_words, m["dash"] is not None
+            is_beside = _BETWEEN[key].match(text, m.end()) is not None
+            for form in _FORMS_OF[key] if is_beside or told else ():
+                if not (form in told if form.has else is_beside):
+                    continue
                 start, end = followed.get(form, (0, 0))
                 # A value may hold the next name; were it followed into each of a long one, time would grow with the
                 # square.
@@ -193,13 +211,15 @@ class NamedFinders:
 
 def _value(text: str, m: Match, kind: str, form: _Form) -> Edit | None:
     """The value of a name that stands in this form."""
-    name = m["name"]
+    name, first = m["name"], max(0, m.start() - form.reach)
+    if form.has and not any(text.find(word, first, m.start()) >= 0 for word in form.has):
+        return None
     head = form.between.match(text, m.end())
     if head is None or (form.flag and (name[0] == "_" or len(name) > 64)):
         return None
     before = None
     if form.before is not None:
-        before = form.before.search(text, max(0, m.start() - _LONGEST_BEFORE), m.start())
+        before = form.before.search(text, first, m.start())
         if before is None or (form.name == "listed" and before[0] != head["close"]):
             return None
     opened = _OPENERS.match(text, head.end()) if form.name == "nested" else None
@@ -235,9 +255,14 @@ def _value(text: str, m: Match, kind: str, form: _Form) -> Edit | None:
 
 
 def _compared(text: str, name: Match, kind: str) -> Edit | None:
-    if not text[max(0, name.start() - 40) : name.start()].rstrip().endswith("="):
+    first = max(0, name.start() - 1100)
+    before = text[first : name.start()].rstrip()
+    if not before.endswith("="):
         return None
-    m = _COMPARED.search(text, max(0, name.start() - 1100), name.start())
+    # The value stands between the quotes before the operator and the next ones before these.
+    value = before.rstrip("=!").rstrip().rstrip(_QUOTES)
+    opening = value[: max(map(value.rfind, _QUOTES)) + 1].rstrip(_QUOTES)
+    m = _COMPARED.search(text, first + len(opening), name.start())
     if m is None or not is_secret_value(name["name"], kind, m["value"]):
         return None
     return Edit(m.start(), m.start("value"), m.end("value"), mark(kind), kind, name.end())

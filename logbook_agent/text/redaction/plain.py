@@ -24,6 +24,11 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 _R = TypeVar("_R")
 # What files are called and found by.
 _NEEDED = ("id", "entry", "topic", "prefix", "opened")
+# The digests by which codes, plans and files are told apart and found: the tool made them, and they stay, whatever a
+# rule takes for a secret. They stand in a run, an entry, a header, and below these keys of them.
+_DIGESTS = ("spool", "commit", "identity", "diff_sha256", "diff_kept", "synced", "sha256", "kept", "digest")
+_ABOVE_DIGESTS = ("code", "untracked", "output", "recipe", "snapshots")
+_DIGEST = re.compile(r"(?:code/)?[0-9a-f]{12,64}(?![0-9A-Za-z])")
 
 
 def redacted(plain: Any, redactor: Redactor) -> Any:
@@ -210,7 +215,10 @@ def clean_record(record: _R, redactor: Redactor) -> _R:
     # holds, and there a byte that is no UTF-8 is escaped.
     if "\\" not in said and not redactor.may_hold_some(said):
         return record
+    digests = [_without_digest(place, key) for place, key in list(_digests(plain))]
     safe = redacted(plain, redactor)
+    for (place, key), digest in zip(_digests(safe), digests, strict=False):
+        place[key] = digest + place[key]
     try:
         done = decode(type(record), safe)
     except CodecError as error:
@@ -219,6 +227,25 @@ def clean_record(record: _R, redactor: Redactor) -> _R:
         if getattr(done, name, None) != getattr(record, name, None):
             raise _too_much(safe, f"{name} is {getattr(done, name)}")
     return done
+
+
+def _digests(plain: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    """Where digests stand in a record, as mappings and their keys."""
+    if isinstance(plain, list):
+        for value in plain:
+            yield from _digests(value)
+    elif isinstance(plain, dict):
+        yield from ((plain, key) for key in _DIGESTS if isinstance(plain.get(key), str))
+        for key in _ABOVE_DIGESTS:
+            yield from _digests(plain.get(key))
+
+
+def _without_digest(place: dict[str, Any], key: str) -> str:
+    """The digest that a value begins with, which is taken out of it; empty where there is none."""
+    m = _DIGEST.match(place[key])
+    digest = "" if m is None else m[0]
+    place[key] = place[key].removeprefix(digest)
+    return digest
 
 
 def _too_much(safe: Any, what: str) -> RecordError:

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from logbook_agent.text.escapes import without_escapes
 from logbook_agent.text.redaction import rules
 from logbook_agent.text.redaction.lines import Gate, LineRedactor, key_blocks, open_key
 from logbook_agent.text.redaction.named_values import NamedFinders, is_no_image, may_stand_alone
@@ -26,7 +27,6 @@ _SHELL_FLAG = re.compile(r"-[a-z]*c", re.ASCII)
 _ASSIGNMENT = re.compile(r"(?P<head>(?P<name>(?:--?)?[A-Za-z_][\w.-]*)=)(?P<value>.*)", re.ASCII | re.DOTALL)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 _MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
-_SGR = re.compile(r"\x1b\[[0-9;:]{0,40}m")
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
 _MAX_PASSES = 8
 # Of so many texts up to this length it is remembered whether they may hold a secret.
@@ -233,13 +233,19 @@ class Redactor:
 
     def line(self, text: str) -> str:
         """One line without secrets, apart from a key block that goes on in the next."""
-        plain = _SGR.sub("", text) if "\x1b[" in text else text
-        done = self._fixed(text)
-        if plain is text:
+        done, plain = self._fixed(text), without_escapes(text)
+        if plain == text:
             return done
         # Colours may stand between a name and its value. Where they hid something, the line goes without them.
-        other = self._fixed(plain)
-        return done if _SGR.sub("", done) == other else other
+        bare, other = without_escapes(done), self._fixed(plain)
+        if bare == other:
+            return done
+        if done == text:
+            return other
+        # Each look hides something of its own: what they agree on stays.
+        start = _common(bare, other)
+        end = _common(bare[start:][::-1], other[start:][::-1])
+        return self._fixed(bare[:start] + mark("secret") + bare[len(bare) - end :])
 
     def _fixed(self, text: str) -> str:
         for _ in range(_MAX_PASSES):

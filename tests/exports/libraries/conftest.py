@@ -1,4 +1,4 @@
-"""`logbook export` in the environment of scripts/exports, in a namespace that counts what wants to leave it."""
+"""`logbook export` in the environment .venv-exports, in a namespace that counts what wants to leave it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ exit $code
 
 def pytest_configure() -> None:
     if not PYTHON.exists():
-        pytest.exit("scripts/exports makes the environment of these tests", returncode=2)
+        pytest.exit("scripts/environment exports makes the environment of these tests", returncode=2)
 
 
 def in_namespace(*argv: str, cwd: Path) -> tuple[int, str, str]:

@@ -117,3 +117,18 @@ def test_a_pivot_is_nobodys_name() -> None:
     ]
     numbers = [case({"m": m}, y=1.0) for m in (0.1, 0.5)]
     assert names(tabulate(numbers, TableSpec(pivot="m"), declared=())) == ["y @0.1", "y @0.5"]
+
+
+# the order of rows
+
+
+def test_rows_of_a_random_order_stand_in_that_of_their_axes() -> None:
+    ran = [
+        case({"mode": m, "topk": k}, run=n, t=1.0) for n, (m, k) in enumerate([("b", 10), ("a", 2), ("b", 1), ("a", 1)])
+    ]
+    found = tabulate(ran, TableSpec(), declared=())
+    assert [row[:2] for row in found.rows] == [("b", "10"), ("a", "2"), ("b", "1"), ("a", "1")]
+    found = tabulate(ran, TableSpec(drawn=frozenset({"X-001"})), declared=())
+    assert [row[:2] for row in found.rows] == [("a", "1"), ("a", "2"), ("b", "1"), ("b", "10")]
+    assert [own[0].run for own in found.cases] == [3, 1, 2, 0]
+    assert found.axes == 2

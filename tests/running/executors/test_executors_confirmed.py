@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.running.confirmation import open_claims
+from logbook_agent.store.workspace import Workspace
 from tests.conftest import Answer, Cli, confirm
 
 LAUNCHER = '[launchers.pod]\ntemplate = "./pod.sh {env} {command}"\n'
@@ -104,6 +106,14 @@ def test_each_way_to_name_a_file_is_covered(started: Cli, folder: Path, words: s
     for name in names:
         script(folder / "tools" / name, "false")
     refused(started("run", "--on", "jobs", "--", "true"))
+
+
+@pytest.mark.parametrize("words", ["-Ftools/poll.sh", "-xFpoll.sh", "-K@poll.sh", "@tools/poll.sh"])
+def test_a_file_behind_the_sign_of_an_option_is_covered(folder: Path, words: str) -> None:
+    (folder / "logbook.toml").write_text(JOBS.replace('["./poll.sh", "{id}"]', f'["tools/a", "{words}", "{{id}}"]'))
+    script(folder / "tools/poll.sh", "true")
+    (claim,) = open_claims(Workspace(cwd=folder, environ={}))
+    assert "tools/poll.sh" in claim.files
 
 
 def test_a_file_of_the_folder_that_one_is_in_counts(started: Cli, folder: Path, git: Callable[..., str]) -> None:

@@ -43,6 +43,14 @@ def test_success(place: Place) -> None:
 
 
 @pytest.mark.slow
+def test_the_file_of_a_benchmark_tool_is_read_where_it_is(place: Place) -> None:
+    written = """echo '{"results": [{"command": "x", "times": [1, 2]}]}' >"""
+    done = place.ended(place.send(*sh(f"{written} {{file}}"), read="hyperfine"))
+    assert [row.metrics["time_s"].samples for row in done.rows] == [(1.0, 2.0)]
+    assert done.problems == ()
+
+
+@pytest.mark.slow
 def test_failure_with_its_code(place: Place) -> None:
     done = place.ended(place.send(*sh("echo RESULT tflops=1.5; exit 3")))
     assert done.exit is not None
@@ -56,6 +64,28 @@ def test_a_signal(place: Place) -> None:
     done = place.ended(place.send(*sh("kill -SEGV $$")))
     assert done.exit is not None
     assert done.exit.signal == "SIGSEGV"
+
+
+@pytest.mark.slow
+def test_files_that_it_left_come_back_whole(place: Place) -> None:
+    data = bytes(range(256)) * 8192
+    script = (
+        "dd if=/dev/zero of=model.bin bs=1000000 count=11 2>/dev/null; echo ARTIFACT model.bin; echo ARTIFACT a.txt"
+    )
+    script += "; echo lr=0.1 > a.txt"
+    code = "open('x.bin', 'wb').write(bytes(range(256)) * 8192)"
+    run = place.send(*sh(f'{script}; python3 -c "{code}"; echo ARTIFACT x.bin; echo ARTIFACT ../y; exit 3'))
+    done = place.ended(run)
+    assert done.exit is not None
+    assert done.exit.code == 3
+    large, text, binary = done.artifacts
+    assert (large.name, large.kept, large.bytes) == ("model.bin", None, 11_000_000)
+    assert large.place is not None
+    assert large.place.startswith(f"{place.host}:")
+    folder = place.book.run_folder(run.entry, run.run)
+    assert [(folder / str(one.kept)).read_bytes() for one in (text, binary)] == [b"lr=0.1\n", data]
+    assert done.problems == ("not kept: ../y: it is not below the working folder of the command",)
+    assert place.book.spools() == []
 
 
 @pytest.mark.slow

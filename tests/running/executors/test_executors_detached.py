@@ -253,3 +253,29 @@ def test_an_end_that_cannot_be_read(started: Cli, folder: Path) -> None:
     assert run.exit.lost
     assert len(run.rows) == 1
     assert started("doctor").out == "moe: nothing is wrong\n"
+
+
+@pytest.mark.parametrize("more", [(), ("--repeat", "2")])
+def test_where_no_spool_can_be_made_there_is_no_entry(
+    started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "file"))
+    (folder / "file").touch()
+    answer = started("run", "--detach", *more, "--", "true")
+    assert answer.code != 0
+    assert f"cause: no folder can be made below {folder / 'file'}, which is something else" in answer.err
+    assert started("list").out == "no entries\n"
+    assert not (folder / "logbooks/moe/runs").exists()
+
+
+def test_what_has_no_run_can_be_given_one(started: Cli) -> None:
+    """The hint fits what the entry holds."""
+    started("note", "--title", "one")
+    started("note", "--plan", "two", "--command", "true")
+    for words in (("wait",), ("show", "--log"), ("wait", "--follow")):
+        note, plan = (started(words[0], entry_id, *words[1:]) for entry_id in ("MOE-000", "MOE-001"))
+        assert note.err.splitlines()[1:] == [
+            "  cause: its state is noted",
+            "  next:  logbook run --id MOE-000 -- COMMAND",
+        ]
+        assert plan.err.splitlines()[1:] == ["  cause: its state is planned", "  next:  logbook run --id MOE-001"]

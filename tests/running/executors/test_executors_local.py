@@ -311,6 +311,27 @@ def test_a_folder_in_the_logbook_is_no_spool(started: Cli, folder: Path) -> None
     assert not forged.exists()
 
 
+def test_a_new_clone_has_the_old_place_of_a_moved_one(started: Cli, local: Place) -> None:
+    """The worker goes on writing by the old name, and the new clone has spools of its own there."""
+    assert started("run", "--detach", "--", "true").code == 0
+    run = local.read(local.book.runs("MOE-000")[0])
+    local.until(run, *OVER)
+    moved = local.folder.with_name("moved")
+    local.folder.rename(moved)
+    os.chdir(moved)
+    assert "lost: logbook doctor looks for its worker" in started("list").out
+    assert "lost: logbook doctor looks for its worker" in started("wait", run.entry).out
+    assert started("doctor", "--fix").code == 0
+    local.folder.mkdir()
+    os.chdir(local.folder)
+    assert started("start", "moe", "--prefix", "MOE").code == 0
+    assert started("run", "--detach", "--", "true").code == 0
+    ended = started("wait")
+    assert (ended.out, ended.err) == ("MOE-000: finished, 0 rows\n", "")
+    os.chdir(moved)
+    assert started("wait", run.entry).out == f"{run.entry}: finished, 0 rows\n"
+
+
 def test_the_runs_of_a_copied_repository_stay_with_the_first(local: Place, cli: Cli) -> None:
     """A moved root is known by its old path, where nothing is left."""
     run = local.send("true")

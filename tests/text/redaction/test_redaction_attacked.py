@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from logbook_agent.text.redaction.plain import redacted
+from logbook_agent.model.entry import Entry, RecipeUse
+from logbook_agent.model.run import Code, Run, UntrackedFile
+from logbook_agent.text.redaction.plain import clean_record, clean_run, redacted
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
 from logbook_agent.text.redaction.shapes import Rule
 from logbook_agent.text.redaction.stream import StreamRedactor
@@ -16,6 +19,7 @@ from tests.conftest import Cli
 from tests.text.redaction.kinds_support import HEX, Maker
 
 VALUE = Maker("attacked").word() + "Lm2Tz"
+LONG = (VALUE * 6).replace("_", "x").replace("-", "y")
 
 
 @pytest.mark.parametrize(
@@ -26,6 +30,15 @@ VALUE = Maker("attacked").word() + "Lm2Tz"
         # Colours between name and value.
         *("\x1b[33mpassword\x1b[0m=\x1b[32m{}\x1b[0m", "api_key: \x1b[1m{}\x1b[0m", "--token \x1b[1m{}"),
         '"password": \x1b[32m"{}"\x1b[0m',
+        # As grep, tput, and terminals with links and titles write them.
+        *(
+            "\x1b[01;31m\x1b[Kpassword\x1b[m\x1b[K={}",
+            "\x1b[01;31m\x1b[Kpassword=\x1b[m\x1b[K{}",
+            "api_key: \x1b(B\x1b[m{}",
+        ),
+        *("password\x1b]8;;https://h\x1b\\={}", "password\x1b]0;t\x07={}", "password\x1b7={}", "password\x9b0m={}"),
+        # A sequence that takes the beginning of the name with it.
+        *("\x1b[password={}", "\x1b]0;password={}\x07"),
         # Nested, quoted, called.
         *('{{"config": {{"password": {{"value": "{}"}}}}}}', '"password": ["{}"]', "{{'token': {{'prod': '{}'}}}}"),
         *("password = '''{}'''", 'password = """{}"""', "api_key: str = '{}'", "password: str | None = '{}'"),
@@ -41,6 +54,31 @@ def test_hidden(text: str) -> None:
     done = by_shape().text(text.format(VALUE))
     assert VALUE not in done
     assert VALUE[:8] not in done
+
+
+def test_hidden_in_a_coloured_stream() -> None:
+    key = f"-----\x1b[31m\x1b[KBEGIN\x1b[m\x1b[K RSA PRIVATE KEY-----\n{LONG[:64]}\n-----END RSA PRIVATE KEY-----\n"
+    data = f"a\n\x1b[31m\x1b[Kpassword\x1b[m\x1b[K={VALUE}\n--token \\\x1b(B\n{VALUE}\n\x1b(Bhf_{LONG[1:35]}\n{key}b\n"
+    stream = StreamRedactor(by_shape())
+    done = (stream.feed(data.encode()) + stream.finish()).decode()
+    assert VALUE not in done
+    assert LONG[2:20] not in done
+    assert done.startswith("a\n")
+    assert done.endswith("\nb\n")
+
+
+def test_an_escape_cannot_eat_the_beginning_of_a_secret() -> None:
+    key = f"hf_{LONG[1:35]}"
+    done = by_shape().text(f"x \x1b{key} y \x1b[1mpassword\x1b[0m=\x1b[2m{VALUE} z")
+    assert LONG[2:20] not in done
+    assert VALUE not in done
+    assert done.startswith("x ")
+    assert done.endswith(" z")
+
+
+def test_colours_stay_where_they_hid_nothing() -> None:
+    text = "\x1b[31m\x1b[Kerror\x1b[m\x1b[K: {}"
+    assert by_shape().text(text.format(f"password={VALUE}")) == text.format("password=[redacted:password]")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +130,13 @@ def test_quotes_without_an_end_are_read_once(text: str) -> None:
     assert time.process_time() - began < 2
 
 
+@pytest.mark.parametrize("text", ["Bearer " * 80_000, 'password="' + "Bearer " * 80_000, '" == password' * 20_000])
+def test_a_long_line_of_names_is_read_quickly(text: str) -> None:
+    began = time.process_time()
+    by_shape().line(text)
+    assert time.process_time() - began < 2
+
+
 @pytest.mark.parametrize("regex", [".", "e", "[a-z]", "[A-Z]+-", "\\d+", "ote"])
 def test_a_project_may_not_hide_everything(cli: Cli, folder: Path, regex: str) -> None:
     (folder / "logbook.toml").write_text(f"[[secret_rules]]\nid = 'x'\nregex = '{regex}'\n")
@@ -128,3 +173,35 @@ def test_extra_arguments_are_not_repeated(started: Cli) -> None:
         assert answer.code == 2
         assert VALUE not in answer.err
         assert "more arguments than the command takes" in answer.err
+
+
+def test_nothing_is_written_that_could_not_be_read_again(started: Cli, folder: Path) -> None:
+    started("note", "--title", "one")
+    file = folder / "logbooks/moe/entries/MOE-000.yaml"
+    file.write_text(file.read_text() + f"recipe: {{name: ghp_{LONG[:36]}, digest: '{'0' * 32}', runs: 2}}\n")
+    before = file.read_bytes()
+    answer = started("edit", "MOE-000", "--title", "two")
+    assert answer.code == 3
+    assert "recipe.name: expected the name of a recipe, got '[redacted:github-token]'" in answer.err
+    assert file.read_bytes() == before
+
+
+def test_a_rule_for_digests_leaves_those_of_the_tool() -> None:
+    digest, other = "3f2a9c01d4" * 4, "5b6c7d8e" * 8
+    rule = Rule(id="hex-key", regex=r"\b[0-9a-f]{16,64}\b", group=None, keywords=(), entropy=0.0)
+    code = Code(
+        commit=digest,
+        identity=other,
+        diff_sha256=other,
+        diff_kept=f"code/{other[:16]}.diff",
+        untracked=(UntrackedFile(path=digest, sha256=other, bytes=3, kept=f"code/{other[:16]}-ghp_{LONG[:36]}"),),
+        synced=digest,
+    )
+    run = Run(entry="X-000", run=1, argv=("b",), started="now", spool=digest[:16], label=other, code=code)
+    done = clean_run(run, Redactor(extra_rules=(rule,)))
+    mark = "[redacted:hex-key]"
+    file = UntrackedFile(path=mark, sha256=other, bytes=3, kept=f"code/{other[:16]}-[redacted:github-token]")
+    assert done == replace(run, label=mark, code=replace(code, untracked=(file,)))
+    use = RecipeUse(name="r", digest=digest[:32], runs=2)
+    entry = Entry(id="X-000", title=digest, opened="now", recipe=use)
+    assert clean_record(entry, Redactor(extra_rules=(rule,))) == replace(entry, title=mark)

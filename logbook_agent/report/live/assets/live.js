@@ -5,6 +5,8 @@ document.addEventListener("DOMContentLoaded", () => {
   const state = document.getElementById("live-state");
   const clock = document.getElementById("live-heard");
   const AGAIN_MS = 5000, LATE_MS = 20000;
+  // What changes more often than this is replaced once in the time.
+  const PACE_MS = 1000;
   let heard = Date.now();
   // How far the server's clock, which has begun the runs, is ahead of this one (ms).
   let ahead = 0;
@@ -83,6 +85,22 @@ document.addEventListener("DOMContentLoaded", () => {
     changed(id);
   }
 
+  const replaced = new Map(), waiting = new Map();
+  function pace(id, html) {
+    const wait = PACE_MS - (Date.now() - (replaced.get(id) ?? 0));
+    const now = () => {
+      const newest = waiting.get(id);
+      waiting.delete(id);
+      replaced.set(id, Date.now());
+      replace(id, newest);
+      tick();
+    };
+    const isDue = waiting.has(id);
+    waiting.set(id, html);
+    if (wait <= 0 && !isDue) now();
+    else if (!isDue) setTimeout(now, wait);
+  }
+
   const changed = (id) => document.dispatchEvent(new CustomEvent("report:changed", { detail: { id } }));
 
   // -- the server --------------------------------------------------------------------------------
@@ -93,11 +111,11 @@ document.addEventListener("DOMContentLoaded", () => {
       hear(event);
       ahead = Number(event.data) - heard;
     });
-    source.addEventListener("part", (event) => {
+    source.addEventListener("part", async (event) => {
       hear(event);
       const { id, html } = JSON.parse(event.data);
-      replace(id, html);
-      tick();
+      await report.parts.show(id);
+      pace(id, html);
     });
     // Another server than the one that made this page: what it says is of another page.
     source.addEventListener("reload", () => location.reload());

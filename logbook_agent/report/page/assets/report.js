@@ -17,7 +17,8 @@
     store.set("logbook-theme", root.dataset.theme);
   }
 
-  // -- search: entries and moments of the timeline in which every word occurs ---------------------
+  // -- search: entries in which every word occurs, and what the page says of them elsewhere -------
+  const FEW = 60;
   const texts = new WeakMap();
   const textOf = (element) => {
     if (!texts.has(element)) texts.set(element, element.textContent.toLowerCase());
@@ -26,21 +27,43 @@
 
   function search() {
     const words = document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    if (words.length && !report.parts.isRead()) report.parts.read().then(search);
+    const fits = (text) => words.every((word) => text.includes(word));
     const entries = document.querySelectorAll(".entry, .entry-card");
     const shown = new Set();
     for (const entry of entries) {
-      const text = textOf(entry);
-      entry.hidden = !words.every((word) => text.includes(word));
+      entry.hidden = !fits(textOf(entry));
       if (!entry.hidden) shown.add(entry.id);
     }
-    for (const moment of document.querySelectorAll(".moment")) moment.hidden = !shown.has(moment.dataset.of);
+    const all = entries.length + searchPacked(words, fits, shown);
+    for (const told of document.querySelectorAll("[data-of]")) {
+      told.toggleAttribute("data-missed", words.length > 0 && !shown.has(told.dataset.of));
+    }
+    for (const fold of document.querySelectorAll("details.earlier")) fold.open = words.length > 0 && Boolean(fold.querySelector("[data-of]:not([data-missed])"));
+    for (const group of document.querySelectorAll("#open .group")) group.hidden = !group.querySelector("[data-of]:not([data-missed])");
     for (const day of document.querySelectorAll(".day")) {
       let next = day.nextElementSibling;
-      while (next?.classList.contains("moment") && next.hidden) next = next.nextElementSibling;
+      while (next?.classList.contains("moment") && next.hasAttribute("data-missed")) next = next.nextElementSibling;
       day.hidden = !next?.classList.contains("moment");
     }
-    document.getElementById("found").textContent = words.length ? `${shown.size} of ${entries.length}` : "";
+    document.getElementById("found").textContent = words.length ? `${shown.size} of ${all}` : "";
     return shown;
+  }
+
+  // Packed entries: which of them fit; a few are unpacked. How many there are.
+  function searchPacked(words, fits, shown) {
+    const found = report.parts.matching(fits);
+    const few = words.length > 0 && report.parts.isRead() && [...found.values()].flat().length <= FEW;
+    let all = 0;
+    for (const [part, ids] of found) {
+      all += Number(part.dataset.count);
+      for (const id of words.length ? ids : []) shown.add(id);
+      part.hidden = words.length > 0 && report.parts.isRead() && !ids.length;
+      const said = part.querySelector("output");
+      if (said) said.textContent = words.length ? `${ids.length} of them match` : "";
+      if (few && ids.length) report.parts.open(part);
+    }
+    return all;
   }
 
   function clearSearch() {
@@ -55,10 +78,16 @@
   // An address that somebody cut or typed may be none.
   function decoded(text) { try { return decodeURIComponent(text); } catch { return text; } }
 
-  function toTarget() {
+  async function toTarget() {
     const id = decoded(location.hash.slice(1));
+    if (id && !document.getElementById(id) && report.parts.all().length) {
+      await report.parts.show(id);
+      // What came only now becomes the target of this address.
+      if (document.getElementById(id)) location.replace(location.hash);
+    }
     const target = id && document.getElementById(id);
     if (!target) return;
+    for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
     if (target.hidden || target.closest("[hidden]")) clearSearch();
     // What comes near is laid out only then, and pushes the target away.
     const settle = (frames) => {
@@ -76,14 +105,15 @@
   // -- commands can be copied ---------------------------------------------------------------------
   function offerCopies(scope) {
     if (!navigator.clipboard) return;
-    for (const code of scope.querySelectorAll("pre > code.language-bash")) {
-      const block = code.parentElement;
+    for (const code of scope.querySelectorAll("pre > code.language-bash, [data-part^='command'] li > code:only-child, .note > code, [data-copy]")) {
+      const block = code.parentElement.matches("pre") ? code.parentElement : code;
       if (block.parentElement.classList.contains("copied")) continue;
-      const around = document.createElement("div");
+      const around = document.createElement(block === code ? "span" : "div");
       const button = document.createElement("button");
       around.className = "copied";
       button.type = "button";
       button.textContent = "Copy";
+      button.setAttribute("aria-label", "Copy this command");
       block.replaceWith(around);
       around.append(block, button);
     }
@@ -113,16 +143,37 @@
     mark();
   }
 
-  // -- printing shows what is folded --------------------------------------------------------------
+  // -- printing: everything, with what is folded, or the summary on one page ------------------------
+  // What a page of A4 or letter paper has room for, in CSS pixels.
+  const PAPER = { width: 690, height: 940 };
   let unfolded = [];
   addEventListener("beforeprint", () => {
+    if (root.dataset.print === "summary") return fitSummary();
     // Not the data of plots: their points are there.
-    unfolded = [...document.querySelectorAll("details:not([open])")].filter((fold) => !fold.closest(".picture"));
+    unfolded = [...document.querySelectorAll("details:not([open])")].filter((fold) => !fold.closest(".chart, .tools"));
     for (const fold of unfolded) fold.open = true;
   });
   addEventListener("afterprint", () => {
     for (const fold of unfolded) fold.open = false;
+    unfolded = [];
+    root.style.removeProperty("--fit");
+    if (location.hash !== "#print=summary") delete root.dataset.print;
   });
+
+  function fitSummary() {
+    const summary = document.getElementById("summary");
+    root.style.setProperty("--fit", 1);
+    summary.classList.add("measured");
+    const height = summary.scrollHeight;
+    summary.classList.remove("measured");
+    root.style.setProperty("--fit", Math.min(1, PAPER.height / height));
+  }
+
+  function print(what) {
+    document.getElementById("print").close();
+    if (what === "summary") root.dataset.print = what;
+    globalThis.print();
+  }
 
   addEventListener("keydown", (event) => {
     const field = document.getElementById("search");
@@ -134,7 +185,7 @@
       clearSearch();
     } else if (event.key === "Enter" && event.target === field) {
       const [first] = search();
-      if (first && document.getElementById(first).classList.contains("entry")) location.hash = first;
+      if (first && !document.getElementById(first)?.classList.contains("entry-card")) location.hash = first;
     }
   });
 
@@ -152,7 +203,11 @@
     document.addEventListener("click", (event) => {
       const button = event.target.closest?.(".copied > button");
       if (button) copy(button);
+      const printing = event.target.closest?.("[data-prints]");
+      if (printing) print(printing.dataset.prints);
     });
+    document.getElementById("print-open")?.addEventListener("click", () => document.getElementById("print").showModal());
+    if (location.hash === "#print=summary") root.dataset.print = "summary";
     offerCopies(document);
     followSections();
     addEventListener("hashchange", toTarget);

@@ -32,7 +32,8 @@
   }
 
   function filter(field) {
-    const table = field.closest(".filter").nextElementSibling.querySelector("table");
+    const around = field.closest(".tools") ?? field.closest(".filter");
+    const table = around.nextElementSibling.querySelector("table");
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const row of table.tBodies[0].rows) {

@@ -1,0 +1,247 @@
+"""Copies the files that a command left, in the process that made the run, after the command has ended.
+
+Each copy is complete before it has its name, and its name is its digest: a worker that is killed leaves whole files or
+none. Nothing that goes wrong here changes how the run ended: it is a problem of the run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from logbook_agent.artifacts.matching import FOLDERS, NotAllowed, check_name, is_pattern, matches, place_of
+from logbook_agent.artifacts.matching import patterns_in as patterns_in
+from logbook_agent.artifacts.media import HEAD_BYTES, ending, media_type
+from logbook_agent.model.codec import utf8
+from logbook_agent.model.errors import StoreError
+from logbook_agent.model.run import Artifact
+from logbook_agent.store.files import make_folder, write_atomic
+from logbook_agent.store.processes import this_host
+from logbook_agent.store.reading import ARTIFACTS, not_regular, open_file
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.stream import redacted_pieces
+
+# One file is copied up to this size, all of a run up to that; larger ones are recorded alone.
+MOST_BYTES, MOST_OF_A_RUN = 10_000_000, 100_000_000
+MOST_FILES, _MOST_PROBLEMS = 200, 20
+# A pattern looks at so many files and folders.
+_MOST_LOOKS = 100_000
+_PIECE_BYTES, _REDACTED_BYTES = 1 << 20, 1 << 18
+_DIGEST_CHARS = 16
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectedFiles:
+    """The files that are kept or recorded, and why others are not."""
+
+    artifacts: tuple[Artifact, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Folders:
+    """The working folder of the command, the folder that is never looked into, and where the copies go."""
+
+    cwd: Path
+    left_out: Path
+    folder: Path
+    within: Path
+    redactor: Redactor
+    stops: Callable[[], bool]
+
+
+def collect(
+    *,
+    patterns: Sequence[str],
+    named: Sequence[str],
+    cwd: Path,
+    left_out: Path,
+    folder: Path,
+    within: Path,
+    redactor: Redactor,
+    stops: Callable[[], bool] = lambda: False,
+) -> CollectedFiles:
+    """Copy the regular files below `cwd` that `patterns` match and the command has `named` into `artifacts/` below
+    `folder`, text without its secrets. `left_out`: the folder of logbooks. `stops`: whether the user asks to stop.
+    """
+    folders = _Folders(cwd=cwd, left_out=left_out, folder=folder, within=within, redactor=redactor, stops=stops)
+    problems: list[str] = []
+    places: dict[str, None] = {}
+    for text in dict.fromkeys((*named, *patterns)):
+        try:
+            found = _matched(folders, text) if is_pattern(text) and text in patterns else [_place(folders, text)]
+        except NotAllowed as error:
+            problems.append(f"not kept: {_printable(text)}: {error}")
+            continue
+        if not found:
+            problems.append(f"not kept: {_printable(text)} matches no file")
+        places.update(dict.fromkeys(found))
+    if len(places) > MOST_FILES:
+        problems.append(f"not kept: {len(places) - MOST_FILES} more files: a run keeps at most {MOST_FILES}")
+    artifacts: list[Artifact] = []
+    room = MOST_OF_A_RUN
+    for place in list(places)[:MOST_FILES]:
+        try:
+            kept, notes = _kept(folders, place, min(room, MOST_BYTES))
+        except (NotAllowed, StoreError, OSError) as error:
+            problems.append(f"not kept: {_printable(place)}{_why(error, cwd / place)}")
+            continue
+        artifacts.append(kept)
+        problems += notes
+        room -= kept.bytes if kept.kept is not None else 0
+    more = len(problems) - _MOST_PROBLEMS
+    cut = [f"and {more} more files were not kept"] if more > 0 else []
+    return CollectedFiles(artifacts=tuple(artifacts), problems=(*problems[:_MOST_PROBLEMS], *cut))
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in utf8(text))[:200]
+
+
+def _why(error: Exception, path: Path) -> str:
+    """What went wrong with a file, as it stands behind its name."""
+    if isinstance(error, OSError):
+        return f": {error.strerror or error}"
+    said = error.message if isinstance(error, StoreError) else str(error)
+    return said.removeprefix(str(path)) if said.startswith(f"{path} is ") else f": {said}"
+
+
+# -- which files -----------------------------------------------------------------------------------
+
+
+def _place(folders: _Folders, text: str) -> str:
+    """The path that a command or the user names, relative to the working folder. Raises NotAllowed."""
+    # The folder may be reached through a link, and the command print where it leads.
+    real = os.path.realpath(folders.cwd)
+    place = place_of(text, real if text.strip("'\" ").startswith(f"{real}/") else str(folders.cwd))
+    if _is_left_out(folders, folders.cwd / place):
+        raise NotAllowed("it is a file of a logbook")
+    if not os.path.lexists(folders.cwd / place):
+        raise NotAllowed("it does not exist")
+    return place
+
+
+def _is_left_out(folders: _Folders, path: Path) -> bool:
+    return path == folders.left_out or path.is_relative_to(folders.left_out)
+
+
+def _matched(folders: _Folders, pattern: str) -> list[str]:
+    """The files that a pattern matches, in the order of their names; links are named, and none is followed. Raises
+    NotAllowed."""
+    steps = [step for step in pattern.split("/") if step not in ("", ".")]
+    if pattern.startswith("/") or ".." in steps:
+        raise NotAllowed("it is not below the working folder of the command")
+    looks = [0]
+    return list(dict.fromkeys(_walk(folders, folders.cwd, "", steps, looks)))
+
+
+def _walk(folders: _Folders, folder: Path, above: str, steps: Sequence[str], looks: list[int]) -> Iterator[str]:
+    step, rest = steps[0], steps[1:]
+    below = steps if step == FOLDERS else rest
+    if step == FOLDERS and rest:
+        yield from _walk(folders, folder, above, rest, looks)
+    for name, is_folder in _names(folder, looks):
+        if not matches(name, "*" if step == FOLDERS else step) or _is_left_out(folders, folder / name):
+            continue
+        if is_folder and below:
+            yield from _walk(folders, folder / name, f"{above}{name}/", below, looks)
+        elif not is_folder and not rest:
+            yield f"{above}{name}"
+
+
+def _names(folder: Path, looks: list[int]) -> list[tuple[str, bool]]:
+    """The names in a folder, sorted, and whether each is a folder; a link to one is none."""
+    try:
+        with os.scandir(folder) as found:
+            names = sorted((item.name, item.is_dir(follow_symlinks=False)) for item in found)
+    except OSError:
+        return []
+    looks[0] += len(names)
+    if looks[0] > _MOST_LOOKS:
+        raise NotAllowed(f"it would look at more than {_MOST_LOOKS:,} files")
+    return names
+
+
+# -- one file --------------------------------------------------------------------------------------
+
+
+def _kept(folders: _Folders, place: str, room: int) -> tuple[Artifact, list[str]]:
+    """The file after it was copied, or recorded where it is larger than `room`, and what was done to it. Raises
+    NotAllowed, StoreError and OSError."""
+    check_name(place)
+    path = folders.cwd / place
+    mode = path.lstat().st_mode
+    if not stat.S_ISREG(mode):
+        raise not_regular(path, mode)
+    with open_file(path, within=folders.cwd) as file:
+        before = os.fstat(file.fileno())
+        if before.st_size > room:
+            return _recorded(folders, place, file, before), []
+        data = file.read(room + 1)
+        _check_unchanged(before, os.fstat(file.fileno()), len(data))
+    safe, kind = _without_secrets(data, folders), media_type(data[:HEAD_BYTES])
+    digest = hashlib.sha256(safe).hexdigest()
+    kept = f"{ARTIFACTS}/{digest[:_DIGEST_CHARS]}{ending(place, kind)}"
+    make_folder(folders.folder / ARTIFACTS, within=folders.within)
+    write_atomic(folders.folder / kept, safe, within=folders.within)
+    notes = [f"secrets were taken out of the copy of {place}"] if safe != data else []
+    return Artifact(name=place, sha256=digest, bytes=len(safe), media_type=kind, kept=kept), notes
+
+
+def _recorded(folders: _Folders, place: str, file: BinaryIO, before: os.stat_result) -> Artifact:
+    """A file that stays where it is: digest and size."""
+    digest, size, head = hashlib.sha256(), 0, b""
+    while piece := file.read(_PIECE_BYTES):
+        head = head or piece[:HEAD_BYTES]
+        digest.update(piece)
+        size += len(piece)
+        if size > before.st_size:
+            break  # somebody may write to it without end
+        if folders.stops():
+            raise NotAllowed("you asked to stop while its digest was computed")
+    _check_unchanged(before, os.fstat(file.fileno()), size)
+    return Artifact(
+        name=place,
+        sha256=digest.hexdigest(),
+        bytes=size,
+        media_type=media_type(head),
+        place=f"{this_host()}:{utf8(str(folders.cwd / place))}",
+    )
+
+
+def _check_unchanged(before: os.stat_result, after: os.stat_result, size: int) -> None:
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns) or size != after.st_size:
+        raise NotAllowed("it changed while it was copied")
+
+
+def _without_secrets(data: bytes, folders: _Folders) -> bytes:
+    """The content of a text without its secrets. Raises NotAllowed for another file that holds a known one: nothing can
+    be taken out of it."""
+    redactor = folders.redactor
+    if data[:2] in _UTF16:
+        try:
+            text = data.decode("utf-16")
+        except UnicodeDecodeError:
+            text = ""
+        if text and (safe := redactor.text(text)) != text:
+            return safe.encode("utf-16")
+    if b"\0" not in data:
+        return b"".join(redacted_pieces(_pieces(data, folders), redactor))
+    if any(needle in data for needle in redactor.needles):
+        raise NotAllowed("it holds the value of a secret")
+    return data
+
+
+def _pieces(data: bytes, folders: _Folders) -> Iterator[bytes]:
+    """The data in pieces. Raises NotAllowed when the user asks to stop: a text of words that secrets are known by takes
+    minutes."""
+    for at in range(0, len(data), _REDACTED_BYTES):
+        if at and folders.stops():
+            raise NotAllowed("you asked to stop while it was searched for secrets")
+        yield data[at : at + _REDACTED_BYTES]

@@ -1,0 +1,251 @@
+"""Kept files as others see them: in the view, on the page, in the issue, from the live view.
+
+A record may come with a branch that anybody wrote: a name leads to a copy of its own run alone, what a file is follows
+from its bytes, and bytes that do not match the digest are not shown.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from logbook_agent.artifacts.collecting import MOST_BYTES
+from logbook_agent.artifacts.matching import pictures_in
+from logbook_agent.artifacts.media import HEAD_BYTES, HTML, PICTURES, PLAIN, SVG, media_type, pixels
+from logbook_agent.model.errors import StoreError
+from logbook_agent.model.record import Record
+from logbook_agent.model.run import Artifact, Run
+from logbook_agent.store.book import Book
+from logbook_agent.store.reading import ARTIFACTS, read_bytes
+from logbook_agent.text.markdown import escape, items, one_line
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.stream import redacted_pieces
+
+_COPY = re.compile(rf"{ARTIFACTS}/([0-9a-f]{{16}}(?:\.[a-z0-9]{{1,8}})?)", re.ASCII)
+# Of one entry: so many files are listed, and so many pictures shown, of this size each and together.
+_MOST_LISTED, _MOST_PICTURES = 30, 4
+_PICTURE_BYTES, _PICTURES_BYTES = 300_000, 600_000
+# Above this, a small file unpacks to more than a browser should hold.
+_MOST_PIXELS = 40_000_000
+# What makes a picture of lines more than a picture, or larger than its file: it is offered as a text.
+_ACTIVE = re.compile(
+    rb"<(?:[\w.-]+:)?(?:script|foreignObject|iframe|embed|object|handler|set|animate)|[\s\"'/]on[a-z]+\s*="
+    rb"|javascript:|<!ENTITY|<(?:[\w.-]+:)?defs\b(?:(?!</(?:[\w.-]+:)?defs).)*<(?:[\w.-]+:)?use\b",
+    re.I | re.S,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedFile:
+    """A file that a run left; `about` says how large it is, and what. `path`: its copy, relative to the folder of the
+    logbook; None: it was not copied."""
+
+    run: int
+    name: str
+    about: str
+    digest: str
+    path: str | None
+    is_picture: bool
+
+
+def named(record: Record) -> list[NamedFile]:
+    """The files of an entry as its runs name them."""
+    return [_named(status.run, artifact) for status in record.runs for artifact in status.run.artifacts]
+
+
+def _named(run: Run, artifact: Artifact) -> NamedFile:
+    name = copy_name(artifact)
+    return NamedFile(
+        run=run.run,
+        name=artifact.name,
+        about=", ".join(_about(artifact)),
+        digest=artifact.sha256,
+        path=None if name is None else f"runs/{run.entry}/{run.run:02d}/{ARTIFACTS}/{name}",
+        is_picture=name is not None and artifact.media_type in (*PICTURES, SVG),
+    )
+
+
+def _about(artifact: Artifact) -> Iterator[str]:
+    yield size_text(artifact.bytes)
+    yield artifact.media_type
+    if artifact.kept is None:
+        yield f"not copied: {artifact.place or 'its place is unknown'}"
+        yield f"sha256 {artifact.sha256[:16]}"
+
+
+def size_text(size: int) -> str:
+    """`812 B`, `12.3 kB`, `4.2 GB`."""
+    value, units = float(size), ["B", "kB", "MB", "GB", "TB"]
+    while value >= 1000 and len(units) > 1:
+        value /= 1000
+        units.pop(0)
+    return f"{size} B" if size < 1000 else f"{value:.1f} {units[0]}"
+
+
+def copy_name(artifact: Artifact) -> str | None:
+    """The name of a copy; None where there is none, or its name is not one of a copy."""
+    match = _COPY.fullmatch(artifact.kept or "")
+    return match[1] if match is not None else None
+
+
+def kept_path(book: Book, run: Run, artifact: Artifact) -> Path | None:
+    """Where the copy of a file is; None where the record names none."""
+    name = copy_name(artifact)
+    return None if name is None else book.run_folder(run.entry, run.run) / ARTIFACTS / name
+
+
+def is_here(book: Book, run: Run, artifact: Artifact) -> bool:
+    """Whether the copy is on this machine."""
+    path = kept_path(book, run, artifact)
+    return path is not None and os.path.lexists(path)
+
+
+def not_kept(record: Record) -> list[str]:
+    """The pictures that the prose of an entry shows and none of its runs has kept."""
+    shown = dict.fromkeys(name for field in record.entry.fields for name in pictures_in(field.text))
+    kept = {file.name for file in named(record) if file.path is not None}
+    return [name for name in shown if name not in kept]
+
+
+# -- in the view -----------------------------------------------------------------------------------
+
+
+def text(topic: str, record: Record) -> str:
+    """The files of an entry as a list in Markdown, with its pictures; beside the folder of the logbook."""
+    found = named(record)
+    runs = len({file.run for file in found})
+    # The same picture of several runs is shown once.
+    first = {file.digest: file for file in reversed(found)}
+    lines = [
+        _line(topic, file, f", run {file.run}" if runs > 1 else "", is_new=first[file.digest] is file)
+        for file in found[:_MOST_LISTED]
+    ]
+    more = len(found) - len(lines)
+    return items([*lines, *([f"and {more} more: logbook show {record.id} --json"] if more > 0 else [])])
+
+
+def _line(topic: str, file: NamedFile, run: str, *, is_new: bool) -> str:
+    name = escape(one_line(file.name)).replace("[", "\\[").replace("]", "\\]")
+    about = f" ({escape(one_line(file.about))}{run})"
+    if file.path is None:
+        return f"{name}{about}"
+    place = f"{topic}/{file.path}"
+    return f"[{name}]({place}){about}" + (f"\n\n![{name}]({place})" if file.is_picture and is_new else "")
+
+
+# -- on the page -----------------------------------------------------------------------------------
+
+
+def shown(
+    book: Book, record: Record, href: Callable[[Run, Artifact], str | None], *, inline: bool
+) -> list[dict[str, object]]:
+    """The files of an entry for the template of the page: `href` gives the address of a copy. With `inline`, small
+    pictures are in the page itself; pictures that its prose shows come first,
+    and the same picture of several runs is there once."""
+    prose = {name for field in record.entry.fields for name in pictures_in(field.text)}
+    found = [(status.run, artifact) for status in record.runs for artifact in status.run.artifacts]
+    # Of files with one name, the prose means the newest.
+    newest = {artifact.name: run.run for run, artifact in found if artifact.name in prose}
+    found.sort(key=lambda one: newest.get(one[1].name) != one[0].run)
+    runs = len({run.run for run, _ in found})
+    left, seen = _PICTURES_BYTES, set[str]()
+    made: list[dict[str, object]] = []
+    for run, artifact in found[:_MOST_LISTED]:
+        is_new = len(seen) < _MOST_PICTURES and artifact.sha256 not in seen
+        picture = _picture(book, run, artifact, left) if inline and is_new else None
+        if picture is not None:
+            left -= artifact.bytes
+            seen.add(artifact.sha256)
+        about = ", ".join(_about(artifact)) + (f", run {run.run}" if runs > 1 else "")
+        made.append(
+            {
+                "name": artifact.name,
+                "about": about,
+                "href": href(run, artifact),
+                "picture": picture,
+                "in_prose": newest.get(artifact.name) == run.run,
+            }
+        )
+    if (more := len(found) - len(made)) > 0:
+        rest = {"about": "", "href": None, "picture": None, "in_prose": False}
+        made.append({"name": f"and {more} more: logbook show {record.id} --json", **rest})
+    return made
+
+
+def _picture(book: Book, run: Run, artifact: Artifact, room: int) -> dict[str, object] | None:
+    """The source of a picture with width and height; None for what is none, is too large, or was changed."""
+    data = content(book, run, artifact, min(room, _PICTURE_BYTES))
+    kind = media_type(data[:HEAD_BYTES]) if data is not None else ""
+    if data is None or kind not in (*PICTURES, SVG):
+        return None
+    size = pixels(data, kind)
+    if _ACTIVE.search(data) is not None if kind == SVG else size is None or size[0] * size[1] > _MOST_PIXELS:
+        return None
+    source = f"data:{kind};base64,{base64.b64encode(data).decode()}"
+    return {"source": source, "width": size[0] if size else None, "height": size[1] if size else None}
+
+
+def content(book: Book, run: Run, artifact: Artifact, limit: int = MOST_BYTES) -> bytes | None:
+    """The bytes of a copy, at most so many; None where it is not here, is larger, or is not what the run left."""
+    path = kept_path(book, run, artifact)
+    if path is None or artifact.bytes > limit:
+        return None
+    try:
+        data = read_bytes(path, within=book.root, limit=limit)
+    except StoreError:
+        return None
+    return data if hashlib.sha256(data).hexdigest() == artifact.sha256 else None
+
+
+# -- as a file of its own --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeavingFile:
+    """A copy as it leaves: texts without secrets. `media_type` is one under which nothing in it runs, and so is the
+    ending of `name`."""
+
+    name: str
+    media_type: str
+    data: bytes
+
+    @property
+    def is_text(self) -> bool:
+        return self.media_type == PLAIN
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether a browser may show it by itself."""
+        return self.is_text or self.media_type in PICTURES
+
+
+def leaving_named(book: Book, run: Run, name: str, redactor: Redactor) -> LeavingFile | None:
+    """The file that leaves under this name; None where the run has none."""
+    artifact = next((one for one in run.artifacts if name in (copy_name(one), leaving_name(one))), None)
+    return leaving(book, run, artifact, redactor) if artifact is not None else None
+
+
+def leaving(book: Book, run: Run, artifact: Artifact, redactor: Redactor) -> LeavingFile | None:
+    """The copy that a run keeps of a file; None where it is not here, or is not what the run left."""
+    name, data = copy_name(artifact), content(book, run, artifact)
+    if name is None or data is None:
+        return None
+    kind = media_type(data[:HEAD_BYTES])
+    if kind in PICTURES:
+        return LeavingFile(name=name, media_type=kind, data=data)
+    if kind in (PLAIN, SVG, HTML):
+        safe = b"".join(redacted_pieces([data], redactor))
+        return LeavingFile(name=leaving_name(artifact) or name, media_type=PLAIN, data=safe)
+    return LeavingFile(name=name, media_type="application/octet-stream", data=data)
+
+
+def leaving_name(artifact: Artifact) -> str | None:
+    """The name of a copy where a browser may open it: that of a picture of lines, in which a script may be, ends in
+    `.txt`."""
+    name = copy_name(artifact)
+    return f"{name}.txt" if name is not None and name.endswith(".svg") else name

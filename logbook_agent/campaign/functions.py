@@ -1,0 +1,180 @@
+"""An A/B of Python functions: `book.ab({"old": f, "new": g})`.
+
+Functions that can be imported are called in processes of their own: an A/B of commands. Others, such as those of a
+notebook, are called in this process; the answer says so, because their runs share its state.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+from logbook_agent import INSIDE
+from logbook_agent.campaign.ab import LOAD_ADVICE, AbCase, AbResult, Rounds, ab
+from logbook_agent.campaign.ab_axis import NO_FLAG, AbAxis
+from logbook_agent.campaign.ab_prepare import AbRequest, checked, found_or_new
+from logbook_agent.campaign.driver import driving
+from logbook_agent.campaign.own_process import Recorded, here, outcome_of
+from logbook_agent.model.entry import Entry
+from logbook_agent.model.errors import UsageError
+from logbook_agent.running.launch.process import JobOutcome, Sinks, Stream
+from logbook_agent.running.order import Display
+from logbook_agent.running.side import measured
+from logbook_agent.store.workspace import Workspace
+
+Function = Callable[[], object]
+AXIS = "function"
+WITHIN_PROCESS = "within-process: the functions were called in one process, whose state their runs share"
+_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_MODULE = "logbook_agent.running.side"
+_MAIN = "__main__"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionsResult:
+    """What an A/B of functions found; `within_process`: why they had no processes of their own, or None."""
+
+    made: AbResult
+    within_process: str | None = None
+
+    @property
+    def entry_id(self) -> str:
+        return self.made.driver.entry.id
+
+    def data(self) -> dict[str, object]:
+        """As `logbook ab --json` has it."""
+        return {**self.made.data(), "within_process": self.within_process}
+
+    def __str__(self) -> str:
+        return self.made.text()
+
+    __repr__ = __str__
+
+
+def ab_functions(
+    workspace: Workspace,
+    functions: Mapping[str, Function],
+    request: AbRequest,
+    display: Display,
+    *,
+    warm_up: int = 0,
+    calls: int = 1,
+) -> FunctionsResult:
+    """Compare functions in pairs of runs, the first the base. `request` says the rest; its axis is set here."""
+    _check(functions)
+    request = dataclasses.replace(request, axis=f"{AXIS}={','.join(functions)}")
+    places = {name: place_of(function) for name, function in functions.items()}
+    apart = {name: place for name, place in places.items() if place is not None}
+    if len(apart) == len(functions):
+        words = [sys.executable, "-m", _MODULE, "{axis}", *(f"{name}={place}" for name, place in apart.items())]
+        words += ["--warm-up", str(warm_up)] if warm_up else []
+        words += ["--calls", str(calls)] if calls != 1 else []
+        env = {**request.run.env, **_python_path(workspace, functions.values())}
+        run = dataclasses.replace(request.run, argv=words, env=env)
+        return FunctionsResult(made=ab(workspace, dataclasses.replace(request, run=run), display))
+    other = next(name for name, place in places.items() if place is None)
+    made = _within_process(workspace, functions, checked(request), display, warm_up=warm_up, calls=calls)
+    return FunctionsResult(made=made, within_process=f"{other} cannot be imported by another process")
+
+
+def place_of(function: Function) -> str | None:
+    """`MODULE:FUNCTION`, or the file of a script in place of its module; None for a function that cannot be imported: a
+    lambda, one inside of another, one of a notebook."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
+    found = sys.modules.get(module or "")
+    file = getattr(found, "__file__", None)
+    try:
+        named: object = functools.reduce(getattr, name.split("."), found)
+    except AttributeError:
+        return None
+    if named is not function or (module == _MAIN and file is None):
+        return None
+    if module != _MAIN or file is None:
+        return f"{module}:{name}"
+    # Seen from the folder in which the processes start.
+    path = Path(file).resolve()
+    return f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}:{name}"
+
+
+def _python_path(workspace: Workspace, functions: Iterable[Function]) -> dict[str, str]:
+    """Where another Python finds the modules of the functions that lie neither in its own folders nor here."""
+    folders = []
+    for function in functions:
+        module = sys.modules[function.__module__]
+        if module.__name__ == _MAIN or (file := getattr(module, "__file__", None)) is None:
+            continue
+        root = Path(file).resolve().parents[module.__name__.count(".") + (Path(file).name == "__init__.py")]
+        if root != workspace.cwd.resolve() and not root.is_relative_to(Path(sys.prefix).resolve()):
+            folders.append(str(root))
+    given = workspace.environ.get("PYTHONPATH", "")
+    return {"PYTHONPATH": os.pathsep.join([*dict.fromkeys(folders), *([given] if given else [])])} if folders else {}
+
+
+def _check(functions: Mapping[str, Function]) -> None:
+    wrong = next((name for name in functions if not _NAME.fullmatch(name) or name == NO_FLAG), None)
+    if len(functions) < 2 or wrong is not None:
+        raise UsageError(
+            "nothing to compare" if wrong is None else f"{wrong!r} cannot be the name of a side",
+            cause="an A/B has two functions or more, by names such as old and new",
+            hint='book.ab({"old": f, "new": g})',
+        )
+    if all(name in os.environ for name in INSIDE):
+        raise UsageError(
+            "an A/B cannot begin within a run",
+            cause="a block of experiment() is open, or a run imported the script, which begins the A/B again",
+            hint='put the A/B below: if __name__ == "__main__":',
+        )
+
+
+# -- in this process -----------------------------------------------------------------------------------
+
+
+def _within_process(
+    workspace: Workspace,
+    functions: Mapping[str, Function],
+    request: AbRequest,
+    display: Display,
+    *,
+    warm_up: int,
+    calls: int,
+) -> AbResult:
+    book = workspace.book(request.run.entry_id)
+    axis = AbAxis(name=AXIS, values=tuple(functions))
+    commands = tuple(
+        here(workspace, functools.partial(_called, function, warm_up, calls), request.run.label)
+        for function in functions.values()
+    )
+
+    def found() -> Entry:
+        return found_or_new(workspace, book, request, axis, commands[0].argv)
+
+    with driving(workspace, book, found, display, another="leave entry_id out", advice=LOAD_ADVICE) as made:
+        result = Rounds(made, request, axis, [AbCase(commands=commands, config=request.run.config)]).carry_out()
+    # Only the process that has the functions can go on with it.
+    return dataclasses.replace(result, why=result.why.partition("; to continue")[0])
+
+
+def _called(function: Function, warm_up: int, calls: int, sinks: Sinks) -> JobOutcome:
+    """Call a function as a run: what it prints is recorded, and what it measured is the run's row."""
+
+    def put(stream: Stream, text: str) -> None:
+        sinks.output(stream, text.encode("utf-8", "replace"))
+
+    began = time.perf_counter()
+    error: BaseException | None = None
+    try:
+        with redirect_stdout(Recorded("stdout", put)), redirect_stderr(Recorded("stderr", put)):
+            row = {"metrics": measured(function, warm_up=warm_up, calls=calls), "labels": {"caution": WITHIN_PROCESS}}
+        put("stdout", f"RESULT_JSON {json.dumps(row)}\n")
+    except (Exception, SystemExit, KeyboardInterrupt) as raised:  # noqa: BLE001 - the run failed, and says why
+        error = raised
+    return outcome_of(error, time.perf_counter() - began, put)

@@ -1,0 +1,161 @@
+"""A comparison in one sentence, over all its metrics, sides and cases; and why it is open."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import SETTLED, Answer, Finding, Outcome
+from logbook_agent.findings.comparison.answers import missing_pairs
+from logbook_agent.model.comparison import FIRST_LOOK
+from logbook_agent.text.phrases import counted, listed
+from logbook_agent.text.shell_words import assignments
+
+# Of cases and metrics that a sentence names.
+_SHOWN = 4
+
+# The findings of one side and case, goals first.
+_Case: TypeAlias = Sequence[Finding]
+
+
+def synopsis(answer: Answer) -> str:
+    """`tiled takes 90.6% less time than ragged_dot (95%: 84.2 to 94.4%; 8 pairs in 1 sitting); tflops +966%`, or where
+    several sides and cases were compared `int8 against none in tflops: better at topk=4 (+3.1%); open at topk=1 (8
+    pairs in 1 sitting)`. The answer has findings."""
+    cases = cases_of(answer)
+    return _of_one(answer, cases[0]) if len(cases) == 1 else _of_several(answer, cases)
+
+
+def cases_of(answer: Answer) -> list[_Case]:
+    """The findings of each side and case."""
+    found: dict[tuple[object, ...], list[Finding]] = {}
+    for f in answer.findings:
+        found.setdefault((f.side, *f.case.items()), []).append(f)
+    return [*found.values()]
+
+
+def outcome(answer: Answer) -> str:
+    """What the goals have in common: `better`, `open`, `better in part` where others are open, else `mixed`."""
+    found = {f.outcome for f in answer.goals or answer.findings}
+    settled = [one for one in SETTLED if one in found]
+    if len(found) < 2:
+        return next(iter(found), Outcome.OPEN).value
+    # Where one metric gained and another is as it was, the side is better.
+    if Outcome.OPEN not in found and Outcome.NO_DIFFERENCE in found and len(settled) == 2:
+        return settled[0].value
+    return f"{settled[0].value} in part" if len(settled) == 1 else "mixed"
+
+
+def why_open(answer: Answer) -> str:
+    """Why the goal that is nearest to an answer has none, and what it needs, with that goal where others are settled;
+    empty where no goal is open."""
+    f = nearest(answer)
+    if f is None:
+        return ""
+    needs = f"it needs {f.to_settle}" if f.to_settle else ""
+    why = "; ".join(filter(None, [_reason(answer, f), needs]))
+    # The sentence about an open one says it already.
+    is_said = len(cases_of(answer)) == 1 and not any(one.is_settled for one in answer.goals)
+    return why if is_said else ": ".join(filter(None, [words.claim(answer, f), why]))
+
+
+def nearest(answer: Answer) -> Finding | None:
+    """The open goal that the fewest pairs would settle."""
+    return min((f for f in answer.goals if not f.is_settled), key=missing_pairs, default=None)
+
+
+def _reason(answer: Answer, f: Finding) -> str:
+    if f.low is None or f.high is None:
+        return f"there is no interval before {FIRST_LOOK} pairs" if f.pairs < FIRST_LOOK else ""
+    if f.low <= 0 <= f.high:
+        return "the interval holds 0, so either side may be ahead"
+    if abs(f.change or 0.0) < answer.question.minimum_effect:
+        return f"the change is below the minimum effect of {words.percent(answer.question.minimum_effect)}%"
+    return ""
+
+
+# -- one side and case -------------------------------------------------------------------------------------
+
+
+def _of_one(answer: Answer, found: _Case) -> str:
+    first = next((f for f in found if f.is_settled and not f.is_guard), found[0])
+    others = [_beside(f, first) for f in found if f is not first]
+    return "; ".join([f"{words.claim(answer, first)} {_basis(answer, [first])}", *_some(others)])
+
+
+def _beside(f: Finding, first: Finding) -> str:
+    """`tflops +966%`, with the outcome where it is another than that of the first finding."""
+    if f.outcome is Outcome.NO_DIFFERENCE:
+        return f"no difference in {f.metric}"
+    text = f"{f.metric} {words.signed(f.change)}"
+    return text if f.outcome is first.outcome else f"{text} ({f.outcome.value})"
+
+
+# -- several -----------------------------------------------------------------------------------------------
+
+
+def _of_several(answer: Answer, cases: Sequence[_Case]) -> str:
+    first = [found[0] for found in cases]
+    metric, q = first[0].metric, answer.question
+    shared = _shared([f.case for f in first])
+    sides = listed([words.subject(answer, side) for side in q.sides], _SHOWN)
+    where = f" at {assignments(shared)}" if shared else ""
+    texts = [*_by_outcome(answer, first, shared), *_some(_of_metrics(cases, metric))]
+    return (
+        f"{sides} against {words.label(answer, q.base)}{where} in {metric}: {'; '.join(texts)} {_basis(answer, first)}"
+    )
+
+
+def _shared(cases: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    return {name: value for name, value in cases[0].items() if all(case.get(name) == value for case in cases)}
+
+
+def _by_outcome(answer: Answer, found: Sequence[Finding], shared: Mapping[str, str]) -> Iterator[str]:
+    """`better at topk=4 (+3.1%)`, of several sides `int8 (+3.1%) is better`, for each outcome that there is."""
+    for one in Outcome:
+        names = [_case_text(answer, f, shared) for f in found if f.outcome is one]
+        if names and len(answer.question.sides) == 1:
+            yield f"{one.value} at {listed(names, _SHOWN)}"
+        elif names:
+            verb = "is" if len(names) == 1 else "are"
+            yield f"{listed(names, _SHOWN)} {verb} {'no different' if one is Outcome.NO_DIFFERENCE else one.value}"
+
+
+def _case_text(answer: Answer, f: Finding, shared: Mapping[str, str]) -> str:
+    own = assignments({name: value for name, value in f.case.items() if name not in shared})
+    side = words.subject(answer, f.side) if len(answer.question.sides) > 1 else ""
+    name = " ".join(filter(None, [side, own])) or words.subject(answer, f.side)
+    return name if f.outcome is Outcome.NO_DIFFERENCE or f.change is None else f"{name} ({words.signed(f.change)})"
+
+
+def _of_metrics(cases: Sequence[_Case], first: str) -> Iterator[str]:
+    """What the further metrics say: `the same in tokens_per_s`, or how many cases had which outcome."""
+    of: dict[str, list[bool]] = {}
+    counts: dict[str, Counter[Outcome]] = {}
+    for found in cases:
+        for f in found[1:]:
+            of.setdefault(f.metric, []).append(f.outcome is found[0].outcome)
+            counts.setdefault(f.metric, Counter())[f.outcome] += 1
+    for metric, alike in of.items():
+        if metric == first:
+            continue
+        several = ", ".join(f"{counts[metric][one]} {one.value}" for one in Outcome if counts[metric][one])
+        yield f"the same in {metric}" if all(alike) else f"{metric}: {several}"
+
+
+def _some(texts: Iterator[str] | Sequence[str]) -> list[str]:
+    found = list(texts)
+    more = len(found) - _SHOWN
+    return found[:_SHOWN] + ([f"{counted(more, 'more metric')}"] if more > 0 else [])
+
+
+def _basis(answer: Answer, found: Sequence[Finding]) -> str:
+    """`(95%: 6.9 to 9.4%; 12 pairs in 2 sittings)`."""
+    counts = sorted({f.judged if f.is_settled else f.pairs for f in found})
+    pairs = counted(counts[-1], "pair") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} pairs each"
+    level = f"{found[0].level:.0%}" if any(f.low is not None for f in found) else ""
+    sure = words.interval(found[0]) if len(found) == 1 else level
+    sittings = f" in {counted(answer.sittings, 'sitting')}" if answer.sittings else ""
+    return f"({'; '.join(filter(None, [sure, f'{pairs}{sittings}']))})"

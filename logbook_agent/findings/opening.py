@@ -1,0 +1,307 @@
+"""The first lines of a thread, which every reader begins with: what was asked, what was found and how sure that is,
+what is open and what would settle it, what failed, what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from logbook_agent.findings.advice import command_in, go_on
+from logbook_agent.findings.attempts import FAILURE
+from logbook_agent.findings.best import BestCase, bests
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Answer, Finding
+from logbook_agent.findings.comparison.answers import settled, unsettled
+from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_open
+from logbook_agent.findings.contrast import kept, settle_varied
+from logbook_agent.findings.protocol import Records
+from logbook_agent.findings.thread import Thread
+from logbook_agent.model.entry import VOID
+from logbook_agent.model.header import Header
+from logbook_agent.model.summary import Summary
+from logbook_agent.model.units import format_value, known
+from logbook_agent.text.lists import axis_option
+from logbook_agent.text.markdown import escape
+from logbook_agent.text.phrases import counted, listed
+from logbook_agent.text.shell_words import assignments
+
+# So many sentences are shown where there is room for few.
+SHOWN = 12
+# And of what failed so many.
+SHOWN_FAILED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A finding of a comparison in one sentence (`text`), with its entry. Of an open one `to_settle` says what would
+    settle it, and the first one of a comparison has the `command` to type for that."""
+
+    entry: str
+    title: str
+    text: str
+    outcome: str
+    metric: str = ""
+    side: str = ""
+    case: str = ""
+    confidence: str = "exploratory"
+    to_settle: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synopsis:
+    """A comparison in one sentence (`text`), with its latest entry. Where a goal is open, `why` says why and what it
+    needs, and `command` what to type for that."""
+
+    entry: str
+    title: str
+    text: str
+    outcome: str
+    is_settled: bool
+    confidence: str = "exploratory"
+    why: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InWords:
+    """What a person wrote about the findings, as Markdown: a `conclusion` or `summary` of the thread, or the `decision`
+    or `interpretation` of an `entry`."""
+
+    kind: str
+    text: str
+    entry: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """An entry that did not work out: its negative result as Markdown, or how it failed."""
+
+    entry: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """The first lines of a thread. `answers` hold a sentence for each comparison: the settled ones in the header's
+    order of metrics, then the open ones, the nearest to an answer first; `settled` and `open` hold one for each
+    finding.
+
+    `not_settled` says that nothing is settled, or was compared, and `command` what to type to compare something; both
+    are empty where something is settled. `in_words` is what people wrote; `best` the best case, where nothing was
+    compared and there was a choice. `failed` has the latest first. `next` is the latest next action, of the entry
+    `next_of`."""
+
+    asked: str
+    answers: tuple[Synopsis, ...] = ()
+    settled: tuple[Line, ...] = ()
+    open: tuple[Line, ...] = ()
+    not_settled: str = ""
+    command: str = ""
+    in_words: tuple[InWords, ...] = ()
+    best: str = ""
+    failed: tuple[Failed, ...] = ()
+    next_of: str = ""
+    next: str = ""
+
+    @property
+    def found(self) -> tuple[Synopsis, ...]:
+        """The comparisons that settled something."""
+        return tuple(one for one in self.answers if one.is_settled)
+
+    @property
+    def left(self) -> tuple[Synopsis, ...]:
+        """The comparisons that settled nothing."""
+        return tuple(one for one in self.answers if not one.is_settled)
+
+
+# Of a thread whose entries state no comparison.
+NO_ANSWERS = Opening(asked="")
+
+
+# -- comparisons -------------------------------------------------------------------------------------------
+
+
+def of_comparisons(
+    records: Records,
+    header: Header,
+    answers: Sequence[Answer],
+    current: Mapping[str, Answer],
+    titles: Mapping[str, str],
+) -> Opening:
+    """What the comparisons of a thread settled and left open, with the commands that would settle the rest. `current`
+    has the answer that each entry goes on with, `titles` are those of the entries."""
+    # Pairs that an entry made first, under other conditions, are not what its next pairs go on with.
+    open_ones = [(a, f) for a, f in unsettled(answers) if current.get(a.entry) is a]
+    found = settled(answers, [m.name for m in header.metrics])
+    # The command stands once for each comparison; more pairs measure nothing of what no run reports.
+    first = {id(answer): finding for answer, finding in reversed(open_ones)}
+    commands = {id(a): go_on(records, a) for a, f in open_ones if f.lacks_pairs and first[id(a)] is f}
+    in_order = {id(a): a for a, _ in (*found, *open_ones)}
+    return Opening(
+        asked="",
+        answers=tuple(_synopsis(a, titles, commands.get(id(a), "")) for a in in_order.values()),
+        settled=tuple(_line(a, f, titles) for a, f in found),
+        open=tuple(_line(a, f, titles, commands.get(id(a), "") if first[id(a)] is f else "") for a, f in open_ones),
+    )
+
+
+def _synopsis(answer: Answer, titles: Mapping[str, str], command: str) -> Synopsis:
+    return Synopsis(
+        entry=answer.entry,
+        title=titles[answer.entry],
+        text=synopsis(answer),
+        outcome=outcome(answer),
+        is_settled=any(f.is_settled for f in answer.findings),
+        confidence=answer.confidence,
+        why=why_open(answer),
+        command=command,
+    )
+
+
+def _line(answer: Answer, finding: Finding, titles: Mapping[str, str], command: str = "") -> Line:
+    return Line(
+        entry=answer.entry,
+        title=titles[answer.entry],
+        text=words.sentence(answer, finding),
+        outcome=finding.outcome.value,
+        metric=finding.metric,
+        side=words.label(answer, finding.side),
+        case=assignments(finding.case),
+        confidence=answer.confidence,
+        to_settle=finding.to_settle,
+        command=command,
+    )
+
+
+# Of entries with several rows, where a command is looked for.
+_LOOKED_AT = 3
+
+
+def nothing_settled(
+    records: Records, thread: Thread, answers: Sequence[Answer], unsettled: Sequence[Line]
+) -> tuple[str, str]:
+    """Why nothing is settled, and the command that compares something."""
+    if unsettled:
+        return "No comparison is settled yet.", ""
+    stated = [a for a in answers if thread.by_id[a.entry]["state"] != VOID]
+    if stated:
+        why = f"No comparison is settled yet: {stated[-1].entry} has no pair that counts."
+        return why, go_on(records, stated[-1])
+    counted_ones = thread.counted
+    if any(s["rows"] for s in counted_ones):
+        why = "No comparison was made: the runs here are numbers alone, which settle nothing."
+    elif any(s["predicted"] for s in counted_ones):
+        # What to run on which device is said by whoever predicted.
+        why = "Nothing was measured: every number here is a prediction."
+        if thread.next_actions:
+            return why, ""
+    else:
+        why = "Nothing was measured yet."
+    return why, _first_comparison(records, thread)
+
+
+def _first_comparison(records: Records, thread: Thread) -> str:
+    """The command that makes a first comparison: of the latest rows that differ in one key, else of an axis of the
+    matrix."""
+    latest = [s for s in reversed(thread.counted) if s["contrasts"] or s["rows"] > 1]
+    shown = (one.settle for s in latest if s["contrasts"] for one in kept(records, records.entry(s["id"]), {}))
+    varied = (settle_varied(records, s["id"]) for s in latest[:_LOOKED_AT])
+    axes = [axis_option(axis.axis, axis.values) for axis in thread.header.matrix if len(axis.values) > 1]
+    otherwise = f"logbook ab {axes[0] if axes else '--axis NAME=A,B'} -- COMMAND"
+    return next((text for settle in chain(shown, varied) if (text := command_in(settle))), otherwise)
+
+
+# -- what people wrote, and the best case ------------------------------------------------------------------
+
+
+def in_words(thread: Thread, best: BestCase | None, *, is_settled: bool) -> tuple[InWords, ...]:
+    """The conclusion and the summary of a thread. Where there is neither, the latest decision; and where nothing is
+    settled, an interpretation: that of the best case, else the latest."""
+    closing, summary = thread.header.closing, thread.header.summary
+    said = [InWords(kind="conclusion", text=closing.conclusion)] if closing is not None else []
+    said += [InWords(kind="summary", text=summary)] if summary else []
+    if said:
+        return tuple(said)
+    decided = [s for s in thread.decisions if s["decision"] and thread.standing[s["id"]].counts]
+    if decided:
+        said.append(InWords(kind="decision", text=decided[-1]["decision"] or "", entry=decided[-1]["id"]))
+    if is_settled:
+        return tuple(said)
+    read = [s for s in thread.summaries if s["interpretation"] and thread.standing[s["id"]].counts]
+    own = [s for s in read if best is not None and s["id"] in best.entries] or read
+    if own:
+        said.append(InWords(kind="interpretation", text=own[-1]["interpretation"] or "", entry=own[-1]["id"]))
+    return tuple(said)
+
+
+def best_of(thread: Thread, answers: Sequence[Answer]) -> BestCase | None:
+    """The best case by the first metric for which there was a choice; None where there was none."""
+    # The baseline's problem comes first.
+    return next((best for best in bests(thread, answers) if best.cases > 1), None)
+
+
+def best_text(best: BestCase, header: Header) -> str:
+    """`Best time_s so far: 0.208 s (6 runs, 0.199 to 0.238) in MOE-CPU-008, one operation: not compared with the
+    baseline`."""
+    decimals = known(best.metric).decimals
+    value, low, high = (format_value(v, decimals=decimals) for v in (best.value, best.low, best.high))
+    unit = f" {best.unit}" if best.unit else ""
+    runs = f"{counted(best.runs, 'run')}, {low} to {high}" if best.runs > 1 else "1 run"
+    case = " ".join(filter(None, [best.label or "", assignments({**best.flags, **best.apart})]))
+    place = f"in {listed(best.entries, 3)}" + (f", {case}" if case else "")
+    caveat = "it is the baseline" if best.is_baseline else best.against or "no comparison says that it is better"
+    return f"Best {best.metric} so far: {value}{unit} ({runs}) {place}: {caveat}{_against(best, header)}"
+
+
+def _against(best: BestCase, header: Header) -> str:
+    """`, whose number is 0.0117 TF/s`, if the baseline has one number of the metric."""
+    numbers = header.baseline.numbers if header.baseline is not None else ()
+    values = [n.metrics[best.metric] for n in numbers if best.metric in n.metrics]
+    if best.is_baseline or "the baseline (" not in f"{best.against} (" or len(values) != 1:
+        return ""
+    unit = f" {best.unit}" if best.unit else ""
+    return f", whose number is {format_value(values[0], decimals=known(best.metric).decimals)}{unit}"
+
+
+# -- what failed, and what comes next ----------------------------------------------------------------------
+
+_ENDED_BADLY = ("failed", "timeout", "interrupted", "lost", "never-started")
+
+
+def failures(thread: Thread, stated: Mapping[str, str | None]) -> tuple[Failed, ...]:
+    """The entries that did not work out, the latest first. `stated` has the negative result that each entry states
+    itself; what its comparison adds stands with the answers."""
+    found = ((s, stated.get(s["id"]) or _how_it_failed(s)) for s in reversed(thread.summaries) if s["state"] != VOID)
+    return tuple(Failed(entry=s["id"], title=s["title"], text=text) for s, text in found if text)
+
+
+def _how_it_failed(summary: Summary) -> str:
+    """The last failure of an entry and how many there were, else what its author says of it; empty where it did not
+    fail."""
+    reasons = [item for item in summary["tried"] if item["kind"] == FAILURE]
+    if reasons:
+        last, more = reasons[-1], len(reasons) - 1
+        return escape(last["reason"] or last["outcome"]) + (f"; and {counted(more, 'other failure')}" if more else "")
+    if summary["state"] not in _ENDED_BADLY:
+        return ""
+    return ": ".join(filter(None, [summary["state"], summary["interpretation"]]))
+
+
+def next_step(thread: Thread, answers: Sequence[Synopsis]) -> tuple[str, str]:
+    """The entry of the next step, and the step as Markdown: the latest next action; of a closed thread what its
+    conclusion names; else what is planned, the comparison to go on with, or a stop criterion that is not met."""
+    closing = thread.header.closing
+    if closing is not None:
+        return "", "; ".join(closing.next_steps) or "Nothing: the thread is closed"
+    if thread.next_actions:
+        return thread.next_actions[-1]["id"], thread.next_actions[-1]["next_lead"] or ""
+    waiting: Iterator[Summary] = (s for s in thread.open if s["state"] in ("planned", "blocked"))
+    if (first := next(waiting, None)) is not None:
+        return first["id"], f"{first['title']} ({first['state']})"
+    if (going_on := next((one for one in answers if one.command), None)) is not None:
+        return going_on.entry, "More pairs, as above"
+    unmet = next((c for c in thread.header.stop_criteria if not c.met), None)
+    return "", f"A stop criterion is not met: {unmet.text}" if unmet is not None and thread.summaries else ""

@@ -1,0 +1,1 @@
+"""Files of benchmark tools as rows of a run: `--read FORMAT[:FILE]`."""

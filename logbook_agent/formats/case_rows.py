@@ -1,0 +1,85 @@
+"""What the formats share: the config of a case, its samples, and a summary that has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from logbook_agent.model.units import Direction, known
+from logbook_agent.model.values import Scalar, finite, parse_scalar
+
+# The key that every case has, and the metric that every format reports.
+BENCHMARK, TIME = "benchmark", "time_s"
+# What tools call a summary's numbers, by the names that they have here.
+SUMMARY = {"mean": "mean_s", "median": "median_s", "stddev": "stddev_s", "min": "min_s", "max": "max_s"}
+# More of one case would make a record slow to read: then every second, third ... one is kept.
+MOST_SAMPLES = 20_000
+
+
+class NotThisFormat(Exception):
+    """The data is not what the format is; its text says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occasion:
+    """The run in which a file was written: when its command began, in seconds since the epoch; the commit of its code,
+    as far as it is known; the data of a file beside it, where the format has one; and who is told of a problem."""
+
+    began: float
+    problem: Callable[[str], None]
+    commit: str | None = None
+    beside: Any = None
+
+
+def case_config(name: str, params: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """The config of a benchmark with these parameters. One that is called `benchmark` gets another name."""
+    return {BENCHMARK: name, **{f"{key}_" if key == BENCHMARK else key: value for key, value in params.items()}}
+
+
+def measured(
+    name: str,
+    samples: Sequence[Any],
+    occasion: Occasion,
+    *,
+    unit: str | None = None,
+    direction: Direction | None = None,
+) -> dict[str, Any]:
+    """A metric of a row, with all samples up to the limit; unit and direction are those of the table of units, if it
+    has the name."""
+    found, step = known(name), -(-len(samples) // MOST_SAMPLES) or 1
+    if step > 1:
+        occasion.problem(f"over {MOST_SAMPLES:,} samples of a benchmark: one of {step} is kept, evenly over its time")
+    return {
+        "samples": list(samples[::step]),
+        "unit": found.unit or unit,
+        "direction": found.direction or direction,
+    }
+
+
+def seconds(values: Sequence[Any], factor: float = 1.0) -> list[Any]:
+    """Times in another unit as seconds; what is no number stays as it is."""
+    if factor == 1.0:
+        return list(values)
+    return [value if (number := finite(value)) is None else number * factor for value in values]
+
+
+def summarised(summary: Mapping[str, Any], factor: float = 1.0) -> dict[str, Any]:
+    """A summary of times as observations."""
+    found = {ours: finite(summary.get(theirs)) for theirs, ours in SUMMARY.items()}
+    return {name: value * factor for name, value in found.items() if value is not None}
+
+
+def listed_in(data: Any, key: str, *others: str) -> list[Any]:
+    """The list under a key of the data. Raises NotThisFormat where there is none, or another of its keys is missing."""
+    missing = [name for name in (key, *others) if not isinstance(data, dict) or name not in data]
+    if missing or not isinstance(data[key], list):
+        raise NotThisFormat(f"it has no {missing[0]!r}" if missing else f"{key!r} is not a list")
+    return [item for item in data[key] if isinstance(item, dict)]
+
+
+def as_scalar(value: Any) -> Scalar:
+    """A parameter as a value of config: text as the value that it spells, what holds others as text."""
+    if isinstance(value, str):
+        return parse_scalar(value)
+    return value if value is None or isinstance(value, int | float | bool) else str(value)

@@ -1,0 +1,1 @@
+"""Charts that a page draws: values, their JSON, and the script that draws them."""

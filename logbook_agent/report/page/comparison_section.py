@@ -1,0 +1,124 @@
+"""The values of the section about comparisons: a row for each in a forest plot, and a card for each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Answer, Finding
+from logbook_agent.findings.comparison.answers import missing_pairs
+from logbook_agent.findings.comparison.synopsis import cases_of, outcome
+from logbook_agent.report.page.entry_section import Around
+from logbook_agent.report.page.intervals import Interval, axis_svg, row_svg, scale_of
+from logbook_agent.text.markdown import one_line
+from logbook_agent.text.shell_words import assignments
+
+SHOWN_CARDS, _SHOWN_FINDINGS, _SHOWN_ROWS = 12, 12, 40
+
+
+def comparison_values(around: Around) -> dict[str, object]:
+    """A card for each comparison that has findings, the settled ones first, of these the latest; and where there are
+    several sides, cases or comparisons a row for each."""
+    findings = around.findings
+    found = [a for a in reversed(findings.answers) if a.findings]
+    found.sort(key=lambda a: not any(f.is_settled for f in a.findings))
+    commands = {one.entry: one.command for one in findings.opening.answers}
+    titles = {s["id"]: s["title"] for s in findings.summaries}
+    return {
+        "forest": _forest(found),
+        "cards": [_card(a, titles[a.entry], commands.get(a.entry, "")) for a in found[:SHOWN_CARDS]],
+        "more_cards": max(0, len(found) - SHOWN_CARDS),
+    }
+
+
+def _forest(found: Sequence[Answer]) -> dict[str, object] | None:
+    """A row for each side and case of every comparison, by its first metric; None for a single one, which has a
+    card."""
+    first = [(answer, case[0]) for answer in found for case in cases_of(answer)]
+    if len(found) < 2:
+        return None
+    shown = first[:_SHOWN_ROWS]
+    drawn = [_interval(answer, f) for answer, f in shown]
+    scale = scale_of(drawn)
+    rows = [
+        _row(f) | {"entry": a.entry, "name": f"{_sides(a, f)}: {f.metric}", "bar": row_svg(one, scale)}
+        for (a, f), one in zip(shown, drawn, strict=True)
+    ]
+    return {"rows": rows, "axis": axis_svg(scale), "more": len(first) - len(shown), "is_bent": scale.bend > 0}
+
+
+def _card(answer: Answer, title: str, command: str) -> dict[str, object]:
+    shown = answer.findings[:_SHOWN_FINDINGS]
+    drawn = [_interval(answer, f) for f in shown]
+    scale = scale_of(drawn)
+    several = len(cases_of(answer)) > 1
+    notes = list(dict.fromkeys(text for f in shown for text in (*_unpractical(f), *f.left_out, *f.notes)))
+    return {
+        "entry": answer.entry,
+        "title": one_line(title),
+        "outcome": outcome(answer),
+        "asked": _asked(answer, several=several),
+        "rows": [
+            _row(f)
+            | {
+                "name": f.metric + (" (guard)" if f.is_guard else ""),
+                "case": _place(answer, f) if several else "",
+                "bar": row_svg(one, scale),
+                "needs": f"needs {f.to_settle}" if f.lacks_pairs and not _unpractical(f) else "",
+            }
+            for f, one in zip(shown, drawn, strict=True)
+        ],
+        "notes": "; ".join(notes),
+        "axis": axis_svg(scale),
+        "more": len(answer.findings) - len(shown),
+        "command": command,
+        "about": [*words.about(answer), *words.method(answer)],
+    }
+
+
+def _unpractical(f: Finding) -> list[str]:
+    """What an open finding needs where that is no number of pairs."""
+    return [f"needs {f.to_settle}"] if f.to_settle and math.isinf(missing_pairs(f)) else []
+
+
+def _asked(answer: Answer, *, several: bool) -> str:
+    case = assignments(answer.findings[0].case)
+    return words.asked(answer) + (f" at {case}" if case and not several else "")
+
+
+def _sides(answer: Answer, f: Finding) -> str:
+    """`int8 against none at topk=4`."""
+    where = f" at {assignments(f.case)}" if f.case else ""
+    return f"{words.subject(answer, f.side)} against {words.label(answer, answer.question.base)}{where}"
+
+
+def _place(answer: Answer, f: Finding) -> str:
+    """`int8 topk=4`: what tells a side and case from the others of its comparison."""
+    side = words.subject(answer, f.side) if len(answer.question.sides) > 1 else ""
+    return " ".join(filter(None, [side, assignments(f.case)]))
+
+
+def _row(f: Finding) -> dict[str, object]:
+    pairs = f.judged if f.is_settled else f.pairs
+    return {
+        "outcome": f.outcome.value,
+        "change": words.signed(f.change) if f.change is not None else "no number",
+        "sure": words.interval(f),
+        "pairs": f"{pairs} pair{'s' * (pairs != 1)}",
+        "needs": "",
+    }
+
+
+def _interval(answer: Answer, f: Finding) -> Interval:
+    least = answer.question.minimum_effect
+    said = f"{f.metric} {words.signed(f.change)}" if f.change is not None else f"{f.metric}: no number"
+    sure = words.interval(f) or "too few pairs for an interval"
+    return Interval(
+        change=f.change,
+        low=f.low,
+        high=f.high,
+        least=least,
+        outcome=f.outcome.value.replace(" ", "-"),
+        said=f"{said} ({sure}), minimum effect {words.percent(least)}%",
+    )

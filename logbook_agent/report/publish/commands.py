@@ -1,0 +1,109 @@
+"""`logbook publish`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from logbook_agent.cli.options import Common, Text
+from logbook_agent.cli.output import emit, say
+from logbook_agent.model.errors import UsageError
+from logbook_agent.report.page.page import page_file
+from logbook_agent.report.publish.hub_space import upload
+from logbook_agent.report.publish.one_file import one_file
+from logbook_agent.report.publish.pages import PublishedFile, check_no_secret, listing, report_files
+from logbook_agent.report.publish.pages_branch import commit_files, push
+from logbook_agent.store.files import write_text
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import counted
+
+
+def publish_command(
+    *,
+    file: Annotated[
+        Text, Option("--file", metavar="FILE", help="Write one logbook as one file with its logs inside.")
+    ] = None,
+    branch: Annotated[
+        Text, Option("--branch", metavar="NAME", help="Commit the pages to this branch, such as gh-pages.")
+    ] = None,
+    push_to: Annotated[Text, Option("--push", metavar="REMOTE", help="With --branch: push it there.")] = None,
+    hub: Annotated[
+        Text, Option("--space", metavar="OWNER/NAME", help="Upload the pages as a static Space of Hugging Face.")
+    ] = None,
+    no_logs: Annotated[bool, Option("--no-logs", help="Leave out the logs of the runs.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="List what would be published; write and send nothing.")] = False,
+    common: Common,
+) -> None:
+    """Publish the pages of `logbook report`: in one file, on a branch, or as a Space.
+
+    What would leave is listed first and looked through for secrets once more; a file that still holds one stops it.
+    With -L, publish only that logbook. The work tree and the index of git are not touched.
+    Example: logbook publish --branch gh-pages --push origin
+    """
+    _check_one_target(file, branch, hub, push_to)
+    space = common.space()
+    with tempfile.TemporaryDirectory() as made:
+        books = [space.book()] if common.logbook or file is not None else None
+        files = report_files(space, Path(made), books, logs=not no_logs)
+    done: dict[str, object] = {"files": listing(files), "left_out": [], "published": None}
+    if file is not None:
+        files, done["left_out"] = _as_one(space, files)
+        done["files"] = listing(files)
+    for one in files if not common.as_json else ():
+        say(f"{len(one.content):>11,} bytes  {one.path}")
+    text = f"{counted(len(files), 'file')}, nothing published (--dry-run)"
+    if not dry_run:
+        done["published"] = place = _published(space, files, file, branch, push_to, hub)
+        text = place or f"{branch} has these pages already"
+    emit("publish", done, text, as_json=common.as_json, warnings=space.warnings)
+
+
+def _check_one_target(file: str | None, branch: str | None, hub: str | None, push_to: str | None) -> None:
+    targets = [option for option, given in (("--file", file), ("--branch", branch), ("--space", hub)) if given]
+    if len(targets) != 1:
+        raise UsageError(
+            "publish needs one target" if not targets else f"{' and '.join(targets)} cannot be used together",
+            cause="pages are published in one place at a time",
+            hint="logbook publish --file report.html, or --branch gh-pages, or --space OWNER/NAME",
+        )
+    if push_to is not None and branch is None:
+        raise UsageError(
+            "--push needs --branch", cause="only a branch is pushed", hint=f"--branch gh-pages --push {push_to}"
+        )
+
+
+def _as_one(space: Workspace, files: Sequence[PublishedFile]) -> tuple[tuple[PublishedFile, ...], list[str]]:
+    """The page of the logbook as the only file, and what it leaves out."""
+    name = page_file(space.book().topic)
+    of = {one.path: one for one in files}
+    text, left_out = one_file(of[name].content.decode(), of)
+    made = PublishedFile(path=name, content=text.encode())
+    check_no_secret([made], space.redactor)
+    return (made,), left_out
+
+
+def _published(
+    space: Workspace,
+    files: Sequence[PublishedFile],
+    file: str | None,
+    branch: str | None,
+    push_to: str | None,
+    hub: str | None,
+) -> str | None:
+    """Where the pages are now; None for a branch that had them."""
+    if file is not None:
+        path = (space.cwd / Path(file).expanduser()).absolute()
+        write_text(path, files[0].content.decode(), within=path.parent, derived=True)
+        return space.shown(path)
+    if hub is not None:
+        return upload(files, hub, space.root.name)
+    assert branch is not None  # noqa: S101  one of the three is given
+    commit = commit_files(space.root, branch, files, "Pages of the logbooks", space.environ)
+    if push_to is not None:
+        push(space.root, push_to, branch, space.environ)
+        return f"{branch} pushed to {push_to}" + (f" at {commit[:9]}" if commit else "")
+    return f"{branch} is at {commit[:9]}" if commit is not None else None

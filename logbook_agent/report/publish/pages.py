@@ -1,0 +1,69 @@
+"""What would be published: the files of a report, listed before anything leaves, and looked through for secrets."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from logbook_agent.model.errors import Rejected
+from logbook_agent.report.page.write import write_report
+from logbook_agent.store.book import Book
+from logbook_agent.store.files import pieces_of
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import listed
+from logbook_agent.text.redaction.redactor import Redactor
+
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedFile:
+    """A file of the report, with its path below the folder of the report."""
+
+    path: str
+    content: bytes
+
+    @property
+    def media_type(self) -> str:
+        return mimetypes.guess_type(self.path)[0] or "application/octet-stream"
+
+    @property
+    def is_text(self) -> bool:
+        return self.media_type.startswith("text/") or self.media_type == "image/svg+xml"
+
+
+def report_files(
+    workspace: Workspace, folder: Path, books: Sequence[Book] | None, *, logs: bool
+) -> tuple[PublishedFile, ...]:
+    """Write a report into an empty folder, and return its files by path. Raises Rejected where one holds a secret."""
+    write_report(workspace, folder, books, logs=logs)
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    found = tuple(
+        PublishedFile(path=path.relative_to(folder).as_posix(), content=b"".join(pieces_of(path, within=folder)))
+        for path in paths
+    )
+    check_no_secret(found, workspace.redactor)
+    return found
+
+
+def check_no_secret(files: Sequence[PublishedFile], redactor: Redactor) -> None:
+    """Raises Rejected, naming the files in which a secret is left."""
+    held = [file.path for file in files if file.is_text and _holds_secret(file, redactor)]
+    if held:
+        raise Rejected(
+            f"a secret is left in {listed(held, _NAMED)}; nothing was published",
+            cause="the pages are looked through once more before they leave",
+            hint="logbook doctor --secrets",
+        )
+
+
+def _holds_secret(file: PublishedFile, redactor: Redactor) -> bool:
+    text = file.content.decode("utf-8", "replace")
+    return redactor.known(text) != text or bool(redactor.secrets_in_text(text))
+
+
+def listing(files: Sequence[PublishedFile]) -> list[Mapping[str, object]]:
+    """The files as they are listed: path, size in bytes, media type."""
+    return [{"path": file.path, "bytes": len(file.content), "media_type": file.media_type} for file in files]

@@ -1,0 +1,194 @@
+"""What is copied and what is refused, with real files of every kind."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.artifacts import collecting
+from logbook_agent.artifacts.collecting import CollectedFiles, collect
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.secrets import Secret
+
+SECRET = "hf_" + "Q7x" * 12
+HIDDEN = Redactor(secrets=(Secret(name="HF_TOKEN", value=SECRET),))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """The working folder of a command, with a logbook in it and something to steal beside it."""
+    cwd = tmp_path / "work"
+    (cwd / "out/deep/.cache").mkdir(parents=True)
+    (cwd / "logbooks/moe").mkdir(parents=True)
+    (tmp_path / "secret.txt").write_text("mine")
+    for name in ("a.png", "out/b.png", "out/deep/c.png", "out/deep/.cache/d.png", "logbooks/moe/e.png"):
+        (cwd / name).write_bytes(name.encode())
+    return cwd
+
+
+def collected(cwd: Path, *patterns: str, named: tuple[str, ...] = (), **options: object) -> CollectedFiles:
+    return collect(
+        patterns=patterns,
+        named=named,
+        cwd=cwd,
+        left_out=cwd / "logbooks",
+        folder=cwd.parent / "run",
+        within=cwd.parent,
+        redactor=HIDDEN,
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def copies(cwd: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (cwd.parent / "run").rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("*.png", ["a.png"]),
+        ("*/*.png", ["out/b.png"]),
+        ("**/*.png", ["a.png", "out/b.png", "out/deep/c.png"]),
+        ("**", ["a.png", "out/b.png", "out/deep/c.png"]),
+        ("out/**/[bc].png", ["out/b.png", "out/deep/c.png"]),
+        ("out/deep/.cache/*", ["out/deep/.cache/d.png"]),
+        ("./out/?.png", ["out/b.png"]),
+        ("out/b.png", ["out/b.png"]),
+    ],
+)
+def test_patterns(place: Path, pattern: str, names: list[str]) -> None:
+    found = collected(place, pattern)
+    assert [artifact.name for artifact in found.artifacts] == names
+    assert found.problems == ()
+    for artifact in found.artifacts:
+        digest = hashlib.sha256(artifact.name.encode()).hexdigest()
+        assert (artifact.sha256, artifact.kept) == (digest, f"artifacts/{digest[:16]}.png")
+        assert copies(place)[f"{digest[:16]}.png"] == artifact.name.encode()
+
+
+def linked(name: str, target: str) -> Callable[[Path], object]:
+    return lambda cwd: (cwd / name).symlink_to(target)
+
+
+def written(name: str) -> Callable[[Path], object]:
+    return lambda cwd: (cwd / name).write_text("x")
+
+
+def listening(cwd: Path) -> None:
+    here = Path.cwd()
+    os.chdir(cwd)
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind("sock")
+    os.chdir(here)
+
+
+@pytest.mark.parametrize(
+    ("make", "asked", "why"),
+    [
+        (linked("x.png", "../secret.txt"), "x.png", "x.png is a symbolic link"),
+        (linked("x.png", "a.png"), "?.png", "x.png is a symbolic link"),
+        (linked("up", ".."), "up/secret.txt", "up/secret.txt: {cwd}/up is a symbolic link"),
+        (linked("up", ".."), "up/*", "up/* matches no file"),
+        (linked("loop", "."), "**/loop/**", "**/loop/** matches no file"),
+        (written("x"), "../secret.txt", "../secret.txt: it is not below the working folder of the command"),
+        (written("x"), "../*.txt", "../*.txt: it is not below the working folder of the command"),
+        (written("x"), "/etc/pass*", "/etc/pass*: it is not below the working folder of the command"),
+        (lambda cwd: os.mkfifo(cwd / "x.png"), "x.png", "x.png is a named pipe"),
+        (listening, "sock", "sock is a socket"),
+        (written("x"), "out", "out is a folder"),
+        (written("x"), "logbooks/moe/e.png", "logbooks/moe/e.png: it is a file of a logbook"),
+        (written("x"), "none.png", "none.png: it does not exist"),
+        (written("x\x1b[2J"), "x*", "x\\x1b[2J: its name has control characters"),
+        (written("x\udcff"), "x*", "x\\xff: its name is not UTF-8"),
+        (lambda cwd: (cwd / "x").write_bytes(b"\0" + SECRET.encode()), "x", "x: it holds the value of a secret"),
+    ],
+)
+def test_what_is_refused(place: Path, make: Callable[[Path], object], asked: str, why: str) -> None:
+    make(place)
+    found = collected(place, asked)
+    assert f"not kept: {why.format(cwd=place)}" in found.problems
+    assert b"mine" not in copies(place).values()
+    assert all(artifact.name == "a.png" for artifact in found.artifacts)
+
+
+def test_a_command_names_files_and_not_patterns(place: Path) -> None:
+    found = collected(place, named=("a.png", str(place / "out/b.png"), "*.png", "a.png"))
+    assert [artifact.name for artifact in found.artifacts] == ["a.png", "out/b.png"]
+    assert found.problems == ("not kept: *.png: it does not exist",)
+
+
+@pytest.mark.parametrize("code", ["utf-8", "utf-16"])
+def test_a_text_loses_its_secrets(place: Path, code: str) -> None:
+    (place / "notes.txt").write_text(f"token {SECRET}\nlr=0.1\n", encoding=code)
+    [artifact] = (found := collected(place, "notes.txt")).artifacts
+    [kept] = copies(place).values()
+    assert kept.decode(code) == "token $HF_TOKEN\nlr=0.1\n"
+    assert artifact.sha256 == hashlib.sha256(kept).hexdigest()
+    assert artifact.bytes == len(kept)
+    assert found.problems == ("secrets were taken out of the copy of notes.txt",)
+
+
+def test_a_large_file_is_recorded_where_it_is(place: Path) -> None:
+    with (place / "model.bin").open("wb") as file:
+        file.truncate(10_000_001)
+    found = collected(place, "model.bin", "a.png")
+    large, small = found.artifacts
+    assert (large.bytes, large.kept) == (10_000_001, None)
+    assert large.sha256 == hashlib.sha256(bytes(10_000_001)).hexdigest()
+    assert large.place == f"{os.uname().nodename}:{place}/model.bin"
+    assert small.kept is not None
+    assert len(copies(place)) == 1
+
+    stopped = collected(place, "model.bin", stops=lambda: True)
+    assert stopped.problems == ("not kept: model.bin: you asked to stop while its digest was computed",)
+    (place / "long.txt").write_text("step\n" * 100_000)
+    stopped = collected(place, "long.txt", stops=lambda: True)
+    assert stopped.problems == ("not kept: long.txt: you asked to stop while it was searched for secrets",)
+
+
+def test_a_file_that_changes_is_not_kept(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def grows() -> bool:
+        with (place / "model.bin").open("ab") as file:
+            file.write(b"more")
+        return False
+
+    with (place / "model.bin").open("wb") as file:
+        file.truncate(10_000_001)
+    found = collected(place, "model.bin", stops=grows)
+    assert found.artifacts == ()
+    assert found.problems == ("not kept: model.bin: it changed while it was copied",)
+
+    real = os.fstat
+    times = itertools.count(1)
+
+    def touched(descriptor: int) -> os.stat_result:
+        os.utime(place / "a.png", ns=(next(times), next(times)))
+        return real(descriptor)
+
+    monkeypatch.setattr(collecting.os, "fstat", touched)
+    assert collected(place, "a.png").problems == ("not kept: a.png: it changed while it was copied",)
+
+
+def test_limits_of_a_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collecting, "MOST_FILES", 2)
+    monkeypatch.setattr(collecting, "MOST_OF_A_RUN", 6)
+    found = collected(place, "**/*.png")
+    assert [artifact.kept is not None for artifact in found.artifacts] == [True, False]
+    assert found.problems == ("not kept: 1 more files: a run keeps at most 2",)
+    monkeypatch.setattr(collecting, "_MOST_LOOKS", 3)
+    assert "it would look at more than 3 files" in collected(place, "**/*.png").problems[0]
+
+
+def test_a_full_disk_is_a_problem(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fdopen", lambda *args: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(collecting, "open_file", lambda path, within: path.open("rb"))
+    found = collected(place, "a.png")
+    assert found.artifacts == ()
+    assert "No space left on device" in found.problems[0]
+    assert copies(place) == {}

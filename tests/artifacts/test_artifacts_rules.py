@@ -1,0 +1,130 @@
+"""Which paths may be kept, what a pattern matches, what a file is by its bytes, and how large a picture is."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from PIL import Image
+
+from logbook_agent.artifacts.matching import NotAllowed, matches, patterns_in, pictures_in, place_of
+from logbook_agent.artifacts.media import BINARY, HTML, PLAIN, SVG, ending, media_type, pixels
+from logbook_agent.text.as_html import as_html
+
+NOT_BELOW = "it is not below the working folder of the command"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("loss.png", "loss.png"),
+        (" ./out//a b.png ", "out/a b.png"),
+        ("'out/a b.png'", "out/a b.png"),
+        ("/top/out/loss.png", "out/loss.png"),
+        (".hidden", ".hidden"),
+    ],
+)
+def test_paths_that_may_be_kept(text: str, found: str) -> None:
+    assert place_of(text, "/top") == found
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "it names no file"),
+        ("/top/", "it names no file"),
+        ("../loss.png", NOT_BELOW),
+        ("out/../../loss.png", NOT_BELOW),
+        ("/top/../etc/passwd", NOT_BELOW),
+        ("/etc/passwd", NOT_BELOW),
+        ("/topper/loss.png", NOT_BELOW),
+        ("a\x1b[2J.png", "its name has control characters"),
+        ("a\u202egnp.exe", "its name has control characters"),
+        ("a\0.png", "its name has control characters"),
+        ("a\udcff.png", "its name is not UTF-8"),
+        ("a" * 501, "its path has more than 500 characters"),
+    ],
+)
+def test_paths_that_may_not(text: str, why: str) -> None:
+    with pytest.raises(NotAllowed, match=f"^{why}$"):
+        place_of(text, "/top")
+
+
+def test_a_star_means_no_hidden_file() -> None:
+    assert matches("loss.png", "*.png")
+    assert matches("[x].png", "[[]x[]].png")
+    assert not matches(".loss.png", "*.png")
+    assert matches(".loss.png", ".*.png")
+    assert not matches("loss.png\n", "*.png")
+
+
+def test_pictures_of_prose() -> None:
+    text = """See ![](a.png), ![b](<b c.png> "title") and ![c](./d%20e.png 'x').
+
+    ![far](https://example.org/x.png) ![d](data:image/png;base64,AAAA) ![e](//example.org/x.png) [link](f.png)"""
+    assert pictures_in(text) == ["a.png", "b c.png", "d e.png"]
+    assert [*patterns_in(["![](x[1].png)"])] == ["x[[]1].png"]
+
+
+def test_a_picture_stands_once_where_the_prose_names_it() -> None:
+    known = {"a.png": "data:image/png;base64,AAAA"}
+    html = as_html("`![](a.png)` ![<b>&](a.png) ![](a.png) ![](b.png) ![](javascript:alert(1))", (), known)
+    assert html.count("<img ") == 1
+    assert '<img src="data:image/png;base64,AAAA" alt="&lt;b&gt;&amp;" decoding="async">' in html
+    assert "<code>![](a.png)</code>" in html
+    assert html.count("![](b.png)") == 1
+    assert "<img" not in as_html("![](a.png)")
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP"])
+def test_a_picture_is_known_by_its_bytes(form: str) -> None:
+    buffer = io.BytesIO()
+    Image.new("RGB", (371, 83), (200, 30, 40)).save(buffer, form)
+    kind = media_type(buffer.getvalue())
+    assert kind == f"image/{form.lower()}"
+    assert pixels(buffer.getvalue(), kind) == (371, 83)
+    # Whatever is missing of it, it is read without an error.
+    assert all(pixels(buffer.getvalue()[:size], kind) in (None, (371, 83)) for size in range(64))
+
+
+def test_other_forms_of_webp() -> None:
+    for options in ({"lossless": True}, {"quality": 90, "exif": b"Exif\0\0"}):
+        buffer = io.BytesIO()
+        Image.new("RGBA", (17, 1030), (1, 2, 3, 100)).save(buffer, "WEBP", **options)
+        assert pixels(buffer.getvalue(), media_type(buffer.getvalue())) == (17, 1030)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "copied_as"),
+    [
+        (b"lr=0.1\n", PLAIN, ".png"),
+        ("größe".encode(), PLAIN, ".png"),
+        (b"", PLAIN, ".png"),
+        (b"\xff\xfe\x00\x01", BINARY, ".png"),
+        (b"gr\xf6\xdfe", BINARY, ".png"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", SVG, ".svg"),
+        (b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- x --><!DOCTYPE svg PUBLIC 'a' 'b'><svg>", SVG, ".svg"),
+        (b"<!DOCTYPE svg [<!ENTITY a 'b'>]><s:svg xmlns:s='x'>", SVG, ".svg"),
+        (b"  <!doctype html><p>", HTML, ".txt"),
+        (b"<SCRIPT>alert(1)</SCRIPT>", HTML, ".txt"),
+        (b"<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'>", HTML, ".txt"),
+        (b"<!-- x --><iframe src=x>", HTML, ".txt"),
+        (b"%PDF-1.7", "application/pdf", ".png"),
+    ],
+)
+def test_its_name_does_not_say_what_a_file_is(data: bytes, kind: str, copied_as: str) -> None:
+    assert media_type(data) == kind
+    assert ending("x.png", kind) == copied_as
+
+
+@pytest.mark.parametrize("name", ["x.html", "x.HTM", "x.svg", "x.xhtml", "x.xml", "x.js"])
+def test_no_copy_has_an_ending_that_a_browser_runs(name: str) -> None:
+    assert ending(name, PLAIN) == ".txt"
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("a.b/c", ""), ("c.JSON", ".json"), ("c.p y", ""), ("c.", ""), ("c.a\n", ""), ("c.abcdefghi", "")],
+)
+def test_an_ending_is_plain(name: str, found: str) -> None:
+    assert ending(name, PLAIN) == found

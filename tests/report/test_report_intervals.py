@@ -1,0 +1,91 @@
+"""Intervals as SVG: where the marks stand, what is said of them, and an axis for changes of very different size."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from logbook_agent.report.page.intervals import Interval, Scale, axis_svg, row_svg, scale_of
+
+
+def interval(
+    change: float | None, low: float | None = None, high: float | None = None, *, least: float = 0.01, said: str = "x"
+) -> Interval:
+    return Interval(change=change, low=low, high=high, least=least, outcome="open", said=said)
+
+
+def drawn(row: Interval, scale: Scale) -> ET.Element:
+    return ET.fromstring(row_svg(row, scale))  # noqa: S314 - our own
+
+
+def share(text: str | None) -> float:
+    assert text is not None
+    return float(text.removesuffix("%"))
+
+
+def test_marks_stand_where_the_numbers_are() -> None:
+    row = interval(0.1, -0.05, 0.2)
+    root = drawn(row, scale := scale_of([row]))
+    circle, line, band = root.find("circle"), root.find("line[@class='reach']"), root.find("rect")
+    assert circle is not None
+    assert line is not None
+    assert band is not None
+    places = [share(line.get("x1")), 50.0, share(circle.get("cx")), share(line.get("x2"))]
+    assert places == sorted(places)
+    assert places == pytest.approx([scale.place(math.log(v)) for v in (0.95, 1, 1.1, 1.2)], abs=0.01)
+    # The band of the minimum effect lies around no change.
+    assert share(band.get("x")) + share(band.get("width")) / 2 == pytest.approx(50, abs=0.01)
+
+
+def test_half_and_double_lie_as_far_from_no_change() -> None:
+    scale = scale_of([interval(-0.5), interval(1.0)])
+    assert 50 - scale.place(math.log(0.5)) == pytest.approx(scale.place(math.log(2)) - 50)
+
+
+@pytest.mark.parametrize("change", [None, -1.0, 0.0, 1e300, -0.9999999])
+@pytest.mark.parametrize("ends", [(None, None), (-1.0, 1e300), (0.0, 0.0)])
+def test_whatever_the_numbers_every_mark_is_on_the_axis(
+    change: float | None, ends: tuple[float | None, float | None]
+) -> None:
+    for least in (0.0, 0.01, 5.0):
+        row = interval(change, *ends, least=least)
+        text = row_svg(row, scale_of([row, interval(0.02)])) + axis_svg(scale_of([row]))
+        assert "nan" not in text
+        assert all(0 <= float(place) <= 100 for place in re.findall(r'[^-\w]c?x[12]?="([-\d.e]+)%"', text))
+
+
+def test_a_long_interval_does_not_hide_the_changes_and_says_that_it_goes_on() -> None:
+    row = interval(0.05, -0.9, 9.0)
+    root = drawn(row, scale := scale_of([row]))
+    assert len(root.findall("svg[@class='more']")) == 2
+    assert scale.place(math.log(1.05)) > 60
+
+
+def test_a_small_change_beside_a_huge_one_is_seen() -> None:
+    rows = [interval(-0.9), interval(9.0), interval(0.02)]
+    scale = scale_of(rows)
+    assert scale.bend
+    assert scale.place(math.log(1.02)) > 55
+    assert not scale_of(rows[:2]).bend
+
+
+def test_ticks_do_not_touch() -> None:
+    words = re.findall(
+        r'x="([\d.]+)%"[^>]*>([^<]+)<', axis_svg(scale_of([interval(-0.9), interval(9.0), interval(0.02)]))
+    )
+    places = [float(place) for place, _ in words]
+    assert ("50.00", "0") in words
+    assert len(words) >= 4
+    assert all(b - a >= 14.9 for a, b in itertools.pairwise(places))
+
+
+def test_what_is_said_is_escaped() -> None:
+    said = "\"><script>alert(1)</script> & '"
+    root = drawn(interval(0.1, said=said), Scale(reach=1.0))
+    assert root.get("aria-label") == said
+    assert root.get("role") == "img"
+    assert root.find("script") is None
