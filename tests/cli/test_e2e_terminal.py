@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.cli.terminal.child_output import ChildOutput, StepRate, folded, step_of
-from logbook_agent.cli.terminal.drawn_answers import fitting
+from logbook_agent.cli.terminal.drawn_answers import parts
 from logbook_agent.cli.terminal.progress_lines import effect_bar, series_lines
 from logbook_agent.findings.tables.spec import Column
 from logbook_agent.model.series_progress import EffectEstimate, SeriesProgress
@@ -91,12 +91,13 @@ def test_the_live_line_of_a_comparison_fits() -> None:
         assert "pairs" not in second
 
 
-def test_columns_that_do_not_fit_leave_a_mark() -> None:
+def test_a_wide_table_is_drawn_in_parts() -> None:
     columns = [Column(name=f"n{at}", numeric=True) for at in range(9)]
     rows = [["1234567890"] * 9]
-    assert fitting(columns, rows, 200) == [*range(9)]
-    assert fitting(columns, rows, 80) == [0, 1, 2, None, 6, 7, 8]
-    assert fitting(columns, rows, 5) == [0, None, 8]
+    assert parts(columns, rows, 200) == [[*range(9)]]
+    assert parts(columns, rows, 80) == [[0, 1, 2, 3, 4, 5], [0, 1, 6, 7, 8]], "79 columns with the mark"
+    assert parts(columns, rows, 5) == [[0, at] for at in range(1, 9)]
+    assert parts([], [], 80) == [[]]
 
 
 TRAIN = f"""

@@ -28,7 +28,7 @@ from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute
 
 _STATES = {"failed": "red", "running": "cyan", "planned": "dim", "void": "dim", "superseded": "dim"}
-_LEAST = 6
+_LEAST, _LEAST_TEXT = 6, 12
 _WIDE = 100
 
 
@@ -79,26 +79,22 @@ def draw_list(lines: Sequence[Mapping[str, Any]], zone: str) -> None:
 
 
 def draw_table(table: Table) -> None:
-    """Draw rows, with what they share and their notes below them."""
+    """Draw rows, in parts below each other where they do not fit; then what they share and their notes."""
     console = _console()
-    shown = fitting(table.columns, table.rows, console.width)
-    grid = _grid(
-        *(
-            (table.columns[at].name, {"justify": "right", "overflow": "fold"} if table.columns[at].numeric else {})
-            if at is not None
-            else ("…", {})
-            for at in shown
-        )
-    )
-    for row in table.rows:
-        grid.add_row(*(_cell(row[at]) if at is not None else Text("…", style="dim") for at in shown))
-    console.print(grid)
+    found = parts(table.columns, table.rows, console.width)
+    for number, part in enumerate(found):
+        columns = [table.columns[at] for at in part]
+        right: dict[str, Any] = {"justify": "right", "overflow": "fold"}
+        more = ["…"] if number < len(found) - 1 else []
+        grid = _grid(*((c.name, right if c.numeric else {}) for c in columns), *more)
+        for row in table.rows:
+            grid.add_row(*(_cell(row[at]) for at in part), *more)
+        if number:
+            console.print()
+        console.print(grid)
     notes = list(table.notes)
     if table.constants:
         notes.insert(0, f"same in all rows: {assignments(table.constants)}")
-    hidden = [c.name for at, c in enumerate(table.columns) if at not in shown]
-    if hidden:
-        notes.append(f"… columns that do not fit: {', '.join(hidden)}; --csv shows all")
     for note in notes:
         _say(console, f"- {note}", "dim")
 
@@ -108,20 +104,28 @@ def _cell(text: str) -> Text:
     return _text(text, style)
 
 
-def fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int | None]:
-    """The columns that fit, by place; None stands for those that are left out of the middle. A number is shown whole,
-    or not at all; of a text at least some characters."""
+def parts(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+    """The columns of each part of a table that fits, by place; the first ones, which name a row, begin each part. A
+    number is shown whole; of a text at least some characters."""
 
     def least(at: int) -> int:
         whole = max([cell_len(columns[at].name), *(cell_len(row[at]) for row in rows)])
-        return whole if columns[at].numeric else min(whole, 12)
+        return whole if columns[at].numeric else min(whole, _LEAST_TEXT)
 
-    kept = list(range(len(columns)))
-    # Two blanks stand between columns, and `…` in place of those that are left out.
-    while len(kept) > 2 and sum(least(at) + 2 for at in kept) - 2 + 3 * (len(kept) < len(columns)) > width:
-        kept.pop(len(kept) // 2)
-    gap = next((n for n, at in enumerate(kept) if at != n), len(kept))
-    return [*kept[:gap], *([None] if len(kept) < len(columns) else []), *kept[gap:]]
+    # Three blanks stand between columns; `…` behind the last one of a part.
+    names, used = 1, least(0) if columns else 0
+    while names < len(columns) and used + 3 + least(names) <= width // 3:
+        used += 3 + least(names)
+        names += 1
+    found, room = [list(range(min(names, len(columns))))], width - used
+    for at in range(names, len(columns)):
+        mark = 4 if at < len(columns) - 1 else 0
+        if least(at) + 3 + mark > room and len(found[-1]) > names:
+            found.append(list(range(names)))
+            room = width - used
+        found[-1].append(at)
+        room -= least(at) + 3
+    return found
 
 
 # -- comparisons -----------------------------------------------------------------------------------------
