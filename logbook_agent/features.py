@@ -42,6 +42,10 @@ class Feature:
     collects: str | None = None
     artifacts: str | None = None
     reads: str | None = None
+    # `points` has `point_sink(folder, within)`, which keeps the points of a run (`PointSink`); `curves` reads them back
+    # (`curves/stored_curves.py`).
+    points: str | None = None
+    curves: str | None = None
     # Kinds of executors, each with what makes one of its settings: `module:function`, below `logbook_agent`.
     executors: Mapping[str, str] = field(default_factory=dict)
     # Checks of `logbook doctor`, in the same form: each takes the workspace and the book, and yields a `Trouble`.
@@ -106,6 +110,7 @@ FEATURES = (
             ),
         ),
     ),
+    Feature(name="curves", points="curves.point_sink", curves="curves.stored_curves"),
     Feature(
         name="cluster",
         commands=(Subcommand("lease", "cluster.commands", "Request, list or release a lease of devices."),),

@@ -45,7 +45,12 @@ def start_command(
     title: Annotated[Text, Option("--title", metavar="TEXT", help="Title of the document.")] = None,
     goal: Annotated[Text, Option("--goal", metavar="TEXT", help="What to find out; text, @FILE or -.")] = None,
     metric: Annotated[
-        Texts, Option("--metric", metavar="NAME[:max|min][:UNIT]", help="A primary metric; may be repeated.")
+        Texts,
+        Option(
+            "--metric",
+            metavar="NAME[:max|min][:UNIT]",
+            help="A primary metric; may be repeated. Of a curve, :best, :mean=N and :over=KEY may follow.",
+        ),
     ] = None,
     constraint: Annotated[Texts, Option("--constraint", metavar="TEXT", help="A constraint; repeatable.")] = None,
     stop: Annotated[Texts, Option("--stop", metavar="TEXT", help="A stop criterion; repeatable.")] = None,

@@ -33,8 +33,8 @@ from logbook_agent.store.files import make_folder, move, remove_tree, write_piec
 from logbook_agent.store.repository import Repository
 from logbook_agent.store.spool import FINAL, Spool
 
-# The rooms that a worker uses, with the features that read files of benchmark tools and keep files; and what starts it.
-_ROOMS = ("model", "text", "store", "running", "cluster", "formats", "artifacts")
+# The rooms that a worker uses, with the features that read results, keep files and keep points; what starts it.
+_ROOMS = ("model", "text", "store", "running", "cluster", "formats", "artifacts", "curves")
 _TOP = ("__init__.py", "worker.py", "features.py")
 _MAIN = b"from logbook_agent.cluster.far import main\n\nmain()\n"
 # More than this is data, not code.

@@ -31,7 +31,7 @@ from logbook_agent.running.executors.local import Local, hello, log_from, said_b
 from logbook_agent.running.worker.tree import COPY, ORIGINAL
 from logbook_agent.running.worker.work import Work, unfit
 from logbook_agent.store.files import remove_tree
-from logbook_agent.store.reading import ARTIFACTS, CODE, LOG
+from logbook_agent.store.reading import ARTIFACTS, CODE, CURVES, CURVES_LARGE, CURVES_PART, LOG
 from logbook_agent.store.spool import BEGAN, CLOSED, ERRORS, FINAL, HEARTBEAT, LOCK, WORK, Spool
 
 # An environment of ours, in the folder of an executor.
@@ -41,7 +41,7 @@ _LOOK_S, _LOOK_OF_EACH_S = 0.2, 0.01
 _READ_BYTES = 1 << 16
 # What is fetched of a run, beside the files of its code and those that its command left.
 FOLDERS = (CODE, ARTIFACTS, "files")
-FETCHED = (BEGAN, LOG, "changes.diff", ERRORS, FINAL)
+FETCHED = (BEGAN, LOG, CURVES, CURVES_LARGE, CURVES_PART, "changes.diff", ERRORS, FINAL)
 
 Answer = tuple[dict[str, Any], bytes]
 

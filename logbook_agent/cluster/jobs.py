@@ -17,7 +17,9 @@ from typing import Any, Literal, get_args
 
 from logbook_agent.model.run import Exit
 from logbook_agent.model.worker_report import End
+from logbook_agent.running.point_files import point_sink
 from logbook_agent.running.recovery import read_log
+from logbook_agent.running.results.curve_points import PointRules
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import write_atomic
 from logbook_agent.store.reading import LOG, read_bytes
@@ -160,8 +162,17 @@ def merged(before: list[bytes], now: list[bytes]) -> list[bytes]:
 def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[str]) -> End:
     """The end of a job as its launcher tells it, with the rows of its log. It ended before this moment; when, nobody
     says."""
-    reader, output, _ = read_log(spool.folder / LOG, spool.within, spool.redactor())
-    reading = reader.finish(declared=work.metrics, axes=work.case_keys, argv_flags=flags(work.argv), config=work.config)
+    argv_flags = flags(work.argv)
+    rules = PointRules.of(
+        lambda: point_sink(spool.folder, spool.within),
+        declared=work.metrics,
+        axes=work.case_keys,
+        argv_flags=argv_flags,
+        config=work.config,
+        argv=work.argv,
+    )
+    reader, output, _ = read_log(spool.folder / LOG, spool.within, spool.redactor(), rules)
+    reading = reader.finish(declared=work.metrics, axes=work.case_keys, argv_flags=argv_flags, config=work.config)
     said = []
     if work.keep or reader.artifacts:
         said.append("no file was kept: a launcher that submits returns the log alone")
@@ -177,6 +188,7 @@ def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[str]) -> 
         output=output,
         rows=reading.rows,
         predictions=reading.predictions,
+        curves=reading.curves,
         problems=(*said, *problems, *reading.problems),
     )
 

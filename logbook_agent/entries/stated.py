@@ -15,7 +15,16 @@ from logbook_agent.findings.criteria.predicate import checked_predicate
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.entry import CONFIDENCES, PREFIX, TOPIC
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.header import Baseline, CommandTemplate, Criterion, HeaderParts, Link, MatrixAxis, Metric
+from logbook_agent.model.header import (
+    STEP,
+    Baseline,
+    CommandTemplate,
+    Criterion,
+    HeaderParts,
+    Link,
+    MatrixAxis,
+    Metric,
+)
 from logbook_agent.model.units import DIRECTIONS, UNITS, Direction, known
 from logbook_agent.model.values import as_written
 from logbook_agent.store.parse import parse_yaml
@@ -27,12 +36,14 @@ from logbook_agent.text.near import nearest
 # A prefix that is derived from a topic gets no further word beyond this length.
 _PREFIX_CHARS = 16
 _METRIC = re.compile(r"[A-Za-z_][\w./-]*")
+_CURVE = re.compile(r"(?P<reduce>last|best|mean=[1-9]\d{0,6})|over=(?P<over>[A-Za-z_][\w./-]*)")
 _FILE_KEYS = tuple(part.name for part in fields(HeaderParts))
 
 
 def parse_metric(text: str) -> Metric:
-    """`NAME[:max|min][:UNIT]`; what is left out comes from the table of known metrics."""
+    """`NAME[:max|min][:UNIT][:best|mean=N][:over=KEY]`; what is left out comes from the table of known metrics."""
     name, *rest = clean(text).split(":")
+    reduce, over = _of_curve(rest)
     direction: Direction | None = None
     if rest and rest[0] in DIRECTIONS:
         direction = cast(Direction, rest.pop(0))
@@ -50,7 +61,23 @@ def parse_metric(text: str) -> Metric:
             "tflops:max:TF/s",
         )
     unit = ":".join(rest) or None
-    return Metric(name=name, direction=direction or known(name).direction, unit=unit or known(name).unit)
+    direction = direction or known(name).direction
+    if reduce == "best" and direction is None:
+        raise _bad(
+            f"metric {text!r}: best of a curve without a direction",
+            "only max or min says which value is the best",
+            f"{name}:min:best",
+        )
+    return Metric(name=name, direction=direction, unit=unit or known(name).unit, reduce=reduce, over=over)
+
+
+def _of_curve(rest: list[str]) -> tuple[str, str]:
+    """Take from the end of these words how a curve is reduced, and the key of its steps."""
+    reduce, over = "last", STEP
+    while rest and (found := _CURVE.fullmatch(rest[-1])) is not None:
+        rest.pop()
+        reduce, over = found["reduce"] or reduce, found["over"] or over
+    return reduce, over
 
 
 def _bad(message: str, cause: str, example: str) -> UsageError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from typer import Argument, Option
@@ -11,6 +11,15 @@ from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say, write_bytes
 from logbook_agent.exports import frames
 from logbook_agent.exports.columns import columns_of, csv_lines
+from logbook_agent.exports.curve_rows import (
+    PointsOf,
+    curve_columns,
+    curve_csv,
+    curve_json,
+    no_points,
+    points_of,
+    stored_curves,
+)
 from logbook_agent.exports.measured_rows import Exported, exported, without_rows
 from logbook_agent.exports.place import ENDINGS, ExportPlace, building, check_replaceable, place_of
 from logbook_agent.exports.row_data import json_pieces, left_out
@@ -22,6 +31,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.values import parse_pair
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_pieces
+from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.near import choice
 
 FORMS = tuple(ENDINGS)
@@ -37,6 +47,9 @@ def export_command(
         Text,
         Option("--out", metavar="PATH", help="Where to write; - for stdout (csv, json). [exports/ of the logbook]"),
     ] = None,
+    curves: Annotated[
+        bool, Option("--curves", help="The points of curves instead of rows, one a line: csv, json, parquet.")
+    ] = False,
     where: Annotated[
         Texts, Option("--where", metavar="K=V", help="Only rows whose axis K is V (— for none); repeatable.")
     ] = None,
@@ -49,6 +62,8 @@ def export_command(
     _check(form, out, as_json=common.as_json)
     space = common.space()
     book = space.book(entry_ids[0] if entry_ids else None).outgoing()
+    if curves:
+        return _export_curves(space, book, form, out, entry_ids or (), where or (), as_json=common.as_json)
     asked = dict(parse_pair(text, "--where") for text in where or ())
     found = exported(read(space, book), entry_ids=entry_ids or (), where=asked)
     space.warnings += [f"not exported: {message}" for message in found.damaged]
@@ -59,7 +74,7 @@ def export_command(
         emit("export", None, "", as_json=False, warnings=space.warnings)
         return 0
     place = place_of(space, book, form, out)
-    write(found, book.header, place)
+    write(found, book.header, place, points_of(book))
     opens = how_to_open(place, book.topic)
     entries = len({row.entry.id for row in found.rows})
     data = {
@@ -78,6 +93,33 @@ def export_command(
     emit("export", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
     if opens and not common.as_json:
         say(f"next: {opens}")
+    return 0
+
+
+def _export_curves(
+    space: Workspace, book: Book, form: str, out: str | None, ids: Sequence[str], where: Sequence[str], *, as_json: bool
+) -> int:
+    """Export the points of curves in long form."""
+    if ENDINGS[form] == "" or where:
+        raise UsageError(
+            f"--curves cannot be used with {'--where' if where else f'--as {form}'}",
+            cause="trackers take the points of curves together with their rows" if not where else "it selects rows",
+            hint="logbook export --curves --as csv" if where else f"logbook export --as {form}",
+        )
+    found = stored_curves(read(space, book), points_of(book), ids)
+    if form == "parquet":
+        made = iter([frames.parquet(curve_columns(found))])
+    else:
+        made = curve_csv(found) if form == "csv" else curve_json(found, book.topic)
+    if out == "-":
+        write_bytes(made)
+        emit("export", None, "", as_json=False, warnings=space.warnings)
+        return 0
+    place = place_of(space, book, form, out, curves=True)
+    check_replaceable(place)
+    write_pieces(place.path, made, within=place.within)
+    data = {"as": form, "path": str(place.path)}
+    emit("export", data, f"points of curves as {form}: {place.path}", as_json=as_json, warnings=space.warnings)
     return 0
 
 
@@ -110,15 +152,15 @@ def pieces(found: Exported, header: Header, form: str) -> Iterator[bytes]:
     return iter([frames.parquet(columns_of(found.rows))])
 
 
-def write(found: Exported, header: Header, place: ExportPlace) -> None:
-    """Write the rows there, whole or not at all. Raises Taken for what may not be replaced, UsageError where a library
-    is missing."""
+def write(found: Exported, header: Header, place: ExportPlace, points: PointsOf = no_points) -> None:
+    """Write the rows there, whole or not at all; to trackers with `points`, those of the curves of a run. Raises Taken
+    for what may not be replaced, UsageError where a library is missing."""
     check_replaceable(place)
     if ENDINGS[place.form]:
         write_pieces(place.path, pieces(found, header, place.form), within=place.within)
         return
     with building(place) as folder:
-        WRITERS[place.form](tracked(found), header.topic, folder, place.path)
+        WRITERS[place.form](tracked(found, points), header.topic, folder, place.path)
 
 
 def how_to_open(place: ExportPlace, topic: str) -> str:

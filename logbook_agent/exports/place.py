@@ -14,6 +14,7 @@ from pathlib import Path
 
 from logbook_agent.exports import frames
 from logbook_agent.exports.columns import FIRST_COLUMNS, csv_head, is_column
+from logbook_agent.exports.curve_rows import OPENINGS
 from logbook_agent.exports.row_data import OPENING
 from logbook_agent.model.errors import StoreError, Taken, UsageError
 from logbook_agent.store.book import Book
@@ -46,23 +47,25 @@ _HEAD_BYTES = 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportPlace:
-    """The path of an export of a form (`csv`), and the folder that it stays within."""
+    """The path of an export of a form (`csv`), and the folder that it stays within. `curves`: of their points."""
 
     form: str
     path: Path
     within: Path
+    curves: bool = False
 
 
-def place_of(workspace: Workspace, book: Book, form: str, out: str | None) -> ExportPlace:
+def place_of(workspace: Workspace, book: Book, form: str, out: str | None, *, curves: bool = False) -> ExportPlace:
     """Where `--out` says (in a folder that is there: under the logbook's name), else `exports/` beside the records,
     which git ignores. Raises UsageError for a folder that is not there."""
-    name = book.topic + (ENDINGS[form] or f"-{form}")
+    name = f"{book.topic}-curves" if curves else book.topic
+    name += ENDINGS[form] or f"-{form}"
     if out is None:
         folder = book.folder / FOLDER
         make_folder(folder, within=book.root)
         if not os.path.lexists(folder / ".gitignore"):
             write_text(folder / ".gitignore", "# Made by `logbook export`, from the records.\n*\n", within=book.root)
-        return ExportPlace(form=form, path=folder / name, within=book.root)
+        return ExportPlace(form=form, path=folder / name, within=book.root, curves=curves)
     path = Path(os.path.normpath(workspace.cwd / Path(out).expanduser()))
     if ENDINGS[form] and path.is_dir():
         path = path / name
@@ -72,7 +75,7 @@ def place_of(workspace: Workspace, book: Book, form: str, out: str | None) -> Ex
             cause="logbook export does not create parent folders",
             hint=f"mkdir -p {path.parent}",
         )
-    return ExportPlace(form=form, path=path, within=path.parent)
+    return ExportPlace(form=form, path=path, within=path.parent, curves=curves)
 
 
 def check_replaceable(place: ExportPlace) -> None:
@@ -99,6 +102,8 @@ def _is_our_file(place: ExportPlace) -> bool:
         if place.form == "parquet":
             return frames.is_ours(file)
         head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
+    if place.curves:
+        return head.startswith(OPENINGS[place.form])
     if place.form == "json":
         return head.startswith(OPENING)
     try:

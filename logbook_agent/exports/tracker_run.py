@@ -7,18 +7,20 @@ their fields cannot hold stands in `data`, which is kept whole beside the run.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from logbook_agent.exports.columns import facts_of, moment, packages_of
+from logbook_agent.exports.curve_rows import PointsOf, no_points
 from logbook_agent.exports.measured_rows import Exported, MeasuredRow
 from logbook_agent.exports.row_data import row_data
 from logbook_agent.model.codec import utf8
 from logbook_agent.model.record import GOING
 from logbook_agent.model.stats import median
-from logbook_agent.model.values import Scalar, spelt
+from logbook_agent.model.values import Scalar, row_key, spelt
 
 Status = Literal["finished", "failed", "killed", "running"]
 _STATUS: dict[str, Status] = {"finished": "finished", "failed": "failed", "timeout": "failed"}
@@ -35,9 +37,9 @@ _EXACT = 2**53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackedRun:
-    """`samples` are all of each metric, in order; `summary` the median of each and the observations. `config` holds
-    numbers, texts and switches; `facts` where the row comes from and what it is worth, all text. Times are
-    milliseconds since 1970."""
+    """`samples` are all of each metric, in order, `curves` the finite points of those that are curves; `summary` the
+    median of each and the observations. `config` holds numbers, texts and switches; `facts` where the row comes from
+    and what it is worth, all text. Times are milliseconds since 1970."""
 
     key: str
     name: str
@@ -48,21 +50,22 @@ class TrackedRun:
     ended_ms: int | None
     config: dict[str, Scalar]
     samples: dict[str, tuple[float, ...]]
+    curves: dict[str, list[tuple[int, float]]]
     summary: dict[str, float]
     facts: dict[str, str]
     data: dict[str, object]
 
 
-def tracked(found: Exported) -> list[TrackedRun]:
+def tracked(found: Exported, points: PointsOf = no_points) -> list[TrackedRun]:
     """The rows as runs. A name that a tracker refuses is another one there, the same in all rows, and `names` among the
     facts says which."""
     measured = [(row, row.row) for row in found.rows]
     metrics = named(name for _, row in measured for name in (*row.metrics, *row.observations))
     config = named(name for _, row in measured for name in row.config)
-    return [_tracked(row, metrics, config) for row in found.rows]
+    return [_tracked(row, metrics, config, points) for row in found.rows]
 
 
-def _tracked(row: MeasuredRow, metrics: dict[str, str], config: dict[str, str]) -> TrackedRun:
+def _tracked(row: MeasuredRow, metrics: dict[str, str], config: dict[str, str], points: PointsOf) -> TrackedRun:
     run, measured = row.run, row.row
     started, ended = moment(run.started), moment(run.ended) if run.ended is not None else None
     samples = {metrics[name]: m.samples for name, m in measured.metrics.items() if m.samples}
@@ -80,10 +83,25 @@ def _tracked(row: MeasuredRow, metrics: dict[str, str], config: dict[str, str]) 
         ended_ms=_milliseconds(ended.timestamp()) if ended is not None else None,
         config={config[name]: _plain(value) for name, value in measured.config.items()},
         samples=samples,
+        curves={metrics[name]: found for name, found in _curves(row, points).items()},
         summary={n: median(s) for n, s in samples.items()} | {metrics[n]: v for n, v in seen.items()},
         facts=_facts(row, {**metrics, **config}),
         data=row_data(row),
     )
+
+
+def _curves(row: MeasuredRow, points: PointsOf) -> dict[str, list[tuple[int, float]]]:
+    """The points of the curves of a row. Trackers count steps: where one is no whole number, points are numbered."""
+    found = {}
+    for curve, steps, values in points(row.run) if row.run.curves else ():
+        if row_key(curve.config) != row_key(row.row.config):
+            continue
+        whole = all(step.is_integer() and 0 <= step < _EXACT for step in steps)
+        numbers = map(int, steps) if whole else range(len(steps))
+        kept = [(step, value) for step, value in zip(numbers, values, strict=True) if math.isfinite(value)]
+        if kept and (curve.name in row.row.metrics or curve.name in row.row.observations):
+            found[curve.name] = kept
+    return found
 
 
 def _milliseconds(seconds: float) -> int:
@@ -138,13 +156,18 @@ def _is_name(name: str) -> bool:
 
 
 def series(run: TrackedRun) -> list[tuple[int, dict[str, float]]]:
-    """What is logged at each step: the samples, and at step 0 what the row says once: observations, and the median of
-    each metric with several samples as `NAME.median`."""
+    """What is logged at each step: the points of curves, the samples of other metrics, and at step 0 what the row says
+    once: observations, and the median of each metric with several samples as `NAME.median`."""
     steps: dict[int, dict[str, float]] = {}
+    for name, points in run.curves.items():
+        for step, value in points:
+            steps.setdefault(step, {})[name] = value
     for name, samples in run.samples.items():
-        for step, value in enumerate(samples):
+        for step, value in enumerate(samples) if name not in run.curves else ():
             steps.setdefault(step, {})[name] = value
     for name, value in run.summary.items():
+        if name in run.curves:
+            continue
         if name not in run.samples:
             steps.setdefault(0, {})[name] = value
         elif len(run.samples[name]) > 1:

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from logbook_agent.findings import facts
 from logbook_agent.findings.case_repeats import noise_lines, noise_of
 from logbook_agent.findings.cases import cases, without_mended
+from logbook_agent.findings.curve_lines import curve_lines
 from logbook_agent.findings.predictions import predicted_section
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
@@ -55,8 +56,13 @@ def said_of(record: Record, metrics: Sequence[Metric], render: RenderTable) -> C
         command=facts.command_section(record),
         config=facts.config_section(record, table) if record.runs else "",
         predicted=predicted_section(record) if any(s.run.predictions for s in record.runs) else "",
-        result=result_section(record, table, render, noise_notes(record, metrics)) if record.runs else "",
+        result=result_section(record, table, render, _notes(record, metrics)) if record.runs else "",
     )
+
+
+def _notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
+    curves = curve_lines(record) if any(s.run.curves for s in record.runs) else []
+    return [*curves, *noise_notes(record, metrics)]
 
 
 # An observation with this beginning is a ratio to the row that the rest names; the ends of its interval have a name

@@ -95,10 +95,11 @@ class BriefRow(TypedDict):
 
 
 class BriefPredictions(TypedDict, total=False):
-    """The predicted rows of a run, where it has some, and the files that it left."""
+    """The predicted rows of a run, where it has some, the files that it left, and its curves in numbers."""
 
     predictions: list[dict[str, object]]
     artifacts: list[dict[str, object]]
+    curves: list[dict[str, object]]
 
 
 class BriefRun(TypedDict):
@@ -118,6 +119,7 @@ class BriefRun(TypedDict):
     tail: list[str]
     predictions: NotRequired[list[dict[str, object]]]
     artifacts: NotRequired[list[dict[str, object]]]
+    curves: NotRequired[list[dict[str, object]]]
     problems: list[str]
     log: str
 
@@ -133,6 +135,8 @@ def brief_run(status: RunStatus, log_path: Callable[[str, int], object]) -> Brie
         more["predictions"] = [brief_prediction(row) for row in run.predictions]
     if run.artifacts:
         more["artifacts"] = [encode(artifact) for artifact in run.artifacts]
+    if run.curves:
+        more["curves"] = [encode(curve) for curve in run.curves]
     return {
         "run": run.run,
         "label": run.label,

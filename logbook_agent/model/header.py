@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from logbook_agent.model.codec import CodecError
 from logbook_agent.model.entry import parse_plot
 from logbook_agent.model.units import Direction, known
 from logbook_agent.model.values import Scalar
@@ -13,15 +15,34 @@ from logbook_agent.model.values import Scalar
 FORMAT = 1
 
 
+# The key that numbers the points of a curve, unless its metric declares another one.
+STEP = "step"
+_MEAN = re.compile(r"mean=([1-9]\d{0,6})")
+
+
+def mean_of(reduction: str) -> int | None:
+    """How many of the last points of a curve `mean=N` averages; None for `last` and `best`. Raises CodecError."""
+    found = _MEAN.fullmatch(reduction)
+    if found is None and reduction not in ("last", "best"):
+        raise CodecError(f"unknown reduction {reduction!r}: expected last, best or mean=N, such as mean=100")
+    return int(found[1]) if found is not None else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """A declared metric; `direction` says which way is better (None: not stated)."""
+    """A declared metric; `direction` says which way is better (None: not stated). Where a run reports a curve of it,
+    `over` is the key of its steps, and `reduce` which value of the curve is the measurement: last, best or mean=N."""
 
     name: str
     direction: Direction | None = None
     unit: str | None = None
     primary: bool = True
     text: str | None = None
+    over: str = STEP
+    reduce: str = "last"
+
+    def __post_init__(self) -> None:
+        mean_of(self.reduce)
 
 
 def metric_named(name: str, declared: Iterable[Metric]) -> Metric:

@@ -83,6 +83,33 @@ class PredictedRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """The points of one metric of one case over its steps (`over` names them), in numbers; the points themselves lie
+    beside the record. `first_step` and `last_step` are those of its `count` points, `best` the best finite value with
+    its step, and `value` the `reduction` of the curve, which is its measurement; None where that is not finite.
+
+    `not_finite` counts values that are nan or infinite, `replaced` points in whose place a later one was reported, at
+    the same step or by a command that went back to an earlier one.
+    """
+
+    name: str
+    over: str = "step"
+    config: dict[str, Scalar] = field(default_factory=dict)
+    count: int
+    first_step: float
+    last_step: float
+    last: float | None = None
+    best: float | None = None
+    best_step: float | None = None
+    reduction: str = "last"
+    value: float | None = None
+    unit: str | None = None
+    direction: Direction | None = None
+    not_finite: int = 0
+    replaced: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """A prefix that carries the command to another machine; config and devices are that machine's.
 
@@ -287,6 +314,7 @@ class Run:
     rows: tuple[Row, ...] = ()
     predictions: tuple[PredictedRow, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
+    curves: tuple[Curve, ...] = ()
     problems: tuple[str, ...] = ()
 
     @property

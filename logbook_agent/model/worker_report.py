@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from logbook_agent.model.run import Artifact, Code, Contention, Device, Exit, Host, Output, PredictedRow, Process, Row
+from logbook_agent.model.run import (
+    Artifact,
+    Code,
+    Contention,
+    Curve,
+    Device,
+    Exit,
+    Host,
+    Output,
+    PredictedRow,
+    Process,
+    Row,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,4 +55,5 @@ class End:
     rows: tuple[Row, ...] = ()
     predictions: tuple[PredictedRow, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
+    curves: tuple[Curve, ...] = ()
     problems: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from logbook_agent.findings.opening import NO_ANSWERS, SHOWN, SHOWN_FAILED, Open
 from logbook_agent.findings.tables.spec import Table
 from logbook_agent.findings.thread import Statements
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
-from logbook_agent.model.header import Baseline, BaselineMove, Computed, Criterion, Header, Metric
+from logbook_agent.model.header import STEP, Baseline, BaselineMove, Computed, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.summary import SaidByEntry
 from logbook_agent.model.units import format_value, known
@@ -130,6 +130,8 @@ def metric_text(metric: Metric) -> str:
     better = {"max": "higher is better", "min": "lower is better", None: ""}[metric.direction]
     about = ", ".join(t for t in (metric.unit or "", better) if t)
     text = md.inline_code(metric.name) + (f" ({about})" if about else "")
+    if (metric.reduce, metric.over) != ("last", STEP):
+        text += f", of a curve over {md.inline_code(metric.over)} the {metric.reduce} counts"
     return f"{text}: {md.one_line(metric.text)}" if metric.text else text
 
 

@@ -24,7 +24,7 @@ from logbook_agent.running.worker.perform import perform
 from logbook_agent.running.worker.work import Stream, Workplace
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import move
-from logbook_agent.store.reading import ARTIFACTS, LOG
+from logbook_agent.store.reading import ARTIFACTS, CURVES, CURVES_LARGE, CURVES_PART, LOG
 from logbook_agent.store.workspace import Workspace
 
 
@@ -106,10 +106,10 @@ class _Recorder:
     def finish(self, end: End) -> Run:
         """Write the end of the run, and return its record."""
         before, run = self._run, self._placed()
-        for name in (LOG, ARTIFACTS):
-            file = self._book.run_folder(before.entry, before.run) / name
-            if run != before and os.path.lexists(file):
-                move(file, self._book.run_folder(run.entry, run.run) / name, within=self._book.root)
+        old, new = (self._book.run_folder(one.entry, one.run) for one in (before, run))
+        for name in (LOG, ARTIFACTS, CURVES, CURVES_LARGE, CURVES_PART) if run != before else ():
+            if os.path.lexists(old / name):
+                move(old / name, new / name, within=self._book.root)
         return self._book.write_run(with_end(run, end))
 
     def _placed(self) -> Run:

@@ -157,6 +157,7 @@ def with_end(run: Run, end: End) -> Run:
         rows=end.rows,
         predictions=end.predictions,
         artifacts=end.artifacts,
+        curves=end.curves,
         problems=(*run.problems, *end.problems),
     )
 

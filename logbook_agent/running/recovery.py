@@ -11,6 +11,8 @@ from pathlib import Path
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Exit, Output, Run
 from logbook_agent.running.launch.output_log import HEAD_LINES, TAIL_LINES, Excerpt, LineCollector
+from logbook_agent.running.point_files import point_sink
+from logbook_agent.running.results.curve_points import PointRules
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.store import records
@@ -44,10 +46,17 @@ def finish(workspace: Workspace, book: Book, stamp_of_backup: str, entry_id: str
 def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -> Run:
     """The record of a run whose end nobody saw, with what its log holds. `why` becomes a problem of the run."""
     log = book.log_path(run.entry, run.run)
-    reader, output, last = read_log(log, book.within(log), workspace.redactor)
-    reading = reader.finish(
-        declared=book.header.metrics, axes=book.header.case_keys, argv_flags=flags(run.argv), config=run.config
+    header, argv_flags = book.header, flags(run.argv)
+    rules = PointRules.of(
+        lambda: point_sink(book.run_folder(run.entry, run.run), book.root),
+        declared=header.metrics,
+        axes=header.case_keys,
+        argv_flags=argv_flags,
+        config=run.config,
+        argv=run.argv,
     )
+    reader, output, last = read_log(log, book.within(log), workspace.redactor, rules)
+    reading = reader.finish(declared=header.metrics, axes=header.case_keys, argv_flags=argv_flags, config=run.config)
     about = why + (f", last written at {last}" if last is not None else ", which is missing")
     lost = ("files that the command named were not kept: the run was cut off",) if reader.artifacts else ()
     return dataclasses.replace(
@@ -56,13 +65,17 @@ def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -
         output=output,
         rows=reading.rows,
         predictions=reading.predictions,
+        curves=reading.curves,
         problems=(*run.problems, about, *lost, *reading.problems),
     )
 
 
-def read_log(path: Path, within: Path, redactor: Redactor) -> tuple[ResultReader, Output | None, str | None]:
+def read_log(
+    path: Path, within: Path, redactor: Redactor, points: PointRules | None = None
+) -> tuple[ResultReader, Output | None, str | None]:
     """What was printed up to the end of the tool, as far as it reached the log. Streams are not told apart."""
-    reader, splitter, collector = ResultReader(lambda plain: redacted(plain, redactor)), LineSplitter(), LineCollector()
+    reader = ResultReader(lambda plain: redacted(plain, redactor), points)
+    splitter, collector = LineSplitter(), LineCollector()
     excerpt = Excerpt(HEAD_LINES, TAIL_LINES, redactor.text)
     digest, size, lines, last = hashlib.sha256(), 0, 0, b""
     try:

@@ -32,6 +32,9 @@ RUN_BYTES = 256 * 2**20
 VIEW_BYTES = 256 * 2**20
 # What the log of a run is called, beside its record and in its spool.
 LOG = "output.log"
+# The points of its curves, there, too: of a run that goes on or was cut off, then one of the others. Large ones
+# stay out of git.
+CURVES_PART, CURVES, CURVES_LARGE = "curves.part", "curves.points", "curves.large.points"
 # The folder of its code's diff and untracked files: in the logbook, and in a spool.
 CODE = "code"
 # The folder of the files that the command left: beside the record of its run, and in its spool.

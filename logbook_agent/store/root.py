@@ -20,6 +20,8 @@ _GITIGNORE = """\
 /*/runs/*/*/output.log
 /*/runs/*/sweep.log
 /*/runs/*/*/artifacts/
+/*/runs/*/*/curves.part
+/*/runs/*/*/curves.large.points
 /*/open/
 /*/backups/
 /*/.lock
@@ -36,6 +38,7 @@ _GITATTRIBUTES = """\
 */runs/** linguist-generated
 */code/** linguist-generated
 *.diff -text
+*.points binary
 """
 
 

@@ -62,10 +62,10 @@ def test_a_label_splits_no_repeats(started: Cli, folder: Path) -> None:
 
 def test_rows_of_a_run_are_told_apart_by_what_they_say_and_not_by_their_order(started: Cli, folder: Path) -> None:
     assert started("criteria", "--add", "Fast", "--predicate", TARGET).code == 0
-    prints(started, folder, "RESULT tflops=98 step=1; RESULT tflops=50 step=2")
-    prints(started, folder, "RESULT tflops=52 step=2; RESULT tflops=100 step=1", again=True)
+    prints(started, folder, "RESULT tflops=98 part=1; RESULT tflops=50 part=2")
+    prints(started, folder, "RESULT tflops=52 part=2; RESULT tflops=100 part=1", again=True)
     assert [row[-1] for row in started("table", "--json").data["values"]] == [99.0, 51.0]
     found = value_told(started, folder)
-    assert (found["best"]["value"], found["best"]["runs"], found["best"]["problem"]) == (99, 2, "step=1")
+    assert (found["best"]["value"], found["best"]["runs"], found["best"]["problem"]) == (99, 2, "part=1")
     assert "50.000 .. 100.000 TF/s (2 cases)" in found["issue"]
     assert "median 99;" in found["reason"]

@@ -13,12 +13,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from logbook_agent.findings.progress import ProgressData, RunProgress, progress_of
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.record import UnfinishedRun, UnfinishedRunData
 from logbook_agent.model.run import Run
+from logbook_agent.report.live.live_curves import LastPoint, LiveCurves
 from logbook_agent.running.executors.table import executor_of
 from logbook_agent.running.launch.output_log import readable
 from logbook_agent.store.book import Book
@@ -60,7 +61,8 @@ class _Far:
 
 class LiveRun(UnfinishedRunData):
     """A run that goes on, as plain data: of its entry the `title` and how far it is, its last `lines`, when it last
-    `printed`, why nothing new is known of it, and how it `ended` if that is not in the record yet."""
+    `printed`, why nothing new is known of it, and how it `ended` if that is not in the record yet; of each of its
+    `curves` the last point."""
 
     title: str
     lines: list[str]
@@ -68,13 +70,16 @@ class LiveRun(UnfinishedRunData):
     trouble: str | None
     ended: str | None
     progress: ProgressData | None
+    curves: list[LastPoint]
 
 
 class GoingOn(TypedDict):
-    """The runs that go on, and the entries whose runs a detached series makes now."""
+    """The runs that go on, the entries whose runs a detached series makes now, and charts of the curves of these
+    runs."""
 
     runs: list[LiveRun]
     series: list[str]
+    charts: list[dict[str, Any]]
 
 
 class LastLines:
@@ -169,6 +174,7 @@ class Activity:
     def __init__(self, workspace: Workspace, redact: Callable[[str], str]) -> None:
         self._redact = redact
         self._lines = LastLines(workspace, redact)
+        self._curves = LiveCurves()
         self._planned: dict[tuple[str, int], tuple[object, str, RunProgress | None]] = {}
 
     def look(self, book: Book, version: object) -> GoingOn:
@@ -178,7 +184,9 @@ class Activity:
         keys = {(one.run.entry, one.run.run) for one in runs}
         self._planned = {key: known for key, known in self._planned.items() if key in keys}
         self._lines.forget(book.topic, keys)
-        return {"runs": data, "series": open_series(book)}
+        self._curves.forget(keys)
+        metrics = [metric.name for metric in book.header.metrics] if any(one["curves"] for one in data) else []
+        return {"runs": data, "series": open_series(book), "charts": self._curves.charts(metrics)}
 
     def close(self) -> None:
         self._lines.close()
@@ -199,6 +207,7 @@ class Activity:
             "trouble": seen.trouble,
             "ended": _ended(book, run),
             "progress": progress.data() if progress is not None else None,
+            "curves": self._curves.look(book, run),
         }
 
     def _progress(self, book: Book, run: Run, version: object) -> tuple[str, RunProgress | None]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import abc
 import asyncio
+import dataclasses
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.run import Artifact, Run
@@ -17,7 +19,7 @@ from logbook_agent.report.live.activity import LiveRun
 from logbook_agent.report.live.follower import LOOK_S, Follower, LiveBook, line_of
 from logbook_agent.report.page.document import LiveParts, card, document, head, index_document
 from logbook_agent.report.page.entry_section import kept_nowhere
-from logbook_agent.report.page.page import Kept, Page, PageSection, page, page_file, render_html
+from logbook_agent.report.page.page import Kept, Page, PageSection, page, page_file, render_html, running_section
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.as_html import visible
 
@@ -157,6 +159,8 @@ class BookFeed(Feed):
         self._page: Page | None = None
         self._read = 0
         self._trouble: str | None = None
+        # The page whose sections were put last, and the charts of what runs.
+        self._shown: tuple[Page | None, list[dict[str, Any]]] = (None, [])
 
     def _look(self) -> None:
         live = self._follower.look()
@@ -173,8 +177,17 @@ class BookFeed(Feed):
                 self._trouble = self._follower.told(error)
             else:
                 self._page, self._read, self._trouble = made, live.version, None
-                self._put_all(made.sections)
+        if self._page is not None and (self._page, live.going["charts"]) != self._shown:
+            self._show(self._page, live.going["charts"])
         self._put(NOW, banner_of(live.going["runs"], live.going["series"], live.trouble or self._trouble))
+
+    def _show(self, made: Page, charts: list[dict[str, Any]]) -> None:
+        """Put all sections of a page, with the charts of what runs."""
+        running = running_section(charts)
+        sections = tuple(running if part.id == running.id else part for part in made.sections)
+        self._page = dataclasses.replace(made, sections=sections)
+        self._shown = self._page, charts
+        self._put_all(sections)
 
     def _document(self, live: LiveParts) -> str | None:
         return None if self._page is None else "".join(document(self._page, above="/", live=live))

@@ -110,7 +110,7 @@ class LiveBook:
 
     version: int = 0
     found: Findings | None = None
-    going: GoingOn = field(default_factory=lambda: GoingOn(runs=[], series=[]))
+    going: GoingOn = field(default_factory=lambda: GoingOn(runs=[], series=[], charts=[]))
     trouble: str | None = None
 
 

@@ -31,6 +31,7 @@ _DRAWING = (
 _NAV = (
     ("summary", "Summary"),
     ("comparisons", "Comparisons"),
+    ("running", "Running"),
     ("criteria", "Criteria"),
     ("best", "Best so far"),
     ("plots", "Plots"),

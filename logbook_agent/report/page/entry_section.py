@@ -23,6 +23,7 @@ from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.sections import Section as Bullet
 from logbook_agent.report.figures.catalogue import of_entry
 from logbook_agent.report.figures.figure import FigureKind
+from logbook_agent.report.page.curve_charts import CurveCharts
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.text.as_html import as_html, as_inline_html
 from logbook_agent.text.markdown import cut_line, one_line
@@ -52,12 +53,14 @@ def kept_nowhere(run: Run, artifact: Artifact) -> str | None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
     """The reading of a logbook, and how its texts become HTML, for every section of a page: `ids` are the entries of
-    the page, `drawn` those with plots on it, `pictured` those whose runs left pictures that are on it."""
+    the page, `drawn` those with plots on it, `pictured` those whose runs left pictures that are on it, `curves` the
+    charts of its curves."""
 
     findings: Findings
     blocks: Blocks
     ids: Collection[str]
     log_href: Callable[[str, int], str | None]
+    curves: CurveCharts
     file_href: Callable[[Run, Artifact], str | None] = kept_nowhere
     drawn: Collection[str] = ()
     pictured: Collection[str] = ()
@@ -106,6 +109,7 @@ def entry_values(
         "more_runs": len(record.runs) - len(runs),
         "figures": pictures((figure for figure in drawn if figure.kind not in _FOLDED), entries=len(around.ids)),
         "folded_figures": pictures((figure for figure in drawn if figure.kind in _FOLDED), entries=len(around.ids)),
+        "charts": around.curves.of_entry(record),
     }
 
 

@@ -1,8 +1,8 @@
 """The page of a logbook as sections, each one HTML element with a stable ID.
 
-The sections stand in this order: `summary`, `comparisons`, `criteria`, `best`, `plots`, `open`, `timeline`, `results`,
-then a section for each entry under its ID, then `facts`, which the page's script reads. They are always there; an
-empty one is hidden.
+The sections stand in this order: `summary`, `comparisons`, `running`, `criteria`, `best`, `plots`, `open`, `timeline`,
+`results`, then a section for each entry under its ID, then `facts`, which the page's script reads. They are always
+there; an empty one is hidden.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from logbook_agent.findings.read import Findings
 from logbook_agent.model.codec import encode
@@ -26,6 +26,7 @@ from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import Blocks
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report.page import thread_sections
+from logbook_agent.report.page.curve_charts import CurveCharts, chart_values
 from logbook_agent.report.page.entry_section import (
     Around,
     Groups,
@@ -110,6 +111,7 @@ def page(
         file_href=file_href,
         drawn=frozenset(drawn(findings.order)),
         pictured=frozenset(_pictured(findings.order, records)),
+        curves=CurveCharts(findings, [*records.values()]),
     )
     kept = {} if kept is None else kept
     damaged = list(findings.unreadable)
@@ -127,6 +129,7 @@ def page(
     for gone in kept.keys() - {section.id for section in made}:
         del kept[gone]
     sections = [_section(name, values) for name, values in thread_sections.values(around, damaged)]
+    sections.insert(1, running_section())
     return Page(
         topic=header.topic,
         title=header.title,
@@ -160,7 +163,8 @@ def _entry(
     # One that could not be read with the others says why.
     record = records.get(entry.id) or findings.records.record(entry.id)
     files = [around.file_href(status.run, one) for status in record.runs for one in status.run.artifacts]
-    told = [later, encode(compared), hrefs, files, entry.id in around.drawn, entry.id in around.pictured]
+    curves = around.curves.points if entry.id in around.curves.entries else 0
+    told = [later, encode(compared), hrefs, files, entry.id in around.drawn, entry.id in around.pictured, curves]
     key = digest(summary["digest"], *told, about)
     if (before := kept.get(entry.id)) is not None and before[0] == key:
         return before[1], before[2]
@@ -186,6 +190,12 @@ def _facts(entries: dict[str, tuple[str, Groups]]) -> str:
             found[entry_id][name] = places[text]
     data = json.dumps({"sets": sets, "entries": found}, ensure_ascii=False, separators=(",", ":"))
     return f'<script type="application/json" id="facts">{inert_json(data)}</script>'
+
+
+def running_section(charts: Sequence[dict[str, Any]] = ()) -> PageSection:
+    """The curves of runs that go on; empty on a page that is not live."""
+    values = [chart_values(f"running-{place}", data) for place, data in enumerate(charts)]
+    return _section("running", {"charts": values})
 
 
 def body(found: Page) -> list[str]:

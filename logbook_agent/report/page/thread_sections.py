@@ -51,7 +51,8 @@ def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[s
 
 
 def _plots(around: Around) -> dict[str, object]:
-    """The plots of the whole thread, and where those of its entries are."""
+    """The curves and plots of the whole thread, and where those of its entries are."""
+    charts = around.curves.of_thread()
     found = pictures(of_thread(around.findings), entries=len(around.ids), most=None)
     left = len(around.ids) - len(around.drawn)
     note = (
@@ -59,7 +60,7 @@ def _plots(around: Around) -> dict[str, object]:
         if left
         else None
     )
-    return {"figures": found, "note": note if found else None}
+    return {"charts": charts, "figures": found, "note": note if found else None}
 
 
 def foot(header: Header, now: datetime) -> str:

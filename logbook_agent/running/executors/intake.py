@@ -25,13 +25,13 @@ from logbook_agent.running.recovery import from_log
 from logbook_agent.store.book import Book
 from logbook_agent.store.book_runs import HINT
 from logbook_agent.store.files import digest_of, make_folder, transfer
-from logbook_agent.store.reading import ARTIFACTS, CODE, LOG
+from logbook_agent.store.reading import ARTIFACTS, CODE, CURVES, CURVES_LARGE, CURVES_PART, LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.times import duration
 
 # The last two are of earlier versions.
-_KEPT = (LOG, CODE, ARTIFACTS, "changes.diff", "files")
+_KEPT = (LOG, CODE, ARTIFACTS, CURVES, CURVES_LARGE, CURVES_PART, "changes.diff", "files")
 _ERROR_CHARS = 500
 # A spool without a record: its client writes that within an instant.
 _ABANDONED_S = 60.0

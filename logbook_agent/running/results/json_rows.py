@@ -5,19 +5,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from logbook_agent.model.codec import CodecError
 from logbook_agent.model.run import Device, Failure, Measurement, PredictedRow, Row, Scalar
 from logbook_agent.model.units import DIRECTIONS, Direction
-from logbook_agent.model.values import finite
+from logbook_agent.model.values import finite, is_number
+from logbook_agent.running.results.curve_points import JsonPoint
 from logbook_agent.running.results.result_lines import MAX_KEYS, cut
 
 Problem = Callable[[str], None]
 
 _ROW_KEYS = ("config", "metrics", "observations", "labels", "devices", "software", "host", "failed")
+_POINT_KEYS = ("config", "metrics", "observations", "labels")
 PREDICTION = "prediction"
 # What a measured row has and a predicted one has not.
 _MEASURED_KEYS = ("metrics", "observations", "failed")
@@ -30,15 +32,20 @@ class JsonRows:
 
     measured: list[Row] = field(default_factory=list)
     predicted: list[PredictedRow] = field(default_factory=list)
+    points: list[JsonPoint] = field(default_factory=list)
     predicts: bool = False
 
 
 def rows_from_json(
-    text: str, problem: Problem, clean: Callable[[Any], Any], translated: Callable[[Any], Any] = lambda data: data
+    text: str,
+    problem: Problem,
+    clean: Callable[[Any], Any],
+    translated: Callable[[Any], Any] = lambda data: data,
+    step_keys: Sequence[str] = (),
 ) -> JsonRows:
     """The rows of one JSON text: an object, a list of them, or `{"rows": [...]}`. `translated` brings data of another
     form to this one, and `clean` takes the secrets out of it. An object with a `prediction` is a predicted row,
-    whatever else it holds."""
+    whatever else it holds; one that has a key of `step_keys` beside its metrics holds points of curves."""
     rows = JsonRows()
     try:
         data = json.loads(text)
@@ -61,6 +68,9 @@ def rows_from_json(
             rows.predicts = True
             predicted = _predicted(item, problem)
             rows.predicted += [predicted] if predicted is not None else []
+        elif isinstance(item, dict) and any(key in item for key in step_keys):
+            point = _point(item, step_keys, problem)
+            rows.points += [point] if point is not None else []
         elif (row := _row(item, problem)) is not None:
             rows.measured.append(row)
     return rows
@@ -84,6 +94,40 @@ def _row(data: object, problem: Problem) -> Row | None:
         failed=_failed(data.get("failed"), problem),
     )
     return None if row == Row() else row
+
+
+def _point(data: Mapping[str, Any], step_keys: Sequence[str], problem: Problem) -> JsonPoint | None:
+    """A row with steps; None where one of these is no number, or the row has no values."""
+    for key in data:
+        if key not in _POINT_KEYS and key not in step_keys:
+            problem(f"unknown key {cut(key, 40)!r} beside a step: values stand under metrics")
+    steps = {key: finite(data[key]) for key in step_keys if key in data}
+    for key, step in steps.items():
+        if step is None:
+            problem(f"{cut(key, 40)}: {cut(str(data[key]), 40)!r} is not a number; the points were left out")
+            return None
+    values: dict[str, float] = {}
+    units: dict[str, str | None] = {}
+    for kind in ("metrics", "observations"):
+        for name, given in _object(data, kind, problem).items():
+            of = given if isinstance(given, dict) else {"value": given}
+            value = of.get("value")
+            if value is not None and not is_number(value):
+                problem(f"{cut(name, 40)}: {cut(str(given), 40)} is not a value of one step")
+                continue
+            number = finite(value)
+            values[name] = math.nan if number is None else number
+            if kind == "metrics":
+                units[name] = of["unit"] if isinstance(of.get("unit"), str) else None
+    if not values:
+        return None
+    return JsonPoint(
+        steps={key: step for key, step in steps.items() if step is not None},
+        values=values,
+        units=units,
+        config=_config(data, problem),
+        labels=_labels(data, problem),
+    )
 
 
 def _predicted(data: Mapping[str, Any], problem: Problem) -> PredictedRow | None:

@@ -10,12 +10,29 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from logbook_agent.model.header import Metric
-from logbook_agent.model.run import Measurement, PredictedRow, Row, Scalar
+from logbook_agent.model.header import STEP, Metric
+from logbook_agent.model.run import Curve, Measurement, PredictedRow, Row, Scalar
 from logbook_agent.model.units import KNOWN, known
-from logbook_agent.model.values import canonical, finite, is_not_finite, is_number, parse_scalar
+from logbook_agent.model.values import Key, canonical, finite, is_not_finite, is_number, parse_scalar, row_key
+from logbook_agent.running.results.curve_points import (
+    CurvePoint,
+    JsonPoint,
+    PointRow,
+    PointRules,
+    PointSink,
+    Reduced,
+    points_at,
+)
 from logbook_agent.running.results.fold import fold, fold_predicted, join_loose, measured_only, merge_lines
-from logbook_agent.running.results.result_lines import MAX_KEYS, cut, split_line, split_metric, split_pairs
+from logbook_agent.running.results.result_lines import (
+    MAX_KEYS,
+    Kind,
+    cut,
+    split_line,
+    split_metric,
+    split_pairs,
+    split_point,
+)
 
 MAX_ROWS = 20_000
 MAX_TEXT_CHARS = 64 * 2**20
@@ -53,6 +70,10 @@ class Classifier:
     def is_metric(self, key: str) -> bool:
         return key in self._declared or key in self._metrics or (not self._declared and key in KNOWN)
 
+    def reduction(self, key: str) -> str:
+        """How the logbook declares that a curve of this metric is reduced."""
+        return self._declared[key].reduce if key in self._declared else "last"
+
     def is_config(self, key: str) -> bool:
         return key in self._config_keys or key.replace("-", "_") in self._flags
 
@@ -71,7 +92,7 @@ class Classifier:
                 row.observations[key] = None
             else:
                 row.labels[key] = text
-        return replace(row, config=self._with_run_config(row.config))
+        return replace(row, config=self.with_run_config(row.config))
 
     def _add_metric(self, row: Row, key: str, value: Scalar) -> None:
         number = finite(value)
@@ -83,11 +104,11 @@ class Classifier:
     def completed(self, row: Row) -> Row:
         """A JSON row with the run's config, and units and directions where the row left them open."""
         metrics = {n: self._described(n, m) for n, m in row.metrics.items()}
-        return replace(row, config=self._with_run_config(row.config), metrics=metrics)
+        return replace(row, config=self.with_run_config(row.config), metrics=metrics)
 
     def predicted(self, row: PredictedRow) -> PredictedRow:
         """A predicted row with the run's config."""
-        return replace(row, config=self._with_run_config(row.config))
+        return replace(row, config=self.with_run_config(row.config))
 
     def measurement(self, name: str, value: float, unit: str | None) -> Measurement:
         return self._described(name, Measurement(samples=(value,), unit=unit))
@@ -117,7 +138,7 @@ class Classifier:
             direction=next((d for d in directions if d), None),
         )
 
-    def _with_run_config(self, own: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    def with_run_config(self, own: Mapping[str, Scalar]) -> dict[str, Scalar]:
         """The run's config under the row's own, which wins where they disagree: it was there."""
         for key, value in self._run_config.items():
             if key in own and canonical(own[key]) != canonical(value):
@@ -128,10 +149,12 @@ class Classifier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultReading:
-    """The rows of a run, and apart from them what it predicted; what was said again was folded."""
+    """The rows of a run, and apart from them what it predicted; what was said again was folded. The reduction of each
+    of its curves stands in a row."""
 
     rows: tuple[Row, ...] = ()
     predictions: tuple[PredictedRow, ...] = ()
+    curves: tuple[Curve, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -159,14 +182,22 @@ class ResultReader:
     """Feed it every line; `finish` gives the rows. `last` is the last result line, short, or None.
 
     At most 20,000 lines and 64 MiB of result text are kept; what is beyond is counted as a problem. What is read passes
-    `clean` before anything is said of it: a secret that was shortened first would no longer be known as one.
+    `clean` before anything is said of it: a secret that was shortened first would no longer be known as one. Rows that
+    are points by the rules `points` go to a sink, which is made for the first of them; without rules, there are none.
     """
 
-    def __init__(self, clean: Clean) -> None:
+    def __init__(self, clean: Clean, points: PointRules | None = None) -> None:
         self._clean = clean
-        self.last: str | None = None
+        self._points = points
+        self._step_keys = points.step_keys() if points is not None else ()
+        self._sink: PointSink | None = None
+        self._line: Callable[[str], bool] | None = None
+        self._point_labels: dict[Key, dict[str, str]] = {}
+        self._last: str | None = None
         self._pairs: list[dict[str, str]] = []
         self._metrics: list[tuple[str, float, str | None]] = []
+        # Those that METRIC lines with a step report, with their units.
+        self._point_units: dict[str, str | None] = {}
         self._json: list[Row] = []
         self._predicted: list[PredictedRow] = []
         self._predicts = False
@@ -176,12 +207,27 @@ class ResultReader:
         self._chars = 0
         self._beyond = 0
 
+    @property
+    def last(self) -> str | None:
+        """The last result line, short; None before the first."""
+        return None if self._last is None else cut(self._last, _LAST_CHARS)
+
+    def flush(self) -> None:
+        """Write points that were read to the disk. To be called whenever something or nothing came for a moment."""
+        if self._sink is not None:
+            self._sink.flush()
+
     def feed(self, line: str) -> None:
         """Take one line of output, with or without its line end."""
+        if self._line is not None and self._line(line):
+            self._last = line
+            return
         found = split_line(line)
         if found is None:
             return
         kind, body = found
+        if self._step_keys and any(key in body for key in self._step_keys) and self._feed_point(kind, body, line):
+            return
         self._chars += len(body)
         count = len(self._pairs) + len(self._metrics) + len(self._json) + len(self._predicted) + len(self.artifacts)
         if count >= MAX_ROWS or self._chars > MAX_TEXT_CHARS or len(body) > MAX_LINE_CHARS:
@@ -196,21 +242,104 @@ class ResultReader:
         else:
             self._feed_json(body)
 
+    # -- points of curves --------------------------------------------------------------------------
+
+    def _feed_point(self, kind: Kind, body: str, line: str) -> bool:
+        """Take a RESULT or METRIC line that is a point; whether it is one."""
+        rules = self._points
+        if rules is None or kind == "RESULT_JSON" or len(body) > MAX_LINE_CHARS:
+            return False
+        if kind == "METRIC":
+            name, unit, pairs = split_point(body)
+            if name is None:
+                return False
+        else:
+            name, unit, (pairs, wrong) = None, None, split_pairs(body)
+            if wrong:
+                return False
+        clean = self._clean(pairs)
+        row = rules.row(clean, self._step_keys, self._problems.add) if len(pairs) <= MAX_KEYS else None
+        if row is None or not self._keep(row, line if clean == pairs else None):
+            return False
+        if name is not None and row.points:
+            self._point_units.setdefault(self._clean(name), self._clean(unit))
+        self._last = cut(self._clean(body), _LAST_CHARS)
+        return True
+
+    def point(self, name: str, step: float, value: float) -> None:
+        """Take one point that stood on no line, over `step`. Where that is config, it is left out."""
+        if STEP in self._step_keys:
+            one = CurvePoint(name=self._clean(name), over=STEP, step=step, value=value)
+            self._keep(PointRow(config={}, points=(one,), labels={}))
+
+    def _keep(self, row: PointRow, line: str | None = None) -> bool:
+        """Hand a row of points to the sink; False where there is none."""
+        if not row.points:
+            return True
+        if self._sink is None:
+            self._sink = self._points.sink() if self._points is not None else None
+        if self._sink is None:
+            self._step_keys = ()
+            return False
+        self._line = self._sink.line
+        self._sink.add(row, line)
+        labels = self._point_labels.setdefault(row_key(row.config), {}) if row.labels else {}
+        for key, text in row.labels.items():
+            if labels.setdefault(key, text) != text:
+                self._problems.add(
+                    f"points of one curve differ in {cut(key, 40)}, and the last value is kept; give their metrics"
+                    f" names of their own (train_loss, eval_loss), or declare {cut(key, 40)} as an axis"
+                )
+                labels[key] = text
+        return True
+
+    def _curve_rows(self, classifier: Classifier) -> tuple[list[Row], list[Curve]]:
+        """The curves of the run, and rows with the reduction of each."""
+        if self._sink is None:
+            return [], []
+
+        def reduced(name: str) -> Reduced:
+            metric = classifier.measurement(name, 0.0, self._point_units.get(name))
+            return Reduced(how=classifier.reduction(name), direction=metric.direction, unit=metric.unit)
+
+        curves, problems = self._sink.finish(reduced)
+        for text in problems:
+            self._problems.add(text)
+        rows: dict[Key, Row] = {}
+        found = []
+        for curve in curves:
+            key = row_key(curve.config)
+            row = rows.setdefault(
+                key,
+                Row(config=classifier.with_run_config(curve.config), labels=self._point_labels.get(key, {})),
+            )
+            found.append(replace(curve, config=row.config))
+            if not classifier.is_metric(curve.name):
+                row.observations.setdefault(curve.name, curve.value)
+            elif curve.value is not None and curve.name not in row.metrics:
+                row.metrics[curve.name] = Measurement(
+                    samples=(curve.value,), unit=curve.unit, direction=curve.direction
+                )
+        return [*rows.values()], found
+
+    # -- rows ----------------------------------------------------------------------------------------
+
     def _feed_pairs(self, body: str) -> None:
         pairs, wrong = split_pairs(body)
         clean = self._clean(body)
+        shown = cut(clean, 120)
         if wrong and clean != body:
             # Taken apart at the wrong place, a secret may no longer stand behind its name.
             pairs, wrong = split_pairs(clean)
         for word, why in wrong:
             what = f"{cut(word, 40)!r} {why}" if word else why
-            self._problems.add(f"RESULT line: {what}: {cut(clean, 120)}")
+            self._problems.add(f"RESULT line: {what}: {shown}")
         if len(pairs) > MAX_KEYS:
             self._problems.add(f"RESULT line: {len(pairs) - MAX_KEYS} keys were not kept: a row has at most {MAX_KEYS}")
             pairs = dict(list(pairs.items())[:MAX_KEYS])
         if pairs:
             self._pairs.append(self._clean(pairs))
-            self.last = cut(clean, _LAST_CHARS)
+            self._last = clean
 
     def _feed_metric(self, body: str) -> None:
         parts = split_metric(body)
@@ -224,7 +353,7 @@ class ResultReader:
             self._problems.add(f"METRIC line: no measurement: {shown}")
             return
         self._metrics.append((self._clean(name), value, self._clean(unit)))
-        self.last = shown
+        self._last = shown
 
     def _feed_json(self, body: str) -> None:
         shown = functools.cache(lambda: cut(self._clean(body), 120))
@@ -233,17 +362,29 @@ class ResultReader:
         if rows:
             config = [f"{k}={v}" for k, v in list(rows[-1].config.items())[:3]]
             taken = [f"{k}={m.samples[-1]:g}" for k, m in list(rows[-1].metrics.items())[:3]]
-            self.last = cut(" ".join([*config, *taken]), _LAST_CHARS) or self.last
+            self._last = " ".join([*config, *taken]) or self._last
 
     def _rows(self, text: str, problem: Callable[[str], None]) -> list[Row]:
         """The measured rows of a JSON text; those that it predicts are kept apart."""
         # Loaded with the first JSON: most commands print lines, or nothing.
         from logbook_agent.running.results.json_rows import rows_from_json
 
-        found = rows_from_json(text, problem, self._clean)
+        found = rows_from_json(text, problem, self._clean, step_keys=self._step_keys)
+        for point in found.points:
+            self._feed_json_point(point)
         self._predicted += found.predicted
         self._predicts = self._predicts or found.predicts
         return found.measured
+
+    def _feed_json_point(self, point: JsonPoint) -> None:
+        """Take a JSON row with a step: its metrics are points, and only what stands under `config` is config."""
+        assert self._points is not None  # noqa: S101 - without rules there are no step keys
+        values = points_at(point.values, point.steps, self._points.over)
+        if self._keep(PointRow(config=point.config, points=values, labels=point.labels)):
+            for name, unit in point.units.items():
+                self._point_units.setdefault(name, unit)
+            shown = [f"{one.name}={one.value:g}" for one in values[:3]]
+            self._last = " ".join([f"{key}={step:g}" for key, step in point.steps.items()] + shown)
 
     def finish(
         self,
@@ -271,7 +412,9 @@ class ResultReader:
         classifier = Classifier(
             problem,
             declared={m.name: m for m in declared},
-            metrics={n for n, _, _ in self._metrics} | {n for row in explicit for n in row.metrics},
+            metrics={n for n, _, _ in self._metrics}
+            | {n for row in explicit for n in row.metrics}
+            | self._point_units.keys(),
             config_keys=set(axes)
             | {k for row in explicit for k in row.config}
             | {k for row in self._predicted for k in row.config}
@@ -283,12 +426,17 @@ class ResultReader:
         json_rows = fold([classifier.completed(r) for r in explicit], problem, explicit=True)
         line_rows = fold([classifier.row(p) for p in self._pairs], problem, explicit=False)
         rows = merge_lines(json_rows, line_rows, config)
+        curve_rows, curves = self._curve_rows(classifier)
         loose = [Row(metrics={n: classifier.measurement(n, v, u)}) for n, v, u in self._metrics]
         if self._predicts:
             rows, loose = measured_only(rows, len(json_rows), loose, problem), []
+        else:
+            rows = merge_lines(rows, curve_rows, config)
         rows = join_loose(rows, fold(loose, problem, explicit=True), config)
         predicted = fold_predicted([classifier.predicted(row) for row in self._predicted])
-        return ResultReading(rows=tuple(rows), predictions=predicted, problems=self._problems.texts())
+        return ResultReading(
+            rows=tuple(rows), predictions=predicted, curves=tuple(curves), problems=self._problems.texts()
+        )
 
 
 def _quantities(rows: Sequence[Row], metrics: Sequence[tuple[str, float, str | None]]) -> dict[str, Measurement]:

@@ -126,7 +126,23 @@ def split_metric(body: str) -> tuple[str, str, str | None] | None:
     return None if match is None else (match["name"], match["value"], match["unit"])
 
 
+def split_point(body: str) -> tuple[str | None, str | None, dict[str, str]]:
+    """Name, unit and pairs of `name=value [unit] step=600 ...`, the name among the pairs; no name, where it is not of
+    that form."""
+    words = body.split()
+    first = next((i for i, word in enumerate(words) if i and "=" in word), len(words))
+    pairs = [word.partition("=") for word in (words[:1] + words[first:])]
+    if not words or first == len(words) or not all(key and equals for key, equals, _ in pairs):
+        return None, None, {}
+    found: dict[str, str] = {}
+    for key, _, value in pairs:
+        found.setdefault(key, value)
+    return pairs[0][0], " ".join(words[1:first]) or None, found
+
+
 def cut(text: str, limit: int) -> str:
     """At most `limit` characters of one line, `…` when cut; control characters are replaced."""
-    head = "".join(c if c.isprintable() else "�" for c in text[: limit + 1].strip())
+    head = text[: limit + 1].strip()
+    if not head.isprintable():
+        head = "".join(c if c.isprintable() else "�" for c in head)
     return head if len(head) <= limit else head[: limit - 1] + "…"

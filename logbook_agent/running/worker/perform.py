@@ -24,11 +24,13 @@ from logbook_agent.running.launch.family import MARK
 from logbook_agent.running.launch.output_log import OutputLog
 from logbook_agent.running.launch.process import Job, JobOutcome
 from logbook_agent.running.launch.signals import StopRequests
+from logbook_agent.running.point_files import event_points, point_sink
 from logbook_agent.running.prepare import Inside, resolve
 from logbook_agent.running.provenance.contention import counters, host_root, until_now
 from logbook_agent.running.provenance.git import CodeFacts, code_facts
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
 from logbook_agent.running.provenance.software import relevant_env, software_versions
+from logbook_agent.running.results.curve_points import PointRules
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
@@ -61,9 +63,11 @@ class _Sinks:
         self._watch.output(stream, data)
         for line in self._splitters[stream].feed(data):
             self._reader.feed(line)
+        self._reader.flush()
 
     def idle(self) -> None:
         self._log.idle()
+        self._reader.flush()
         self._watch.idle(self._reader.last, self._log.bytes)
 
     def finish(self) -> list[str]:
@@ -87,7 +91,16 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
     facts = facts_now(work, place)
     watch.began(facts)
     clean = functools.partial(redacted, redactor=place.redactor)
-    reader = ResultReader(clean)
+    declared, argv_flags = work.metrics, flags(work.argv)
+    rules = PointRules.of(
+        lambda: point_sink(place.folder, place.within),
+        declared=declared,
+        axes=work.case_keys,
+        argv_flags=argv_flags,
+        config=work.config,
+        argv=work.argv,
+    )
+    reader = ResultReader(clean, rules)
     log = OutputLog(place.folder / LOG, place.redactor, within=place.within, max_bytes=work.log_bytes)
     sinks = _Sinks(log, reader, watch)
     contention, root = facts.contention, host_root(place.environ)
@@ -103,15 +116,19 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
             problems = sinks.finish()
             output = log.finish()
             watch.done()
-        file_text, file_problems = _read_result_file(result_file)
+        # A program that writes TensorBoard's files may do so there.
+        is_folder = result_file.is_dir() and not result_file.is_symlink()
+        for name, step, value in event_points(result_file) if is_folder else ():
+            reader.point(name, step, value)
+        file_text, file_problems = (None, []) if is_folder else _read_result_file(result_file)
         stated: list[Row] = []
         if written is not None:
             stated, more = written.rows(clean, facts.code.commit if facts.code is not None else None)
             file_problems += more
     reading = reader.finish(
-        declared=work.metrics,
+        declared=declared,
         axes=work.case_keys,
-        argv_flags=flags(work.argv),
+        argv_flags=argv_flags,
         config=work.config,
         file_text=file_text,
         stated=stated,
@@ -125,6 +142,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         output=output,
         rows=reading.rows,
         predictions=reading.predictions,
+        curves=reading.curves,
         problems=(
             *facts.problems,
             *problems,

@@ -1,0 +1,1 @@
+"""Curves: the points of a run's metrics over its steps."""

@@ -1,0 +1,66 @@
+"""The curves of a run that goes on, read as its file of points grows."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from logbook_agent.curves.chart import ChartLine, chart_of
+from logbook_agent.curves.point_file import PointReader
+from logbook_agent.curves.reduction import standing
+from logbook_agent.model.errors import StoreError
+from logbook_agent.model.values import canonical, finite
+from logbook_agent.store.reading import open_file
+
+# Points of a line, and lines of a run.
+_POINTS, _LINES = 500, 24
+_READ_BYTES = 1 << 24
+# The part of a processor that drawing may take, and the shortest pause between two pictures (s).
+_PART, _LEAST_S = 0.02, 1.0
+
+
+class FollowedCurves:
+    """The file at `path`, read again and again. A picture is made at most once a second, and less often of many
+    points."""
+
+    def __init__(self, path: Path, within: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._path, self._within, self._clock = path, within, clock
+        self._reader = PointReader()
+        self._due = float("-inf")
+        self._drawn_bytes = 0
+        self._charts: list[dict[str, object]] = []
+
+    def look(self) -> None:
+        """Read what was added since the last look."""
+        with contextlib.suppress(StoreError, OSError), open_file(self._path, within=self._within) as file:
+            file.seek(self._reader.read_bytes)
+            self._reader.feed(file.read(_READ_BYTES))
+
+    def last(self) -> list[dict[str, object]]:
+        """The latest point of each series as plain data; its value None where it is not finite."""
+        return [
+            {"name": s.name, "over": s.over, "step": s.steps[-1], "value": finite(s.values[-1])}
+            for s in self._reader.series
+            if s.steps
+        ]
+
+    def charts(self, of: str, metrics: Sequence[str] = ()) -> list[dict[str, object]]:
+        """A chart for each series as plain data, `metrics` first; `of` names the run."""
+        now = self._clock()
+        if now < self._due or self._drawn_bytes == self._reader.read_bytes:
+            return self._charts
+        self._drawn_bytes = self._reader.read_bytes
+        series = sorted(
+            (s for s in self._reader.series if s.steps),
+            key=lambda s: metrics.index(s.name) if s.name in metrics else 99,
+        )
+        self._charts = []
+        for one in series[:_LINES]:
+            steps, values = standing(one.steps, one.values)
+            case = [f"{name}={canonical(value)}" for name, value in one.config.items()]
+            line = ChartLine.of(" ".join([of, *case]), None, None, steps, values, _POINTS)
+            self._charts.append(chart_of((one.name, one.over), [line], of=of).data())
+        self._due = now + max(_LEAST_S, (self._clock() - now) / _PART)
+        return self._charts

@@ -1,0 +1,216 @@
+"""Keeps the points of a run while its command runs: in memory, and in a file that is at most a second behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from logbook_agent.curves.event_files import event_points as event_points
+from logbook_agent.curves.point_file import FIRST_LINE, Series, point_records, series_record
+from logbook_agent.curves.reduction import curve_of, standing
+from logbook_agent.model.errors import StoreError
+from logbook_agent.model.run import Curve
+from logbook_agent.model.values import Key, row_key
+from logbook_agent.running.results.curve_points import PointRow, Reduced
+from logbook_agent.running.results.result_lines import cut
+from logbook_agent.store.files import create_log, remove, write_pieces
+from logbook_agent.store.reading import CURVES, CURVES_LARGE, CURVES_PART
+
+MOST_SERIES = 500
+MOST_POINTS = 5_000_000
+# A file of points up to this size is kept in git.
+SMALL_BYTES = 100_000
+_FLUSH_S = 1.0
+_MOST_FORMS = 64
+_QUOTES = ("'", '"', "\\")
+_STEP, _VALUE = r"([-+]?[\d.]{1,40}(?:[eE][-+]?\d{1,2})?)", r"(\S+)"
+
+
+def point_sink(folder: Path, within: Path) -> RunPoints:
+    """The sink of the run whose files lie in a folder."""
+    return RunPoints(folder, within)
+
+
+@dataclass(frozen=True, slots=True)
+class _LineForm:
+    """Lines of which only the numbers differ: what matches one, and by point of it what keeps its step and its value,
+    and at which places of the match these are."""
+
+    match: Callable[[str], re.Match[str] | None]
+    points: tuple[tuple[Callable[[float], None], Callable[[float], None], int, int], ...]
+
+
+class RunPoints:
+    """The points of one run. `clock` is that of the pauses between two writes."""
+
+    def __init__(self, folder: Path, within: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder, self._within, self._clock = folder, within, clock
+        self._series: dict[tuple[str, str, Key], Series] = {}
+        # How many points of each series are in the file.
+        self._written: list[int] = []
+        # The last one that matched first.
+        self._forms: list[_LineForm] = []
+        # How many more points are kept, and how many were not.
+        self._room, self._beyond = MOST_POINTS, 0
+        self._refused: dict[str, None] = {}
+        self._problems: list[str] = []
+        self._due = clock() + _FLUSH_S
+        self._descriptor: int | None = None
+        self._open()
+
+    def _open(self) -> None:
+        try:
+            # One is there when the points are read again from the log of a run that was cut off.
+            remove(self._folder / CURVES_PART, within=self._within)
+            self._descriptor = create_log(self._folder / CURVES_PART, within=self._within)
+            os.write(self._descriptor, FIRST_LINE)
+        except (OSError, StoreError) as error:
+            self._fail(error)
+
+    # -- taking points -------------------------------------------------------------------------------
+
+    def line(self, line: str) -> bool:
+        """As `PointSink.line`: the fast way, for lines of which only the numbers are new."""
+        for form in self._forms:
+            if (match := form.match(line)) is not None:
+                break
+        else:
+            return False
+        try:
+            numbers = [*map(float, match.groups())]
+        except ValueError:
+            return False
+        if form is not self._forms[0]:
+            self._forms.remove(form)
+            self._forms.insert(0, form)
+        self._room -= len(form.points)
+        if self._room < 0:
+            self._beyond += len(form.points)
+            return True
+        for keep_step, keep_value, at, of in form.points:
+            keep_step(numbers[at])
+            keep_value(numbers[of])
+        return True
+
+    def add(self, row: PointRow, line: str | None = None) -> None:
+        """As `PointSink.add`."""
+        key = row_key(row.config)
+        taken: list[tuple[str, str, Series]] = []
+        for point in row.points:
+            series = self._of(point.name, point.over, key, row)
+            if series is None:
+                continue
+            if self._room <= 0:
+                self._beyond += 1
+                continue
+            series.steps.append(point.step)
+            series.values.append(point.value)
+            self._room -= 1
+            taken.append((point.name, point.over, series))
+        if line is not None and len(taken) == len(row.points):
+            self._learn(line, row, taken)
+
+    def _of(self, name: str, over: str, key: Key, row: PointRow) -> Series | None:
+        place = (name, over, key)
+        found = self._series.get(place)
+        if found is None:
+            if len(self._series) >= MOST_SERIES:
+                self._refused.setdefault(name)
+                return None
+            found = self._series[place] = Series(name=name, over=over, config=dict(row.config))
+        return found
+
+    def _learn(self, line: str, row: PointRow, taken: list[tuple[str, str, Series]]) -> None:
+        """Remember the form of a line; of one with quotes, or that gives a name twice, none."""
+        words = line.split(" ")
+        names = [word.partition("=")[0] for word in words if "=" in word]
+        if len(self._forms) >= _MOST_FORMS or len({*names}) < len(names) or any(sign in line for sign in _QUOTES):
+            return
+        steps, places, pattern = {over for _, over, _ in taken}, dict[str, int](), list[str]()
+        for word in words:
+            name, equals, _ = word.partition("=")
+            if not equals or name in row.config or name in row.labels:
+                pattern.append(re.escape(word))
+            else:
+                places[name] = len(places)
+                pattern.append(f"{re.escape(name)}={_STEP if name in steps else _VALUE}")
+        if all(name in places and over in places for name, over, _ in taken):
+            points = [(s.steps.append, s.values.append, places[over], places[name]) for name, over, s in taken]
+            self._forms.append(_LineForm(re.compile(" ".join(pattern)).fullmatch, tuple(points)))
+
+    # -- the files -----------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """As `PointSink.flush`: at most once a second."""
+        now = self._clock()
+        if now >= self._due:
+            self._due = now + _FLUSH_S
+            self._write()
+
+    def _write(self) -> None:
+        if self._descriptor is None:
+            return
+        pieces = []
+        for number, series in enumerate(self._series.values()):
+            if number == len(self._written):
+                pieces.append(series_record(series))
+                self._written.append(0)
+            done = self._written[number]
+            if done < len(series.steps):
+                pieces += point_records(number, series.steps[done:], series.values[done:])
+                self._written[number] = len(series.steps)
+        data = memoryview(b"".join(pieces))
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError | StoreError) -> None:
+        said = error.strerror if isinstance(error, OSError) else error.message
+        self._problems.append(f"points of curves were not written while the command ran ({CURVES_PART}: {said})")
+        self._close()
+
+    def _close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def finish(self, reduced: Callable[[str], Reduced]) -> tuple[list[Curve], list[str]]:
+        """As `PointSink.finish`. The file gets its final name: another one for a large one."""
+        self._write()
+        self._close()
+        curves: list[Curve] = []
+        problems: list[str] = []
+        pieces = [FIRST_LINE]
+        for number, series in enumerate(self._series.values()):
+            curve, wrong = curve_of(series, reduced(series.name))
+            curves.append(curve)
+            problems += wrong
+            steps, values = standing(series.steps, series.values)
+            pieces += [series_record(series), *point_records(number, steps, values, level=6)]
+        try:
+            name = CURVES if sum(map(len, pieces)) <= SMALL_BYTES else CURVES_LARGE
+            write_pieces(self._folder / name, pieces, within=self._within)
+            remove(self._folder / CURVES_PART, within=self._within)
+        except StoreError as error:
+            problems.append(f"the points of its curves were not kept: {error.message}")
+        return curves, [*self._problems, *self._limits(), *problems]
+
+    def _limits(self) -> list[str]:
+        found = []
+        if self._refused:
+            names = ", ".join(cut(name, 40) for name in list(self._refused)[:3])
+            found.append(
+                f"only the first {MOST_SERIES} curves were kept, and not those of {names}"
+                f"{' and others' if len(self._refused) > 3 else ''}: print fewer metrics, or fewer cases in a run"
+            )
+        if self._beyond:
+            found.append(
+                f"{self._beyond:,} points were not kept: a run has at most {MOST_POINTS:,}; print every tenth step"
+            )
+        return found

@@ -1,0 +1,109 @@
+"""The file of points, and what a picture shows of a curve."""
+
+from __future__ import annotations
+
+import math
+import random
+from array import array
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logbook_agent.curves.chart import thinned
+from logbook_agent.curves.point_file import FIRST_LINE, PointReader, Series, point_records, series_record
+from logbook_agent.curves.point_sink import RunPoints
+from logbook_agent.curves.reduction import standing
+from logbook_agent.running.results.curve_points import CurvePoint, PointRow, Reduced
+
+NUMBERS = st.floats(width=64, allow_nan=False)
+STEPS = st.one_of(
+    st.lists(st.integers(-(2**53), 2**53).map(float), min_size=1),
+    st.integers(1, 50).map(lambda n: [float(3 * i) for i in range(n)]),
+    st.lists(NUMBERS, min_size=1),
+)
+
+
+def file_of(steps: list[float], values: list[float]) -> bytes:
+    series = Series(name="loss", over="step", config={"seed": 1})
+    return b"".join([FIRST_LINE, series_record(series), *point_records(0, array("d", steps), array("d", values))])
+
+
+@given(STEPS, st.data())
+def test_points_are_read_as_they_were_written(steps: list[float], data: st.DataObject) -> None:
+    values = data.draw(st.lists(st.floats(), min_size=len(steps), max_size=len(steps)))
+    reader = PointReader()
+    assert reader.feed(file_of(steps, values))
+    [series] = reader.series
+    assert (series.name, series.over, series.config) == ("loss", "step", {"seed": 1})
+    assert [*series.steps] == steps
+    assert [*map(str, series.values)] == [*map(str, values)]
+
+
+@given(st.integers(0, 400))
+def test_a_file_that_was_cut_off_holds_what_stood_before(length: int) -> None:
+    whole = file_of([1.0, 2.0], [3.0, 4.0]) + b"".join(point_records(0, array("d", [9.0]), array("d", [9.0])))
+    reader = PointReader()
+    assert reader.feed(whole[:length]) or length < len(FIRST_LINE)
+    assert [len(series.steps) for series in reader.series] in ([], [0], [2], [3])
+
+
+@given(st.binary(max_size=200), st.integers(0, 100))
+def test_a_damaged_file_raises_nothing(junk: bytes, at: int) -> None:
+    whole = file_of([1.0, 2.0], [3.0, 4.0])
+    PointReader().feed(whole[:at] + junk + whole[at:])
+    PointReader().feed(junk)
+
+
+def test_a_point_takes_less_than_10_bytes_and_the_file_grows_while_they_come(tmp_path: Path) -> None:
+    now = [0.0]
+    sink = RunPoints(tmp_path, tmp_path, clock=lambda: now[0])
+    sink.add(
+        PointRow(config={}, points=(CurvePoint(name="x", over="step", step=0, value=0.0),), labels={}),
+        "METRIC x=0 step=0",
+    )
+    numbers, part = random.Random(1), tmp_path / "curves.part"
+    for step in range(1, 100_000):
+        assert sink.line(f"METRIC x={numbers.random()!r} step={step}")
+        if step == 1_000:
+            now[0] += 2
+            sink.flush()
+            small = part.stat().st_size
+    assert small > 5_000
+    [curve], problems = sink.finish(lambda name: Reduced(how="last", direction=None, unit=None))
+    assert (curve.count, problems) == (100_000, [])
+    assert not part.exists()
+    assert (tmp_path / "curves.large.points").stat().st_size < 100_000 * 10
+
+
+def test_a_picture_shows_every_peak() -> None:
+    values = array("d", [0.0] * 100_000)
+    values[77_777], values[5], values[50_000] = 9.0, -9.0, math.nan
+    places = [*thinned(values, 2_000)]
+    assert len(places) <= 2_000
+    assert places == sorted(places)
+    assert {0, 5, 50_000, 77_777, 99_999} <= {*places}
+    assert [*thinned(values[:10], 2_000)] == [*range(10)]
+
+
+@given(st.lists(st.integers(0, 20).map(float)))
+def test_the_points_that_stand_have_growing_steps(steps: list[float]) -> None:
+    found, values = standing(array("d", steps), array("d", range(len(steps))))
+    assert [*found] == sorted({*found})
+    if steps:
+        assert (found[-1], values[-1]) == (steps[-1], len(steps) - 1)
+
+
+@pytest.mark.parametrize("text", ["loss:min:nat:mean=10", "loss:min:best", "loss:over=epoch", "loss:min:nat"])
+def test_a_declared_metric_says_how_its_curve_is_reduced(text: str) -> None:
+    from logbook_agent.entries.stated import parse_metric
+
+    metric = parse_metric(text)
+    assert (metric.name, metric.direction) == ("loss", "min")
+    assert (metric.reduce, metric.over) == {
+        "loss:min:nat:mean=10": ("mean=10", "step"),
+        "loss:min:best": ("best", "step"),
+        "loss:over=epoch": ("last", "epoch"),
+        "loss:min:nat": ("last", "step"),
+    }[text]

@@ -1,0 +1,211 @@
+"""Which rows are points of a curve, and what becomes of the run's row."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logbook_agent.curves import point_sink as sinks
+from logbook_agent.curves.point_file import PointReader
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Measurement, Row
+from logbook_agent.running.point_files import point_sink
+from logbook_agent.running.results.curve_points import PointRules
+from logbook_agent.running.results.reader import ResultReader, ResultReading
+
+LOSS = Metric(name="loss", direction="min", unit="nat")
+
+
+def read(folder: Path, *lines: str, file_text: str | None = None, **known: Any) -> ResultReading:
+    rules = PointRules.of(lambda: point_sink(folder, folder), **known)
+    reader = ResultReader(lambda plain: plain, rules)
+    for line in lines:
+        reader.feed(line)
+    return reader.finish(**known, file_text=file_text)
+
+
+def stored(folder: Path) -> dict[str, list[tuple[float, float]]]:
+    [path] = folder.iterdir()
+    reader = PointReader()
+    assert reader.feed(path.read_bytes())
+    return {series.name: list(zip(series.steps, series.values, strict=True)) for series in reader.series}
+
+
+def test_a_row_with_a_step_is_a_point_and_the_last_one_the_measurement(tmp_path: Path) -> None:
+    reading = read(
+        tmp_path,
+        "METRIC loss=3.5 nat step=0",
+        "(pid=12) RESULT step=10 loss=3.25 lr=0.1 phase=train",
+        "RESULT step=20 loss=3.0 lr=0.05 phase=train",
+        'RESULT_JSON {"step": 30, "metrics": {"loss": 2.5}}',
+        declared=[LOSS],
+        config={"seed": 1},
+    )
+    assert reading.problems == ()
+    assert reading.rows == (
+        Row(
+            config={"seed": 1},
+            metrics={"loss": Measurement(samples=(2.5,), unit="nat", direction="min")},
+            observations={"lr": 0.05},
+            labels={"phase": "train"},
+        ),
+    )
+    [loss, lr] = reading.curves
+    assert (loss.count, loss.first_step, loss.last_step, loss.best, loss.value) == (4, 0, 30, 2.5, 2.5)
+    assert (lr.name, lr.count, lr.direction) == ("lr", 2, None)
+    assert stored(tmp_path)["loss"] == [(0, 3.5), (10, 3.25), (20, 3.0), (30, 2.5)]
+
+
+@pytest.mark.parametrize(
+    "known", [{"axes": ["step"]}, {"config": {"step": 3}}, {"argv_flags": {"step": "3"}}], ids=lambda k: next(iter(k))
+)
+def test_a_step_that_is_config_stays_config(tmp_path: Path, known: dict[str, Any]) -> None:
+    reading = read(tmp_path, "RESULT step=3 loss=1", declared=[LOSS], **known)
+    assert [(row.config, row.metrics["loss"].samples) for row in reading.rows] == [({"step": 3}, (1.0,))]
+    assert reading.curves == ()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_step_in_the_config_of_json_stays_config(tmp_path: Path) -> None:
+    reading = read(tmp_path, 'RESULT_JSON {"config": {"step": 3}, "metrics": {"loss": 1}}')
+    assert [row.config for row in reading.rows] == [{"step": 3}]
+    assert reading.curves == ()
+
+
+@pytest.mark.parametrize(("reduce", "value"), [("last", 2.0), ("best", 1.0), ("mean=2", 1.5), ("mean=9", 2.0)])
+def test_the_declared_reduction_is_the_measurement(tmp_path: Path, reduce: str, value: float) -> None:
+    lines = [f"METRIC loss={v} step={i}" for i, v in enumerate((3, 2, 1, 2))]
+    reading = read(tmp_path, *lines, declared=[Metric(name="loss", direction="min", reduce=reduce)])
+    assert [row.metrics["loss"].samples for row in reading.rows] == [(value,)]
+    assert reading.curves[0].reduction == reduce
+
+
+def test_a_metric_over_a_key_of_its_own(tmp_path: Path) -> None:
+    accuracy = Metric(name="accuracy", over="epoch")
+    reading = read(
+        tmp_path,
+        "RESULT epoch=1 step=500 accuracy=0.5 loss=2",
+        "RESULT epoch=2 accuracy=0.7",
+        declared=[LOSS, accuracy],
+    )
+    assert [(c.name, c.over, c.first_step, c.last_step) for c in reading.curves] == [
+        ("accuracy", "epoch", 1, 2),
+        ("loss", "step", 500, 500),
+    ]
+
+
+def test_cases_have_curves_of_their_own(tmp_path: Path) -> None:
+    lines = [f"RESULT seed={seed} step={step} loss={seed + step / 10}" for step in range(50) for seed in (1, 2)]
+    reading = read(tmp_path, *lines, declared=[LOSS], axes=["seed"])
+    assert [(row.config, row.metrics["loss"].samples) for row in reading.rows] == [
+        ({"seed": 1}, (5.9,)),
+        ({"seed": 2}, (6.9,)),
+    ]
+    assert [c.count for c in reading.curves] == [50, 50]
+
+
+def test_a_value_stated_without_a_step_is_the_measurement(tmp_path: Path) -> None:
+    reading = read(tmp_path, "METRIC loss=3 step=1", "RESULT loss=2.9 tflops=5", "METRIC peak=7 GB", declared=[LOSS])
+    [row] = reading.rows
+    assert {name: m.samples for name, m in row.metrics.items()} == {"loss": (2.9,), "peak": (7.0,)}
+
+
+def test_what_is_not_finite_is_kept_and_is_no_measurement(tmp_path: Path) -> None:
+    lines = [f"METRIC loss={v} step={i}" for i, v in enumerate((3, 2, "nan", "inf"))]
+    reading = read(tmp_path, *lines, declared=[LOSS])
+    assert reading.rows == (Row(),)
+    [curve] = reading.curves
+    assert (curve.last, curve.best, curve.value, curve.not_finite) == (None, 2, None, 2)
+    assert reading.problems == ("loss: no measurement: its last value is not finite (step=3)",)
+    assert [value for _, value in stored(tmp_path)["loss"] if math.isfinite(value)] == [3, 2]
+
+
+def test_a_command_that_went_back_to_a_checkpoint(tmp_path: Path) -> None:
+    steps = [*range(10), *range(6, 12)]
+    reading = read(
+        tmp_path, *(f"METRIC loss={100 - place} step={step}" for place, step in enumerate(steps)), declared=[LOSS]
+    )
+    assert reading.problems == ("loss: step went back 1 time; 4 points were replaced by later ones",)
+    assert [step for step, _ in stored(tmp_path)["loss"]] == [*range(12)]
+    assert stored(tmp_path)["loss"][6] == (6, 90)
+    assert (reading.curves[0].count, reading.curves[0].replaced) == (12, 4)
+
+
+def test_a_step_that_is_no_number(tmp_path: Path) -> None:
+    reading = read(
+        tmp_path, "METRIC loss=1 step=two", "METRIC loss=1 step=2", "METRIC loss=2 step=1.2.3", declared=[LOSS]
+    )
+    assert reading.problems == tuple(f"step: '{s}' is not a number; the points were left out" for s in ("two", "1.2.3"))
+    assert reading.curves[0].count == 1
+
+
+def test_words_that_change_along_a_curve(tmp_path: Path) -> None:
+    reading = read(tmp_path, "RESULT step=1 loss=1 phase=a", "RESULT step=2 loss=1 phase=b", declared=[LOSS])
+    assert [row.labels for row in reading.rows] == [{"phase": "b"}]
+    assert "points of one curve differ in phase" in reading.problems[0]
+
+
+def test_a_result_file_may_hold_points(tmp_path: Path) -> None:
+    text = json.dumps(
+        [{"step": i, "metrics": {"loss": {"value": 1 / (i + 1), "unit": "nat"}, "x": None}} for i in range(4)]
+    )
+    reading = read(tmp_path, file_text=text, declared=[LOSS])
+    assert [(c.name, c.count, c.value, c.unit) for c in reading.curves] == [
+        ("loss", 4, 0.25, "nat"),
+        ("x", 4, None, None),
+    ]
+
+
+def test_limits_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sinks, "MOST_POINTS", 5)
+    monkeypatch.setattr(sinks, "MOST_SERIES", 2)
+    lines = ["RESULT step=1 a=1 b=2 c=3", *(f"METRIC a={i} step={i}" for i in range(2, 9))]
+    reading = read(tmp_path, *lines)
+    assert reading.problems == (
+        "only the first 2 curves were kept, and not those of c: print fewer metrics, or fewer cases in a run",
+        "4 points were not kept: a run has at most 5; print every tenth step",
+    )
+
+
+def test_more_points_than_rows_are_kept(tmp_path: Path) -> None:
+    reading = read(tmp_path, *(f"METRIC loss={i} step={i}" for i in range(30_000)), "METRIC peak=1")
+    assert reading.curves[0].count == 30_000
+    assert reading.problems == ()
+    assert reading.rows[0].metrics["peak"].samples == (1.0,)
+
+
+def test_without_a_feature_that_keeps_points_rows_are_as_before() -> None:
+    reader = ResultReader(lambda plain: plain, PointRules.of(lambda: None))
+    reader.feed("RESULT step=1 loss=2")
+    assert [(row.metrics["loss"].samples, row.observations) for row in reader.finish().rows] == [((2.0,), {"step": 1})]
+
+
+def test_a_secret_is_in_no_file(tmp_path: Path) -> None:
+    def clean(plain: Any) -> Any:
+        if isinstance(plain, dict):
+            return {key: clean(value) for key, value in plain.items()}
+        return plain.replace("hunter2", "[hidden]") if isinstance(plain, str) else plain
+
+    reader = ResultReader(clean, PointRules.of(lambda: point_sink(tmp_path, tmp_path)))
+    for step in range(5):
+        reader.feed(f"RESULT step={step} loss=1 key=hunter2")
+    assert reader.finish().rows[0].labels == {"key": "[hidden]"}
+    assert all(b"hunter2" not in path.read_bytes() for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("argv", "is_flag"),
+    [
+        (("train.py", "--step", "3"), True),
+        (("train.py", "step=3"), True),
+        (("sh", "-c", "python train.py --step=3"), True),
+        (("sh", "-c", "for i in 1 2; do echo METRIC loss=1 step=$i; done"), False),
+    ],
+)
+def test_a_script_that_prints_a_step_has_no_flag_of_that_name(argv: tuple[str, ...], is_flag: bool) -> None:
+    rules = PointRules.of(lambda: None, argv_flags={"step": None}, argv=argv)
+    assert rules.step_keys() == (() if is_flag else ("step",))
