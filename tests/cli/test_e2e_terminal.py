@@ -81,7 +81,7 @@ def test_the_live_line_of_a_comparison_fits() -> None:
     series = SeriesProgress(
         made=8, total=20, what="pairs", is_at_most=True, left_s=240, estimates=(one, one), note="quant_mode=int8"
     )
-    for width in (79, 119):
+    for width in (54, 79, 119):
         first, second = series_lines(series, "0:12", width)
         assert max(map(len, (first, second))) <= width
         for part in ("8/20 pairs", "+5.98%", "●", "better", "≤ 4 min left"):
@@ -144,7 +144,7 @@ def test_ctrl_z_and_ctrl_c_leave_a_clean_terminal(started: Cli, folder: Path) ->
         screen.process.send_signal(signal.SIGINT)
         lines = screen.ended()
     assert screen.process.returncode == 130
-    assert not any("●" in line or "/40 pairs" in line for line in lines)
+    assert not any("●" in line or "/40 pairs" in line for line in lines), (lines, screen.raw)
     assert any("stopped: interrupted after" in line for line in lines)
 
 

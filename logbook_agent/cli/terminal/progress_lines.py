@@ -16,7 +16,7 @@ from logbook_agent.text.times import length
 
 # What an outcome looks like, wherever it is drawn.
 STYLES = {"better": "green", "worse": "red", "no difference": "dim", "open": "yellow"}
-_WIDE, _SHOWN = 110, 6
+_WIDE, _NARROW, _SHOWN = 110, 70, 6
 
 
 def rendered(shown: RenderableType, *, is_error: bool = True, width: int | None = None) -> list[str]:
@@ -72,8 +72,9 @@ def _count(series: SeriesProgress, elapsed: str, width: int) -> Table:
 
 def _comparison(series: SeriesProgress, elapsed: str, width: int) -> Table:
     grid, is_wide = _grid(), width >= _WIDE
+    bar_width = 25 if is_wide else 17 if width >= _NARROW else 7
     grid.add_column(no_wrap=True)
-    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1, min_width=4)
     grid.add_column(no_wrap=True, justify="right")
     grid.add_column(no_wrap=True)
     grid.add_column(no_wrap=True)
@@ -81,7 +82,7 @@ def _comparison(series: SeriesProgress, elapsed: str, width: int) -> Table:
         grid.add_column(no_wrap=True)
     grid.add_column(no_wrap=True, style="dim", justify="right")
     for number, one in enumerate(series.estimates[:_SHOWN]):
-        bar = effect_bar(one.change, one.low, one.high, one.least, 25 if is_wide else 17)
+        bar = effect_bar(one.change, one.low, one.high, one.least, bar_width)
         style = STYLES.get(one.outcome, "")
         cells: list[RenderableType] = [
             _made(series) if not number else "",

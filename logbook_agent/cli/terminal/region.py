@@ -17,6 +17,8 @@ from types import FrameType
 
 _ERASE = "\r\x1b[J"
 _PLAIN = "\x1b[0m"
+# A line that was made for a wider window is cut at its edge, and takes no second row.
+_CROPPED, _WRAPPED = "\x1b[?7l", "\x1b[?7h"
 
 
 class Region:
@@ -31,10 +33,9 @@ class Region:
         if self._descriptor is None or not lines or not _is_in_front(self._descriptor):
             return
         up = f"\x1b[{len(lines) - 1}A" if len(lines) > 1 else ""
-        erased = _ERASE if self._is_drawn else ""
         self._is_drawn = True
         shown = "\r\n".join(lines)
-        self._write(f"{erased}{_PLAIN}{shown}{_PLAIN}\r{up}")
+        self._write(f"{_ERASE}{_PLAIN}{_CROPPED}{shown}{_PLAIN}{_WRAPPED}\r{up}")
 
     def erase(self) -> None:
         """Leave the cursor where the first line began."""
