@@ -22,6 +22,7 @@ from logbook_agent.model.comparison import BUDGET_PAIRS, FIRST_LOOK, LOOKS, Comp
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import is_own, run_state
 from logbook_agent.model.run import Run, Scalar
+from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.model.stats import median
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command
@@ -160,6 +161,7 @@ class Rounds:
     def carry_out(self) -> AbResult:
         """Have the runs made, until something ends the A/B."""
         began = len(self._driver.runs)
+        self._show()
         try:
             for _, run in self._driver.each(self._orders()):
                 if (state := run_state(run, self._book.life)) != "finished":
@@ -219,6 +221,7 @@ class Rounds:
     def _order(self, part: Part, *, discarded: bool = False) -> RunPlan:
         """One run of a pair, or a warm-up of it."""
         self._part = part
+        self._show()
         case = self._cases[part.case]
         at = self._stated(self._entry).question.values.index(part.side)
         return RunPlan(
@@ -282,7 +285,7 @@ class Rounds:
         if self._answer is None or not any(f.change is not None for f in self._answer.findings):
             return self._nothing()
         if is_new:
-            self._driver.display.progress(self._line(self._answer))
+            self._show(self._line(self._answer))
         stopped = self._settled(self._answer) if self._request.repeat is None else None
         return stopped or self._spent(self._answer)
 
@@ -367,6 +370,21 @@ class Rounds:
             parts += [text] if text != self._forecast else []
             self._forecast = text
         return f"pair {self._pairs} of {self._budget_text}: {'; '.join(parts)}"
+
+    def _show(self, text: str = "") -> None:
+        """Show a line, and how far the A/B is."""
+        made = self._pairs
+        part, axis = self._part, self._axis.name
+        series = SeriesProgress(
+            made=made,
+            total=self._budget,
+            what="pairs",
+            is_at_most=self._request.repeat is None,
+            left_s=(self._budget - made) * median(self._durations_s) if self._durations_s else None,
+            estimates=words.estimates(self._answer) if self._answer is not None else (),
+            note=f"{axis}={part.side}" if part.pair and not self._is_over() else "",
+        )
+        self._driver.display.progress(text, series)
 
     def _chance(self, answer: Answer, open_ones: Sequence[Finding]) -> str:
         from logbook_agent.findings.comparison.power import chance_text

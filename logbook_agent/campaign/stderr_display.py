@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import sys
 
+from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.running.launch.process import Stream
 
 
@@ -33,7 +34,7 @@ class StderrDisplay:
     def done(self) -> None:
         pass
 
-    def progress(self, text: str) -> None:
+    def progress(self, text: str, series: SeriesProgress | None = None) -> None:
         to_stderr(text)
 
     def began(self, entry_id: str) -> None:

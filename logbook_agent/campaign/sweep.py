@@ -36,6 +36,7 @@ from logbook_agent.model.record import (
     is_own,
 )
 from logbook_agent.model.run import Run
+from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.model.stats import median
 from logbook_agent.running.executors.table import executor_named_by
 from logbook_agent.running.order import Display, RunPlan
@@ -43,6 +44,7 @@ from logbook_agent.running.prepare import prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import cut_line
+from logbook_agent.text.times import length
 
 # Of what came out of a run, in the line that follows it.
 _SAID_CHARS = 160
@@ -129,11 +131,12 @@ class _Sweep:
         """The runs that are missing, and after a plan that explores the comparison of its best case with the base."""
         tally, todo = progress.tally, progress.todo
         left = len(todo)
+        self._driver.display.progress("", self._so_far(tally, left))
         for place, run in self._driver.each(map(self._order, todo), at_most=self._parallel):
             planned, kept = todo[place], self._kept(run)
             tally.add(planned.case.key, kept)
             left -= 1
-            self._driver.display.progress(self._line(tally, planned, kept, left))
+            self._driver.display.progress(self._line(tally, planned, kept, left), self._so_far(tally, left))
         progress = self._progress()
         # A case that was not measured may be the best.
         if not self._driver.is_cut_off and not progress.todo and progress.to_compare:
@@ -210,10 +213,20 @@ class _Sweep:
         parts = [f"[{planned.place}/{len(self._plan)}] {describe_run(self._plan, planned)}: {_said(tally, run)}"]
         if best is not None and self._has_best:
             parts.append(f"best so far {best.value:.6g} ({best.label})")
-        took_s = [r.duration_s for r in self._driver.runs if not is_own(r) and r.duration_s is not None]
-        if left and took_s:
-            parts.append(f"about {length(remaining_s(left, median(took_s), self._parallel))} left")
+        left_s = self._left_s(left)
+        if left and left_s is not None:
+            parts.append(f"about {length(left_s)} left")
         return "; ".join(parts)
+
+    def _left_s(self, left: int) -> float | None:
+        """How long this many runs would take."""
+        took_s = [r.duration_s for r in self._driver.runs if not is_own(r) and r.duration_s is not None]
+        return remaining_s(left, median(took_s), self._parallel) if took_s else None
+
+    def _so_far(self, tally: Tally, left: int) -> SeriesProgress:
+        best, total = tally.best() if self._has_best else None, len(self._plan)
+        note = f"best so far {best.value:.6g} ({best.label})" if best is not None else ""
+        return SeriesProgress(made=total - left, total=total, what="runs", left_s=self._left_s(left), note=note)
 
     def _result(self, problems: Sequence[str]) -> SweepResult:
         progress, total, interrupted = self._progress(), len(self._plan), self._driver.is_interrupted
@@ -258,10 +271,3 @@ def _said(tally: Tally, run: Run) -> str:
         return f"{len(run.rows)} row{'' if len(run.rows) == 1 else 's'}"
     value, unit = found[0]
     return f"{metric.name} {value:.6g}" + (f" {unit}" if unit else "")
-
-
-def length(seconds: float) -> str:
-    """A length of time for people."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

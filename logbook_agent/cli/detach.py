@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Callable
 
 from logbook_agent.cli import draw_plots, ended_by
+from logbook_agent.cli.displays import series_display
 from logbook_agent.cli.output import LineDisplay, emit, say
 from logbook_agent.model.errors import Locked, LogbookError
 from logbook_agent.model.run import Run
@@ -86,7 +87,8 @@ def carried_out(space: Workspace, name: str, body: Body, *, detach: bool, as_jso
     """Run `body`, the series of runs of the command `name`, here or with `detach` in a process of its own; returns the
     exit code of this process."""
     if not detach:
-        return body(LineDisplay())
+        with series_display() as display:
+            return body(display)
     space.executor = LOCAL
     reader, writer = os.pipe()
     sys.stdout.flush()

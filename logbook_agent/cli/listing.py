@@ -74,7 +74,15 @@ def list_command(
     entries = search(found, text) if text else found.summaries
     lines = listed(entries, state=state, kind=kind, last=last)
     shown = _lines(lines, book.header.zone) or _none_text(text or (), is_filtered=bool(state or kind))
-    emit("list", lines, shown, as_json=common.as_json, warnings=space.warnings)
+    is_table = bool(lines) and not text
+
+    def draw() -> None:
+        from logbook_agent.cli.terminal.drawn_answers import draw_list
+
+        draw_list(lines, book.header.zone)
+
+    warnings = space.warnings
+    emit("list", lines, shown, as_json=common.as_json, warnings=warnings, draw=draw if is_table else None)
 
 
 def _lines(lines: list[dict[str, Any]], zone: str) -> str:

@@ -6,18 +6,18 @@ All of it passes a redactor: an error may repeat what was typed, an answer what 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
-import shutil
 import sys
-import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
 from logbook_agent.model.errors import LogbookError
 
 if TYPE_CHECKING:
+    from logbook_agent.model.series_progress import SeriesProgress
     from logbook_agent.text.redaction.redactor import Redactor
 
 # The most of one part of an error.
@@ -51,6 +51,7 @@ def clean(text: str) -> str:
 
 def say(text: str) -> None:
     """A message on stderr."""
+    _make_room()
     print(clean(text), file=sys.stderr, flush=True)
 
 
@@ -60,13 +61,25 @@ def wants_json(words: Sequence[str]) -> bool:
     return "--json" in words[:end]
 
 
-def emit(command: str, data: Any, text: str, *, as_json: bool, warnings: Sequence[str] = ()) -> None:
-    """Print a command's answer. Warnings are part of the JSON, or lines on stderr."""
+def emit(
+    command: str,
+    data: Any,
+    text: str,
+    *,
+    as_json: bool,
+    warnings: Sequence[str] = (),
+    draw: Callable[[], None] | None = None,
+) -> None:
+    """Print a command's answer. Warnings are part of the JSON, or lines on stderr. On a terminal `draw` draws the facts
+    of the text instead."""
+    _make_room()
     if as_json:
         answer = {"schema": f"logbook/{command}/1", "data": data, "warnings": list(warnings)}
         print(_json(answer))
         return
-    if text:
+    if draw is not None and text and is_drawn_on(sys.stdout):
+        draw()
+    elif text:
         print(clean(text))
     for warning in warnings:
         say(f"warning: {warning}")
@@ -148,10 +161,35 @@ def write_bytes(pieces: Iterable[bytes]) -> None:
         sys.stdout.buffer.flush()
 
 
-def draws() -> bool:
-    """Whether stdout is a terminal that shows blocks and lines: what is piped stays plain text."""
-    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and encoding == "utf8"
+def draws(stream: TextIO | None = None) -> bool:
+    """Whether a stream (stdout) is a terminal that shows blocks and lines: what is piped stays plain text."""
+    stream = stream or sys.stdout
+    encoding = (stream.encoding or "").lower().replace("-", "")
+    return stream.isatty() and os.environ.get("TERM") != "dumb" and encoding == "utf8"
+
+
+def is_drawn_on(stream: TextIO) -> bool:
+    """Whether tables and live lines replace plain lines there: with NO_COLOR they do not."""
+    return draws(stream) and not os.environ.get("NO_COLOR")
+
+
+# What erases the live lines of a terminal, while there are some.
+_room_makers: list[Callable[[], None]] = []
+
+
+@contextlib.contextmanager
+def making_room(erase: Callable[[], None]) -> Iterator[None]:
+    """Call `erase` before anything is printed."""
+    _room_makers.append(erase)
+    try:
+        yield
+    finally:
+        _room_makers.remove(erase)
+
+
+def _make_room() -> None:
+    for erase in _room_makers:
+        erase()
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
@@ -163,15 +201,8 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-_REDRAW_S = 0.5
-
-
 class LiveDisplay:
-    """Copies a run's output to ours. With `all_to_stderr` stdout stays free for JSON.
-
-    The progress line is drawn on a terminal alone, only while the cursor stands at the start of a line,
-    and is wiped before anything else is written.
-    """
+    """Copies a run's output to ours. With `all_to_stderr` stdout stays free for JSON."""
 
     shows_output = True
 
@@ -180,51 +211,27 @@ class LiveDisplay:
             "stdout": sys.stderr.buffer if all_to_stderr else sys.stdout.buffer,
             "stderr": sys.stderr.buffer,
         }
-        self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self._drawn = False
-        self._fresh_line = True
-        self._started = time.monotonic()
-        self._last_draw = 0.0
 
     def output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
         sink = self._sinks[stream]
         if sink is None:
             return
-        self._wipe()
         try:
             sink.write(data)
             sink.flush()
         except BrokenPipeError:
             # Whoever watched (head, less) is gone; the run and its record go on.
             self._sinks[stream] = None
-        self._fresh_line = data.endswith(b"\n")
 
-    def tick(self, last_result: str | None, log_bytes: int) -> None:
-        now = time.monotonic()
-        if not self._terminal or not self._fresh_line or now - self._last_draw < _REDRAW_S:
-            return
-        self._last_draw = now
-        columns = shutil.get_terminal_size().columns - 1
-        line = clean(progress_line(now - self._started, last_result, log_bytes, columns))
-        self._wipe()
-        sys.stderr.write(f"\x1b[2m{line}\x1b[0m")
-        sys.stderr.flush()
-        self._drawn = True
+    def tick(self, last_result: str | None, log_bytes: int) -> None: ...
 
-    def done(self) -> None:
-        self._wipe()
-        self._started = time.monotonic()
+    def done(self) -> None: ...
 
-    def progress(self, text: str) -> None:
-        say(text)
+    def progress(self, text: str, series: SeriesProgress | None = None) -> None:
+        if text:
+            say(text)
 
     def began(self, entry_id: str) -> None: ...
-
-    def _wipe(self) -> None:
-        if self._drawn:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
-            self._drawn = False
 
 
 class LineDisplay:
@@ -232,14 +239,15 @@ class LineDisplay:
 
     shows_output = False
 
-    def output(self, stream: str, data: bytes) -> None: ...
+    def output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
 
     def tick(self, last_result: str | None, log_bytes: int) -> None: ...
 
     def done(self) -> None: ...
 
-    def progress(self, text: str) -> None:
-        say(text)
+    def progress(self, text: str, series: SeriesProgress | None = None) -> None:
+        if text:
+            say(text)
 
     def began(self, entry_id: str) -> None: ...
 
@@ -249,14 +257,15 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 def progress_line(elapsed_s: float, last_result: str | None, log_bytes: int, width: int) -> str:
     """`1:05 | 3.4 MiB | RESULT tokens=...`, cut to `width` characters."""
-    parts = [_elapsed(elapsed_s), _size(log_bytes)]
+    parts = [elapsed_text(elapsed_s), _size(log_bytes)]
     if last_result:
         parts.append("".join(c if c.isprintable() else " " for c in last_result))
     line = " | ".join(parts)
     return line if len(line) <= width else line[: max(0, width - 1)] + "…" * (width > 0)
 
 
-def _elapsed(elapsed_s: float) -> str:
+def elapsed_text(elapsed_s: float) -> str:
+    """`1:05`, or `1:02:05` from an hour on."""
     minutes, seconds = divmod(int(elapsed_s), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"

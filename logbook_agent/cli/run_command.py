@@ -12,8 +12,9 @@ from typer import Argument, Option
 from logbook_agent.campaign.repeats import NOISE_RUNS, NoiseResult, RunData, RunRequest, RunResult, run
 from logbook_agent.campaign.repeats import noise as noise_of_runs
 from logbook_agent.cli.detach import carried_out, started
+from logbook_agent.cli.displays import run_display
 from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words
-from logbook_agent.cli.output import LineDisplay, LiveDisplay, emit, say
+from logbook_agent.cli.output import LineDisplay, emit, say
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.findings.case_repeats import noise_lines
 from logbook_agent.findings.queries import BriefRow
@@ -132,7 +133,8 @@ def run_command(
         return _noise(space, request, common)
     if detach:
         return _detached(space, request, common)
-    result = run(space, request, LiveDisplay(all_to_stderr=common.as_json), tell=None if common.as_json else say)
+    with run_display(all_to_stderr=common.as_json) as display:
+        result = run(space, request, display, tell=None if common.as_json else say)
     if common.as_json:
         emit("run", result.data(), "", as_json=True, warnings=space.warnings)
         return result.exit_status
@@ -151,7 +153,8 @@ def _noise(space: Workspace, request: RunRequest, common: Common) -> int:
 
     if request.detach:
         return carried_out(space, "noise", body, detach=True, as_json=common.as_json)
-    return body(LiveDisplay(all_to_stderr=True))
+    with run_display(all_to_stderr=True) as display:
+        return body(display)
 
 
 def _noise_text(result: NoiseResult) -> str:

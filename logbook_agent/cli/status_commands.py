@@ -122,7 +122,13 @@ def status_command(
     found = read(space, book)
     data = overview(space, book, found)
     text = "" if common.as_json else _status_text(data)
-    emit("status", data, text, as_json=common.as_json, warnings=space.warnings)
+
+    def draw() -> None:
+        from logbook_agent.cli.terminal.drawn_answers import draw_status
+
+        draw_status(_opening_lines(data), _rest(data), data, book.header.zone)
+
+    emit("status", data, text, as_json=common.as_json, warnings=space.warnings, draw=draw)
 
 
 _OPENING = (
@@ -133,8 +139,12 @@ _OPENING = (
 
 def _status_text(data: StatusAnswer) -> str:
     """The first lines as text; then the rest as YAML, the shortest text that still shows its structure."""
-    rest = {name: value for name, value in data.items() if name not in _OPENING}
-    return "\n".join([*_opening_lines(data), dump_yaml(_said(rest)).rstrip()])
+    return "\n".join([*_opening_lines(data), dump_yaml(_rest(data)).rstrip()])
+
+
+def _rest(data: StatusAnswer) -> dict[str, object]:
+    """What the first lines do not say."""
+    return _said({name: value for name, value in data.items() if name not in _OPENING})
 
 
 def _opening_lines(data: StatusAnswer) -> Iterator[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, describe_run
-from logbook_agent.campaign.sweep import length
 from logbook_agent.campaign.sweep_request import Prepared
+from logbook_agent.text.times import length
 
 _SHOWN_RUNS = 5
 

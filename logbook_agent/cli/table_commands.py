@@ -12,12 +12,13 @@ from logbook_agent.cli.output import emit, say, write_bytes
 from logbook_agent.entries.compare import CompareResult, compare
 from logbook_agent.findings.cases import counting
 from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.contrast import MOST_ROWS
 from logbook_agent.findings.queries import table, table_data
 from logbook_agent.findings.read import read
 from logbook_agent.findings.tables.build import matching
 from logbook_agent.findings.tables.export import to_csv
-from logbook_agent.findings.tables.spec import TableSpec
+from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.entry import Contrast
 from logbook_agent.model.values import parse_pair, parse_value
 from logbook_agent.pages.blocks import blocks_of
@@ -97,7 +98,18 @@ def table_command(
         shaped = pivot or delta or ratio or means
         write_bytes([to_csv(made if shaped else counting(matching(cases, spec.where))).encode("utf-8", "replace")])
         return
-    emit("table", table_data(made), blocks_of(space, book).table(made), as_json=common.as_json, warnings=space.warnings)
+    text = blocks_of(space, book).table(made)
+    emit("table", table_data(made), text, as_json=common.as_json, warnings=space.warnings, draw=lambda: _draw(made))
+
+
+def _draw(shown: Table | Answer) -> None:
+    """Draw rows or an answer on the terminal."""
+    from logbook_agent.cli.terminal.drawn_answers import draw_answer, draw_table
+
+    if isinstance(shown, Answer):
+        draw_answer(shown)
+    else:
+        draw_table(shown)
 
 
 def compare_command(
@@ -142,19 +154,24 @@ def compare_command(
         where=dict(parse_value(text, "--where") for text in where or ()),
     )
     result = compare(space, asked, baseline=baseline, save=save)
-    text = "" if common.as_json else _compare_text(space, result)
-    emit("compare", result.data(), text, as_json=common.as_json, warnings=space.warnings)
+    shown = result.answer or _numbers(result)
+    text = "" if common.as_json else _compare_text(space, result, shown)
+    emit("compare", result.data(), text, as_json=common.as_json, warnings=space.warnings, draw=lambda: _draw(shown))
     if result.saved is not None and not common.as_json:
         say(f"saved in {result.saved}, which now shows these numbers")
 
 
-def _compare_text(space: Workspace, result: CompareResult) -> str:
-    if result.answer is not None:
-        return "\n".join(words.text_lines(result.answer))
+def _compare_text(space: Workspace, result: CompareResult, shown: Table | Answer) -> str:
+    if isinstance(shown, Answer):
+        return "\n".join(words.text_lines(shown))
+    return blocks_of(space, result.book).table(shown)
+
+
+def _numbers(result: CompareResult) -> Table:
+    """The first rows, with all notes."""
     one = result.numbers
     if one is None:
         raise AssertionError("neither an answer nor numbers")
     more = len(one.table.rows) - MOST_ROWS
-    said = [*one.notes(), *([f"and {more} more rows: --json shows all"] if more > 0 else [])]
-    shown = dataclasses.replace(one.table, rows=one.table.rows[:MOST_ROWS], notes=tuple(said))
-    return blocks_of(space, result.book).table(shown)
+    notes = [*one.notes(), *([f"and {more} more rows: --json shows all"] if more > 0 else [])]
+    return dataclasses.replace(one.table, rows=one.table.rows[:MOST_ROWS], notes=tuple(notes))

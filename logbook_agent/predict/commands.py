@@ -8,8 +8,9 @@ from typing import Annotated
 from typer import Argument, Option
 
 from logbook_agent.campaign.repeats import RunRequest, RunResult, run
+from logbook_agent.cli.displays import run_display
 from logbook_agent.cli.options import Common, Text, Texts, Words
-from logbook_agent.cli.output import LiveDisplay, emit, say
+from logbook_agent.cli.output import emit, say
 from logbook_agent.cli.run_command import EnvOption, TimeoutOption
 from logbook_agent.findings.predictions import (
     Predicted,
@@ -52,7 +53,8 @@ def predict_command(
         entry_id=entry_id,
         predicts=True,
     )
-    made = run(space, request, LiveDisplay(all_to_stderr=common.as_json), tell=None if common.as_json else say)
+    with run_display(all_to_stderr=common.as_json) as display:
+        made = run(space, request, display, tell=None if common.as_json else say)
     if common.as_json:
         emit("predict", predict_data(made), "", as_json=True, warnings=space.warnings)
     else:

@@ -14,6 +14,7 @@ from logbook_agent.features import hook_module
 from logbook_agent.model.comparison import Part
 from logbook_agent.model.errors import LogbookError
 from logbook_agent.model.run import Contention, Env, Run, Scalar
+from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.model.worker_report import Began, End
 from logbook_agent.running.prepare import Command
 from logbook_agent.running.provenance.contention import host_root, load_now
@@ -38,7 +39,9 @@ class Display(Protocol):
     def output(self, stream: Stream, data: bytes) -> None: ...
     def tick(self, last_result: str | None, log_bytes: int) -> None: ...
     def done(self) -> None: ...
-    def progress(self, text: str) -> None: ...
+    def progress(self, text: str, series: SeriesProgress | None = None) -> None:
+        """Show a line, unless it is empty; `series` says how far the series is, which a terminal draws."""
+
     def began(self, entry_id: str) -> None:
         """A series of runs begins in this entry, which stands on disk by now."""
 

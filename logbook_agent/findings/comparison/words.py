@@ -7,6 +7,7 @@ import re
 
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, Side
 from logbook_agent.model.comparison import CODE_AXIS, MINIMUM_EFFECT
+from logbook_agent.model.series_progress import EffectEstimate
 from logbook_agent.model.summary import AnswerLine
 from logbook_agent.model.units import TIMES, format_value, known
 from logbook_agent.text import markdown as md
@@ -326,3 +327,19 @@ def progress(finding: Finding) -> str:
     found = interval(finding)
     text = f"{side}{finding.metric}{case} {signed(finding.change)}" + (f" ({found})" if found else "")
     return f"{text}, {finding.outcome.value}" if finding.is_settled else text
+
+
+def estimates(answer: Answer) -> tuple[EffectEstimate, ...]:
+    """The changes of the goals, as a terminal draws them."""
+    return tuple(
+        EffectEstimate(
+            name=" ".join(filter(None, (subject(answer, f.side), f.metric, assignments(f.case)))),
+            change=f.change,
+            low=f.low,
+            high=f.high,
+            least=answer.question.minimum_effect,
+            outcome=f.outcome.value,
+            interval=interval(f),
+        )
+        for f in answer.goals
+    )

@@ -30,7 +30,7 @@ class _Shown:
             self._place.ended(self._run)
         self.shown += data
 
-    def progress(self, text: str) -> None:
+    def progress(self, text: str, series: object = None) -> None:
         raise AssertionError(text)
 
     def tick(self, last_result: str | None, log_bytes: int) -> None: ...

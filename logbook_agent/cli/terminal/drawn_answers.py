@@ -1,0 +1,238 @@
+"""The answers of `list`, `table`, `compare` and `status` as a terminal shows them: as wide as it is, in colours.
+
+Better is green, worse and failed red, open yellow, no difference dim. Whatever is cut ends in `…`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from logbook_agent.cli.output import clean
+from logbook_agent.cli.terminal.progress_lines import STYLES, effect_bar
+from logbook_agent.findings.comparison import words
+from logbook_agent.findings.comparison.answer import Answer, Finding
+from logbook_agent.findings.status import StatusAnswer
+from logbook_agent.findings.tables.spec import Column, Table
+from logbook_agent.model.units import format_value, known
+from logbook_agent.store.records import dump_yaml
+from logbook_agent.text.markdown import one_line
+from logbook_agent.text.shell_words import assignments
+from logbook_agent.text.times import minute
+
+_STATES = {"failed": "red", "running": "cyan", "planned": "dim", "void": "dim", "superseded": "dim"}
+_LEAST, _LEAST_TEXT = 6, 12
+_WIDE = 100
+
+
+def _console() -> Console:
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def _grid(*headings: str | tuple[str, dict[str, Any]]) -> Grid:
+    """A table with a line below its headings."""
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for heading in headings:
+        name, options = heading if isinstance(heading, tuple) else (heading, {})
+        grid.add_column(clean(name), **{"no_wrap": True, "overflow": "ellipsis", **options})
+    return grid
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    """A line that the terminal wraps, so that a command or path in it is copied whole."""
+    console.print(_text(text, style), soft_wrap=True)
+
+
+def _text(text: str, style: str = "") -> Text:
+    return Text(clean(text), style=style)
+
+
+# -- list and table ------------------------------------------------------------------------------------
+
+
+def draw_list(lines: Sequence[Mapping[str, Any]], zone: str) -> None:
+    """Draw the lines of `list`, an entry each."""
+    console = _console()
+    ratio: dict[str, Any] = {"ratio": 1, "min_width": _LEAST}
+    grid = _grid("ID", ("opened", {"style": "dim"}), "state", ("title", ratio), ("result", ratio))
+    grid.expand = True
+    # Without its year where there is little room.
+    first = 0 if console.width >= _WIDE else 5
+    for line in lines:
+        state = line["state"]
+        cells = [
+            _text(line["id"]),
+            _text(minute(line["opened"], zone)[first:]),
+            _text(state, _STATES.get(state, "")),
+            _text(one_line(line["title"])),
+            _text(one_line(line["result"] or "")),
+        ]
+        grid.add_row(*cells)
+    console.print(grid)
+
+
+def draw_table(table: Table) -> None:
+    """Draw rows, in parts below each other where they do not fit; then what they share and their notes."""
+    console = _console()
+    found = parts(table.columns, table.rows, console.width)
+    for number, part in enumerate(found):
+        columns = [table.columns[at] for at in part]
+        right: dict[str, Any] = {"justify": "right", "overflow": "fold"}
+        more = ["…"] if number < len(found) - 1 else []
+        grid = _grid(*((c.name, right if c.numeric else {}) for c in columns), *more)
+        for row in table.rows:
+            grid.add_row(*(_cell(row[at]) for at in part), *more)
+        if number:
+            console.print()
+        console.print(grid)
+    notes = list(table.notes)
+    if table.constants:
+        notes.insert(0, f"same in all rows: {assignments(table.constants)}")
+    for note in notes:
+        _say(console, f"- {note}", "dim")
+
+
+def _cell(text: str) -> Text:
+    style = "red" if text.startswith("failed") else "yellow" if text == "?" else "dim" if text in ("base", "—") else ""
+    return _text(text, style)
+
+
+def parts(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+    """The columns of each part of a table that fits, by place; the first ones, which name a row, begin each part. A
+    number is shown whole; of a text at least some characters."""
+
+    def least(at: int) -> int:
+        whole = max([cell_len(columns[at].name), *(cell_len(row[at]) for row in rows)])
+        return whole if columns[at].numeric else min(whole, _LEAST_TEXT)
+
+    # Three blanks stand between columns; `…` behind the last one of a part.
+    names, used = 1, least(0) if columns else 0
+    while names < len(columns) and used + 3 + least(names) <= width // 3:
+        used += 3 + least(names)
+        names += 1
+    found, room = [list(range(min(names, len(columns))))], width - used
+    for at in range(names, len(columns)):
+        mark = 4 if at < len(columns) - 1 else 0
+        if least(at) + 3 + mark > room and len(found[-1]) > names:
+            found.append(list(range(names)))
+            room = width - used
+        found[-1].append(at)
+        room -= least(at) + 3
+    return found
+
+
+# -- comparisons -----------------------------------------------------------------------------------------
+
+
+def draw_answer(answer: Answer) -> None:
+    """Draw an answer: a line with its interval for each finding, then the sentences and what is to be known of them."""
+    console = _console()
+    is_wide = console.width >= _WIDE
+    _say(console, f"{answer.entry}, {words.asked(answer)}", "bold")
+    if answer.findings:
+        console.print(_findings(answer, is_wide=is_wide))
+    for f in answer.findings:
+        _say(console, words.sentence(answer, f), STYLES[f.outcome.value])
+        for note in (*f.left_out, *f.notes):
+            _say(console, f"  {note}", "dim")
+    for line in words.about(answer) if answer.findings else [*words.about(answer), "no pair has a number yet"]:
+        _say(console, line)
+    _say(console, f"confidence: {answer.confidence} ({'; '.join(answer.reasons)})")
+
+
+def _findings(answer: Answer, *, is_wide: bool) -> Grid:
+    right: dict[str, Any] = {"justify": "right"}
+    base = words.label(answer, answer.question.base)
+    sides = {words.label(answer, f.side) for f in answer.findings}
+    name = ("", {"ratio": 1, "min_width": _LEAST})
+    grid = _grid(
+        name,
+        (base, right),
+        (sides.pop() if len(sides) == 1 else "side", right),
+        ("change", right),
+        f"┊ {words.percent(answer.question.minimum_effect)}%",
+        "",
+    )
+    for f in answer.findings:
+        style = STYLES[f.outcome.value]
+        bar = effect_bar(f.change, f.low, f.high, answer.question.minimum_effect, 25 if is_wide else 15)
+        name_text = " ".join(filter(None, (words.subject(answer, f.side), f.metric, assignments(f.case))))
+        cells = [
+            _text(name_text),
+            _text(_value(f, f.base.median)),
+            _text(" ".join(filter(None, (_value(f, f.other.median), f.unit)))),
+            _text(words.signed(f.change), style),
+            _text(bar, style),
+            _text(f.outcome.value, style),
+        ]
+        grid.add_row(*cells)
+    return grid
+
+
+def _value(f: Finding, value: float | None) -> str:
+    return format_value(value, decimals=known(f.metric).decimals)
+
+
+# -- status ----------------------------------------------------------------------------------------------
+
+_TYPED, _FAILED = ("to compare:", "to continue:"), "did not work:"
+
+
+def draw_status(opening: Iterable[str], rest: Mapping[str, Any], data: StatusAnswer, zone: str) -> None:
+    """Draw the first lines of a status in colours, the best cases and the last entries as tables, and the rest as it
+    is."""
+    console = _console()
+    outcomes = {f"- {one['answer']}": one["outcome"] for one in data["answers"]}
+    for number, line in enumerate(opening):
+        style = STYLES.get(outcomes.get(line.rpartition(" [")[0], ""), "")
+        if not number:
+            style = "bold"
+        elif line.strip().startswith(_TYPED):
+            style = "cyan"
+        elif line.startswith(_FAILED):
+            style = "red"
+        _say(console, line, style)
+    tables = {"best": _best(data), "last": _last(data, zone)}
+    for name, value in rest.items():
+        grid = tables.get(name)
+        if grid is None:
+            _say(console, dump_yaml({name: value}).rstrip())
+        else:
+            _say(console, f"{name}:")
+            console.print(Padding(grid, (0, 0, 0, 2)))
+
+
+def _best(data: StatusAnswer) -> Grid:
+    grid = _grid("metric", ("value", {"justify": "right"}), ("case", {"ratio": 1}), "runs", "entry")
+    grid.expand = True
+    for one in data["best"]:
+        value = " ".join(
+            filter(None, (format_value(one["value"], decimals=known(one["metric"]).decimals), one["unit"]))
+        )
+        where = one.get("entry") or ", ".join(one.get("entries", []))
+        grid.add_row(
+            _text(one["metric"]),
+            _text(value),
+            _text(" ".join(filter(None, (one["label"], one["config"])))),
+            _text(str(one["runs"])),
+            _text(where),
+        )
+    return grid
+
+
+def _last(data: StatusAnswer, zone: str) -> Grid:
+    """The last entries; what was made of a result, and the confidence in it, stand behind it."""
+    grid = _grid("ID", "opened", "state", ("title", {"ratio": 2}), ("result", {"ratio": 3}))
+    grid.expand = True
+    for one in data["last"]:
+        said = "; ".join(filter(None, (one["result"], one["interpretation"], one["confidence"])))
+        opened, state = minute(one["opened"], zone)[5:], one["state"]
+        grid.add_row(_text(one["id"]), opened, _text(state, _STATES.get(state, "")), _text(one["title"]), _text(said))
+    return grid
