@@ -193,7 +193,10 @@ def test_a_program_that_was_killed_may_have_started_a_worker(
     workspace = local.workspace
     with monkeypatch.context() as patched:
         patched.setattr(shell, "Conversation", CutOff)
-        run = submission.send(workspace, workspace.book(), local.plan(workspace, "true"), local.name, far)
+        plans = [local.plan(workspace, "true")]
+        attempts = submission.Attempts(workspace, workspace.book(), plans, local.name, executor=far)
+        attempts.attempt()
+        [run] = attempts.runs
     assert run.exit is None, "nobody knows yet"
     later = Remote(shell=Here(environ=environ), places=places, environ=environ, secrets={})
     wait_for(lambda: later.follow(local.spool(run)).stage == "ended")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.comparison import Design, Question
 from logbook_agent.model.entry import PLOT_KINDS, Entry
-from logbook_agent.model.header import Header
+from logbook_agent.model.header import Header, Metric
 from logbook_agent.model.run import PredictedRow, Run
 
 # Strategies from the classes themselves, so that a new field is tested without being listed here.
@@ -55,6 +55,9 @@ st.register_type_strategy(
 
 
 plots = st.lists(st.sampled_from(PLOT_KINDS) | st.sampled_from(PLOT_KINDS).map("{} tflops".format)).map(tuple)
+of_metric = {name: st.from_type(hint) for name, hint in typing.get_type_hints(Metric).items() if name != "reduce"}
+reductions = st.sampled_from(("last", "best", "mean=5"))
+st.register_type_strategy(Metric, st.builds(Metric, reduce=reductions, **of_metric))
 for named in (Entry, Header):
     of_fields = {name: st.from_type(hint) for name, hint in typing.get_type_hints(named).items() if name != "plots"}
     st.register_type_strategy(named, st.builds(named, plots=plots, **of_fields))

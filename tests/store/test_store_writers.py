@@ -38,6 +38,9 @@ WRITERS = {
     "cluster/ssh.py": "the folder of ssh's sockets",
     "running/provenance/worktrees.py": "the temporary folder of two working trees; the folders of checkouts",
     "issue/gate/ci.py": "the temporary folder of a record",
+    "report/publish/commands.py": "the temporary folder of a report",
+    "report/publish/hub_space.py": "the temporary folder of what is uploaded",
+    "report/publish/pages_branch.py": "the temporary folder of a working tree",
     "predict/case_selection.py": "the temporary folder of a logbook that a dry run predicts in",
 }
 READERS = {

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from logbook_agent.model.errors import RemoteError, UsageError
 from logbook_agent.report.publish.pages import PublishedFile
+from logbook_agent.store.files import make_folder, write_pieces
 
 # What the Hub shows of a Space, and reads its kind from.
 _CARD_PATH = "README" + ".md"
@@ -38,8 +39,8 @@ def upload(files: Sequence[PublishedFile], space: str, title: str) -> str:
     with tempfile.TemporaryDirectory() as made:
         for file in (*files, PublishedFile(path=_CARD_PATH, content=_CARD.format(title=title).encode())):
             path = Path(made) / file.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.content)
+            make_folder(path.parent, within=Path(made))
+            write_pieces(path, [file.content], within=Path(made), durable=False)
         try:
             address = api.create_repo(space, repo_type="space", space_sdk="static", exist_ok=True)
             api.upload_folder(

@@ -10,6 +10,7 @@ from pathlib import Path
 from logbook_agent.model.errors import RemoteError, StoreError, UsageError
 from logbook_agent.report.publish.pages import PublishedFile
 from logbook_agent.running.provenance.git_calls import GitAnswer, write_git
+from logbook_agent.store.files import make_folder, write_pieces
 from logbook_agent.store.repository import repository_of
 
 # Pages of GitHub are served as they are, and not built by Jekyll.
@@ -43,9 +44,8 @@ def commit_files(
         _run(top, ["worktree", "add", "--quiet", "--no-checkout", "--detach", str(tree)], environ)
         try:
             for file in (*files, PublishedFile(path=_AS_IT_IS, content=b"")):
-                path = tree / file.path
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(file.content)
+                make_folder((tree / file.path).parent, within=tree)
+                write_pieces(tree / file.path, [file.content], within=tree, durable=False)
             _run(tree, ["add", "--all", "--force", "."], environ)
             content = _text(_run(tree, ["write-tree"], environ))
             before = _text(write_git(top, ["rev-parse", "-q", "--verify", ref], environ, timeout_s=_TIMEOUT_S))
