@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture check check-devices stress secrets mutants fuzz oracle net format constraints bench bench-store bench-report bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-charts bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
+.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture recordings check check-devices stress secrets mutants fuzz oracle net format constraints bench bench-store bench-report bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-charts bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,6 +56,9 @@ test-browser: setup  ## test the pages in a real Chromium; installs it if run as
 
 picture: setup  ## take the pictures of a report at the top of the README again
 	@$(BIN)/python scripts/picture "$$(scripts/browser $(BIN))"
+
+recordings: setup  ## record `logbook ab` and the live page as pictures that move (docs/images)
+	@$(BIN)/python scripts/recordings "$$(scripts/browser $(BIN))"
 
 test-exports: setup  ## test exports by reading them back with MLflow, W&B and Trackio (scripts/environment)
 	@scripts/environment exports
