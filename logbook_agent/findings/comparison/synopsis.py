@@ -68,7 +68,8 @@ def nearest(answer: Answer) -> Finding | None:
 
 def _reason(answer: Answer, f: Finding) -> str:
     if f.low is None or f.high is None:
-        return f"there is no interval before {FIRST_LOOK} pairs" if f.pairs < FIRST_LOOK else ""
+        few = f"there is no interval before {FIRST_LOOK} pairs"
+        return few if f.pairs < FIRST_LOOK else "the pairs scatter too much for an interval"
     if f.low <= 0 <= f.high:
         return "the interval holds 0, so either side may be ahead"
     if abs(f.change or 0.0) < answer.question.minimum_effect:
@@ -155,7 +156,7 @@ def _basis(answer: Answer, found: Sequence[Finding]) -> str:
     """`(95%: 6.9 to 9.4%; 12 pairs in 2 sittings)`."""
     counts = sorted({f.judged if f.is_settled else f.pairs for f in found})
     pairs = counted(counts[-1], "pair") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} pairs each"
-    level = f"{found[0].level:.0%}" if any(f.low is not None for f in found) else ""
+    level = f"{found[0].level:.0%} intervals" if any(f.low is not None for f in found) else ""
     sure = words.interval(found[0]) if len(found) == 1 else level
     sittings = f" in {counted(answer.sittings, 'sitting')}" if answer.sittings else ""
     return f"({'; '.join(filter(None, [sure, f'{pairs}{sittings}']))})"

@@ -69,13 +69,13 @@ def test_several_cases_and_sides() -> None:
     ]
     assert synopsis(answer(*cases)) == (
         "int8 against none at size=9 in tflops: better at topk=4 (+5%); open at topk=1 (+5%);"
-        " the same in tokens_per_s (95%; 8 to 12 pairs each in 2 sittings)"
+        " the same in tokens_per_s (95% intervals; 8 to 12 pairs each in 2 sittings)"
     )
     cases[3] = found("tokens_per_s", case={"size": "9", "topk": "4"}, outcome=SAME)
     assert "; tokens_per_s: 1 no difference, 1 open (95%" in synopsis(answer(*cases))
     sides = [found(side="int8", **SURE), found(side="fp8", outcome=WORSE, change=-0.1)]
     assert synopsis(answer(*sides, sides=("int8", "fp8"), sittings=1)) == (
-        "int8, fp8 against none in tflops: int8 (+5%) is better; fp8 (-10%) is worse (95%; 12 pairs in 1 sitting)"
+        "int8, fp8 against none in tflops: int8 (+5%) is better; fp8 (-10%) is worse (95% intervals; 12 pairs in 1 sitting)"
     )
 
 
