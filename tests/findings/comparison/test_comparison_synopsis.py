@@ -75,7 +75,8 @@ def test_several_cases_and_sides() -> None:
     assert "; tokens_per_s: 1 no difference, 1 open (95%" in synopsis(answer(*cases))
     sides = [found(side="int8", **SURE), found(side="fp8", outcome=WORSE, change=-0.1)]
     assert synopsis(answer(*sides, sides=("int8", "fp8"), sittings=1)) == (
-        "int8, fp8 against none in tflops: int8 (+5%) is better; fp8 (-10%) is worse (95% intervals; 12 pairs in 1 sitting)"
+        "int8, fp8 against none in tflops: int8 (+5%) is better; fp8 (-10%) is worse"
+        " (95% intervals; 12 pairs in 1 sitting)"
     )
 
 
