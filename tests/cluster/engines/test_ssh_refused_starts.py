@@ -49,9 +49,9 @@ def bring_back(box: SshPlace) -> None:
 
 
 def refusing(folder: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """Have another `ssh`, which fails so while there is a file `refuse`."""
-    (folder / "bin").mkdir()
-    wrapper = folder / "bin/ssh"
+    """Have another `ssh`, outside of the project, which fails so while there is a file `refuse`."""
+    (folder.parent / "bin").mkdir()
+    wrapper = folder.parent / "bin/ssh"
     wrapper.write_text(
         f"""#!/bin/sh
 case "$*" in *" serve") exec {sys.executable} {relay.__file__} {how} {folder} {program("ssh")} "$@";; esac
