@@ -164,8 +164,8 @@ def test_by_keyboard_alone(demo: Site) -> None:
 
 def test_print_shows_what_is_folded(demo: Site) -> None:
     page = demo.open("demo.html")
-    page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
     assert page.locator("#DEMO-000 .part", has_text="Runs").locator("table").is_visible()
     assert not page.locator(".bar").is_visible()
     assert page.locator("#results thead").get_by_role("columnheader", name="tflops").get_by_text("tflops").is_visible()
