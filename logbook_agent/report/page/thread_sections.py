@@ -118,7 +118,9 @@ def _nothing_open(first: Opening) -> str:
     """What stands where no open comparison and no command does."""
     if first.left or first.command or any(one.why for one in first.found):
         return ""
-    return "No comparison was started; what comes next may start one." if first.not_settled else "No comparison is open."
+    return (
+        "No comparison was started; what comes next may start one." if first.not_settled else "No comparison is open."
+    )
 
 
 def _in_words(around: Around, one: InWords) -> dict[str, object]:
