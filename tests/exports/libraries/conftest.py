@@ -39,7 +39,7 @@ def in_namespace(*argv: str, cwd: Path) -> tuple[int, str, str]:
     ip = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
     # Logged in with both, as their users are: nothing of that may be used.
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY), "HOME": str(cwd), "HF_TOKEN": "hf_" + "a" * 34}
-    env |= {"WANDB_API_KEY": "b" * 40, "WANDB_MODE": "online", "TRACKIO_SPACE_ID": "acme/moe"}
+    env |= {"WANDB_API_KEY": "e" * 40, "WANDB_MODE": "online", "TRACKIO_SPACE_ID": "acme/moe"}
     env |= {"MLFLOW_TRACKING_URI": "http://192.0.2.9:5000", "WANDB_BASE_URL": "http://192.0.2.9"}
     done = subprocess.run(
         [*ip, "bash", "-c", ALONE, "bash", *argv], cwd=cwd, env=env, capture_output=True, text=True, timeout=300
