@@ -130,8 +130,8 @@ class Finding:
 class Answer:
     """The answer to one question. `entry` is the latest of the `entries` that share it; `earlier` asked the same of
     other code, `void` were taken back, and `left_out` says why pairs do not count in any metric. `names` are those that
-    its entries gave to the sides and the base: one commit has several. `code` labels the code of each side, `last` is
-    when the last pair began. Findings of goals come first, in the order of the metrics."""
+    its entries gave to the sides and the base: one commit has several. `code` labels the code of each side, `times` are
+    when each pair began and ended. Findings of goals come first, in the order of the metrics."""
 
     entry: str
     entries: tuple[str, ...]
@@ -142,11 +142,16 @@ class Answer:
     confidence: Confidence
     reasons: tuple[str, ...]
     code: Mapping[str, str]
-    last: str = ""
+    times: tuple[tuple[str, str], ...] = ()
     earlier: tuple[str, ...] = ()
     void: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+
+    @property
+    def last(self) -> str:
+        """When the last pair began; empty without one."""
+        return self.times[-1][0] if self.times else ""
 
     def continued_in(self, entry_id: str) -> str | None:
         """The next entry that continues the question of `entry_id`; None for the last one."""
