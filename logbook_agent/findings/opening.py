@@ -142,23 +142,32 @@ def of_comparisons(
     in_order = {id(a): a for a, _ in (*found, *open_ones)}
     return Opening(
         asked="",
-        answers=tuple(_synopsis(a, titles, commands.get(id(a), "")) for a in in_order.values()),
+        answers=tuple(
+            _synopsis(a, titles, commands.get(id(a), ""), is_earlier=current.get(a.entry, a) is not a)
+            for a in in_order.values()
+        ),
         settled=tuple(_line(a, f, titles) for a, f in found),
         open=tuple(_line(a, f, titles, commands.get(id(a), "") if first[id(a)] is f else "") for a, f in open_ones),
     )
 
 
-def _synopsis(answer: Answer, titles: Mapping[str, str], command: str) -> Synopsis:
+def _synopsis(answer: Answer, titles: Mapping[str, str], command: str, *, is_earlier: bool) -> Synopsis:
     return Synopsis(
         entry=answer.entry,
         title=titles[answer.entry],
-        text=synopsis(answer),
+        text=synopsis(answer) + (_before(answer) if is_earlier else ""),
         outcome=outcome(answer),
         is_settled=any(f.is_settled for f in answer.findings),
         confidence=answer.confidence,
         why=why_open(answer),
         command=command,
     )
+
+
+def _before(answer: Answer) -> str:
+    """What tells the pairs that an entry made first from those that have its answer."""
+    codes = listed([*dict.fromkeys(answer.code.values())], 2)
+    return ", before the conditions of its runs changed" + (f" (code {codes})" if codes else "")
 
 
 def _line(answer: Answer, finding: Finding, titles: Mapping[str, str], command: str = "") -> Line:

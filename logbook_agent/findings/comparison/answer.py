@@ -200,7 +200,7 @@ class EntrySeries:
     tells the case from others of the entry, `name` is that of the plan, `config` is what the rows report but the
     axis, `device` its kinds. `unit` and `direction` are as the rows say. `differs` names what else differs between
     the sides, `cautions` what the benchmark says that its figures cannot tell, and `left_out` how many pairs do not
-    count, by reason.
+    count, by reason. `code` labels the code of each side in its latest pair.
     """
 
     key: str
@@ -218,6 +218,7 @@ class EntrySeries:
     pairs: list[RunPair] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
     conditions: dict[str, str] = field(default_factory=dict)
+    code: dict[str, str] = field(default_factory=dict)
 
     def leave_out(self, why: str) -> None:
         """Count a pair that does not count."""
@@ -226,14 +227,12 @@ class EntrySeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryPairs:
-    """What an entry measured of its comparison. `void`: the entry was taken back, and its pairs count for nothing.
-    `code` labels the code of each side."""
+    """What an entry measured of its comparison. `void`: the entry was taken back, and its pairs count for nothing."""
 
     entry: str
     question: Question
     seed: int
     void: bool
-    code: dict[str, str]
     series: list[EntrySeries]
 
     def data(self) -> dict[str, object]:

@@ -81,7 +81,7 @@ def _answer(
         sittings=len(sittings(times)),
         confidence=borne_out,
         reasons=reasons,
-        code=latest.code,
+        code={side: text for s in latest.series if s.key == key for side, text in s.code.items()},
         times=tuple(times),
         earlier=tuple(earlier),
         left_out=counted(why),

@@ -90,6 +90,8 @@ def _beside(f: Finding, first: Finding) -> str:
     """`tflops +966%`, with the outcome where it is another than that of the first finding."""
     if f.outcome is Outcome.NO_DIFFERENCE:
         return f"no difference in {f.metric}"
+    if f.change is None:
+        return f"no number of {f.metric}"
     text = f"{f.metric} {words.signed(f.change)}"
     return text if f.outcome is first.outcome else f"{text} ({f.outcome.value})"
 

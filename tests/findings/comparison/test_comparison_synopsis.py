@@ -41,6 +41,11 @@ def answer(*findings: Finding, sides: tuple[str, ...] = ("int8",), sittings: int
             "int8 has 5% more tflops than none (95%: 2 to 9%; 12 pairs in 2 sittings);"
             " tokens_per_s +5%; mem +5% (worse); no difference in loss",
         ),
+        # One that no run reports.
+        (
+            [found(**SURE), found("mem", outcome=OPEN, change=None, pairs=0)],
+            "int8 has 5% more tflops than none (95%: 2 to 9%; 12 pairs in 2 sittings); no number of mem",
+        ),
         # What is settled comes first, whatever the order of the metrics.
         (
             [found(**UNSURE), found("mem", unit="B", outcome=WORSE, **SURE)],
