@@ -27,7 +27,9 @@ SMALL_BYTES = 100_000
 _FLUSH_S = 1.0
 _MOST_FORMS = 64
 _QUOTES = ("'", '"', "\\")
-_STEP, _VALUE = r"([-+]?[\d.]{1,40}(?:[eE][-+]?\d{1,2})?)", r"(\S+)"
+# Numbers as most lines have them: what has another form is read by the slow way.
+_STEP = r"([-+]?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,25})?(?:[eE][-+]?[0-9]{1,2})?)"
+_VALUE = f"({_STEP[1:-1]}|nan|-?inf)"
 
 
 def point_sink(folder: Path, within: Path) -> RunPoints:
@@ -80,10 +82,7 @@ class RunPoints:
                 break
         else:
             return False
-        try:
-            numbers = [*map(float, match.groups())]
-        except ValueError:
-            return False
+        numbers = [*map(float, match.groups())]
         if form is not self._forms[0]:
             self._forms.remove(form)
             self._forms.insert(0, form)
@@ -132,12 +131,13 @@ class RunPoints:
             return
         steps, places, pattern = {over for _, over, _ in taken}, dict[str, int](), list[str]()
         for word in words:
-            name, equals, _ = word.partition("=")
-            if not equals or name in row.config or name in row.labels:
+            name, _, value = word.partition("=")
+            form = _STEP if name in steps else _VALUE
+            if name in row.config or name in row.labels or re.fullmatch(form, value) is None:
                 pattern.append(re.escape(word))
             else:
                 places[name] = len(places)
-                pattern.append(f"{re.escape(name)}={_STEP if name in steps else _VALUE}")
+                pattern.append(f"{re.escape(name)}={form}")
         if all(name in places and over in places for name, over, _ in taken):
             points = [(s.steps.append, s.values.append, places[over], places[name]) for name, over, s in taken]
             self._forms.append(_LineForm(re.compile(" ".join(pattern)).fullmatch, tuple(points)))

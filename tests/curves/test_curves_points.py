@@ -98,6 +98,22 @@ def test_a_metric_over_a_key_of_its_own(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ["1_000", "007", "\u0663", "1e400", "infinity", "+2", ".5", "1e3"])
+def test_a_number_is_the_same_on_the_first_line_and_on_a_later_one(tmp_path: Path, text: str) -> None:
+    """Lines of a form that was seen before are read by a faster way."""
+    (alone, later) = (tmp_path / "alone", tmp_path / "later")
+    for folder in (alone, later):
+        folder.mkdir()
+    values = [
+        reading.curves[0].last if reading.curves else None
+        for reading in (
+            read(alone, f"RESULT step=2 loss={text}", declared=[LOSS]),
+            read(later, "RESULT step=1 loss=nan", f"RESULT step=2 loss={text}", declared=[LOSS]),
+        )
+    ]
+    assert values[0] == values[1]
+
+
 def test_cases_have_curves_of_their_own(tmp_path: Path) -> None:
     lines = [f"RESULT seed={seed} step={step} loss={seed + step / 10}" for step in range(50) for seed in (1, 2)]
     reading = read(tmp_path, *lines, declared=[LOSS], axes=["seed"])
