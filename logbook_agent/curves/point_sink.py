@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.curves.event_files import event_points as event_points
-from logbook_agent.curves.point_file import FIRST_LINE, Series, point_records, series_record
+from logbook_agent.curves.point_file import FIRST_LINE, Series, point_records, read_series, series_record
 from logbook_agent.curves.reduction import curve_of, standing
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Curve
@@ -18,7 +18,7 @@ from logbook_agent.model.values import Key, row_key
 from logbook_agent.running.results.curve_points import PointRow, Reduced
 from logbook_agent.running.results.result_lines import cut
 from logbook_agent.store.files import create_log, remove, write_pieces
-from logbook_agent.store.reading import CURVES, CURVES_LARGE, CURVES_PART
+from logbook_agent.store.reading import CURVES, CURVES_LARGE, CURVES_PART, open_file
 
 MOST_SERIES = 500
 MOST_POINTS = 5_000_000
@@ -62,13 +62,18 @@ class RunPoints:
         self._problems: list[str] = []
         self._due = clock() + _FLUSH_S
         self._descriptor: int | None = None
+        # Of a run that was cut off, whose points are read again from its log.
+        self._before: list[Series] = []
         self._open()
 
     def _open(self) -> None:
+        path = self._folder / CURVES_PART
         try:
-            # One is there when the points are read again from the log of a run that was cut off.
-            remove(self._folder / CURVES_PART, within=self._within)
-            self._descriptor = create_log(self._folder / CURVES_PART, within=self._within)
+            if os.path.lexists(path):
+                with open_file(path, within=self._within) as file:
+                    self._before = read_series(file)
+                remove(path, within=self._within)
+            self._descriptor = create_log(path, within=self._within)
             os.write(self._descriptor, FIRST_LINE)
         except (OSError, StoreError) as error:
             self._fail(error)
@@ -184,6 +189,11 @@ class RunPoints:
         """As `PointSink.finish`. The file gets its final name: another one for a large one."""
         self._write()
         self._close()
+        for series in self._before:
+            # A log ends at its limit, and the file of points went on.
+            place = (series.name, series.over, row_key(series.config))
+            if place not in self._series or len(self._series[place].steps) < len(series.steps):
+                self._series[place] = series
         curves: list[Curve] = []
         problems: list[str] = []
         pieces = [FIRST_LINE]
