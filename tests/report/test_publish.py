@@ -89,6 +89,16 @@ def test_one_file_holds_the_log(pushed: Path, started: Cli, folder: Path) -> Non
     text = (folder / "moe.html").read_text()
     assert base64.b64encode(b"RESULT tflops=2\n").decode() in text
     assert 'href="index.html"' not in text
+    assert started("publish", "--file", "moe.html").code == 0
+    (folder / "mine.html").write_text("mine")
+    for name, said in (
+        ("mine.html", "is not a page of a report"),
+        ("none/moe.html", "no such folder"),
+        (".", "folder"),
+    ):
+        answer = started("publish", "--file", name)
+        assert (answer.code in (2, 3, 4), said in answer.err) == (True, True), answer.err
+    assert (folder / "mine.html").read_text() == "mine"
 
 
 @pytest.mark.slow
