@@ -39,6 +39,12 @@ def commit_files(
             cause="its files would be replaced by the pages",
             hint="--branch gh-pages, or another branch that only holds pages",
         )
+    if write_git(top, ["rev-parse", "-q", "--verify", "HEAD"], environ, timeout_s=_TIMEOUT_S).code != 0:
+        raise UsageError(
+            f"{top} has no commit yet",
+            cause="git makes a branch beside another one",
+            hint="git commit --allow-empty -m start",
+        )
     with tempfile.TemporaryDirectory() as made:
         tree = Path(made) / "pages"
         _run(top, ["worktree", "add", "--quiet", "--no-checkout", "--detach", str(tree)], environ)
