@@ -10,14 +10,15 @@ from logbook_agent.cli.output import LineDisplay, LiveDisplay, is_drawn_on
 
 
 @contextlib.contextmanager
-def run_display(*, all_to_stderr: bool) -> Iterator[LiveDisplay]:
-    """Where the output of a run is shown while it is made: on a terminal folded, with a progress line."""
+def run_display(*, all_to_stderr: bool, folds_steps: bool = True) -> Iterator[LiveDisplay]:
+    """Where the output of a run is shown while it is made: on a terminal folded, with a progress line. `folds_steps`: a
+    line with a step is a point, and no case."""
     if not (is_drawn_on(sys.stderr) or is_drawn_on(sys.stdout)):
         yield LiveDisplay(all_to_stderr=all_to_stderr)
         return
     from logbook_agent.cli.terminal.terminal_displays import RunDisplay
 
-    with RunDisplay(all_to_stderr=all_to_stderr).shown() as display:
+    with RunDisplay(all_to_stderr=all_to_stderr, folds_steps=folds_steps).shown() as display:
         yield display
 
 

@@ -33,6 +33,8 @@ name family_index per_family_instance_index run_name run_type repetitions repeti
 cpu_time time_unit label error_occurred error_message skipped skip_message aggregate_name aggregate_unit
 """
 _OWN = frozenset(_WORDS.split())
+# What it fits to all sizes of a benchmark: no measurement of one.
+_FITTED = ("BigO", "RMS")
 _ARGUMENT = re.compile(r"(?:(?P<key>[A-Za-z_][\w.-]*):)?(?P<value>-?[\w.+-]+)")
 
 
@@ -45,7 +47,7 @@ def rows(data: Any, occasion: Occasion) -> Iterator[dict[str, Any]]:
     if context.get("library_build_type") == "debug":
         occasion.problem("Google Benchmark itself was built in debug mode, which may affect its times")
     of_name: dict[str, list[dict[str, Any]]] = {}
-    for one in found:
+    for one in (one for one in found if one.get("aggregate_name") not in _FITTED):
         of_name.setdefault(str(one.get("run_name") or one.get("name")), []).append(one)
     for name, reports in of_name.items():
         yield {"config": _config(name), "software": software, **_row(reports, occasion)}
