@@ -9,15 +9,14 @@ from typing import Any
 
 from logbook_agent.formats.case_rows import (
     SUMMARY,
-    TIME,
     NotThisFormat,
     Occasion,
     as_scalar,
     case_config,
     listed_in,
     measured,
-    seconds,
     summarised,
+    timed,
 )
 from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar, finite, is_number
@@ -67,12 +66,8 @@ def _row(reports: Sequence[dict[str, Any]], occasion: Occasion) -> dict[str, Any
         summary = {one.get("aggregate_name"): one.get("real_time") for one in reports}
         names = {name: summary[name] for name in SUMMARY if name in summary}
         return {"observations": summarised(names, _UNITS[unit]), "labels": labels}
-    metrics = {
-        TIME: measured(TIME, seconds([one.get("real_time") for one in made], _UNITS[unit]), occasion),
-        _CPU: measured(
-            _CPU, seconds([one.get("cpu_time") for one in made], _UNITS[unit]), occasion, unit="s", direction="min"
-        ),
-    }
+    metrics = timed([one.get("real_time") for one in made], occasion, factor=_UNITS[unit])
+    metrics |= timed([one.get("cpu_time") for one in made], occasion, factor=_UNITS[unit], name=_CPU)
     for name, (of, direction) in _RATES.items():
         if rates := [one[name] for one in made if finite(one.get(name)) is not None]:
             metrics[name] = measured(name, rates, occasion, unit=of, direction=direction)
