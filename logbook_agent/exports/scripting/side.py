@@ -1,6 +1,7 @@
 """A call of a Python function as a command: `python -m logbook_agent.exports.scripting.side NAME NAME=PLACE...`
 
-The first NAME says which function is called. A place is `MODULE:FUNCTION`, and `MODULE` is a module, or a file that ends in `.py`.
+The first NAME says which function is called. A place is `MODULE:FUNCTION`, where `MODULE` is a module or a
+file that ends in `.py`.
 """
 
 from __future__ import annotations
