@@ -115,6 +115,7 @@ FEATURES = (
             ),
         ),
     ),
+    Feature(name="agents", commands=()),
     Feature(name="curves", points="curves.point_sink", curves="curves.stored_curves"),
     Feature(
         name="cluster",

@@ -31,10 +31,11 @@ ROOMS: dict[str, str] = {
     "predict": "model store running findings entries campaign cli",
     "curves": "model store running",
     "cluster": "model text store running cli",
+    "agents": "",
     "api": "model store findings entries campaign issue exports predict",
 }
 # Folders that hang on the core: none is imported by it, and none imports another.
-FEATURES = ("issue", "report", "artifacts", "exports", "formats", "predict", "curves", "cluster")
+FEATURES = ("issue", "report", "artifacts", "exports", "formats", "predict", "curves", "cluster", "agents")
 MOST_PAIRS = 93
 BENCH = (
     {"__main__"},
