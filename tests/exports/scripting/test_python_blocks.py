@@ -55,6 +55,16 @@ def test_a_block_is_a_run(book: Logbook, capsys: pytest.CaptureFixture[str]) -> 
     assert "MOE-000 Train" in book.view.read_text()
 
 
+def test_a_block_within_another_one_has_its_rows_alone(book: Logbook) -> None:
+    with book.experiment(title="Outer") as outer:
+        with book.experiment(title="Inner") as inner:
+            logbook_agent.log(loss=5)
+        logbook_agent.log(loss=7)
+    for block, loss in ((inner, 5.0), (outer, 7.0)):
+        assert block.run is not None
+        assert [row.metrics["loss"].samples for row in block.run.rows] == [(loss,)]
+
+
 def test_a_block_that_fails(book: Logbook) -> None:
     x = book.experiment(title="Fails")
     with pytest.raises(ZeroDivisionError), x:
