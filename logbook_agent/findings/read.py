@@ -21,6 +21,7 @@ from logbook_agent.findings.opening import (
     best_text,
     failures,
     in_words,
+    negatives,
     next_step,
     nothing_settled,
 )
@@ -138,14 +139,16 @@ class Findings:
             not_settled, command = nothing_settled(self.records, thread, self.answers, found.open)
             best = best_of(thread, self.answers)
         next_of, step = next_step(thread, found.answers)
+        stated = {s["id"]: s["negative"] for s in self._summarised.entries}
         return dataclasses.replace(
             found,
             asked=header.goal or header.title,
             not_settled=not_settled,
             command=command,
-            in_words=in_words(thread, best, is_settled=bool(found.settled)),
+            in_words=in_words(thread, self.answers, best),
             best=best_text(best, header) if best is not None and not found.answers else "",
-            failed=failures(thread, {s["id"]: s["negative"] for s in self._summarised.entries}),
+            negative=negatives(thread, stated),
+            failed=failures(thread, stated),
             next_of=next_of,
             next=step,
         )

@@ -74,7 +74,7 @@ class FoundLine(TypedDict):
 
 
 class AnswerInStatus(TypedDict):
-    """A comparison in one sentence (`answer`); of one with an open goal, `why`. What to type to go on stands in
+    """A comparison in one sentence (`answer`); of one with an open goal, `why`. What to type to add pairs stands in
     `open_questions`."""
 
     id: str
@@ -84,6 +84,7 @@ class AnswerInStatus(TypedDict):
     settled: bool
     confidence: NotRequired[str]
     why: NotRequired[str]
+    pairs_to_add: NotRequired[int]
 
 
 class BestLine(TypedDict):
@@ -163,6 +164,7 @@ class StatusAnswer(ThreadState):
 
     command: str | None
     summary: str | None
+    summary_before: list[str]
     view: str
     scope: dict[str, list[str]]
     baseline: dict[str, object] | None
@@ -236,6 +238,7 @@ def _answer(found: Findings, here: OnMachine) -> dict[str, object]:
         **_others(first),
         "next_actions": [{"id": e["id"], "next": e["next"]} for e in thread.next_actions],
         "summary": header.summary,
+        "summary_before": [i for w in first.in_words if w.kind == "summary" for i in w.before],
         "closed": header.closing and {"at": header.closing.at, "conclusion": header.closing.conclusion},
         "view": here.view,
         "scope": {
@@ -322,7 +325,11 @@ def _best(best: BestCase) -> dict[str, object]:
 
 def _answer_line(one: Synopsis) -> dict[str, object]:
     found = {"id": one.entry, "title": one.title, "answer": one.text, "outcome": one.outcome, "settled": one.is_settled}
-    return found | {k: v for k, v in (("confidence", one.confidence), ("why", one.why)) if v and v != "exploratory"}
+    return found | {
+        k: v
+        for k, v in (("confidence", one.confidence), ("why", one.why), ("pairs_to_add", one.pairs))
+        if v and v != "exploratory"
+    }
 
 
 def _others(first: Opening) -> dict[str, object]:
