@@ -66,7 +66,7 @@ def test_findings_are_in_the_order_of_the_header_and_a_guard_is_no_negative_resu
     assert top[3] == "## Answers"
     assert top[4:6] == ["Asked: Do they help?", ""]
     assert top[6].startswith("- **MODE=7 and 5 show no difference in time_ms (95%: ")
-    said = " pairs in 1 sitting); no difference in tflops; no difference in loss** (MOE-001 Seven)"
+    said = " pairs in 1 sitting); the same in tflops; no difference in loss** (MOE-001 Seven)"
     assert top[6].endswith(said)
     assert top[7].startswith("- **MODE=6 takes ")
     assert " less time than 5 (95%: " in top[7]
