@@ -81,7 +81,7 @@ class ExperimentBlock:
     def __enter__(self) -> ExperimentBlock:
         if self._entry is not None:
             raise UsageError(
-                "this block was carried out already",
+                "this block has run already",
                 cause="each block is a run of its own",
                 hint=f'add a run to its entry: book.experiment(entry_id="{self._entry.id}")',
             )
@@ -157,5 +157,7 @@ class ExperimentBlock:
 
 def _not_open() -> UsageError:
     return UsageError(
-        "the block is not open", cause="its run begins and ends with `with`", hint="with book.experiment(...) as x: ..."
+        "the block is not open",
+        cause="its run lasts from the beginning to the end of `with`",
+        hint="with book.experiment(...) as x: ...",
     )

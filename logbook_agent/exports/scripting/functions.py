@@ -130,7 +130,7 @@ def _check(functions: Mapping[str, Function]) -> None:
     if all(name in os.environ for name in INSIDE):
         raise UsageError(
             "an A/B cannot begin within a run",
-            cause="a block of experiment() is open, or a run imported the script, which begins the A/B again",
+            cause="a block of experiment() is open, or a run of the A/B imported the script that starts it",
             hint='put the A/B below: if __name__ == "__main__":',
         )
 

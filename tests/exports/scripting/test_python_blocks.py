@@ -101,7 +101,7 @@ def test_a_block_is_open_once(book: Logbook) -> None:
         pass
     with pytest.raises(UsageError, match="the block is not open"):
         x.log(loss=1)
-    with pytest.raises(UsageError, match="this block was carried out already"), x:
+    with pytest.raises(UsageError, match="this block has run already"), x:
         pass
     with book.experiment(entry_id="MOE-000", label="B") as more:
         more.log(loss=1)
