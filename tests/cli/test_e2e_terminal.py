@@ -127,6 +127,14 @@ def test_a_run_on_a_terminal(started: Cli, folder: Path) -> None:
     assert (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text().count("step=") == 12
 
 
+def test_rows_whose_config_is_a_step_are_all_shown(started: Cli, folder: Path) -> None:
+    print_rows = "for step in (1, 2, 3): print(f'RESULT step={step} tflops={step}.5')"
+    with on_screen("run", "--config", "step=1", "--", sys.executable, "-c", print_rows, cwd=folder) as screen:
+        lines = screen.ended()
+    assert [line for line in lines if line.startswith("RESULT")] == [f"RESULT step={n} tflops={n}.5" for n in (1, 2, 3)]
+    assert "folded" not in "".join(lines)
+
+
 AB = ("ab", "--axis", "m=a,b", "--max-pairs", "40", "--", "sh", "-c")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 from rich.text import Text
@@ -35,8 +35,9 @@ class RunDisplay(LiveDisplay):
     progress line, and that line is erased before anything else is written; it is drawn only where the output stands at
     the start of a line."""
 
-    def __init__(self, *, all_to_stderr: bool) -> None:
+    def __init__(self, *, all_to_stderr: bool, has_curves: Callable[[], bool]) -> None:
         super().__init__(all_to_stderr=all_to_stderr)
+        self._has_curves, self._folds_steps = has_curves, False
         self._region = Region(_STDERR if is_drawn_on(sys.stderr) else None)
         self._on_terminal: dict[Literal["stdout", "stderr"], bool] = {
             "stdout": is_drawn_on(sys.stderr if all_to_stderr else sys.stdout),
@@ -64,6 +65,7 @@ class RunDisplay(LiveDisplay):
 
     def began(self, entry_id: str) -> None:
         self._entry_id = entry_id
+        self._folds_steps = self._on_terminal["stderr"] and self._has_curves()
 
     def output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
         self._bytes += len(data)
@@ -101,7 +103,7 @@ class RunDisplay(LiveDisplay):
         self._has_colours = self._has_colours or b"\x1b" in data
 
     def _fold(self, kind: str, body: str, line: str) -> str | None:
-        found = step_of(kind, body) if self._on_terminal["stderr"] else None
+        found = step_of(kind, body) if self._folds_steps else None
         if found is None:
             return folded(kind, body, line, self._width)
         self._steps.add(*found, time.monotonic())
