@@ -257,6 +257,7 @@ def _environment(folder: Path) -> Environment:
 
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
+        auto_reload=False,  # else each of thousands of renderings looks at the file
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
