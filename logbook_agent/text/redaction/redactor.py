@@ -287,6 +287,13 @@ class Redactor:
         keys = [(line, "private-key") for line in _key_lines(text) if len(line) >= MIN_LENGTH]
         return [*keys, *((value, kind) for value, kind in found if rules.KEY_BEGINS.search(value) is None)]
 
+    def in_binary(self, data: bytes) -> bool:
+        """Whether data that is no text holds a known secret or a key with the prefix of a service, also as UTF-16. What
+        is compressed is not looked into."""
+        # The letters of UTF-16 are every second byte.
+        looks = (data, data[::2], data[1::2])
+        return any(needle in look for needle in self.needles for look in looks) or any(map(rules.has_key, looks))
+
     def known(self, text: str) -> str:
         """The text with the known secrets replaced; of those that overlap nothing is left."""
         return self._known.replaced(text)
