@@ -105,11 +105,12 @@ class RunPoints:
         key = row_key(row.config)
         taken: list[tuple[str, str, Series]] = []
         for point in row.points:
-            series = self._of(point.name, point.over, key, row)
-            if series is None:
-                continue
+            # A series without a point would have no value to reduce to.
             if self._room <= 0:
                 self._beyond += 1
+                continue
+            series = self._of(point.name, point.over, key, row)
+            if series is None:
                 continue
             series.steps.append(point.step)
             series.values.append(point.value)

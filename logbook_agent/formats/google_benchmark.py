@@ -58,21 +58,27 @@ def _row(reports: Sequence[dict[str, Any]], occasion: Occasion) -> dict[str, Any
         message = failed.get("error_message") or failed.get("skip_message")
         return {"failed": {"reason": "error" if failed.get("error_occurred") else "skipped", "message": message}}
     made = [one for one in reports if one.get("run_type", "iteration") == "iteration"]
-    unit = reports[0].get("time_unit", "ns")
-    if unit not in _UNITS:
-        raise NotThisFormat(f"{unit!r} is not a unit of time that it knows")
     labels = {"label": reports[0]["label"]} if reports[0].get("label") else {}
     if not made:
-        summary = {one.get("aggregate_name"): one.get("real_time") for one in reports}
-        names = {name: summary[name] for name in SUMMARY if name in summary}
-        return {"observations": summarised(names, _UNITS[unit]), "labels": labels}
-    metrics = timed([one.get("real_time") for one in made], occasion, factor=_UNITS[unit])
-    metrics |= timed([one.get("cpu_time") for one in made], occasion, factor=_UNITS[unit], name=_CPU)
+        summary = {one.get("aggregate_name"): one for one in reports}
+        names = {name: _time(summary[name], "real_time") for name in SUMMARY if name in summary}
+        return {"observations": summarised(names), "labels": labels}
+    metrics = timed([_time(one, "real_time") for one in made], occasion)
+    metrics |= timed([_time(one, "cpu_time") for one in made], occasion, name=_CPU)
     for name, (of, direction) in _RATES.items():
         if rates := [one[name] for one in made if finite(one.get(name)) is not None]:
             metrics[name] = measured(name, rates, occasion, unit=of, direction=direction)
     counters = {k: v for k, v in made[0].items() if k not in _OWN and k not in _RATES and is_number(v)}
     return {"metrics": metrics, "observations": counters, "labels": labels}
+
+
+def _time(report: dict[str, Any], key: str) -> Any:
+    """A time of a report in seconds. Benchmarks of one name may be registered in several units."""
+    unit = report.get("time_unit", "ns")
+    if unit not in _UNITS:
+        raise NotThisFormat(f"{unit!r} is not a unit of time that it knows")
+    value = report.get(key)
+    return value if (number := finite(value)) is None else number * _UNITS[unit]
 
 
 def _config(name: str) -> dict[str, Scalar]:

@@ -130,6 +130,13 @@ def test_a_value_stated_without_a_step_is_the_measurement(tmp_path: Path) -> Non
     assert {name: m.samples for name, m in row.metrics.items()} == {"loss": (2.9,), "peak": (7.0,)}
 
 
+def test_a_metric_line_without_a_step_is_the_measurement_and_no_second_sample(tmp_path: Path) -> None:
+    reading = read(tmp_path, "METRIC loss=3 step=1", "METRIC loss=2 step=2", "METRIC loss=2.9", declared=[LOSS])
+    [row] = reading.rows
+    assert row.metrics["loss"].samples == (2.9,)
+    assert [(c.count, c.value) for c in reading.curves] == [(2, 2)]
+
+
 def test_what_is_not_finite_is_kept_and_is_no_measurement(tmp_path: Path) -> None:
     lines = [f"METRIC loss={v} step={i}" for i, v in enumerate((3, 2, "nan", "inf"))]
     reading = read(tmp_path, *lines, declared=[LOSS])
@@ -185,6 +192,13 @@ def test_limits_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         "only the first 2 curves were kept, and not those of c: print fewer metrics, or fewer cases in a run",
         "4 points were not kept: a run has at most 5; print every tenth step",
     )
+
+
+def test_a_metric_that_begins_beyond_the_limit_has_no_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sinks, "MOST_POINTS", 2)
+    reading = read(tmp_path, *(f"METRIC a={i} step={i}" for i in range(3)), "METRIC late=1 step=3")
+    assert [(c.name, c.count) for c in reading.curves] == [("a", 2)]
+    assert reading.problems == ("2 points were not kept: a run has at most 2; print every tenth step",)
 
 
 def test_more_points_than_rows_are_kept(tmp_path: Path) -> None:

@@ -126,7 +126,12 @@ def test_a_branch_is_made_and_pushed_and_the_work_tree_stays(
 @pytest.mark.slow
 def test_what_cannot_be_published_is_refused(pushed: Path, started: Cli, folder: Path, git: Git) -> None:
     branch = git("branch", "--show-current").strip()
+    git("branch", "code")
     for words, code, said in (
+        (["--branch", "code"], 2, "code holds something else than pages of a report"),
+        (["--branch", "-f"], 2, "cannot be the name of a branch"),
+        (["--branch", "HEAD"], 2, "cannot be the name of a branch"),
+        (["--branch", "pages", "--push", "--receive-pack=touch ran"], 4, "git could not push"),
         ([], 2, "publish needs one target"),
         (["--file", "a.html", "--branch", "b"], 2, "cannot be used together"),
         (["--file", "a.html", "--push", "origin"], 2, "--push needs --branch"),
@@ -136,6 +141,9 @@ def test_what_cannot_be_published_is_refused(pushed: Path, started: Cli, folder:
     ):
         answer = started("publish", *words)
         assert (answer.code, said in answer.err) == (code, True), answer.err
+    assert not (folder / "ran").exists()
+    git("worktree", "add", "-q", str(folder.parent / "elsewhere"), "pages")
+    assert "pages is checked out" in started("publish", "--branch", "pages").err
 
 
 @pytest.mark.slow

@@ -67,7 +67,8 @@ def main(args: Sequence[str] | None = None) -> int:
     if options.side not in places:
         parser.error(f"no function is called {options.side!r}")
     metrics = measured(loaded(places[options.side]), warm_up=options.warm_up, calls=options.calls)
-    print("RESULT_JSON", json.dumps({"metrics": metrics}), flush=True)
+    # The function may have left a line open.
+    print("\nRESULT_JSON", json.dumps({"metrics": metrics}), flush=True)
     return 0
 
 

@@ -28,7 +28,7 @@ OWN = ".report"
 _LOGS = "logs"
 _FILES = "artifacts"
 # What a page of ours says of itself, near its beginning.
-_GENERATOR = b'<meta name="generator" content="logbook-agent">'
+GENERATOR = b'<meta name="generator" content="logbook-agent">'
 _HEAD_BYTES = 1000
 
 
@@ -108,7 +108,7 @@ def check_replaceable(path: Path, within: Path, option: str) -> None:
     if not path.is_file() or path.is_symlink():
         return
     with open_file(path, within=within) as file:
-        is_ours = _GENERATOR in file.read(_HEAD_BYTES)
+        is_ours = GENERATOR in file.read(_HEAD_BYTES)
     if not is_ours:
         raise Taken(
             f"{path} exists and is not a page of a report",

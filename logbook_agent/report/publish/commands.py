@@ -20,7 +20,7 @@ from logbook_agent.report.publish.pages import PublishedFile, check_no_secret, l
 from logbook_agent.report.publish.pages_branch import commit_files, push
 from logbook_agent.store.files import write_text
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import counted
+from logbook_agent.text.phrases import counted, listed
 
 
 def publish_command(
@@ -52,16 +52,20 @@ def publish_command(
         books = [space.book()] if common.logbook or file is not None else None
         files = report_files(space, Path(made), books, logs=not no_logs)
     done: dict[str, object] = {"files": listing(files), "left_out": [], "published": None}
+    if binaries := [one.path for one in files if not one.is_text]:
+        space.warnings.append(f"secrets are looked for in text alone; look at these files yourself: {listed(binaries)}")
     if file is not None:
         files, done["left_out"] = _as_one(space, files)
         done["files"] = listing(files)
     for one in files if not common.as_json else ():
         say(f"{len(one.content):>11,} bytes  {one.path}")
+    for warning in space.warnings if not common.as_json else ():
+        say(f"warning: {warning}")
     text = f"{counted(len(files), 'file')}, nothing published (--dry-run)"
     if not dry_run:
         done["published"] = place = _published(space, files, path, branch, push_to, hub)
         text = place or f"{branch} has these pages already"
-    emit("publish", done, text, as_json=common.as_json, warnings=space.warnings)
+    emit("publish", done, text, as_json=common.as_json, warnings=space.warnings if common.as_json else ())
 
 
 def _check_one_target(file: str | None, branch: str | None, hub: str | None, push_to: str | None) -> None:

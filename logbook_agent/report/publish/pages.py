@@ -30,6 +30,17 @@ class PublishedFile:
     def media_type(self) -> str:
         return mimetypes.guess_type(self.path)[0] or "application/octet-stream"
 
+    @property
+    def is_text(self) -> bool:
+        """Whether secrets can be looked for in all of it."""
+        if b"\0" in self.content:
+            return False
+        try:
+            self.content.decode()
+        except UnicodeDecodeError:
+            return False
+        return True
+
 
 def report_files(
     workspace: Workspace, folder: Path, books: Sequence[Book] | None, *, logs: bool
@@ -47,7 +58,7 @@ def report_files(
 
 def check_no_secret(files: Sequence[PublishedFile], redactor: Redactor) -> None:
     """Raises Rejected, naming the files in which a secret is left."""
-    held = [file.path for file in files if _holds_secret(file.content, redactor)]
+    held = [file.path for file in files if _holds_secret(file, redactor)]
     if held:
         raise Rejected(
             f"a secret is left in {listed(held, _NAMED)}; nothing was published",
@@ -56,12 +67,11 @@ def check_no_secret(files: Sequence[PublishedFile], redactor: Redactor) -> None:
         )
 
 
-def _holds_secret(content: bytes, redactor: Redactor) -> bool:
-    """Whether a text holds a secret, packed parts of a page included; of another file, whether it holds a known one."""
-    try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        return any(needle in content for needle in redactor.needles)
+def _holds_secret(file: PublishedFile, redactor: Redactor) -> bool:
+    """Whether a text holds a secret, packed parts of a page included; of another file, whether its bytes do."""
+    if not file.is_text:
+        return redactor.in_binary(file.content)
+    text = file.content.decode()
     texts = (text, *packed_html(text))
     return any(redactor.known(one) != one or bool(redactor.secrets_in_text(one)) for one in texts)
 

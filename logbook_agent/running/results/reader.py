@@ -325,9 +325,22 @@ class ResultReader:
         if self._predicts:
             rows, loose = measured_only(rows, len(json_rows), loose, problem), []
         else:
-            rows = merge_lines(rows, curve_rows, config)
+            rows = _with_curves(rows, curve_rows, loose, config)
         rows = join_loose(rows, fold(loose, problem, explicit=True), config)
         predicted = fold_predicted([classifier.predicted(row) for row in self._predicted])
         return ResultReading(
             rows=tuple(rows), predictions=predicted, curves=tuple(curves), problems=self._problems.texts()
         )
+
+
+def _with_curves(
+    rows: Sequence[Row], curve_rows: Sequence[Row], loose: Sequence[Row], config: Mapping[str, Scalar]
+) -> list[Row]:
+    """The rows with the reductions of the curves. In a run of one case, a METRIC line without a step states the
+    measurement, and the reduction of its curve is no second sample of it."""
+    merged = merge_lines(rows, curve_rows, config)
+    stated = {name for row in loose for name in row.metrics}
+    if len(merged) != 1 or not stated:
+        return merged
+    others = [replace(row, metrics={n: m for n, m in row.metrics.items() if n not in stated}) for row in curve_rows]
+    return merge_lines(rows, others, config)
