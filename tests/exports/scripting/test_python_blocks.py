@@ -187,7 +187,7 @@ def test_a_line_left_open_hides_no_result(book: Logbook, folder: Path) -> None:
     with book.experiment(title="Open line") as x:
         print("epoch 1", end=" ")
         x.log(loss=2.5)
-    code = "from logbook_agent.running.side import main; main(['a', 'a=work.py:open_line'])"
+    code = "from logbook_agent.exports.scripting.side import main; main(['a', 'a=work.py:open_line'])"
     book.run([sys.executable, "-c", code], title="In a process of its own")
     found = book.ab({"a": lambda: print("x", end=""), "b": lambda: None}, repeat=1, metrics=["time_s"])
     rows = [status.run.rows for entry in ("MOE-000", "MOE-001", found.entry_id) for status in book.record(entry).runs]
