@@ -48,6 +48,14 @@ def line(result: Result, clock: str = "wall") -> str:
     return _row([*_cell(result), f"{1000 * statistics.median(own):.0f}", *peers, *tail])
 
 
+def result_line(result: Result) -> str:
+    """One cell for a logbook: the median share of the dense limit and time of a call, in processor time."""
+    facts = " ".join(f"{name}={value}" for name, value in result["cell"].items())
+    share = statistics.median(ratios(result, "processor", "dense"))
+    own = statistics.median(result["seconds"]["processor"][OURS])
+    return f"RESULT {facts} dense_share={share} processor_s={own}"
+
+
 def head(clock: str = "wall") -> str:
     tail = ["rounds", "load"] if clock == "wall" else []
     names = [*HEAD, "ms", *PEERS, *tail]
