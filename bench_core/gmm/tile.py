@@ -98,8 +98,7 @@ class RowSizes:
 
 
 LARGEST, MIDDLE, SMALLEST = 512, 128, 32
-_STEP = 16
-FITTED = range(48, 257, _STEP)
+FITTED = range(48, 257, 16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,23 +118,23 @@ def ladder(rows: int, groups: int, *, close: bool = False, row_tiles: RowSizes |
 
     The middle tile is fitted to a balanced load where that calls for a tile of about its size: independent
     choices give a group mean = rows / groups rows with a standard deviation of at most sqrt(mean) (a binomial
-    distribution), so that mean + 1.5 sqrt(mean), on a multiple of 16, holds nine of ten groups. `close` adds the
-    multiples of 16 from the mean on, and where the mean is about the largest tile, one that holds most groups; each
-    costs the compiling of one more loop body. `row_tiles`: these sizes in the place of all that.
+    distribution), so that mean + 1.5 sqrt(mean), on a multiple of 16, holds nine of ten groups. `close` adds a tile
+    of the mean on a multiple of 16, for the smaller half of them; it costs the compiling of one more loop body.
+    `row_tiles`: these sizes in the place of all that.
     """
-    wanted = _fitting(rows / groups, close=close) if row_tiles is None else row_tiles.sizes
+    wanted = _fitting(rows, groups, close=close) if row_tiles is None else row_tiles.sizes
     sizes = sorted({min(size, rows) for size in wanted}, reverse=True)
     larger = (Rung(rows=size, least=max(size * 3 // 4, following) + 1) for size, following in itertools.pairwise(sizes))
     return (*larger, Rung(rows=sizes[-1], least=1))
 
 
-def _fitting(mean: float, *, close: bool) -> set[int]:
-    sizes = {LARGEST, SMALLEST}
-    fitted = _STEP * math.ceil((mean + 1.5 * math.sqrt(mean)) / _STEP)
-    if fitted not in FITTED:
-        most = 2 * _STEP * math.ceil((mean + math.sqrt(mean)) / (2 * _STEP))
-        return sizes | {MIDDLE} | ({most} if close and LARGEST < most <= 1.25 * LARGEST else set())
-    return sizes | (set(range(_STEP * math.ceil(mean / _STEP), fitted + 1, _STEP)) if close else {fitted})
+def _fitting(rows: int, groups: int, *, close: bool) -> tuple[int, ...]:
+    mean = rows / groups
+    fitted = 16 * math.ceil((mean + 1.5 * math.sqrt(mean)) / 16)
+    middle = {fitted} if fitted in FITTED else {MIDDLE}
+    if close and fitted in FITTED:
+        middle.add(16 * math.ceil(mean / 16))
+    return (LARGEST, *middle, SMALLEST)
 
 
 def _whole_numbers(text: str) -> tuple[int, ...] | None:

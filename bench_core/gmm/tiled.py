@@ -79,30 +79,21 @@ class Tiled(GroupedMatmul, GatedExperts):
 
     def _tiles(self, inputs: GatedInputs) -> "_RowTiles":
         rows, operands = inputs.rows, Operands(dtype=inputs.x.dtype, narrow=self.narrow)
-        count, groups = rows.token.shape[0], rows.group_sizes.shape[0]
-        tiles = ladder(count, groups, close=True, row_tiles=self.row_tiles)
+        tiles = ladder(rows.token.shape[0], rows.group_sizes.shape[0], close=True, row_tiles=self.row_tiles)
         token, weight = (jnp.pad(own, (0, tiles[0].rows)) for own in (rows.token, rows.weight))
-        return _RowTiles(
-            operands=operands,
-            x=operands.carried(inputs.x),
-            token=token,
-            weight=weight,
-            ladder=tiles,
-            coarse=ladder(count, groups, row_tiles=self.row_tiles),
-        )
+        return _RowTiles(operands=operands, x=operands.carried(inputs.x), token=token, weight=weight, ladder=tiles)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RowTiles:
     """Tiles of the rows of `x`, as `operands` carries it. `token` and `weight` are as in `ExpertRows`, with one largest
-    tile to spare. `coarse` has fewer of the `ladder`'s tiles."""
+    tile to spare."""
 
     operands: Operands
     x: Shaped[Array, "tokens hidden"]
     token: Int32[Array, " padded"]
     weight: Float32[Array, " padded"]
     ladder: tuple[Rung, ...]
-    coarse: tuple[Rung, ...]
 
     @property
     def sums(self) -> jnp.dtype:
@@ -226,8 +217,8 @@ class _ExpertBackward:
         down = operands.rows_dot(operands.rounded(hidden), upstream, turns)
         return grad_rows, (*(operands.rows_dot(left, part, turns) for part in grads), down)
 
-    def first_tile(self, tile: Rung, above: Rung | None, carry: _Carry) -> _Carry:
-        """Make the weight gradients with a tile, where the expert's rows call for `tile` and not for the one `above`.
+    def first_tile(self, tile: Rung, above: Rung, carry: _Carry) -> _Carry:
+        """Make the weight gradients with a tile, where the expert's rows call for `tile` and not for `above`.
 
         Most experts have one tile when there are many experts. Then nothing is added to an array in memory.
         """
@@ -238,7 +229,7 @@ class _ExpertBackward:
             return at + tile.rows, _written(buffer, grad_rows, at), gradients
 
         size = self.end - self.start
-        wanted = size >= tile.least if above is None else (size >= tile.least) & (size < above.least)
+        wanted = (size >= tile.least) & (size < above.least)
         # Not a conditional: the compiler would copy all gradient rows into and out of it.
         made: _Carry = jax.lax.while_loop(lambda carry: wanted & (carry[0] == self.start), make, carry)
         return made
@@ -284,11 +275,9 @@ def _gradients(
             preweight=inputs.preweight,
         )
         state = (own.start, buffer, so_far)
-        # The largest tile of the coarse ladder is one of many of its expert: adding to what is there costs little.
-        largest = () if tiles.ladder[0] == tiles.coarse[0] else (None,)
-        for above, tile in itertools.pairwise((*largest, *tiles.ladder[:-1])):
+        for above, tile in itertools.pairwise(tiles.ladder[:-1]):
             state = own.first_tile(tile, above, state)
-        for tile in tiles.coarse:
+        for tile in tiles.ladder:
             state = own.further_tiles(tile, state)
         _, buffer, so_far = state
         done = (round_to(jnp.where(own.end > own.start, sums, 0.0), operands.dtype) for sums in so_far)
