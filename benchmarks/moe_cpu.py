@@ -144,9 +144,8 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--long-rounds", type=int, default=3, help="at most so many at topk 8")
     parser.add_argument("--ragged-s", type=float, default=4, help="seconds of ragged_dot per cell; 0: leave it out")
     parser.add_argument("--tokens", type=int, default=TOKENS)
-    parser.add_argument(
-        "--alone", action="store_true", help="ours and the dense limit alone, with a line for logbook of each cell"
-    )
+    parser.add_argument("--results", action="store_true", help="print a line for a logbook of each cell")
+    parser.add_argument("--alone", action="store_true", help="ours and the dense limit alone, with such lines")
     parser.add_argument("--save", type=Path, help="write all samples as JSON to this file")
     parser.add_argument("--table", type=Path, help="print the tables of such a file, and measure nothing")
     return parser.parse_args()
@@ -193,7 +192,7 @@ def main() -> None:
         for word in sizes:
             results.append(measure(program, word, peers, rounds_of(program, options), ragged[word]))
             print(line(results[-1]), flush=True)
-            if options.alone:
+            if options.alone or options.results:
                 print(result_line(results[-1]), flush=True)
         for name, why in absent.items():
             print(f"{name} is missing: {why}", file=sys.stderr)

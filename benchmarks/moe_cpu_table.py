@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable
 from typing import Any
@@ -49,11 +50,14 @@ def line(result: Result, clock: str = "wall") -> str:
 
 
 def result_line(result: Result) -> str:
-    """One cell for a logbook: the median share of the dense limit and time of a call, in processor time."""
+    """One cell for a logbook, in processor time: a call, the median share of the dense limit, and how many times as
+    long the faster torch form took."""
     facts = " ".join(f"{name}={value}" for name, value in result["cell"].items())
-    share = statistics.median(ratios(result, "processor", "dense"))
     own = statistics.median(result["seconds"]["processor"][OURS])
-    return f"RESULT {facts} dense_share={share} processor_s={own}"
+    medians = {name: statistics.median(ratios(result, "processor", name) or [math.inf]) for name in (*TORCH, "dense")}
+    torch = min(medians[name] for name in TORCH)
+    faster = "" if math.isinf(torch) else f" torch_ratio={torch}"
+    return f"RESULT {facts} dense_share={medians['dense']}{faster} processor_s={own}"
 
 
 def head(clock: str = "wall") -> str:
