@@ -142,7 +142,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--sizes", default=",".join(SIZES), help="comma-separated")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--long-rounds", type=int, default=3, help="at most so many at topk 8")
-    parser.add_argument("--ragged-s", type=float, default=4, help="seconds of ragged_dot per cell; 0: leave it out")
+    parser.add_argument("--ragged-s", type=float, default=2, help="seconds of ragged_dot per cell; 0: leave it out")
     parser.add_argument("--tokens", type=int, default=TOKENS)
     parser.add_argument("--results", action="store_true", help="print a line for a logbook of each cell")
     parser.add_argument("--alone", action="store_true", help="ours and the dense limit alone, with such lines")
