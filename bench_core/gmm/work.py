@@ -6,8 +6,7 @@ It prunes tiles before anything is compiled: an estimate of work and traffic, no
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bench_core.gmm.tile import Tile
-from bench_core.gmm.tiled_ladder import Tile as Rung
+from bench_core.gmm.tile import Rung, Tile
 
 FLOAT32_BYTES = 4
 
@@ -69,7 +68,7 @@ def tile_work(groups: Sequence[int], products: Products, tile: Tile) -> BlockWor
 
 
 def ladder_work(groups: Sequence[int], products: Products, ladder: Sequence[Rung]) -> BlockWork:
-    """Of a loop that cuts the rows of each group into tiles (see `tiled_ladder`) and multiplies each by whole
+    """Of a loop that cuts the rows of each group into tiles (see `tile.ladder`) and multiplies each by whole
     matrices."""
     cut = [_cut(size, ladder) for size in groups]
     tiles, rows = sum(count for count, _ in cut), sum(computed for _, computed in cut)

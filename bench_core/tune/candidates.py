@@ -11,8 +11,7 @@ from bench_core.blocks.impls import IMPLS
 from bench_core.errors import UsageError
 from bench_core.flag import Made, option
 from bench_core.gmm.registry import BACKENDS
-from bench_core.gmm.tile import RowSizes, Tile
-from bench_core.gmm.tiled_ladder import ladder
+from bench_core.gmm.tile import RowSizes, Tile, ladder
 from bench_core.gmm.work import BlockWork, Products, ladder_work, tile_work
 from bench_core.harness.case import CASE_FLAGS, Case
 from bench_core.shapes import BenchPass

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from bench_core.cli import main
 from bench_core.cli.tune import NONE_BETTER
 from bench_core.errors import UsageError
-from bench_core.gmm.tile import RowSizes, Tile
-from bench_core.gmm.tiled_ladder import ladder
+from bench_core.gmm.tile import RowSizes, Tile, ladder
 from bench_core.gmm.work import Products, ladder_work, tile_work
 from bench_core.harness.case import Case
 from bench_core.harness.record import Environment, Row
