@@ -39,7 +39,7 @@ DEFAULT_BLOCKS: Mapping[DType, Blocks] = MappingProxyType(
         DType.FLOAT32: Blocks(m=64, n=64, k=32, warps=4, stages=2),
     }
 )
-"""They fit the registers and the shared memory of compute capability 9.0.."""
+"""They fit the registers and the shared memory of compute capability 9.0."""
 
 
 @final
