@@ -6,7 +6,7 @@ arXiv:2002.05202).
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32, Int32
+from jaxtyping import Array, Float, Int32
 
 from bench_core.blocks.int8_matmul import int8_matmul
 from bench_core.blocks.matmul import grouped_matmul
@@ -42,14 +42,12 @@ def down_projection(
     hidden: Sums[Array, "m mlp"],
     down_weights: Float[Array, "g mlp hidden"],
     group_sizes: Int32[Array, " g"],
-    row_weights: Float32[Array, " m"] | None = None,
     *,
     backend: GroupedMatmul,
     quant_mode: QuantMode,
 ) -> Sums[Array, "m hidden"]:
-    """(row_weights * hidden) @ w2. `hidden` becomes an operand here, after its weight was applied."""
-    weighted = hidden if row_weights is None else hidden * row_weights[:, None].astype(hidden.dtype)
-    lhs = operand(weighted, quant_mode, axis=-1, dtype=down_weights.dtype)
+    """hidden @ w2. `hidden` becomes an operand here."""
+    lhs = operand(hidden, quant_mode, axis=-1, dtype=down_weights.dtype)
     return _multiply(backend, quant_mode, lhs, down_weights, group_sizes)
 
 

@@ -4,16 +4,16 @@ from enum import StrEnum
 
 
 class QueueMode(StrEnum):
-    """`full`: sorting and dispatch are part of the timed function. `prequeue`: the sorted rows are prepared
-    outside of it; forward only."""
+    """`full`: sorting and dispatch are part of the timed function. `prequeue`: forward gets the sorted rows, which are
+    prepared outside of it; forward_backward is as with `full`."""
 
     FULL = "full"
     PREQUEUE = "prequeue"
 
 
 class RematMode(StrEnum):
-    """What the backward pass recomputes instead of keeping. `expert_mlp`: the routed experts' activations.
-    `combine`: those of the weighted sum."""
+    """What the backward pass recomputes instead of keeping. `expert_mlp`: the routed experts' activations. `combine`:
+    what the weighted sum keeps, the experts' results; only in `train` does it keep them."""
 
     NONE = "none"
     EXPERT_MLP = "expert_mlp"

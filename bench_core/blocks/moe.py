@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int32
+from jaxtyping import Array, Float, Float32, Int32
 
 from bench_core.blocks.gated import down_projection, up_projection
 from bench_core.blocks.gated_experts import GatedSpec, gated_experts
 from bench_core.blocks.impls import Impl
+from bench_core.blocks.matmul import grouped_matmul
 from bench_core.blocks.modes import RematMode
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.gmm.dense import DenseMatmul
@@ -20,14 +21,15 @@ from bench_core.quant.mode import QuantMode
 from bench_core.quant.rounding import round_to
 from bench_core.quant.sums import Sums, sum_dtype
 from bench_core.routing.layout import Layout
-from bench_core.routing.permute import Permutation, combine, dispatch, row_weights, scatter_combine, sort_by_expert
+from bench_core.routing.permute import Permutation, combine, dispatch, sort_by_expert
 from bench_core.routing.strategy import PackStrategy
-from bench_core.routing.topk import Routing
+from bench_core.routing.topk import Routing, route, route_padded
 
 Weights = Mapping[str, Array]
 """By name: w1, w3 [experts, hidden, mlp], w2 [experts, mlp, hidden], and with a shared expert shared_w1,
 shared_w3 [1, hidden, shared], shared_w2 [1, shared, hidden]. In the stored form of a fused implementation
-w13 [experts, hidden, 2 mlp] stands in for w1 and w3, and shared_w13 likewise."""
+w13 [experts, hidden, 2 mlp] stands in for w1 and w3, and shared_w13 likewise. Where a pass trains it, also router
+[1, hidden, experts]."""
 
 
 class Queue(NamedTuple):
@@ -72,9 +74,7 @@ class BlockSpec:
             return None
         if self.layout is not None and (self.layout.padded or not self.backend.skips_rows):
             return None
-        return GatedSpec(
-            backend=self.backend, preweight=self.impl.preweight, scatter=self.impl.scatter, partial=self.partial
-        )
+        return GatedSpec(backend=self.backend, partial=self.partial)
 
     def ran(self, *, prequeued: bool = False) -> str:
         """What a row says about the code that computed it."""
@@ -94,7 +94,7 @@ def moe_block(
 
     Matmuls take operands of x's dtype and accumulate in `sum_dtype`, of which everything between two matmuls is too;
     the result is rounded to x's dtype once. Sorting by expert is part of the block, choosing experts is not.
-    The routing weights are constants: gradients go to x and to the weights.
+    Gradients go to x, to the weights and to the routing weights.
 
     Args:
         x: activations, float32, bfloat16 or float64.
@@ -163,17 +163,11 @@ def up_stage(queue: Queue, weights: Weights, spec: BlockSpec) -> Sums[Array, "ro
 
 
 def down_stage(
-    hidden: Sums[Array, "rows mlp"], queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec
+    hidden: Sums[Array, "rows mlp"], queue: Queue, weights: Weights, spec: BlockSpec
 ) -> Sums[Array, "rows hidden"]:
-    """The routed experts' results, with the routing weight already in them when the implementation says so."""
-    own = row_weights(queue.permutation, routing.weights, spec.partial) if spec.impl.preweight else None
+    """The routed experts' results."""
     return down_projection(
-        hidden,
-        weights["w2"],
-        queue.permutation.group_sizes,
-        own,
-        backend=spec.backend,
-        quant_mode=spec.quant_mode,
+        hidden, weights["w2"], queue.permutation.group_sizes, backend=spec.backend, quant_mode=spec.quant_mode
     )
 
 
@@ -181,22 +175,43 @@ def combine_stage(
     rows: Sums[Array, "rows hidden"], permutation: Permutation, routing: Routing, spec: BlockSpec
 ) -> Sums[Array, "tokens hidden"]:
     """The weighted sum of every token's rows."""
-    back = scatter_combine if spec.impl.scatter else combine
-    return back(rows, permutation, routing.weights, spec.partial, weighted=not spec.impl.preweight)
+    return combine(rows, permutation, routing.weights, spec.partial)
 
 
 def _routed(queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec) -> Sums[Array, "tokens hidden"]:
     def experts(queue: Queue, weights: Weights) -> Array:
-        return down_stage(up_stage(queue, weights, spec), queue, weights, routing, spec)
+        return down_stage(up_stage(queue, weights, spec), queue, weights, spec)
 
-    def back(rows: Array, permutation: Permutation) -> Array:
-        return combine_stage(rows, permutation, routing, spec)
+    def down_and_back(hidden: Array, queue: Queue, weights: Weights, routing: Routing) -> Array:
+        return combine_stage(down_stage(hidden, queue, weights, spec), queue.permutation, routing, spec)
 
-    if spec.remat_mode is RematMode.EXPERT_MLP:
-        experts = jax.checkpoint(experts)
-    if spec.remat_mode is RematMode.COMBINE:
-        back = jax.checkpoint(back)
-    return back(experts(queue, weights), queue.permutation)
+    match spec.remat_mode:
+        case RematMode.COMBINE:
+            # All that the weighted sum keeps is the experts' results, for the gradient of the routing weights.
+            output: Array = jax.checkpoint(down_and_back)(up_stage(queue, weights, spec), queue, weights, routing)
+            return output
+        case RematMode.EXPERT_MLP:
+            experts = jax.checkpoint(experts)
+    return combine_stage(experts(queue, weights), queue.permutation, routing, spec)
+
+
+def routed_inside(
+    x: Float[Array, "tokens hidden"],
+    weights: Weights,
+    logits: Float32[Array, "tokens experts"],
+    topk: int,
+    *,
+    padded: bool = False,
+) -> Routing:
+    """The routing that the program makes of logits that it is given, and of its router where the weights have one.
+
+    `padded`: tokens may have been added (see `route_padded`).
+    """
+    learned = None
+    if "router" in weights:
+        group: Int32[Array, " 1"] = jnp.array([x.shape[0]], jnp.int32)
+        learned = grouped_matmul(DenseMatmul(), x, weights["router"], group)
+    return (route_padded if padded else route)(logits, topk, learned)
 
 
 def shared_block(

@@ -1,7 +1,6 @@
 """The forward pass of the routed experts in parts, each of which is a program of its own."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from jaxtyping import Array
@@ -35,8 +34,8 @@ def block_stages(spec: BlockSpec, experts: int) -> tuple[Stage, ...]:
     def up(queue: Queue, weights: Weights) -> dict[str, Any]:
         return {"hidden": up_stage(queue, weights, spec)}
 
-    def down(hidden: Array, queue: Queue, weights: Weights, routing: Routing) -> dict[str, Any]:
-        return {"rows": down_stage(hidden, queue, weights, routing, spec)}
+    def down(hidden: Array, queue: Queue, weights: Weights) -> dict[str, Any]:
+        return {"rows": down_stage(hidden, queue, weights, spec)}
 
     def combined(rows: Array, queue: Queue, routing: Routing) -> dict[str, Any]:
         return {"combined": combine_stage(rows, queue.permutation, routing, spec)}
@@ -44,7 +43,7 @@ def block_stages(spec: BlockSpec, experts: int) -> tuple[Stage, ...]:
     return (
         Stage(name="pack", takes=("x", "routing"), gives=("queue",), function=packed),
         Stage(name="up", takes=("queue", "weights"), gives=("hidden",), function=up),
-        Stage(name="down", takes=("hidden", "queue", "weights", "routing"), gives=("rows",), function=down),
+        Stage(name="down", takes=("hidden", "queue", "weights"), gives=("rows",), function=down),
         Stage(name="combine", takes=("rows", "queue", "routing"), gives=("combined",), function=combined),
     )
 
@@ -89,7 +88,7 @@ def with_ends(
     return (
         Stage(name="pack", takes=("x", "router"), gives=("queue", "entered", *sent), function=packed),
         up,
-        replace(down, takes=("hidden", "queue", "weights", "entered")),
+        down,
         Stage(
             name="combine",
             takes=("rows", "queue", "entered", "x", "weights", *sent),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32, Int, Int32, Shaped
+from jaxtyping import Array, Float, Int, Int32, Shaped
 
 from bench_core.gmm.gated import GatedInputs
 from bench_core.gmm.tile import RowSizes
@@ -28,7 +28,7 @@ class RowTiles:
     x: Shaped[Array, "tokens hidden"]
     dtype: jnp.dtype
     token: Int32[Array, " padded"]
-    weight: Float32[Array, " padded"]
+    weight: Sums[Array, " padded"]
     ladder: tuple[Tile, ...]
 
     @classmethod

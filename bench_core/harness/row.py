@@ -16,7 +16,6 @@ from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import Spread
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.load import LoadStatistics, RunStatistics
-from bench_core.shapes import BenchPass
 from bench_core.timing.cost import ProgramCost
 from bench_core.timing.measure import Program, Samples
 from bench_core.timing.memory import ProgramMemory
@@ -101,7 +100,7 @@ def case_inflation(case: Case, cost: ProgramCost | None, model_flops: int, sprea
     if cost is None:
         return Inflation(unknown="the case is several programs, and the compiler counts each alone")
     roles: dict[tuple[int, ...], str] = {}
-    if case.bench_pass is BenchPass.FORWARD_BACKWARD:
+    if case.bench_pass.backward:
         shape, experts = case.shape, case.shape.experts // spread.ep
         roles = {
             (experts, shape.hidden, shape.mlp_dim): "gradient of w1 or w3",
@@ -126,7 +125,7 @@ def arithmetic_of(case: Case) -> Arithmetic | None:
     """What multiplies in its matmuls; None for int8_real with a backward pass, which has two."""
     if case.quant_mode is not QuantMode.INT8_REAL:
         return Arithmetic(case.dtype.value)
-    return None if case.bench_pass is BenchPass.FORWARD_BACKWARD else Arithmetic.INT8
+    return None if case.bench_pass.backward else Arithmetic.INT8
 
 
 def computed_rows(case: Case, plan: SpreadPlan) -> int:

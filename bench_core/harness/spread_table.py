@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bench_core.blocks.impls import IMPLS
-from bench_core.blocks.modes import RematMode, Router
+from bench_core.blocks.modes import RematMode
 from bench_core.errors import UsageError
 from bench_core.harness.case import Case
-from bench_core.harness.table import CAPACITIES, ROUTINGS, pairwise, router_of, table_case
+from bench_core.harness.table import CAPACITIES, PASSES, ROUTINGS, pairwise, router_of, table_case
 from bench_core.parallel.spread import DpImpl, EpImpl, Parallel, ParallelMode
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import Capacity, CapacityPolicy
 from bench_core.routing.distribution import Distribution, RoutingRequest
-from bench_core.shapes import DType, MoeShape
+from bench_core.shapes import BenchPass, DType, MoeShape
 
 _SENDING_ROWS = (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL)
 # Runs have a mean length of a million tokens: all tokens favour one expert.
@@ -24,13 +24,12 @@ _BOUNDARY = Capacity(policy=CapacityPolicy.DROP, factor=1.0)
 
 # No slot of these is drawn null.
 _FROM_LOGITS = ("none", "skewed")
-_CHUNKED = " in 2 chunks"
 
-SPREAD_AXES = ("form", "impl", "quant", "null", "capacity", "remat", "dtype", "shape")
+SPREAD_AXES = ("form", "impl", "pass", "quant", "null", "capacity", "remat", "dtype", "shape")
 
 
 def forms(devices: int) -> dict[str, Parallel]:
-    """Every form over all devices, those of `ep` also over two data shards, and one that sends in chunks; by name."""
+    """Every form over all devices, those of `ep` also over two data shards; by name."""
     meshes = [(1, devices)] + ([(2, devices // 2)] if devices % 2 == 0 and devices > 2 else [])
     named = {
         f"dp {devices}": Parallel(mode=ParallelMode.DP, dp_size=devices, devices=devices),
@@ -39,8 +38,7 @@ def forms(devices: int) -> dict[str, Parallel]:
     for impl, (dp, ep) in itertools.product(EpImpl, meshes):
         name = f"{impl} {ep}" if dp == 1 else f"{impl} {dp} x {ep}"
         named[name] = Parallel(mode=ParallelMode.EP, ep_impl=impl, dp_size=dp, ep_size=ep, devices=devices)
-    whole = f"{EpImpl.ALL_TO_ALL} {devices}"
-    return named | {f"{whole}{_CHUNKED}": replace(named[whole], chunks=2)}
+    return named
 
 
 def shapes(devices: int) -> dict[str, MoeShape]:
@@ -72,9 +70,7 @@ def spread_choices(devices: int, *, full: bool) -> list[dict[str, str]]:
             hint="use --devices 8, or leave it out for the table of one device",
         )
     rows = [dict(zip(SPREAD_AXES, words, strict=True)) for words in _words(devices, full=full)]
-    sending = [
-        row for row in rows if row["form"].startswith(f"{EpImpl.ALL_TO_ALL} ") and not row["form"].endswith(_CHUNKED)
-    ]
+    sending = [row for row in rows if row["form"].startswith(f"{EpImpl.ALL_TO_ALL} ")]
     return rows + [row | {"form": f"ragged_{row['form']}"} for row in sending]
 
 
@@ -83,6 +79,7 @@ def _words(devices: int, *, full: bool) -> tuple[tuple[str, ...], ...]:
     axes: list[Sequence[str]] = [
         [name for name, parallel in forms(devices).items() if parallel.ep_impl is not EpImpl.RAGGED_ALL_TO_ALL],
         tuple(IMPLS),
+        PASSES,
         tuple(mode.value for mode in QuantMode),
         (*ROUTINGS, "skewed"),
         (*CAPACITIES, "boundary"),
@@ -96,9 +93,10 @@ def _words(devices: int, *, full: bool) -> tuple[tuple[str, ...], ...]:
 
 def _possible(words: tuple[str, ...]) -> bool:
     """A form that sends rows has no capacity per expert, which could be padded. Sums of int8_real are integers: float64
-    shows nothing more of them."""
+    shows nothing more of them. The router of train is in the program, and null slots are drawn outside."""
     padded = "pad" in words and words[0].split()[0] in _SENDING_ROWS
-    return not padded and not {QuantMode.INT8_REAL.value, DType.FLOAT64.value} <= {*words}
+    nulls = BenchPass.TRAIN.value in words and words[SPREAD_AXES.index("null")] not in _FROM_LOGITS
+    return not padded and not nulls and not {QuantMode.INT8_REAL.value, DType.FLOAT64.value} <= {*words}
 
 
 def spread_case(backend: str, choice: Mapping[str, str], devices: int) -> Case:
@@ -112,5 +110,5 @@ def spread_case(backend: str, choice: Mapping[str, str], devices: int) -> Case:
         capacity=_BOUNDARY if choice["capacity"] == "boundary" else CAPACITIES[choice["capacity"]],
         shared_fused=shape.shared_expert_dim > 0 and choice["dtype"] == DType.BFLOAT16,
         parallel=forms(devices)[choice["form"]],
-        router=router_of(choice) if choice["null"] in _FROM_LOGITS else Router.OUTSIDE,
+        router=router_of(choice, inside=choice["null"] in _FROM_LOGITS),
     )

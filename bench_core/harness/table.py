@@ -38,11 +38,11 @@ CAPACITIES: Mapping[str, Capacity] = MappingProxyType(
         "pad": Capacity(policy=CapacityPolicy.PAD, factor=1.25),
     }
 )
-ROUTED_INSIDE = ("fused_w13", "preweight", "fast")
-"""Impls whose cases choose experts inside the program, where no slot is drawn null."""
+PASSES = (BenchPass.FORWARD_BACKWARD.value, BenchPass.TRAIN.value)
 AXES: Mapping[str, Sequence[str]] = MappingProxyType(
     {
         "impl": tuple(IMPLS),
+        "pass": PASSES,
         "quant": tuple(mode.value for mode in QuantMode),
         "null": tuple(ROUTINGS),
         "capacity": tuple(CAPACITIES),
@@ -56,7 +56,12 @@ AXES: Mapping[str, Sequence[str]] = MappingProxyType(
 def choices(*, full: bool) -> list[dict[str, str]]:
     """Rows of the table without the backend: every combination, or a few in which every two values of two
     axes meet."""
-    everything = list(itertools.product(*AXES.values()))
+    # Null slots are drawn outside the program, and the router of train is inside.
+    everything = [
+        words
+        for words in itertools.product(*AXES.values())
+        if BenchPass.TRAIN.value not in words or words[list(AXES).index("null")] == "none"
+    ]
     return [dict(zip(AXES, words, strict=True)) for words in (everything if full else pairwise(everything))]
 
 
@@ -98,7 +103,7 @@ def table_case(backend: str, choice: Mapping[str, str]) -> Case:
         routing=ROUTINGS[choice["null"]],
         backend=backend,
         impl=choice["impl"],
-        bench_pass=BenchPass.FORWARD_BACKWARD,
+        bench_pass=BenchPass(choice["pass"]),
         quant_mode=QuantMode(choice["quant"]),
         iters=1,
         warmup=0,
@@ -107,10 +112,12 @@ def table_case(backend: str, choice: Mapping[str, str]) -> Case:
         pack_strategy=PackStrategy.TUPLE_SORT if choice["capacity"] == "drop" else PackStrategy.ARGSORT,
         remat_mode=RematMode(choice["remat"]),
         capacity=CAPACITIES[choice["capacity"]],
-        router=router_of(choice) if choice["null"] == "none" else Router.OUTSIDE,
+        router=router_of(choice, inside=choice["null"] == "none"),
     )
 
 
-def router_of(choice: Mapping[str, str]) -> Router:
-    """Where the router of a row without null slots is. Its logits are float32, so float64 shows no more of it."""
-    return Router.INSIDE if choice["impl"] in ROUTED_INSIDE and choice["dtype"] != DType.FLOAT64 else Router.OUTSIDE
+def router_of(choice: Mapping[str, str], *, inside: bool) -> Router:
+    """Where the router of a row is that has one `inside` the program without being asked for it by the pass."""
+    chooses = inside and choice["impl"] == "fused_w13" and choice["pass"] != BenchPass.TRAIN
+    # Its logits are float32, so float64 shows no more of it.
+    return Router.INSIDE if chooses and choice["dtype"] != DType.FLOAT64 else Router.OUTSIDE

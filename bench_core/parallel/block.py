@@ -9,13 +9,14 @@ import jax.numpy as jnp
 from jax.sharding import PartitionSpec
 from jaxtyping import Array, Float
 
-from bench_core.blocks.moe import BlockSpec, Queue, Weights, block_rows, pack, routed_block, shared_block
+from bench_core.blocks.inputs import ROUTER
+from bench_core.blocks.moe import BlockSpec, Queue, Weights, block_rows, pack, routed_block, routed_inside, shared_block
 from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS, Form, Sent, enter, leave, varying
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import EpImpl, Spread
 from bench_core.quant.rounding import round_to
 from bench_core.quant.sums import Sums, sum_dtype
-from bench_core.routing.topk import RouterInput, Routing, route_padded
+from bench_core.routing.topk import RouterInput, Routing
 
 # JAX leaves these without types.
 _P: Callable[..., PartitionSpec] = PartitionSpec
@@ -37,9 +38,8 @@ class SpreadSpec:
         """What a row says about the code that computed it."""
         spread = self.spread
         form = spread.impl.value if spread.impl is not None else "dp"
-        chunks = f" in {spread.chunks} chunks" if spread.chunks > 1 else ""
         mesh = f"{spread.dp} x {spread.ep} devices (data x expert)"
-        return f"{self.block.ran(prequeued=prequeued)}; {form}{chunks} over {mesh}, shard_map"
+        return f"{self.block.ran(prequeued=prequeued)}; {form} over {mesh}, shard_map"
 
 
 def spread_spec(block: BlockSpec, plan: SpreadPlan, *, experts: int, topk: int) -> SpreadSpec:
@@ -66,8 +66,8 @@ def token_partition(spread: Spread) -> PartitionSpec:
 
 
 def weight_partition(name: str) -> PartitionSpec:
-    """Experts lie apart; the shared expert is on every device."""
-    return _P() if name.startswith("shared_") else _P(EXPERT_AXIS)
+    """Experts lie apart; the shared expert and the router are on every device."""
+    return _P() if name == ROUTER or name.startswith("shared_") else _P(EXPERT_AXIS)
 
 
 def spread_block(
@@ -87,9 +87,10 @@ def spread_block(
     """
 
     def local(x: Array, weights: Mapping[str, Array], routing: RouterInput, queue: Queue | None) -> Array:
-        routing = varying(routing)
-        chosen = routing if isinstance(routing, Routing) else route_padded(routing, spec.form.topk)
-        return _local_block(varying(x), varying(dict(weights)), chosen, spec, queue)
+        x, own, routing = varying(x), varying(dict(weights)), varying(routing)
+        if not isinstance(routing, Routing):
+            routing = routed_inside(x, own, routing, spec.form.topk, padded=True)
+        return _local_block(x, own, routing, spec, queue)
 
     tokens = token_partition(spec.spread)
     places = tokens, {name: weight_partition(name) for name in weights}, tokens, QUEUE_PARTITION
@@ -115,10 +116,11 @@ def spread_queue(
 def _local_block(x: Array, weights: dict[str, Array], routing: Routing, spec: SpreadSpec, queue: Queue | None) -> Array:
     """What each device does."""
     rows = block_rows(x, spec.block)
-    if spec.form.impl is not None and spec.form.impl.spreads_tokens:
-        return _with_shared(_in_chunks(x, weights, routing, spec), rows, weights, spec)
     entered = enter(x, routing, spec.form)
-    return finish(routed_block(rows, weights, entered.routing, spec.block, queue), rows, weights, entered.sent, spec)
+    spreads = spec.form.impl is not None and spec.form.impl.spreads_tokens
+    received = block_rows(entered.x, spec.block) if spreads else rows
+    output = routed_block(received, weights, entered.routing, spec.block, queue)
+    return finish(output, rows, weights, entered.sent, spec)
 
 
 def finish(
@@ -146,19 +148,6 @@ def _with_shared(left: Array, rows: Array, weights: Mapping[str, Array], spec: S
     if "shared_w2" not in weights:
         return left
     return round_to(left.astype(sum_dtype(rows.dtype)) + shared_block(rows, weights, spec.block), rows.dtype)
-
-
-def _in_chunks(x: Array, weights: dict[str, Array], routing: Routing, spec: SpreadSpec) -> Array:
-    """The routed part of tokens that are sent, chunk by chunk. No chunk needs what another one gives, so a compiler may
-    send one while it computes another."""
-    size = x.shape[0] // spec.spread.chunks
-    parts = []
-    for start in range(0, x.shape[0], size):
-        part = slice(start, start + size)
-        entered = enter(x[part], Routing(*(array[part] for array in routing)), spec.form)
-        output = routed_block(block_rows(entered.x, spec.block), weights, entered.routing, spec.block)
-        parts.append(leave(round_to(output, x.dtype), entered.sent, spec.form))
-    return jnp.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
 def _same_on_experts(output: Array) -> Array:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -10,13 +10,13 @@ import jax
 
 from bench_core.errors import MAKING_INPUTS, noted
 from bench_core.timing.poison import poisoned, require_written
-from bench_core.timing.processes import put, slowest, wait_for_all
 
 Clock = Callable[[], float]
 """Returns seconds; only differences count."""
 
 # JAX leaves this function without types.
 _ready: Callable[[Any], Any] = jax.block_until_ready
+_put: Any = jax.device_put
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ def compile_program(
         RuntimeError: the program would move its arguments before it begins.
     """
     with noted(MAKING_INPUTS):
-        arguments = _ready(put(arguments, None if places is None else places.arguments))
+        arguments = _ready(_put(arguments, None if places is None else places.arguments))
     outputs, shardings = placed_outputs(function, arguments, places)
     started = clock()
     lowered = lower_program(function, arguments, outputs, shardings)
@@ -156,13 +156,12 @@ def call(program: Startable, clock: Clock = time.perf_counter, *, before: Any = 
     """Run the program once and wait for all of its outputs.
 
     They are poisoned before the clock starts, in the memory of the outputs `before` when those are given, and
-    must be finite after it has stopped. The clock is this process's: see `processes.slowest`.
+    must be finite after it has stopped.
 
     Raises:
         NonFiniteOutput: they are not.
     """
     into = _ready(poisoned(program.outputs, before))
-    wait_for_all()
     started = clock()
     outputs = _ready(program.start(into))
     time_s = clock() - started
@@ -214,11 +213,6 @@ def sample(program: Startable, *, warmup: int, iters: int, clock: Clock = time.p
     for _ in range(warmup + iters):
         sampler.take()
     return sampler.samples(warmup=warmup)
-
-
-def of_slowest(samples: Samples) -> Samples:
-    """The same, each call as long as in the process that took longest over it."""
-    return replace(samples, warmup_s=slowest(samples.warmup_s), time_s=slowest(samples.time_s))
 
 
 def trace_call(program: Startable, folder: Path) -> None:

@@ -87,11 +87,10 @@ def expected_of(
     quant_mode: QuantMode,
     bench_pass: BenchPass = BenchPass.FORWARD_BACKWARD,
     *,
-    impl: str = "baseline",
     capacity: Capacity = UNLIMITED,
 ) -> dict[str, Bounded]:
     math = BoundedMath(arithmetic=FLOAT32_ACCUMULATION, dtype=dtype)
-    oracle = Oracle(math=math, quant_mode=quant_mode, preweight=IMPLS[impl].preweight)
+    oracle = Oracle(math=math, quant_mode=quant_mode)
     experts = inputs.weights["w2"].shape[0]
     rows = capacity.per_expert(assignments=inputs.routing.experts.size, experts=experts)
     of = np.asarray(inputs.routing.experts, np.int64)

@@ -100,7 +100,7 @@ def test_mode_agrees_with_the_oracle(problem: Problem) -> None:
     inputs = inputs_of(problem.shape, problem.dtype, request=problem.request)
     words = (problem.dtype, problem.impl, problem.quant_mode)
     outputs = outputs_of(inputs, problem.shape, *words, capacity=problem.capacity, **dict(problem.options))
-    expected = expected_of(inputs, problem.dtype, problem.quant_mode, impl=problem.impl, capacity=problem.capacity)
+    expected = expected_of(inputs, problem.dtype, problem.quant_mode, capacity=problem.capacity)
     comparison = compare(outputs, expected)
     assert comparison.passed, comparison
 

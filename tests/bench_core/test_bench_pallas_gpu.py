@@ -119,7 +119,7 @@ def _block(impl: str) -> Callable[..., dict[str, jax.Array]]:
 def _block_agrees(inputs: BlockInputs, dtype: DType, impl: str) -> None:
     outputs = canonical_outputs(_block(impl)(inputs.x, store_weights(inputs.weights, IMPLS[impl]), inputs.routing))
     arrays = {name: np.asarray(array) for name, array in outputs.items()}
-    comparison = compare(arrays, expected_of(inputs, dtype, QuantMode.NONE, impl=impl))
+    comparison = compare(arrays, expected_of(inputs, dtype, QuantMode.NONE))
     assert comparison.passed, comparison
 
 
