@@ -18,7 +18,7 @@ from bench_core.harness.build import Built, build_case, plan_case
 from bench_core.harness.case import Case
 from bench_core.harness.compiler_flags import CompilerFlags, raise_refused_flag
 from bench_core.harness.run import load_backend
-from bench_core.parallel.placing import padded_routing
+from bench_core.parallel.block import padded_routing
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.routing.capacity import CapacityPolicy
 from bench_core.routing.layout import Assignments

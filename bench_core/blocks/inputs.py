@@ -11,8 +11,7 @@ from jaxtyping import Array, Float, Float32
 
 from bench_core.blocks.moe import Weights
 from bench_core.routing.distribution import Distribution, RoutingRequest
-from bench_core.routing.nulls import real_slots, real_weights
-from bench_core.routing.runs import run_logits
+from bench_core.routing.draws import real_slots, real_weights, run_logits
 from bench_core.routing.topk import Routing, route
 from bench_core.shapes import DType, MoeShape
 

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Int32, Shaped
 
 from bench_core.blocks.bounded import Bounded, BoundedMath
-from bench_core.blocks.sends import ALONE, Sends, added
+from bench_core.blocks.modes import ALONE, Sends, added
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import BenchPass
 

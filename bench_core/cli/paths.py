@@ -14,8 +14,8 @@ import typer
 
 from bench_core.aot.targets import choose_target
 from bench_core.cli import hillclimb
+from bench_core.cli.flags import read_words
 from bench_core.cli.rows import Request, compile_cases, run_cases
-from bench_core.cli.words import read_words
 from bench_core.errors import UsageError
 from bench_core.flag import ConfigValue, option
 

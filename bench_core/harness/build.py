@@ -9,19 +9,16 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int32
 
-from bench_core.blocks.impls import IMPLS
-from bench_core.blocks.modes import Programs, QueueMode, RematMode
+from bench_core.blocks.modes import IMPLS, Programs, QueueMode, RematMode
 from bench_core.blocks.moe import BlockSpec, Queue
 from bench_core.blocks.program import Block, one_device, pass_function, prepare_queue, routing_inside
-from bench_core.blocks.stages import block_stages, whole_stages
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.harness.case import Case
-from bench_core.parallel.block import SpreadSpec, spread_block, spread_queue, spread_spec
-from bench_core.parallel.placing import mesh_of, places
+from bench_core.parallel.block import SpreadSpec, mesh_of, places, spread_block, spread_queue, spread_spec
 from bench_core.parallel.plan import SpreadPlan, plan_spread
 from bench_core.parallel.spread import EpImpl
-from bench_core.parallel.stages import device_stages, spread_stage, whole_device_stages
+from bench_core.parallel.stages import block_stages, device_stages, spread_stage, whole_device_stages, whole_stages
 from bench_core.routing.layout import Assignments
 from bench_core.routing.topk import Routing
 from bench_core.shapes import MoeShape

@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated
 
-from bench_core.blocks.impls import IMPLS
-from bench_core.blocks.modes import Programs, QueueMode, RematMode, Router
+from bench_core.blocks.modes import IMPLS, Programs, QueueMode, RematMode, Router
 from bench_core.errors import UsageError
 from bench_core.flag import ConfigValue, Flag, choose, declared
 from bench_core.gmm.default import ANYWHERE
@@ -23,8 +22,7 @@ from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
 from bench_core.parallel.spread import ALONE, ONE_DEVICE, Parallel, Spread
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import UNLIMITED, Capacity
-from bench_core.routing.distribution import RUN_FLAGS, Distribution, RoutingRequest
-from bench_core.routing.strategy import PackStrategy
+from bench_core.routing.distribution import RUN_FLAGS, Distribution, PackStrategy, RoutingRequest
 from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape, timed_dtype
 
 

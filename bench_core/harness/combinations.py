@@ -6,8 +6,7 @@ from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import RowSizes, Tile
 from bench_core.parallel.spread import DpImpl, Parallel
 from bench_core.routing.capacity import Capacity, CapacityPolicy
-from bench_core.routing.distribution import RoutingRequest
-from bench_core.routing.strategy import PackStrategy
+from bench_core.routing.distribution import PackStrategy, RoutingRequest
 from bench_core.shapes import BenchPass, MoeShape
 
 

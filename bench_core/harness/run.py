@@ -11,7 +11,7 @@ from jaxtyping import Int32
 
 from bench_core.blocks.compare import FLOAT64_TOLERANCE
 from bench_core.blocks.inputs import BlockInputs, make_inputs, make_logits
-from bench_core.blocks.int8_matmul import INTEGER_PRODUCTS, LONGEST_SUM
+from bench_core.blocks.matmul import INTEGER_PRODUCTS, LONGEST_SUM
 from bench_core.blocks.moe import store_weights
 from bench_core.errors import MAKING_INPUTS, CaseFailed, CheckFailed, UnsupportedCase, noted
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
@@ -24,13 +24,13 @@ from bench_core.harness.environment import device_peak_bytes
 from bench_core.harness.record import FAILED_WHILE, Environment, Failure, Row
 from bench_core.harness.row import Measured, failed_row, measured_row
 from bench_core.harness.stages import time_stages
-from bench_core.parallel.placing import padded, padded_logits, padded_routing
+from bench_core.parallel.block import padded, padded_logits, padded_routing
 from bench_core.parallel.spread import DpImpl
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.sums import types_for
-from bench_core.routing.load import load_statistics, run_statistics
+from bench_core.routing.layout import load_statistics, run_statistics
 from bench_core.shapes import BenchPass, DType, MoeShape
-from bench_core.timing.cost import program_cost
+from bench_core.timing.cost import program_cost, program_memory
 from bench_core.timing.measure import (
     Call,
     Program,
@@ -39,7 +39,6 @@ from bench_core.timing.measure import (
     sample,
     trace_call,
 )
-from bench_core.timing.memory import program_memory
 from bench_core.timing.staged import StagedProgram
 
 Progress = Callable[[str], None]

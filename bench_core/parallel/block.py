@@ -1,13 +1,14 @@
-"""The MoE block over several devices."""
+"""The MoE block over several devices, and where its arrays lie before its clock starts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import PartitionSpec
-from jaxtyping import Array, Float
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array, Float, Float32
 
 from bench_core.blocks.inputs import ROUTER
 from bench_core.blocks.moe import BlockSpec, Queue, Weights, block_rows, pack, routed_block, routed_inside, shared_block
@@ -17,6 +18,7 @@ from bench_core.parallel.spread import EpImpl, Spread
 from bench_core.quant.rounding import round_to
 from bench_core.quant.sums import Sums, sum_dtype
 from bench_core.routing.topk import RouterInput, Routing
+from bench_core.timing.measure import Places
 
 # JAX leaves these without types.
 _P: Callable[..., PartitionSpec] = PartitionSpec
@@ -163,3 +165,54 @@ def _part_of_shared(rows: Array, weights: Mapping[str, Array], spec: SpreadSpec)
     zeros: Any = varying(jnp.zeros(rows.shape, sum_dtype(rows.dtype)))
     placed: Array = jax.lax.dynamic_update_slice_in_dim(zeros, shared_block(part, weights, spec.block), start, 0)
     return placed
+
+
+# JAX leaves these constructors without types.
+_sharding: Callable[[Mesh, PartitionSpec], NamedSharding] = NamedSharding
+
+
+def mesh_of(devices: Sequence[jax.Device], spread: Spread) -> Mesh:
+    """The first devices as data x expert."""
+    grid = np.array(devices[: spread.devices]).reshape(spread.dp, spread.ep)
+    return Mesh(grid, (DATA_AXIS, EXPERT_AXIS))
+
+
+def padded(x: Float[Array, "tokens hidden"], spread: Spread) -> Float[Array, "padded hidden"]:
+    """With so many rows that every device has as many: zeros that no expert gets."""
+    more = spread.padded_tokens(x.shape[0]) - x.shape[0]
+    return jnp.pad(x, ((0, more), (0, 0))) if more else x
+
+
+def padded_routing(routing: Routing, spread: Spread, experts: int) -> Routing:
+    """The routing of `padded` tokens: those that were added have null slots."""
+    more = spread.padded_tokens(routing.experts.shape[0]) - routing.experts.shape[0]
+    if not more:
+        return routing
+    rows = ((0, more), (0, 0))
+    chosen = jnp.pad(routing.experts, rows, constant_values=experts)
+    return Routing(experts=chosen, weights=jnp.pad(routing.weights, rows))
+
+
+def padded_logits(logits: Float32[Array, "tokens experts"], spread: Spread) -> Float32[Array, "padded experts"]:
+    """The logits of `padded` tokens: those that were added choose no expert (see `routing.topk.route_padded`)."""
+    more = spread.padded_tokens(logits.shape[0]) - logits.shape[0]
+    return jnp.pad(logits, ((0, more), (0, 0)), constant_values=-jnp.inf) if more else logits
+
+
+def places(mesh: Mesh, spread: Spread, weights: Collection[str], *, queued: bool = False) -> Places:
+    """Of x, weights of these names, routing (or its logits) and a queue, and of what a pass gives: a gradient lies
+    where its array lies."""
+    tokens = _sharding(mesh, token_partition(spread))
+    by_weight = {name: _sharding(mesh, weight_partition(name)) for name in weights}
+
+    def of(name: str) -> NamedSharding:
+        if name in ("output", "grad_x"):
+            return tokens
+        return by_weight[name.removeprefix("grad_")] if name.startswith("grad_") else _sharding(mesh, _P())
+
+    def outputs(shapes: Mapping[str, Any]) -> dict[str, NamedSharding]:
+        return {name: of(name) for name in shapes}
+
+    arguments = tokens, by_weight, tokens
+    queue = (_sharding(mesh, QUEUE_PARTITION),) if queued else ()
+    return Places(arguments=arguments + queue, outputs=outputs)

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated
 
-from bench_core.blocks.sends import ALONE as ALONE_SENDS
-from bench_core.blocks.sends import Sends, added
+from bench_core.blocks.modes import ALONE as ALONE_SENDS
+from bench_core.blocks.modes import Sends, added
 from bench_core.errors import UsageError
 from bench_core.flag import Flag
 from bench_core.parallel.sizes import MOST_DEVICES, mesh, require_devices, sized, uneven, way_to_fit
@@ -57,8 +57,8 @@ class EpImpl(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """A mesh of `dp` x `ep` devices. `impl` is None where no expert lies apart (ep = 1). `auto`: XLA's partitioner cuts the program of one device, which sees all
-    tokens."""
+    """A mesh of `dp` x `ep` devices. `impl` is None where no expert lies apart (ep = 1). `auto`: XLA's partitioner cuts
+    the program of one device, which sees all tokens."""
 
     dp: int = 1
     ep: int = 1

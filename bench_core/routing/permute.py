@@ -16,8 +16,8 @@ from jaxtyping import Array, Float, Int32
 
 from bench_core.quant.rounding import round_to
 from bench_core.quant.sums import Sums, sum_dtype
+from bench_core.routing.distribution import PackStrategy
 from bench_core.routing.layout import Layout
-from bench_core.routing.strategy import PackStrategy
 
 
 class Permutation(NamedTuple):

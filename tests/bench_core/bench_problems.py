@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench_core.blocks.bounded import Bounded, BoundedMath
-from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.inputs import BlockInputs, make_inputs
+from bench_core.blocks.modes import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.oracle import Oracle
 from bench_core.blocks.program import canonical_outputs, one_device, pass_function

@@ -7,7 +7,7 @@ import pytest
 from bench_problems import ODD, expected_of, inputs_of, outputs_of, with_experts
 
 from bench_core.blocks.compare import compare
-from bench_core.blocks.impls import IMPLS
+from bench_core.blocks.modes import IMPLS
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape
 from tests.breadth import covering, wide

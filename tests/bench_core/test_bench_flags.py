@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import pytest
 import typer
+from bench_core.job.flags import JobFlags
 from typer.testing import CliRunner
 
 from bench_core.cli.flags import with_flags
@@ -15,7 +16,6 @@ from bench_core.cli.hillclimb import Asked, read_request
 from bench_core.errors import UsageError
 from bench_core.flag import Flag, build, declared, option
 from bench_core.harness.case import CASE_FLAGS, Case
-from bench_core.job.flags import JobFlags
 from bench_core.routing.distribution import RUN_FLAGS
 from bench_core.shapes import MoeShape
 

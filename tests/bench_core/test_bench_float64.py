@@ -15,8 +15,7 @@ from bench_core.errors import UnsupportedCase
 from bench_core.gmm.dense import DenseMatmul
 from bench_core.harness.case import Case
 from bench_core.harness.run import check_case, load_backend
-from bench_core.harness.spread_table import forms
-from bench_core.harness.table import ROUTINGS
+from bench_core.harness.table import ROUTINGS, forms
 from bench_core.parallel.spread import ALONE, Parallel
 from bench_core.quant.sums import sum_dtype, types_for
 from bench_core.routing.capacity import Capacity, CapacityPolicy

@@ -8,15 +8,13 @@ import pytest
 from bench_problems import ODD, expected_of, inputs_of, outputs_of
 
 from bench_core.blocks.compare import compare
-from bench_core.blocks.impls import IMPLS
-from bench_core.blocks.modes import RematMode
+from bench_core.blocks.modes import IMPLS, RematMode
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import one_device, pass_function, prepare_queue
 from bench_core.gmm.registry import BACKENDS
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
-from bench_core.routing.distribution import Distribution, NullMode, RoutingRequest
-from bench_core.routing.strategy import PackStrategy
+from bench_core.routing.distribution import Distribution, NullMode, PackStrategy, RoutingRequest
 from bench_core.shapes import BenchPass, DType, MoeShape
 from tests.breadth import wide
 

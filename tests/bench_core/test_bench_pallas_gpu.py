@@ -16,8 +16,8 @@ from jax import export
 from jax.sharding import AbstractDevice, AbstractMesh, AxisType, PartitionSpec, use_abstract_mesh
 
 from bench_core.blocks.compare import compare
-from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.inputs import BlockInputs
+from bench_core.blocks.modes import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import canonical_outputs, one_device, pass_function
 from bench_core.errors import UnsupportedCase

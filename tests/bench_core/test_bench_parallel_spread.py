@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from bench_core.blocks.sends import Sends
+from bench_core.blocks.modes import Sends
 from bench_core.cli import main
 from bench_core.errors import UnsupportedCase, UsageError
 from bench_core.harness.build import require_form
 from bench_core.harness.environment import make_cpu_devices
-from bench_core.harness.spread_table import spread_case, spread_choices
+from bench_core.harness.table import spread_case, spread_choices
 from bench_core.parallel.spread import ONE_DEVICE, DpImpl, EpImpl, Parallel, ParallelMode, Spread
 
 EP = ParallelMode.EP

@@ -12,8 +12,8 @@ from bench_core.harness.build import Built
 from bench_core.harness.case import Case
 from bench_core.harness.check import check_outputs
 from bench_core.harness.run import _prepare, load_backend
-from bench_core.harness.spread_table import forms
 from bench_core.harness.stages import time_stages
+from bench_core.harness.table import forms
 from bench_core.parallel.spread import ALONE
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import Capacity, CapacityPolicy

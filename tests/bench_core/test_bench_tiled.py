@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_core.blocks.compare import compare
-from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.inputs import BlockInputs
-from bench_core.blocks.modes import RematMode
+from bench_core.blocks.modes import IMPLS, RematMode
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import canonical_outputs, one_device, pass_function
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest

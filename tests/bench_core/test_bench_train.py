@@ -18,7 +18,7 @@ from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION
 from bench_core.harness.case import Case
 from bench_core.harness.check import host_inputs
 from bench_core.harness.run import _prepare, check_case, load_backend
-from bench_core.harness.spread_table import forms, spread_case
+from bench_core.harness.table import forms, spread_case
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.shapes import BenchPass, DType, MoeShape
