@@ -42,7 +42,7 @@ class Problem:
 
 FAST = {
     "everything at once": Problem(
-        impl="fast",
+        impl="fused_w13",
         dtype=DType.BFLOAT16,
         request=PREFIX,
         capacity=DROP,
@@ -54,34 +54,32 @@ FAST = {
     ),
 }
 SLOW = {
-    "padded": Problem(impl="preweight", dtype=DType.FLOAT32, capacity=PAD, request=INDEPENDENT),
+    "padded": Problem(impl="fused_w13", dtype=DType.FLOAT32, capacity=PAD, request=INDEPENDENT),
     "nulls": Problem(impl="baseline", dtype=DType.FLOAT32, request=INDEPENDENT),
     "nulls int8": Problem(impl="fused_w13", dtype=DType.BFLOAT16, request=PREFIX, quant_mode=QuantMode.INT8),
-    "nulls preweight": Problem(
-        impl="fused_w13_preweight", dtype=DType.BFLOAT16, request=PREFIX, quant_mode=QuantMode.INT8
-    ),
-    "nearly all null": Problem(impl="scatter", dtype=DType.FLOAT32, request=RoutingRequest(null_frac=0.95)),
+    "nulls quantised": Problem(impl="fused_w13", dtype=DType.BFLOAT16, request=PREFIX, quant_mode=QuantMode.INT8),
+    "nearly all null": Problem(impl="baseline", dtype=DType.FLOAT32, request=RoutingRequest(null_frac=0.95)),
     "all null": Problem(impl="fused_w13", dtype=DType.FLOAT32, request=RoutingRequest(null_frac=0.99)),
     "all null, nothing shared": Problem(
         impl="baseline", dtype=DType.FLOAT32, request=RoutingRequest(null_frac=0.99), shape=NO_SHARED
     ),
     "runs": Problem(impl="baseline", dtype=DType.FLOAT32, request=RUNS),
-    "runs dropped": Problem(impl="scatter", dtype=DType.BFLOAT16, request=RUNS, capacity=DROP),
+    "runs dropped": Problem(impl="baseline", dtype=DType.BFLOAT16, request=RUNS, capacity=DROP),
     "dropped": Problem(impl="baseline", dtype=DType.FLOAT32, capacity=DROP, quant_mode=QuantMode.INT8),
-    "padded scatter": Problem(impl="fast", dtype=DType.BFLOAT16, capacity=PAD, quant_mode=QuantMode.INT8),
+    "padded quantised": Problem(impl="fused_w13", dtype=DType.BFLOAT16, capacity=PAD, quant_mode=QuantMode.INT8),
     "padded and dropped": Problem(impl="fused_w13", dtype=DType.FLOAT32, capacity=TIGHT_PAD, request=RUNS),
     "nothing over": Problem(
         impl="baseline", dtype=DType.FLOAT32, capacity=Capacity(policy=CapacityPolicy.DROP, factor=9.0)
     ),
     "remat combine": Problem(impl="baseline", dtype=DType.FLOAT32, options=(("remat_mode", RematMode.COMBINE),)),
     "remat experts": Problem(
-        impl="preweight",
+        impl="fused_w13",
         dtype=DType.BFLOAT16,
         quant_mode=QuantMode.INT8,
         options=(("remat_mode", RematMode.EXPERT_MLP),),
     ),
     "shared fused": Problem(impl="baseline", dtype=DType.BFLOAT16, options=(("shared_fused", True),)),
-    "tuple sort": Problem(impl="scatter", dtype=DType.FLOAT32, options=(("pack_strategy", PackStrategy.TUPLE_SORT),)),
+    "tuple sort": Problem(impl="baseline", dtype=DType.FLOAT32, options=(("pack_strategy", PackStrategy.TUPLE_SORT),)),
 }
 PROBLEMS = [
     *(pytest.param(problem, id=name) for name, problem in FAST.items()),
@@ -106,7 +104,7 @@ def test_mode_agrees_with_the_oracle(problem: Problem) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("claimed", "request_", "capacity"),
-    [("preweight", RoutingRequest(), UNLIMITED), ("baseline", INDEPENDENT, UNLIMITED), ("baseline", None, DROP)],
+    [("fused_w13", RoutingRequest(), UNLIMITED), ("baseline", INDEPENDENT, UNLIMITED), ("baseline", None, DROP)],
     ids=["where the weight goes", "nulls", "capacity"],
 )
 @pytest.mark.sample(1)
@@ -168,7 +166,7 @@ def test_null_slots_cost_no_expert_work() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("impl", ["baseline", wide("preweight"), wide("scatter")])
+@pytest.mark.parametrize("impl", ["baseline", wide("fused_w13")])
 def test_remat_of_experts_recomputes_and_of_combine_changes_nothing(impl: str) -> None:
     inputs = inputs_of(ODD, DType.BFLOAT16)
     programs = {}

@@ -249,7 +249,12 @@ REDUCTIONS = ("dot_general", "ragged_dot_general", "reduce_sum", "scatter-add")
 @pytest.mark.parametrize("backend", ["ragged_dot", "tiled"])
 def test_what_xla_may_sum_across_devices_is_float32(backend: str) -> None:
     """Hence no rounding is allowed for what it sends in `--dp-impl auto`."""
-    options = {"impl": "fast", "dtype": DType.BFLOAT16, "bench_pass": BenchPass.FORWARD_BACKWARD, "backend": backend}
+    options = {
+        "impl": "fused_w13",
+        "dtype": DType.BFLOAT16,
+        "bench_pass": BenchPass.FORWARD_BACKWARD,
+        "backend": backend,
+    }
     case = _case("auto 4", **options)
     chosen = np.tile(np.arange(SMALL.topk, dtype=np.int32), (8, 1))
     plan = plan_case(case, SMALL, chosen)

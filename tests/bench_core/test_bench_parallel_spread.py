@@ -32,7 +32,6 @@ SIZES = ["--tokens", "16", "--hidden", "8", "--mlp-dim", "8", "--experts", "4", 
         (Parallel(mode=EP, dp_size=2), Spread(dp=2, ep=4, impl=EpImpl.PSUM)),
         (Parallel(mode=EP, dp_size=2, ep_size=2), Spread(dp=2, ep=2, impl=EpImpl.PSUM)),
         (Parallel(mode=EP, ep_size=1), Spread()),
-        (Parallel(mode=EP, ep_impl=EpImpl.ALL_TO_ALL, chunks=3), Spread(ep=8, impl=EpImpl.ALL_TO_ALL, chunks=3)),
     ],
 )
 def test_sizes(parallel: Parallel, spread: Spread) -> None:
@@ -83,9 +82,6 @@ BAD = {
     "--parallel-mode ep --ep-size 0": "--ep-size 0 is too small",
     "--parallel-mode ep --ep-impl star": "--ep-impl star is not known",
     "--parallel-mode ep --ep-size 3": "4 experts cannot be spread over 3 devices",
-    "--parallel-mode ep --ep-impl ring --chunks 2": "--chunks 2 changes nothing with --ep-impl ring",
-    "--parallel-mode ep --chunks 2": "--chunks 2 changes nothing without --ep-impl all_to_all",
-    "--parallel-mode ep --ep-impl all_to_all --chunks 0": "--chunks 0 is too small",
     "--parallel-mode dp --devices 9": "--devices 9 asks for more devices than there are",
     "--parallel-mode ep --ep-impl ring --queue-mode prequeue": (
         "--queue-mode prequeue cannot be combined with --ep-impl ring"

@@ -62,10 +62,10 @@ def _chained(built: Built, arguments: tuple[object, ...]) -> tuple[dict[str, obj
 @pytest.mark.parametrize(
     ("form", "impl", "quant_mode", "send", "back"),
     [
-        ("psum 2 x 2", "preweight", QuantMode.INT8, None, {"all-reduce"}),
+        ("psum 2 x 2", "fused_w13", QuantMode.INT8, None, {"all-reduce"}),
         ("all_to_all 4", "baseline", QuantMode.NONE, {"all-to-all"}, {"all-to-all"}),
-        wide("ring 2 x 2", "fast", QuantMode.INT8_REAL, {"all-gather"}, {"reduce-scatter"}),
-        wide("dp 4", "scatter", QuantMode.NONE, None, None),
+        wide("ring 2 x 2", "fused_w13", QuantMode.INT8_REAL, {"all-gather"}, {"reduce-scatter"}),
+        wide("dp 4", "baseline", QuantMode.NONE, None, None),
         wide("one", "fused_w13", QuantMode.NONE, None, None),
         wide("ragged_all_to_all 4", "baseline", QuantMode.NONE, {"all-gather"}, {"all-gather"}),
     ],

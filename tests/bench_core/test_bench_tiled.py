@@ -198,7 +198,7 @@ def test_a_block_says_whether_its_experts_are_one_operation() -> None:
 
     whole = f"{Tiled.summary}; routed experts as one operation"
     assert ran() == whole
-    assert ran(impl=IMPLS["fused_w13_preweight"]) == whole
+    assert ran(impl=IMPLS["fused_w13"]) == whole
     assert ran(layout=Layout(rows=3, filled=True)) == whole
     assert (
         ran(Tiled(row_tiles=RowSizes(sizes=(8, 4))))
