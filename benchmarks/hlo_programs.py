@@ -24,8 +24,8 @@ LONGEST_S = 500
 
 SHAPE = "--tokens 32768 --hidden 2048 --mlp-dim 2048 --experts 64 --topk 2 --bench-pass forward_backward --backend gmm"
 EP = f"{SHAPE} --aot v5p-8 --parallel-mode ep --ep-impl"
-# Cases of the benchmark, as anybody would type them after `bench-core hillclimb`. all_to_all_async.txt.gz is of an earlier
-# version, whose all_to_all could send its tokens in two chunks.
+# Cases of the benchmark, as anybody would type them after `bench-core hillclimb`. all_to_all_async.txt.gz is of an
+# earlier version, whose all_to_all could send its tokens in two chunks.
 CASES = {
     "psum": f"{EP} psum",
     "ring": f"{EP} ring",
