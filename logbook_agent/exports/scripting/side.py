@@ -1,6 +1,7 @@
-"""A call of a Python function as a command: `python -m logbook_agent.running.side NAME NAME=MODULE:FUNCTION...`
+"""A call of a Python function as a command: `python -m logbook_agent.exports.scripting.side NAME NAME=PLACE...`
 
-The first NAME says which function is called. `MODULE` is a module, or a file that ends in `.py`.
+The first NAME says which function is called. A place is `MODULE:FUNCTION`, where `MODULE` is a module or a
+file that ends in `.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from logbook_agent import as_number
 
 # A script is imported under this name, so that what stands below `if __name__ == "__main__"` is not carried out.
 _SCRIPT = "__logbook_main__"
@@ -31,15 +34,9 @@ def measured(function: Callable[[], object], *, warm_up: int = 0, calls: int = 1
         if number < 0:
             continue
         found = returned if isinstance(returned, Mapping) else {} if returned is None else {"value": returned}
-        for name, value in {"time_s": took_s, **{str(n): _number(v) for n, v in found.items()}}.items():
+        for name, value in {"time_s": took_s, **{str(n): as_number(v) for n, v in found.items()}}.items():
             samples.setdefault(name, []).append(value)
     return {name: {"samples": values} for name, values in samples.items()}
-
-
-def _number(value: object) -> object:
-    """A scalar of an array library as a number."""
-    item = getattr(value, "item", None)
-    return item() if callable(item) else value
 
 
 def loaded(place: str) -> Any:
@@ -58,7 +55,9 @@ def loaded(place: str) -> Any:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Call the function, and print what it measured."""
-    parser = argparse.ArgumentParser(prog="python -m logbook_agent.running.side", description="Measure one function.")
+    parser = argparse.ArgumentParser(
+        prog="python -m logbook_agent.exports.scripting.side", description="Measure one function."
+    )
     parser.add_argument("side", metavar="NAME", help="which function is called")
     parser.add_argument("functions", nargs="+", metavar="NAME=MODULE:FUNCTION", help="the functions by their names")
     parser.add_argument("--warm-up", type=int, default=0, metavar="N", help="call it N times first")
@@ -68,7 +67,8 @@ def main(args: Sequence[str] | None = None) -> int:
     if options.side not in places:
         parser.error(f"no function is called {options.side!r}")
     metrics = measured(loaded(places[options.side]), warm_up=options.warm_up, calls=options.calls)
-    print("RESULT_JSON", json.dumps({"metrics": metrics}), flush=True)
+    # The function may have left a line open.
+    print("\nRESULT_JSON", json.dumps({"metrics": metrics}), flush=True)
     return 0
 
 
