@@ -93,7 +93,8 @@ def _arguments(case: Case, built: Built) -> tuple[Any, ...]:
     shape, spec = case.shape, built.block
     tokens = built.plan.spread.padded_tokens(shape.tokens)
     x = _abstract((tokens, shape.hidden), case.dtype.value)
-    weights = {name: _abstract(size, case.dtype.value) for name, size in weight_shapes(shape).items()}
+    sizes = weight_shapes(shape, router=case.has_router)
+    weights = {name: _abstract(size, case.dtype.value) for name, size in sizes.items()}
     slots = (tokens, shape.topk)
     routing: Any = Routing(experts=_abstract(slots, jnp.int32), weights=_abstract(slots, jnp.float32))
     if case.routes_inside:

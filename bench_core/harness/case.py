@@ -174,7 +174,12 @@ class Case:
     @property
     def routes_inside(self) -> bool:
         """Whether the timed program begins with router logits."""
-        return self.router is Router.INSIDE or self.bench_pass is BenchPass.TRAIN
+        return self.router is Router.INSIDE or self.has_router
+
+    @property
+    def has_router(self) -> bool:
+        """Whether the router is a weight of the block."""
+        return self.bench_pass is BenchPass.TRAIN
 
     @property
     def prequeued(self) -> bool:

@@ -29,7 +29,7 @@ from bench_core.parallel.spread import DpImpl
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.sums import types_for
 from bench_core.routing.layout import load_statistics, run_statistics
-from bench_core.shapes import BenchPass, DType, MoeShape
+from bench_core.shapes import DType, MoeShape
 from bench_core.timing.cost import program_cost, program_memory
 from bench_core.timing.measure import (
     Call,
@@ -259,9 +259,8 @@ def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
 def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
     with noted(MAKING_INPUTS):
         # Waited for: NumPy ends the process where it reads an array for which there was no memory.
-        trains = case.bench_pass is BenchPass.TRAIN
-        made = make_inputs(case.seed, shape=shape, dtype=case.dtype, request=case.routing, router=trains)
-        inputs = _ready(made)
+        drawn = make_inputs(case.seed, shape=shape, dtype=case.dtype, request=case.routing, router=case.has_router)
+        inputs = _ready(drawn)
         spread = case.parallel.spread
         x, routing = padded(inputs.x, spread), padded_routing(inputs.routing, spread, shape.experts)
         plan = plan_case(case, shape, np.asarray(routing.experts))

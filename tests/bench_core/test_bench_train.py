@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 from bench_problems import ODD
 from cli_support import Outcome
 
 from bench_core.accounting import count_bytes, count_flops
+from bench_core.aot.program import _arguments
 from bench_core.blocks.bounded import BoundedMath
 from bench_core.blocks.inputs import make_inputs, make_logits
 from bench_core.blocks.modes import QueueMode, RematMode, Router
@@ -19,6 +21,7 @@ from bench_core.harness.case import Case
 from bench_core.harness.check import host_inputs
 from bench_core.harness.run import _prepare, check_case, load_backend
 from bench_core.harness.table import forms, spread_case
+from bench_core.parallel.spread import ALONE
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.shapes import BenchPass, DType, MoeShape
@@ -139,6 +142,17 @@ def test_what_is_sent_is_what_the_model_counts(form: str, bench: Callable[..., O
     seen = row["observations"]
     # The loss is sent, too.
     assert seen["compiled_ring_bytes"] == pytest.approx(seen["model_ring_bytes"], abs=64)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["one", wide("ring 2 x 2")])
+def test_what_is_compiled_for_a_tpu_takes_what_is_run(form: str) -> None:
+    shape = MoeShape(tokens=16, hidden=8, mlp_dim=4, experts=4)
+    case = _case(shape=shape, parallel=ALONE if form == "one" else forms(4)[form])
+    prepared = _prepare(case, shape, load_backend(case, platform="cpu"))
+    run, compiled = prepared.program.arguments, _arguments(case, prepared.built)
+    assert jax.tree.map(lambda a: (a.shape, a.dtype), run) == jax.tree.map(lambda a: (a.shape, a.dtype), compiled)
+    assert run[1]["router"].shape == (1, 8, 4)
 
 
 @pytest.mark.parametrize(
