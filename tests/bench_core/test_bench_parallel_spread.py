@@ -199,7 +199,7 @@ def test_the_table_for_devices(answered: Callable[[str], None], capsys: pytest.C
         main(["check", "--backend", "tiled", "--devices", "4"])
     assert not exit_.value.code
     head, *rows, total = capsys.readouterr().out.splitlines()
-    assert head == "backend | form | impl | quant | null | capacity | remat | dtype | shape | result"
+    assert head == "backend | form | impl | pass | quant | null | capacity | remat | dtype | shape | result"
     assert total == f"{len(rows)} passed, 0 failed, 0 unsupported"
 
 
