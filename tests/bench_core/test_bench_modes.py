@@ -103,18 +103,15 @@ def test_mode_agrees_with_the_oracle(problem: Problem) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("claimed", "request_", "capacity"),
-    [("fused_w13", RoutingRequest(), UNLIMITED), ("baseline", INDEPENDENT, UNLIMITED), ("baseline", None, DROP)],
-    ids=["where the weight goes", "nulls", "capacity"],
+    ("request_", "capacity"),
+    [(INDEPENDENT, UNLIMITED), (None, DROP)],
+    ids=["nulls", "capacity"],
 )
 @pytest.mark.sample(1)
-def test_a_neighbouring_definition_fails(claimed: str, request_: RoutingRequest | None, capacity: Capacity) -> None:
-    # The oracle tells the definitions apart: int8 codes depend on where the weight is applied.
+def test_a_neighbouring_definition_fails(request_: RoutingRequest | None, capacity: Capacity) -> None:
     dtype = DType.BFLOAT16
     outputs = outputs_of(inputs_of(ODD, dtype), ODD, dtype, "baseline", QuantMode.INT8)
-    expected = expected_of(
-        inputs_of(ODD, dtype, request=request_), dtype, QuantMode.INT8, impl=claimed, capacity=capacity
-    )
+    expected = expected_of(inputs_of(ODD, dtype, request=request_), dtype, QuantMode.INT8, capacity=capacity)
     assert not compare(outputs, expected).passed
 
 
@@ -167,15 +164,13 @@ def test_null_slots_cost_no_expert_work() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("impl", ["baseline", wide("fused_w13")])
-def test_remat_of_experts_recomputes_and_of_combine_changes_nothing(impl: str) -> None:
+def test_remat_of_experts_recomputes(impl: str) -> None:
     inputs = inputs_of(ODD, DType.BFLOAT16)
     programs = {}
-    for mode in RematMode:
+    for mode in (RematMode.NONE, RematMode.EXPERT_MLP):
         backend = BACKENDS["ragged_dot"].load(platform="cpu")
         spec = BlockSpec(backend=backend, impl=IMPLS[impl], quant_mode=QuantMode.NONE, remat_mode=mode)
         arguments = (inputs.x, store_weights(inputs.weights, spec.impl), inputs.routing)
         compiled = jax.jit(pass_function(one_device(spec), BenchPass.FORWARD_BACKWARD)).lower(*arguments).compile()
-        programs[mode] = (compiled.as_text().count(" dot("), compiled.memory_analysis().temp_size_in_bytes)
-    # What the label `no_effect` says.
-    assert programs[RematMode.COMBINE] == programs[RematMode.NONE]
-    assert programs[RematMode.EXPERT_MLP][0] > programs[RematMode.NONE][0]
+        programs[mode] = compiled.as_text().count(" dot(")
+    assert programs[RematMode.EXPERT_MLP] > programs[RematMode.NONE]

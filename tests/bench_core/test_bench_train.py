@@ -17,6 +17,7 @@ from bench_core.blocks.modes import QueueMode, RematMode, Router
 from bench_core.blocks.oracle import Oracle, OracleInputs
 from bench_core.errors import UsageError
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION
+from bench_core.harness.build import block_spec
 from bench_core.harness.case import Case
 from bench_core.harness.check import host_inputs
 from bench_core.harness.run import _prepare, check_case, load_backend
@@ -24,6 +25,7 @@ from bench_core.harness.table import forms, spread_case
 from bench_core.parallel.spread import ALONE
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.distribution import RoutingRequest
+from bench_core.routing.layout import Assignments
 from bench_core.shapes import BenchPass, DType, MoeShape
 from bench_core.timing.cost import program_cost
 from tests.breadth import wide
@@ -173,6 +175,9 @@ def test_what_recomputes_the_weighted_sum() -> None:
     assert _case(remat_mode=RematMode.COMBINE).no_effect() == ()
     other = _case(remat_mode=RematMode.COMBINE, bench_pass=BenchPass.FORWARD_BACKWARD)
     assert other.no_effect() == ("remat_mode",)
+    backend, whole = load_backend(other, platform="cpu"), Assignments(real=26, null=0, dropped=0, layout=None)
+    # What the label says: the program is that without it.
+    assert block_spec(other, backend, whole).remat_mode is RematMode.NONE
 
 
 @pytest.mark.slow
