@@ -21,8 +21,8 @@ from bench_core.blocks.inputs import make_routing
 from bench_core.blocks.modes import QueueMode, RematMode
 from bench_core.harness.case import Case
 from bench_core.parallel.plan import SpreadPlan
+from bench_core.routing.distribution import PackStrategy
 from bench_core.routing.layout import Assignments
-from bench_core.routing.strategy import PackStrategy
 from bench_core.shapes import BenchPass
 from bench_core.timing.measure import lower_program
 

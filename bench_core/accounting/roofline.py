@@ -130,6 +130,6 @@ def device_bytes(terms: ByteTerms, *, ep: int, devices: int) -> float:
     Each reads its own experts' weights, a shared expert's whole ones, and its part of the rows.
     """
     routed = terms.routed_up_weights + terms.routed_down_weights
-    shared = terms.shared_up_weights + terms.shared_down_weights
+    shared = terms.shared_up_weights + terms.shared_down_weights + terms.router_weights
     rows = terms.total - routed - shared
     return routed / ep + shared + rows / devices

@@ -13,9 +13,8 @@ from bench_core.accounting.prediction import Prediction, outcome
 from bench_core.aot.targets import AotTarget, choose_target
 from bench_core.cli import hillclimb
 from bench_core.cli.calibrate import calibrate
-from bench_core.cli.flags import with_flags
+from bench_core.cli.flags import read_words, with_flags
 from bench_core.cli.predicted import Subject, say_predictions
-from bench_core.cli.words import read_words
 from bench_core.errors import UsageError
 from bench_core.flag import Declared, Flag, build, declared, option
 from bench_core.harness.case import CASE_FLAGS, Case

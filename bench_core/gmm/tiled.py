@@ -92,7 +92,7 @@ class _RowTiles:
     operands: Operands
     x: Shaped[Array, "tokens hidden"]
     token: Int32[Array, " padded"]
-    weight: Float32[Array, " padded"]
+    weight: Sums[Array, " padded"]
     ladder: tuple[Rung, ...]
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench_core.accounting import count_flops
 from bench_core.cli import hillclimb
-from bench_core.cli.words import read_words
+from bench_core.cli.flags import read_words
 from bench_core.harness.case import Case
 from bench_core.predict.model import Seconds, seconds
 from bench_core.predict.slice import SliceRates

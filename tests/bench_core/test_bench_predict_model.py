@@ -19,8 +19,7 @@ from bench_core.predict.scheduled import NotScheduled, Scheduled, peak_bytes, va
 from bench_core.predict.slice import slice_rates
 from bench_core.predict.terms import Terms, terms_of
 from bench_core.quant.mode import QuantMode
-from bench_core.routing.distribution import Distribution, RoutingRequest
-from bench_core.routing.strategy import PackStrategy
+from bench_core.routing.distribution import Distribution, PackStrategy, RoutingRequest
 from bench_core.shapes import DType, MoeShape
 
 LIBTPU = "0.0.42.1"

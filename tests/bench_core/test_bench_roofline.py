@@ -231,7 +231,6 @@ def test_one_device_sends_nothing(capsys: pytest.CaptureFixture[str]) -> None:
         ("--aot v5p-8 --time-s 0", "error: --time-s 0 is no duration"),
         ("--aot v5p-8 --time-s nan", "error: --time-s nan is no duration"),
         ("--aot v5p-8 --time-s 1 --topk-list 1,2", "error: --time-s 1 is the time of one case"),
-        ("--aot v5p-8 --parallel-mode ep --processes 2", "error: --processes 2"),
     ],
 )
 def test_bad_requests(words: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,9 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_core.blocks.compare import compare
-from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.inputs import BlockInputs
-from bench_core.blocks.modes import RematMode
+from bench_core.blocks.modes import IMPLS, RematMode
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import canonical_outputs, one_device, pass_function
 from bench_core.device import host_cpu
@@ -156,7 +155,7 @@ def _block_agrees(
     program = _block(impl, quant_mode, bench_pass, row_tiles, narrow)
     outputs = canonical_outputs(program(inputs.x, store_weights(inputs.weights, IMPLS[impl]), inputs.routing))
     arrays = {name: np.asarray(array) for name, array in outputs.items()}
-    comparison = compare(arrays, expected_of(inputs, dtype, quant_mode, bench_pass, impl=impl))
+    comparison = compare(arrays, expected_of(inputs, dtype, quant_mode, bench_pass))
     assert comparison.passed, comparison
 
 
@@ -252,7 +251,7 @@ def test_a_block_says_whether_its_experts_are_one_operation() -> None:
 
     whole = f"{Tiled.summary}; routed experts as one operation"
     assert ran() == whole
-    assert ran(impl=IMPLS["fused_w13_preweight"]) == whole
+    assert ran(impl=IMPLS["fused_w13"]) == whole
     assert ran(layout=Layout(rows=3, filled=True)) == whole
     assert (
         ran(Tiled(row_tiles=RowSizes(sizes=(8, 4))))
