@@ -9,7 +9,6 @@ import typer
 from bench_core.accounting.prediction import Prediction, outcome
 from bench_core.aot.targets import AotTarget
 from bench_core.cli.predicted import Subject, say_predictions
-from bench_core.predict.calibration import seeds
 from bench_core.studies.study import Entry
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def predict_study(
         Subject(name=f"{_shape(entry)}: {entry.name}", chosen=one, config=entry.config, labels=labels)
         for entry, one in zip(entries, chosen, strict=True)
     ]
-    predictions = list(say_predictions(subjects, target, seeds(), full=False))
+    predictions = list(say_predictions(subjects, target, full=False))
     both = zip(entries, predictions, strict=True)
     for _, group in itertools.groupby(both, key=lambda pair: pair[0].case.shape):
         for line in _outcomes(list(group)):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_core.aot.quiet import captured_output
+from bench_core.aot.libtpu import captured_output
 from bench_core.aot.refusals import Reason, Refusal, read_refusal
 from bench_core.aot.remedy import VMEM_FLAG, find_remedy
 from bench_core.aot.targets import TARGETS, choose_target
