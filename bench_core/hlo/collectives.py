@@ -24,8 +24,7 @@ from bench_core.hlo.module import (
     shape_bytes,
     source,
 )
-from bench_core.hlo.starts import Between, Part, StartsAndEnds, begun_inside, inside, starts_and_ends
-from bench_core.hlo.turns import by_names, turns
+from bench_core.hlo.schedule import Between, Part, StartsAndEnds, begun_inside, by_names, inside, starts_and_ends, turns
 
 
 class CollectiveKind(StrEnum):

@@ -21,9 +21,8 @@ from bench_core.hlo.module import (
     shape_bytes,
     source,
 )
-from bench_core.hlo.starts import inside
+from bench_core.hlo.schedule import by_names, inside, turns
 from bench_core.hlo.traffic import fusion_bytes, hbm_bytes_of, hbm_size, partial_bytes
-from bench_core.hlo.turns import by_names, turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from test_bench_collectives_programs import FOLDER, program_text
 from bench_core.hlo.matmuls import matmuls
 from bench_core.hlo.module import parse
 from bench_core.hlo.operations import Kernel, Operation, operations
-from bench_core.hlo.turns import by_names, turns
+from bench_core.hlo.schedule import by_names, turns
 
 MIB = 2**20
 
