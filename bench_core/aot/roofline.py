@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Int32
 
 from bench_core.accounting import count_flops
+from bench_core.accounting.chips import CHIPS
 from bench_core.accounting.roofline import Resource, Slice, Term, Work, least_bytes, peaks, roofline
 from bench_core.aot.targets import TARGETS
 from bench_core.blocks.inputs import make_routing
@@ -88,7 +89,9 @@ def with_roofline(row: Row, case: Case) -> Row:
     if row.failed is not None or used is None or used.used == 1:
         return row
     linked = slice_of_devices(used.kind, used.count)
-    found = roofline(case_work(case)[0], used.kind, linked)
+    nothing = Work(arithmetic=None, flops=0, hbm_bytes=0, ring_bytes=0)
+    work = case_work(case)[0] if used.kind in CHIPS else nothing
+    found = roofline(work, used.kind, linked)
     more: dict[str, Number] = {}
     if found.known:
         seen, time_s = row.observations, float(row.summary["time_s"])
@@ -96,6 +99,7 @@ def with_roofline(row: Row, case: Case) -> Row:
         link = peaks(used.kind, None, linked)[Resource.ICI]
         sent = None if compiled is None else Term(resource=Resource.ICI, amount=compiled, peak=link).time_s
         more = {} if sent is None else {"compiled_ici_s": sent}
+        more["roofline_hbm_bytes"] = work.hbm_bytes
         more |= whole_step("model", model, time_s) | whole_step("compiled", compiled, time_s)
     observations = {**row.observations, **found.observations(), **more}
     return replace(row, observations=observations, labels={**row.labels, **found.labels()})

@@ -82,8 +82,8 @@ def likely(some: Sequence[Compared]) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errors:
-    """Of a group of rows. `claimed` are its pairs of which a direction is claimed, `right` those of them with that
-    direction; pairs of one device and of several are apart."""
+    """Of a group of rows. `claimed` are its pairs of as many devices of which a direction is claimed, `right` those of
+    them with that direction; `one_claimed` and `one_right` are those that differ in one option."""
 
     rows: int
     rank_correlation: float
@@ -93,6 +93,8 @@ class Errors:
     inside: int
     claimed: int
     right: int
+    one_claimed: int
+    one_right: int
 
     @property
     def accuracy(self) -> Accuracy:
@@ -106,7 +108,9 @@ class Errors:
 
 def errors(some: Sequence[Compared]) -> Errors:
     found = [one.error for one in some]
-    claims = [right for a, b in itertools.combinations(some, 2) for right in claim(a, b, devices_differ=False)]
+    pairs = [(a, b) for a, b in itertools.combinations(some, 2) if a.said.devices == b.said.devices]
+    claims = [right for a, b in pairs for right in _claim(a, b)]
+    of_one = [right for a, b in pairs if _differ_in_one(a.row, b.row) for right in _claim(a, b)]
     return Errors(
         rows=len(some),
         rank_correlation=spearman([one.estimate_s for one in some], [one.time_s for one in some]),
@@ -116,15 +120,21 @@ def errors(some: Sequence[Compared]) -> Errors:
         inside=sum(one.inside for one in some),
         claimed=len(claims),
         right=sum(claims),
+        one_claimed=len(of_one),
+        one_right=sum(of_one),
     )
 
 
-def claim(a: Compared, b: Compared, *, devices_differ: bool) -> Iterator[bool]:
+def _claim(a: Compared, b: Compared) -> Iterator[bool]:
     """Whether the direction that is claimed of a pair is right; nothing where none is claimed."""
-    if (a.said.devices != b.said.devices) is devices_differ:
-        word = outcome(a.said, b.said).word
-        if word in (Word.WINS, Word.LOSES):
-            yield (word is Word.WINS) == (b.time_s < a.time_s)
+    word = outcome(a.said, b.said).word
+    if word in (Word.WINS, Word.LOSES):
+        yield (word is Word.WINS) == (b.time_s < a.time_s)
+
+
+def _differ_in_one(a: SeedRow, b: SeedRow) -> bool:
+    one, other = a.case.config(), b.case.config()
+    return sum(one.get(key) != other.get(key) for key in one.keys() | other.keys()) == 1
 
 
 def against_one_device(some: Sequence[Compared]) -> list[tuple[Compared, Compared]]:

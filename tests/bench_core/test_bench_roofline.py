@@ -107,6 +107,7 @@ def test_timed_rows_of_several_devices() -> None:
             "model_ring_bytes": RING,
             "compiled_ring_bytes": 2 * RING,
             **bound.observations(),
+            "roofline_hbm_bytes": case_work(CASE)[0].hbm_bytes,
             "compiled_ici_s": 2 * RING / 180e9,
             "model_ring_gb_per_s_of_whole_step": 2 * RING / 1e9,
             "compiled_ring_gb_per_s_of_whole_step": 4 * RING / 1e9,
