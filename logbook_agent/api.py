@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from logbook_agent.campaign.ab_prepare import AbRequest
-from logbook_agent.campaign.blocks import BlockRequest, ExperimentBlock
 from logbook_agent.campaign.detached_runs import collect_ended
-from logbook_agent.campaign.functions import FunctionsResult, ab_functions
 from logbook_agent.campaign.repeats import RunRequest, RunResult
 from logbook_agent.campaign.repeats import run as run_experiment
 from logbook_agent.campaign.stderr_display import ProgressDisplay, StderrDisplay, to_stderr
@@ -47,6 +45,8 @@ if TYPE_CHECKING:
     import polars
 
     from logbook_agent.exports.columns import DataColumn
+    from logbook_agent.exports.scripting.blocks import ExperimentBlock
+    from logbook_agent.exports.scripting.functions import FunctionsResult
 
 
 class Logbook:
@@ -149,6 +149,8 @@ class Logbook:
     ) -> ExperimentBlock:
         """A block of this script or notebook as a run, which `with` begins and ends: what it prints, its rows (`log`),
         its duration, the traceback of an exception."""
+        from logbook_agent.exports.scripting.blocks import BlockRequest, ExperimentBlock
+
         prose = Prose(title=title, hypothesis=hypothesis)
         request = BlockRequest(prose=prose, label=label, config=config or {}, entry_id=entry_id)
         return ExperimentBlock(self._workspace, request, ProgressDisplay())
@@ -172,6 +174,8 @@ class Logbook:
         """Compare functions in pairs of runs, by the rule of `logbook ab`; the first is the base. A run measures the
         time of `calls` calls (`time_s`), and the numbers that they return. What another process can import is called
         there; with other functions the answer says `within-process`."""
+        from logbook_agent.exports.scripting.functions import ab_functions
+
         run = RunRequest(prose=Prose(title=title, hypothesis=hypothesis), config=config or {}, entry_id=entry_id)
         request = AbRequest(
             axis="",

@@ -42,6 +42,9 @@ class Feature:
     collects: str | None = None
     artifacts: str | None = None
     reads: str | None = None
+    # `drawn` has `draw_NAME(...)`, which draws an answer on a terminal; `live` has `RunDisplay` and `SeriesDisplay`.
+    drawn: str | None = None
+    live: str | None = None
     # `points` has `point_sink(folder, within)`, which keeps the points of a run (`PointSink`); `curves` reads them back
     # (`curves/stored_curves.py`).
     points: str | None = None
@@ -69,6 +72,8 @@ FEATURES = (
     ),
     Feature(
         name="report",
+        drawn="report.terminal.drawn_answers",
+        live="report.terminal.terminal_displays",
         plots="report.plots.commands",
         figures="report.figures.catalogue",
         commands=(
@@ -110,6 +115,7 @@ FEATURES = (
             ),
         ),
     ),
+    Feature(name="agents", commands=()),
     Feature(name="curves", points="curves.point_sink", curves="curves.stored_curves"),
     Feature(
         name="cluster",

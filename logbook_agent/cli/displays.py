@@ -7,27 +7,26 @@ import sys
 from collections.abc import Iterator
 
 from logbook_agent.cli.output import LineDisplay, LiveDisplay, is_drawn_on
+from logbook_agent.features import hook_module
 
 
 @contextlib.contextmanager
 def run_display(*, all_to_stderr: bool) -> Iterator[LiveDisplay]:
     """Where the output of a run is shown while it is made: on a terminal folded, with a progress line."""
-    if not (is_drawn_on(sys.stderr) or is_drawn_on(sys.stdout)):
+    live = hook_module("live") if is_drawn_on(sys.stderr) or is_drawn_on(sys.stdout) else None
+    if live is None:
         yield LiveDisplay(all_to_stderr=all_to_stderr)
         return
-    from logbook_agent.cli.terminal.terminal_displays import RunDisplay
-
-    with RunDisplay(all_to_stderr=all_to_stderr).shown() as display:
+    with live.RunDisplay(all_to_stderr=all_to_stderr).shown() as display:
         yield display
 
 
 @contextlib.contextmanager
 def series_display() -> Iterator[LineDisplay]:
     """Where a series of runs says how far it is: on a terminal in live lines."""
-    if not is_drawn_on(sys.stderr):
+    live = hook_module("live") if is_drawn_on(sys.stderr) else None
+    if live is None:
         yield LineDisplay()
         return
-    from logbook_agent.cli.terminal.terminal_displays import SeriesDisplay
-
-    with SeriesDisplay().shown() as display:
+    with live.SeriesDisplay().shown() as display:
         yield display

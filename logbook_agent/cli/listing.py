@@ -76,13 +76,8 @@ def list_command(
     shown = _lines(lines, book.header.zone) or _none_text(text or (), is_filtered=bool(state or kind))
     is_table = bool(lines) and not text
 
-    def draw() -> None:
-        from logbook_agent.cli.terminal.drawn_answers import draw_list
-
-        draw_list(lines, book.header.zone)
-
-    warnings = space.warnings
-    emit("list", lines, shown, as_json=common.as_json, warnings=warnings, draw=draw if is_table else None)
+    draw = (lambda d: d.draw_list(lines, book.header.zone)) if is_table else None
+    emit("list", lines, shown, as_json=common.as_json, warnings=space.warnings, draw=draw)
 
 
 def _lines(lines: list[dict[str, Any]], zone: str) -> str:

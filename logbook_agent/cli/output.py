@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
+from logbook_agent.features import hook_module
 from logbook_agent.model.errors import LogbookError
 
 if TYPE_CHECKING:
@@ -68,17 +69,18 @@ def emit(
     *,
     as_json: bool,
     warnings: Sequence[str] = (),
-    draw: Callable[[], None] | None = None,
+    draw: Callable[[Any], None] | None = None,
 ) -> None:
     """Print a command's answer. Warnings are part of the JSON, or lines on stderr. On a terminal `draw` draws the facts
-    of the text instead."""
+    of the text instead, by the functions of the module that it is given."""
     _make_room()
     if as_json:
         answer = {"schema": f"logbook/{command}/1", "data": data, "warnings": list(warnings)}
         print(_json(answer))
         return
-    if draw is not None and text and is_drawn_on(sys.stdout):
-        draw()
+    drawn = hook_module("drawn") if draw is not None and text and is_drawn_on(sys.stdout) else None
+    if drawn is not None and draw is not None:
+        draw(drawn)
     elif text:
         print(clean(text))
     for warning in warnings:

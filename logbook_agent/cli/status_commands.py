@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -123,10 +123,8 @@ def status_command(
     data = overview(space, book, found)
     text = "" if common.as_json else _status_text(data)
 
-    def draw() -> None:
-        from logbook_agent.cli.terminal.drawn_answers import draw_status
-
-        draw_status(_opening_lines(data), _rest(data), data, book.header.zone)
+    def draw(d: Any) -> None:
+        d.draw_status(_opening_lines(data), _rest(data), data, book.header.zone)
 
     emit("status", data, text, as_json=common.as_json, warnings=space.warnings, draw=draw)
 

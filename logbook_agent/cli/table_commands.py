@@ -99,17 +99,8 @@ def table_command(
         write_bytes([to_csv(made if shaped else counting(matching(cases, spec.where))).encode("utf-8", "replace")])
         return
     text = blocks_of(space, book).table(made)
-    emit("table", table_data(made), text, as_json=common.as_json, warnings=space.warnings, draw=lambda: _draw(made))
-
-
-def _draw(shown: Table | Answer) -> None:
-    """Draw rows or an answer on the terminal."""
-    from logbook_agent.cli.terminal.drawn_answers import draw_answer, draw_table
-
-    if isinstance(shown, Answer):
-        draw_answer(shown)
-    else:
-        draw_table(shown)
+    warnings = space.warnings
+    emit("table", table_data(made), text, as_json=common.as_json, warnings=warnings, draw=lambda d: d.draw_table(made))
 
 
 def compare_command(
@@ -156,7 +147,7 @@ def compare_command(
     result = compare(space, asked, baseline=baseline, save=save)
     shown = result.answer or _numbers(result)
     text = "" if common.as_json else _compare_text(space, result, shown)
-    emit("compare", result.data(), text, as_json=common.as_json, warnings=space.warnings, draw=lambda: _draw(shown))
+    emit("compare", result.data(), text, as_json=common.as_json, warnings=space.warnings, draw=lambda d: d.draw(shown))
     if result.saved is not None and not common.as_json:
         say(f"saved in {result.saved}, which now shows these numbers")
 

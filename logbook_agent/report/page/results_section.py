@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from logbook_agent.findings.cases import cases, without_mended
 from logbook_agent.findings.computed_texts import drawn_of
-from logbook_agent.findings.row_verdicts import row_parts, verdicts
 from logbook_agent.findings.tables.build import tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.report.page.entry_section import Around
+from logbook_agent.report.page.row_verdicts import row_parts, verdicts
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.shell_words import assignments
 

@@ -1,6 +1,7 @@
-"""A call of a Python function as a command: `python -m logbook_agent.running.side NAME NAME=MODULE:FUNCTION...`
+"""A call of a Python function as a command: `python -m logbook_agent.exports.scripting.side NAME NAME=PLACE...`
 
-The first NAME says which function is called. `MODULE` is a module, or a file that ends in `.py`.
+The first NAME says which function is called. A place is `MODULE:FUNCTION`, where `MODULE` is a module or a
+file that ends in `.py`.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def loaded(place: str) -> Any:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Call the function, and print what it measured."""
-    parser = argparse.ArgumentParser(prog="python -m logbook_agent.running.side", description="Measure one function.")
+    parser = argparse.ArgumentParser(
+        prog="python -m logbook_agent.exports.scripting.side", description="Measure one function."
+    )
     parser.add_argument("side", metavar="NAME", help="which function is called")
     parser.add_argument("functions", nargs="+", metavar="NAME=MODULE:FUNCTION", help="the functions by their names")
     parser.add_argument("--warm-up", type=int, default=0, metavar="N", help="call it N times first")

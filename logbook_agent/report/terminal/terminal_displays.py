@@ -20,10 +20,10 @@ from logbook_agent.cli.output import (
     progress_line,
     say,
 )
-from logbook_agent.cli.terminal.child_output import ChildOutput, StepRate, folded, step_of
-from logbook_agent.cli.terminal.progress_lines import rendered, series_lines, terminal_size
-from logbook_agent.cli.terminal.region import Region, erased_when_suspended
 from logbook_agent.model.series_progress import SeriesProgress
+from logbook_agent.report.terminal.child_output import ChildOutput, StepRate, folded, step_of
+from logbook_agent.report.terminal.progress_lines import rendered, series_lines, terminal_size
+from logbook_agent.report.terminal.region import Region, erased_when_suspended
 
 # The live lines of a series take longer to draw, and no time of what is measured.
 _REDRAW_S, _SERIES_REDRAW_S = 0.1, 1.0

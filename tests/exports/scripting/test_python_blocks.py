@@ -12,8 +12,8 @@ import pytest
 
 import logbook_agent
 from logbook_agent import INSIDE, Logbook
-from logbook_agent.campaign.blocks import ExperimentBlock
-from logbook_agent.campaign.functions import WITHIN_PROCESS, place_of
+from logbook_agent.exports.scripting.blocks import ExperimentBlock
+from logbook_agent.exports.scripting.functions import WITHIN_PROCESS, place_of
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.model.run import Exit
 from tests.conftest import Cli
@@ -108,7 +108,7 @@ def test_secrets_in_a_block_are_hidden(book: Logbook, folder: Path) -> None:
 
 def test_a_record_that_cannot_be_written_is_told(book: Logbook, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the block is carried out, so that nothing is lost."""
-    monkeypatch.setattr("logbook_agent.campaign.blocks.run_here", _refused)
+    monkeypatch.setattr("logbook_agent.exports.scripting.blocks.run_here", _refused)
     with pytest.raises(LogbookError, match="disk full"), book.experiment():
         raise AssertionError("not to be reached")
 
@@ -174,7 +174,7 @@ def test_a_function_that_fails_ends_the_ab(book: Logbook) -> None:
 
 
 def test_what_can_be_imported() -> None:
-    assert place_of(place_of) == "logbook_agent.campaign.functions:place_of"
+    assert place_of(place_of) == "logbook_agent.exports.scripting.functions:place_of"
     assert place_of(Logbook.start) is None
     assert place_of(lambda: None) is None
 

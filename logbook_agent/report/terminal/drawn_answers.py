@@ -16,12 +16,12 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from logbook_agent.cli.output import clean
-from logbook_agent.cli.terminal.progress_lines import STYLES, effect_bar
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
 from logbook_agent.findings.status import StatusAnswer
 from logbook_agent.findings.tables.spec import Column, Table
 from logbook_agent.model.units import format_value, known
+from logbook_agent.report.terminal.progress_lines import STYLES, effect_bar
 from logbook_agent.store.records import dump_yaml
 from logbook_agent.text.markdown import one_line
 from logbook_agent.text.shell_words import assignments
@@ -129,6 +129,14 @@ def parts(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) 
 
 
 # -- comparisons -----------------------------------------------------------------------------------------
+
+
+def draw(shown: Table | Answer) -> None:
+    """Draw the rows or the answer of a comparison."""
+    if isinstance(shown, Answer):
+        draw_answer(shown)
+    else:
+        draw_table(shown)
 
 
 def draw_answer(answer: Answer) -> None:

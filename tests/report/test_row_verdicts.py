@@ -6,8 +6,8 @@ import dataclasses
 
 from logbook_agent.findings.cases import Case
 from logbook_agent.findings.comparison.answer import Answer, Finding, Outcome, PairSeries, Side
-from logbook_agent.findings.row_verdicts import RowPart, row_parts, verdicts
 from logbook_agent.model.comparison import Part, Question
+from logbook_agent.report.page.row_verdicts import RowPart, row_parts, verdicts
 from tests.findings.pair_support import trial
 
 

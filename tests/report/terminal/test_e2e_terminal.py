@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent.cli.terminal.child_output import ChildOutput, StepRate, folded, step_of
-from logbook_agent.cli.terminal.drawn_answers import parts
-from logbook_agent.cli.terminal.progress_lines import effect_bar, series_lines
 from logbook_agent.findings.tables.spec import Column
 from logbook_agent.model.series_progress import EffectEstimate, SeriesProgress
-from tests.cli.terminal_screens import on_screen
+from logbook_agent.report.terminal.child_output import ChildOutput, StepRate, folded, step_of
+from logbook_agent.report.terminal.drawn_answers import parts
+from logbook_agent.report.terminal.progress_lines import effect_bar, series_lines
 from tests.conftest import Cli
+from tests.report.terminal.terminal_screens import on_screen
 
 LONG = "RESULT_JSON " + '{"config": {"hidden": 64}, "metrics": {"tflops": {"samples": [' + "1.25, " * 200 + "1.25]}}}"
 

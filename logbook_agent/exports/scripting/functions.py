@@ -23,19 +23,19 @@ from logbook_agent.campaign.ab import LOAD_ADVICE, AbCase, AbResult, Rounds, ab
 from logbook_agent.campaign.ab_axis import NO_FLAG, AbAxis
 from logbook_agent.campaign.ab_prepare import AbRequest, checked, found_or_new
 from logbook_agent.campaign.driver import driving
-from logbook_agent.campaign.own_process import Recorded, here, outcome_of
+from logbook_agent.exports.scripting.own_process import Recorded, here, outcome_of
+from logbook_agent.exports.scripting.side import measured
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.running.launch.process import JobOutcome, Sinks, Stream
 from logbook_agent.running.order import Display
-from logbook_agent.running.side import measured
 from logbook_agent.store.workspace import Workspace
 
 Function = Callable[[], object]
 AXIS = "function"
 WITHIN_PROCESS = "within-process: the functions were called in one process, whose state their runs share"
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
-_MODULE = "logbook_agent.running.side"
+_MODULE = "logbook_agent.exports.scripting.side"
 _MAIN = "__main__"
 
 

@@ -1,0 +1,1 @@
+"""A block or a function of Python as a run."""

@@ -1,0 +1,1 @@
+"""What commands show on a terminal alone: live lines, folded machine lines, tables."""
