@@ -21,7 +21,7 @@ from bench_core.hlo.module import (
     shape_bytes,
     source,
 )
-from bench_core.hlo.schedule import by_names, inside, turns
+from bench_core.hlo.schedule import NOTHING, by_names, inside, turns, words
 from bench_core.hlo.traffic import fusion_bytes, hbm_bytes_of, hbm_size, partial_bytes
 
 
@@ -93,25 +93,16 @@ def operations(module: Module) -> list[Operation]:
     return list(_run(module, module.entry, times=1))
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # They move nothing, or only the end of what a start has been counted for.
-_FREE = _words(
-    """
-    after-all async-done async-update add-dependency bitcast constant copy-done get-tuple-element
-    opt-barrier parameter partition-id replica-id slice-done tuple
-    """
-)
-_FREE_CALLS = _words(
+_FREE = NOTHING | words("async-done async-update add-dependency copy-done slice-done")
+_FREE_CALLS = words(
     """
     AllocateBuffer AssumeGatherIndicesInBound AsyncCollectiveDone AsyncCollectiveStart ConcatBitcast
     PrepareAsyncCallDone PrepareAsyncCallStart
     """
 )
 # They read their operands and write their results.
-_PLAIN = _words(
+_PLAIN = words(
     """
     abs add and bitcast-convert broadcast ceil clamp compare concatenate convert convolution copy divide dot
     exponential exponential-minus-one floor iota is-finite log log-plus-one logistic map maximum minimum

@@ -67,19 +67,12 @@ class StartsAndEnds:
         return _between(module, self.home, first, end)
 
 
-_MOVES_NOTHING = frozenset(
-    [
-        "parameter",
-        "constant",
-        "tuple",
-        "get-tuple-element",
-        "bitcast",
-        "after-all",
-        "opt-barrier",
-        "partition-id",
-        "replica-id",
-    ]
-)
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NOTHING = words("parameter constant tuple get-tuple-element bitcast after-all opt-barrier partition-id replica-id")
+"""Opcodes that move nothing."""
 _PASSES_ON = ("get-tuple-element", "bitcast")
 
 
@@ -121,7 +114,7 @@ def _between(module: Module, home: Computation, first: int, end: int) -> Between
     shapes = home.shapes()
     operations = flops = kernels = 0
     for instruction in home.instructions[first:end]:
-        if instruction.opcode in _MOVES_NOTHING or instruction.opcode.endswith(("-start", "-done", "-update")):
+        if instruction.opcode in NOTHING or instruction.opcode.endswith(("-start", "-done", "-update")):
             continue
         operations += 1
         flops += matmul_flops(instruction, shapes)
