@@ -28,7 +28,7 @@ from bench_core.predict.scheduled import NotScheduled, schedule
 ROOT = Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT / "tests" / "bench_core")]
 
-from seed_errors import compared, errors, likely, testing, without_move  # noqa: E402
+from seed_errors import compared, errors, likely, scored_rows, without_move  # noqa: E402
 from seed_rows import COSTS, FORMS, TARGET, SeedRow, case_in_form, costs_of_row, kept, options_of, read_rows  # noqa: E402
 from seed_tables import document_with, tables  # noqa: E402
 
@@ -81,16 +81,16 @@ def fitted() -> Calibration:
         command=none,
         without_move=0.0,
     )
-    some = compared(testing(unseen=True), "published", found)
+    some = compared(scored_rows(unseen=True), "published", found)
     low, high = likely(some)
     found = replace(
         found,
-        low=round(low, 3),
-        high=round(high, 3),
+        low=math.floor(1e3 * low) / 1e3,
+        high=math.ceil(1e3 * high) / 1e3,
         shortest=math.floor(1e4 * min(one.estimate_s for one in some)) / 1e4,
         most_sent=math.ceil(1e3 * max(one.said.terms["send"] / one.estimate_s for one in some)) / 1e3,
     )
-    rows = testing(unseen=True)
+    rows = scored_rows(unseen=True)
     return replace(
         found,
         published=errors(compared(rows, "published", found)).accuracy,

@@ -37,7 +37,7 @@ class Compared:
         )
 
 
-def testing(*, unseen: bool) -> list[SeedRow]:
+def scored_rows(*, unseen: bool) -> list[SeedRow]:
     """Rows that test the model: not of the study whose code nobody knows, and without ragged_dot, which today's libtpu
     compiles otherwise. `unseen`: of no case that the factors were fitted on."""
     fitted = {row.case for row in read_rows() if unseen and "fit" in row.marks}

@@ -10,7 +10,7 @@ from seed_errors import (
     compared,
     errors,
     flops_alone,
-    testing,
+    scored_rows,
     without_move,
 )
 from seed_rows import FORMS, kept, predicted, read_rows
@@ -29,13 +29,13 @@ NAMED = {"command": "`predict`", "published": "`predict --published`"}
 
 def tables(fitted: Calibration) -> str:
     """All of them, as Markdown."""
-    rows = testing(unseen=True)
+    rows = scored_rows(unseen=True)
     by_form = {form: compared(rows, form, fitted) for form in FORMS}
     parts = [
         _by_group(by_form),
         _said(by_form, fitted),
         _by_ratio(by_form),
-        _one_device({form: compared(testing(unseen=False), form, fitted) for form in FORMS}),
+        _one_device({form: compared(scored_rows(unseen=False), form, fitted) for form in FORMS}),
         _study(fitted),
         _bounds([one for some in by_form.values() for one in some]),
         _cost(),

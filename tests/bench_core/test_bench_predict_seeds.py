@@ -11,7 +11,17 @@ from pathlib import Path
 
 import pytest
 from cli_support import Outcome
-from seed_errors import GROUPS, Compared, against_one_device, compared, errors, likely, spearman, testing, without_move
+from seed_errors import (
+    GROUPS,
+    Compared,
+    against_one_device,
+    compared,
+    errors,
+    likely,
+    scored_rows,
+    spearman,
+    without_move,
+)
 from seed_rows import FORMS, SeedRow, costs_of_row, kept, options_of, predicted, read_rows
 from seed_tables import document_with, tables
 
@@ -26,7 +36,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def published() -> list[Compared]:
-    return compared(testing(unseen=True), "published")
+    return compared(scored_rows(unseen=True), "published")
 
 
 def marked(*marks: str) -> list[SeedRow]:
@@ -85,7 +95,7 @@ def test_predictions_of_published_programs_meet_their_targets(group: str, publis
 def test_a_range_is_printed_for_what_it_was_taken_from(published: list[Compared]) -> None:
     assert all(one.said.low is not None for one in published)
     assert errors(published).inside >= 0.9 * len(published) - 1
-    own = compared(testing(unseen=True), "command")
+    own = compared(scored_rows(unseen=True), "command")
     assert not any(one.said.low or one.said.high for one in own)
     assert all(one.said.cautions[0].startswith("no range: ") for one in own)
 
@@ -110,7 +120,7 @@ def test_no_measurement_is_faster_than_its_bound(form: str) -> None:
 def test_expert_parallelism_against_one_device() -> None:
     """In every published pair several devices are faster, by less than predicted. What is claimed is right."""
     for form in FORMS:
-        pairs = against_one_device(compared(testing(unseen=False), form))
+        pairs = against_one_device(compared(scored_rows(unseen=False), form))
         assert len(pairs) > 50
         assert all(one.time_s > several.time_s for one, several in pairs)
         too_much = max(a.estimate_s / b.estimate_s / (a.time_s / b.time_s) for a, b in pairs)
