@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench_core.aot.quiet import captured_output
+from bench_core.aot.libtpu import captured_output
 from bench_core.aot.refusals import Reason, Refusal, read_refusal
 from bench_core.blocks.inputs import make_routing, weight_shapes
 from bench_core.blocks.moe import store_weights

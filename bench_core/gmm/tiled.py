@@ -13,7 +13,7 @@ from typing import Any, ClassVar, final
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Float32, Int, Int32, Shaped
+from jaxtyping import Array, Bool, Float, Int, Int32, Shaped
 
 from bench_core.device import host_cpu
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic

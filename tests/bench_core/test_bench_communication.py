@@ -4,7 +4,7 @@ import pytest
 
 from bench_core.accounting.communication import Communication, described, read_communication
 from bench_core.hlo.collectives import Collective, CollectiveKind
-from bench_core.hlo.starts import Between
+from bench_core.hlo.schedule import Between
 from bench_core.parallel.communication import model_ring_bytes, sendings
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import EpImpl, Spread

@@ -1,9 +1,9 @@
-"""The programs of the published logbooks, written again after what these say of them, for a compiler alone.
+"""Programs as the published logbooks describe them, for a compiler alone: what measured rows of these compare with.
 
-They are not the programs of bench_core: their expert parallelism computes the shared expert on every device, dispatches
-by indices that are prepared outside of the timed call, in a buffer of a multiple of 512 rows, and sums across devices
-without JAX's types of varying values, which is an all-reduce more. Their grouped matmuls write bfloat16, with tiles of
-512 x 1024 x 1024. Where the logbooks are silent it is the plain way to write it in JAX.
+They are not the programs of this version: their expert parallelism computes the shared expert on every device,
+dispatches by indices that are prepared outside of the timed call, in a buffer of a multiple of 512 rows, and sums
+across devices without JAX's types of varying values, which is an all-reduce more. Their grouped matmuls write bfloat16,
+with tiles of 512 x 1024 x 1024. Where the logbooks are silent it is the plain way to write it in JAX.
 """
 
 import functools
@@ -19,20 +19,31 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from bench_core.aot.program import LoweredCase
 from bench_core.blocks.inputs import make_routing
 from bench_core.blocks.modes import QueueMode, RematMode
+from bench_core.errors import UnsupportedCase
 from bench_core.harness.case import Case
 from bench_core.parallel.plan import SpreadPlan
+from bench_core.parallel.spread import EpImpl
+from bench_core.predict.scheduled import PUBLISHED_TILE
+from bench_core.quant.mode import QuantMode
+from bench_core.routing.capacity import CapacityPolicy
 from bench_core.routing.distribution import PackStrategy
 from bench_core.routing.layout import Assignments
-from bench_core.shapes import BenchPass
+from bench_core.shapes import BenchPass, DType
 from bench_core.timing.measure import lower_program
 
-TILE = (512, 1024, 1024)
+_TILING = PUBLISHED_TILE.m, PUBLISHED_TILE.k, PUBLISHED_TILE.n
 _P: Callable[..., PartitionSpec] = PartitionSpec
 _abstract: Callable[..., Any] = jax.ShapeDtypeStruct
+_psum: Callable[[Any, str], Any] = jax.lax.psum
 
 
-def lower_seed(case: Case, devices: Sequence[jax.Device]) -> LoweredCase:
-    """The program of a case of the logbooks, on one device or with expert parallelism over all."""
+def lower_published(case: Case, devices: Sequence[jax.Device]) -> LoweredCase:
+    """The program of a case of the logbooks, on one device or with expert parallelism over all.
+
+    Raises:
+        UnsupportedCase: the logbooks have no such program.
+    """
+    _refuse_unpublished(case)
     ep = case.parallel.spread.ep
     routing = np.asarray(make_routing(case.seed, shape=case.shape, request=case.routing).experts)
     per_device = case.shape.experts // ep
@@ -52,7 +63,29 @@ def lower_seed(case: Case, devices: Sequence[jax.Device]) -> LoweredCase:
         assignments=Assignments(real=sum(rows), null=0, dropped=0, layout=None),
         rows=tuple(rows),
     )
-    return LoweredCase(lowered=lowered, plan=plan, lower_s=0.0, ran="the program of a published logbook")
+    return LoweredCase(lowered=lowered, plan=plan, lower_s=0.0, ran="as the published logbooks describe it")
+
+
+def _refuse_unpublished(case: Case) -> None:
+    spread, alone = case.parallel.spread, case.parallel.spread.devices == 1
+    unlike = {
+        f"--backend {case.backend}": case.backend not in ("gmm", "ragged_dot"),
+        f"--impl {case.impl}": case.impl != "fused_w13",
+        f"--dtype {case.dtype}": case.dtype is not DType.BFLOAT16,
+        "data parallelism": spread.dp > 1,
+        f"--ep-impl {spread.impl}": spread.impl not in (None, EpImpl.PSUM),
+        f"--capacity-policy {case.capacity.policy}": case.capacity.policy is not CapacityPolicy.NONE,
+        f"--quant-mode {case.quant_mode}": case.quant_mode is not QuantMode.NONE,
+        "--router inside": case.routes_inside,
+        f"--programs {case.programs}": case.staged,
+        "null routing on one device": alone and case.routing.null_frac > 0,
+    }
+    if found := [name for name, is_unlike in unlike.items() if is_unlike]:
+        raise UnsupportedCase(
+            f"--published has no program with {', '.join(found)}",
+            cause="the logbooks describe gmm or ragged_dot with fused_w13 in bfloat16, on one device or with psum",
+            hint="leave --published out",
+        )
 
 
 def _is_backward(case: Case) -> bool:
@@ -79,7 +112,13 @@ def _product(case: Case) -> Callable[..., Any]:
         return jax.lax.ragged_dot
 
     def product(rows: Any, matrices: Any, sizes: Any) -> Any:
-        return gmm(rows, matrices, sizes, preferred_element_type=rows.dtype, tiling=TILE)
+        return gmm(
+            rows,
+            matrices,
+            sizes,
+            preferred_element_type=rows.dtype,
+            tiling=(PUBLISHED_TILE.m, PUBLISHED_TILE.k, PUBLISHED_TILE.n),
+        )
 
     return product
 
@@ -112,7 +151,7 @@ def _experts(case: Case, rows: Any, weights: Any, sizes: Any) -> Any:
 
 def _weights(case: Case) -> dict[str, Any]:
     shape, dtype = case.shape, case.dtype.value
-    sizes = {
+    sizes: dict[str, tuple[int, ...]] = {
         "w13": (shape.experts, shape.hidden, 2 * shape.mlp_dim),
         "w2": (shape.experts, shape.mlp_dim, shape.hidden),
     }
@@ -153,14 +192,14 @@ def _alone(case: Case) -> tuple[Callable[..., Any], tuple[Any, ...], None]:
 
 def _spread(case: Case, rows: Sequence[int], mesh: Mesh) -> tuple[Callable[..., Any], tuple[Any, ...], Any]:
     shape = case.shape
-    capacity = -(-max(rows) // TILE[0]) * TILE[0]
+    capacity = -(-max(rows) // PUBLISHED_TILE.m) * PUBLISHED_TILE.m
 
     def local(x: Any, w13: Any, w2: Any, token: Any, scale: Any, sizes: Any) -> Any:
         out = _experts(case, x[token[0]], {"w13": w13, "w2": w2}, sizes[0])
         scaled = out * scale[0][:, None]
         combine = _combine(x.shape)
         combine = jax.checkpoint(combine) if case.remat_mode is RematMode.COMBINE else combine
-        return jax.lax.psum(combine(scaled, token[0]), "ep")
+        return _psum(combine(scaled, token[0]), "ep")
 
     experts = _P("ep")
     spread: Callable[..., Any] = jax.shard_map(
