@@ -5,7 +5,9 @@ reach beyond the last row is moved up instead.
 """
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +18,9 @@ from bench_core.gmm.tile import RowSizes, Rung, ladder
 from bench_core.gmm.varying import varying_as
 from bench_core.quant.rounding import round_to
 from bench_core.quant.sums import Sums, sum_dtype
+
+# JAX leaves this without types.
+_barrier: Callable[..., Any] = jax.lax.optimization_barrier
 
 _Carry = tuple[Array, Array]
 """The next row that is to be computed, int32 [], and the result so far, of the dtype of sums."""
@@ -52,7 +57,7 @@ class Operands:
         Of bfloat16 XLA would make the bits of all matrices before the loop; behind the barrier it makes those of one.
         """
         if stacked.dtype == jnp.bfloat16:
-            stacked, index = jax.lax.optimization_barrier((stacked, index))
+            stacked, index = _barrier((stacked, index))
         return self.multiplied(jax.lax.dynamic_index_in_dim(self.carried(stacked), index, keepdims=False))
 
     def rounded(self, sums: Sums[Array, "*shape"]) -> Float[Array, "*shape"]:
