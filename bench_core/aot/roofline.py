@@ -13,8 +13,8 @@ from bench_core.blocks.inputs import make_routing
 from bench_core.harness.case import Case
 from bench_core.harness.record import Number, Row
 from bench_core.harness.row import arithmetic_of, computed_rows
-from bench_core.parallel.communication import model_ring_bytes, sendings
 from bench_core.parallel.block import padded_routing
+from bench_core.parallel.communication import model_ring_bytes, sendings
 from bench_core.parallel.plan import SpreadPlan, plan_spread
 from bench_core.parallel.spread import EpImpl, Spread
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, final
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, Int32, Shaped
+from jaxtyping import Array, Bool, Float, Int32, Shaped
 
 from bench_core.device import host_cpu
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
@@ -111,11 +111,6 @@ class _RowTiles:
     def own_rows(self, token: Int32[Array, " tile"]) -> Shaped[Array, "tile hidden"]:
         return self.x.at[token].get(mode="promise_in_bounds")
 
-    def matrices(self, stacked: tuple[Float[Array, "g _ _"], ...], index: Int[Array, ""]) -> tuple[Array, ...]:
-        """Those of expert `index`."""
-        moved = (jax.lax.dynamic_index_in_dim(self.operands.carried(own), index, keepdims=False) for own in stacked)
-        return tuple(self.operands.multiplied(own) for own in moved)
-
 
 def _halves(projected: tuple[Sums[Array, "tile _"], ...]) -> tuple[Array, Array]:
     """The arguments of silu and of the product: x @ w1 and x @ w3."""
@@ -137,7 +132,7 @@ def _rows(
     ends, operands = jnp.cumsum(sizes), tiles.operands
 
     def one_group(index: Array, buffers: tuple[Array, ...]) -> tuple[Array, ...]:
-        *ups, down = tiles.matrices((*up_weights, down_weights), index)
+        *ups, down = (operands.matrix(own, index) for own in (*up_weights, down_weights))
 
         def take(tile: Rung, carry: tuple[Array, tuple[Array, ...]]) -> tuple[Array, tuple[Array, ...]]:
             at, buffers = carry
@@ -263,7 +258,7 @@ def _gradients(
 
     def one_group(index: Array, carry: tuple[Array, tuple[Array, ...], tuple[Array, ...]]) -> tuple[Any, ...]:
         buffer, so_far, results = carry
-        *ups, down = tiles.matrices(weights, index)
+        *ups, down = (operands.matrix(own, index) for own in weights)
         own = _ExpertBackward(
             tiles=tiles,
             kept=kept,

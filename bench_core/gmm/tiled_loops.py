@@ -5,17 +5,22 @@ reach beyond the last row is moved up instead.
 """
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int32, Shaped
+from jaxtyping import Array, Bool, Float, Int, Int32, Shaped
 
 from bench_core.gmm.precision import matmul_precision
 from bench_core.gmm.tile import RowSizes, Rung, ladder
 from bench_core.gmm.varying import varying_as
 from bench_core.quant.rounding import round_to
 from bench_core.quant.sums import Sums, sum_dtype
+
+# JAX leaves this without types.
+_barrier: Callable[..., Any] = jax.lax.optimization_barrier
 
 _Carry = tuple[Array, Array]
 """The next row that is to be computed, int32 [], and the result so far, of the dtype of sums."""
@@ -45,6 +50,15 @@ class Operands:
         """What is carried, as `dot` takes it."""
         values = self.valued(moved)
         return values if self.narrow else values.astype(sum_dtype(self.dtype))
+
+    def matrix(self, stacked: Float[Array, "g _ _"], index: Int[Array, ""]) -> Float[Array, "_ _"]:
+        """Matrix `index`, as `dot` takes it.
+
+        Of bfloat16 XLA would make the bits of all matrices before the loop; behind the barrier it makes those of one.
+        """
+        if stacked.dtype == jnp.bfloat16:
+            stacked, index = _barrier((stacked, index))
+        return self.multiplied(jax.lax.dynamic_index_in_dim(self.carried(stacked), index, keepdims=False))
 
     def rounded(self, sums: Sums[Array, "*shape"]) -> Float[Array, "*shape"]:
         """Sums that become an operand, as `dot` takes it."""
@@ -143,13 +157,13 @@ def rows_product(
     groups, ends = rhs.shape[0], jnp.cumsum(group_sizes)
     *larger, last = ladder(lhs.shape[0], groups, row_tiles=row_tiles)
     operands = Operands(dtype=lhs.dtype, narrow=narrow)
-    moved, matrices = operands.carried(lhs), operands.carried(rhs)
+    moved = operands.carried(lhs)
 
     def one_group(index: Array, out: Array) -> Array:
         group = _RowsGroup(
             operands=operands,
             lhs=moved,
-            matrix=operands.multiplied(jax.lax.dynamic_index_in_dim(matrices, index, keepdims=False)),
+            matrix=operands.matrix(rhs, index),
             matrix_axis=rhs_axis,
             start=ends[index] - group_sizes[index],
             end=ends[index],

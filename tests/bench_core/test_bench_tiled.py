@@ -109,6 +109,14 @@ class TestNarrow:
         assert all("lhs_contracting_dims={1}" in line for line in products)
         assert not [line for line in products if re.search(r"dot\(%\S*convert", line)]
 
+    def test_the_bits_of_matrices_are_made_one_by_one(self) -> None:
+        lhs, rhs, _ = operands(ROWS, DType.BFLOAT16)
+        sizes = jnp.array(SIZES["balanced"], jnp.int32)
+        text = jax.jit(Tiled(narrow=False).forward).lower(lhs, rhs, sizes).compile().as_text()
+        whole = ",".join(map(str, rhs.shape))
+        assert f"bf16[{whole}]" in text
+        assert not re.search(rf" = u16\[{whole}\]\S* fusion\(", text)
+
 
 @pytest.mark.parametrize(
     ("flags", "answer"),
