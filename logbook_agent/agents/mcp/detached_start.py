@@ -21,7 +21,7 @@ _TEXTS = {"title", "hypothesis", "interpretation", "next", "fields", "continues"
 _HOW = {"argv", "id", "config", "env", "timeout", "discard", "repeat"}
 _OF: dict[str, set[str]] = {
     "run": _ALWAYS | _TEXTS | _HOW | {"label", "noise"},
-    "ab": _ALWAYS | _TEXTS | _HOW | {"axis", "code", "min_effect", "max_pairs", "max_time", "metrics"},
+    "ab": _ALWAYS | _TEXTS | _HOW | {"axis", "code", "min_effect", "max_pairs", "max_time", "seed", "metrics"},
     "sweep": {"on", "recipe", "sets", "scale", "resume"},
 }
 _OPTIONS = {"sets": "set", "metrics": "metric", "fields": "field"}

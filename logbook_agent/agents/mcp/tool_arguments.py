@@ -98,6 +98,7 @@ class RunArguments(_Texts):
     min_effect: Annotated[str | None, "A/B: smallest change that matters, as 2%"] = None
     max_pairs: int | None = None
     max_time: Annotated[str | None, "A/B: 30m, 2h"] = None
+    seed: Annotated[int | None, "A/B: of the order within pairs"] = None
     metrics: Annotated[Names, "A/B: decide by these"] = ()
     recipe: Annotated[str | None, "Sweep: name or file"] = None
     sets: Annotated[Names, "Sweep: K=V"] = ()
