@@ -104,6 +104,12 @@ def run(
     book = workspace.book(request.entry_id)
     check_count("--repeat", request.repeat)
     check_count("--discard", request.discard, least=0)
+    if request.confirm is not None and (request.argv or request.entry_id is None):
+        raise UsageError(
+            "--confirm needs --id, and no command",
+            cause="it allows the planned commands of an entry; a command that you type needs no confirmation",
+            hint="leave it out",
+        )
     request = dataclasses.replace(request, prose=with_relations(book, request.prose))
     earlier = book.entry(request.entry_id) if request.entry_id is not None else None
     if earlier is not None:

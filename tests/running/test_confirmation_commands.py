@@ -44,6 +44,11 @@ def test_what_was_not_is_shown_and_confirmed_by_its_digest(pulled: Cli) -> None:
     assert pulled("show", "MOE-000", "--json").data["planned"] == []
 
 
+def test_a_confirmation_goes_with_an_entry(pulled: Cli) -> None:
+    for words in (["--", "true"], ["--id", "MOE-000", "--", "true"]):
+        assert "--confirm needs --id" in pulled("run", "--confirm", "sha256:x", *words).err
+
+
 def test_a_command_that_was_run_here_needs_no_confirmation(pulled: Cli) -> None:
     assert pulled("run", "--", "true", "two").code == 0
     assert pulled("run", "--id", "MOE-000").code == 0

@@ -18,11 +18,16 @@ class Desk:
     cwd: Path
     environ: Mapping[str, str]
     root: str
+    logbook: str | None = None
     allow_run: bool = False
     one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
     def space(self, logbook: str | None = None) -> Workspace:
-        """The workspace of one call."""
+        """The workspace of one call, which may name another logbook than the server's own."""
         return Workspace(
-            cwd=self.cwd, environ=self.environ, root_option=self.root, logbook_option=logbook, arrive=collect
+            cwd=self.cwd,
+            environ=self.environ,
+            root_option=self.root,
+            logbook_option=logbook or self.logbook,
+            arrive=collect,
         )

@@ -30,7 +30,7 @@ _OPTIONS = {"sets": "set", "metrics": "metric", "fields": "field"}
 def start(workspace: Workspace, asked: RunArguments) -> dict[str, Any]:
     """Start what is asked for, detached; the answer of the command, which may be an error."""
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "logbook_agent", *command_words(asked, str(workspace.root))],
+        [sys.executable, "-P", "-m", "logbook_agent", *command_words(asked, workspace)],
         cwd=workspace.cwd,
         env=dict(workspace.environ),
         stdin=subprocess.DEVNULL,
@@ -59,8 +59,8 @@ def start(workspace: Workspace, asked: RunArguments) -> dict[str, Any]:
     return dict(answer)
 
 
-def command_words(asked: RunArguments, root: str) -> list[str]:
-    """The command line. Raises UsageError for arguments that do not go together."""
+def command_words(asked: RunArguments, workspace: Workspace) -> list[str]:
+    """The command line for a workspace. Raises UsageError for arguments that do not go together."""
     name = _form(asked)
     given = {key: value for key, value in vars(asked).items() if value not in (None, (), {}, False)}
     if others := sorted(given.keys() - _OF[name] - {"logbook"}):
@@ -69,9 +69,10 @@ def command_words(asked: RunArguments, root: str) -> list[str]:
             cause=f"{_NAMES[name]} takes {', '.join(sorted(_OF[name]))}",
             hint="leave it out",
         )
-    words = [name, f"--root={root}", "--detach", "--json"]
+    words = [name, f"--root={workspace.root}", "--detach", "--json"]
+    words += [f"--logbook={workspace.logbook_option}"] if workspace.logbook_option is not None else []
     for key, value in given.items():
-        if key not in ("argv", "recipe", "code"):
+        if key not in ("argv", "recipe", "code", "logbook"):
             words += _options(key, value)
     words += ["--code", *asked.code] if asked.code else []
     behind = [asked.recipe] if asked.recipe is not None else asked.argv

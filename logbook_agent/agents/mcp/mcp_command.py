@@ -51,7 +51,8 @@ def mcp_command(
         )
     # With the SDK, which takes a second to import.
     server = importlib.import_module("logbook_agent.agents.mcp.stdio_server")
-    server.serve(Desk(cwd=space.cwd, environ=dict(os.environ), root=str(space.root), allow_run=allow_run))
+    root = str(space.root)
+    server.serve(Desk(cwd=space.cwd, environ=dict(os.environ), root=root, logbook=common.logbook, allow_run=allow_run))
 
 
 def check_allowed(space: Workspace) -> None:

@@ -23,14 +23,29 @@ HOSTS_LIMIT_S = 60.0
 Call = Callable[..., Awaitable[Any]]
 
 
+# A quick benchmark: int8 takes a tenth more time, and runs differ a little.
+BENCH = """\
+import os, sys
+mode, run = sys.argv[2], int(os.environ["LOGBOOK_RUN"])
+print(f"RESULT quant_mode={mode} tflops={ {'none': 2.0, 'int8': 1.8}[mode] + run % 3 / 100:.3f}")
+"""
+
+
 def command(mode: str) -> list[str]:
-    """A quick benchmark of one side, or with `{axis}` of both: int8 takes a tenth more time, runs differ a little."""
-    script = (
-        "import os, sys; n = int(os.environ['LOGBOOK_RUN']); mode = sys.argv[1];"
-        " base = {'none': 2.0, 'int8': 1.8}[mode];"
-        " print(f'RESULT quant_mode={mode} tflops={base + n % 3 / 100:.3f}')"
-    )
-    return [sys.executable, "-c", script, mode]
+    """The benchmark of one side, or with `{axis}` of both."""
+    return ["python3", "bench.py", "--quant-mode", mode]
+
+
+def transcript(lines: list[str]) -> list[str]:
+    """The calls among the lines that the program prints, each as its tool and arguments; `status`, which comes before
+    each, and a call that is repeated until something has ended stand once."""
+    calls = [json.loads(line) for line in lines if line.startswith("{")]
+    texts = [f"{one['tool']} {json.dumps(one['arguments'])}".removesuffix(" {}") for one in calls]
+    found: list[str] = []
+    for text in texts:
+        if text != "status" and text not in found[-1:]:
+            found.append(text)
+    return ["status", *found]
 
 
 async def step(call: Call) -> bool:
@@ -42,7 +57,7 @@ async def step(call: Call) -> bool:
     if status["running"] or status["detached_series"]:
         await call("wait", timeout_s=5)
     elif entries["total"] == 0:
-        await call("record", action="note", text="Kickoff", hypothesis="int8 is slower on a CPU: rounding is added.")
+        await call("record", action="note", text="Kickoff", hypothesis="int8 is slower on a CPU: rounding is added")
     elif planned:
         await call("run", id=planned[0])
     elif entries["total"] == 1:

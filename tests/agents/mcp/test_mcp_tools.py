@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from logbook_agent.agents.mcp import tool_answers
 from logbook_agent.agents.mcp.desk import Desk
 from logbook_agent.agents.mcp.detached_start import command_words
 from logbook_agent.agents.mcp.output_fences import LABEL, fenced_lines, with_fences
-from logbook_agent.agents.mcp.tool_arguments import RunArguments
+from logbook_agent.agents.mcp.tool_arguments import LONGEST_WAIT_S, RunArguments
 from logbook_agent.agents.mcp.tool_table import TOOLS, checked, tools
 from logbook_agent.model.errors import UsageError
+from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
 
+AT_R = Workspace(cwd=Path("/"), environ={}, root_option="/r")
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
@@ -111,7 +114,7 @@ def test_an_error_of_ours_ends_no_server(
 
 def test_the_command_lines_of_run() -> None:
     def words(**given: Any) -> list[str]:
-        return command_words(checked(BY_NAME["run"], given), "/r")
+        return command_words(checked(BY_NAME["run"], given), AT_R)
 
     assert words(argv=["a", "--json"], title="@x", config={"n": 1, "on": True}, fields={"Why": "@y"}) == [
         *("run", "--root=/r", "--detach", "--json", "--title=@@x", "--fields".replace("fields", "field") + "=Why=@@y"),
@@ -144,7 +147,7 @@ def test_every_argument_of_run_goes_somewhere() -> None:
                 ("a", "b") if "Names" in hint else {"k": "v"} if "Mapping" in hint else 1 if "int" in hint else "x"
             )
             try:
-                command_words(RunArguments(**{**form, **given, name: value}), "/r")
+                command_words(RunArguments(**{**form, **given, name: value}), AT_R)
             except UsageError:
                 continue
             taken.add(name)
@@ -159,6 +162,19 @@ def test_a_plan_by_mcp_is_typed_by_nobody_unless_commands_may_run(started: Cli, 
     assert "you did not type" in started("run", "--id", "MOE-000").err
     call(folder, "plan", allow_run=True, title="y", commands=["true four"])
     assert started("run", "--id", "MOE-001").code == 0
+    refused = call(folder, "run", id="MOE-000")["error"]
+    assert refused["code"] == "usage"
+    assert "--confirm sha256:" in refused["hint"]
+
+
+def test_a_wait_ends_before_hosts_give_up(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert LONGEST_WAIT_S == 45
+    monkeypatch.setattr("logbook_agent.agents.mcp.tool_arguments.LONGEST_WAIT_S", 0.3)
+    assert started("run", "--detach", "--", "sleep", "60").code == 0
+    began = time.monotonic()
+    assert call(folder, "wait", timeout_s=600.0)["data"]["timeout"]
+    assert time.monotonic() - began < 20
+    assert started("cancel", "MOE-000").code == 0
 
 
 # -- output ------------------------------------------------------------------------------------------
