@@ -231,7 +231,7 @@ def _answered(measured: Measured, pairs: int) -> Judged:
     names = {"key": "k", "asks": "k", "side": "b", "case": "", "name": ""}
     one = EntrySeries(**names, config={}, metric="t", unit="s", direction="max", pairs=made)
     question = Question(axis="v", base="a", sides=("b",), metrics=("t",), minimum_effect=MINIMUM_EFFECT)
-    entry = EntryPairs(entry="E-001", question=question, seed=measured.seed, void=False, code={}, series=[one])
+    entry = EntryPairs(entry="E-001", question=question, seed=measured.seed, void=False, series=[one])
     [answer] = answers([entry])
     [f] = answer.findings
     outcomes = {"better": "more", "worse": "less", "no difference": "same", "open": "open"}

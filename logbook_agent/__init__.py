@@ -41,15 +41,26 @@ def result_line(values: Mapping[str, object]) -> str:
 def _pair(name: str, value: object) -> str:
     if not name or any(char.isspace() or char in "='\"\\" for char in name):
         raise ValueError(f"{name!r} cannot be the name of a value: it is empty, or has a blank, a quote or =")
-    item = getattr(value, "item", None)
-    if callable(item) and getattr(value, "size", 1) == 1:
-        value = item()
+    value = as_number(value)
     text = str(value).lower() if isinstance(value, bool) else "null" if value is None else str(value)
     if not text.isascii() or not text.replace(".", "").replace("-", "").replace("_", "").isalnum():
         from shlex import quote  # most values are numbers
 
         text = quote(" ".join(text.splitlines()))
     return f"{name}={text}"
+
+
+def as_number(value: object) -> object:
+    """The element of an array of one; any other value as it is. Libraries count elements differently (NumPy's `size` is
+    a number, PyTorch's a method), but all refuse `item` of several."""
+    item = getattr(value, "item", None)
+    if not callable(item):
+        return value
+    try:
+        found: object = item()
+    except (TypeError, ValueError, RuntimeError):
+        return value
+    return found
 
 
 def __getattr__(name: str) -> Any:

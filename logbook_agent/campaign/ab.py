@@ -309,7 +309,7 @@ class Rounds:
         from logbook_agent.findings.comparison.power import is_hopeless
 
         if left and is_hopeless(*_family(answer, open_ones), bound=bound, budget=answer.pairs + left):
-            why = f"{left} more pairs would settle this in fewer than 5 of 100 cases"
+            why = f"{left} more pairs would settle this with a chance below 5%"
             return Stop.FUTILE, f"{why}; to continue anyway: {self._again(f'--repeat {self._budget}')}"
         return None
 
@@ -326,7 +326,7 @@ class Rounds:
         if not is_over:
             return None
         more = "" if answer.is_settled or not self._is_own else f"; to continue: {self._again()}"
-        return Stop.TIME, f"another pair would not end within {limit_s:g} s{more}"
+        return Stop.TIME, f"the next pair would probably take longer than --max-time allows ({limit_s:g} s){more}"
 
     @property
     def _is_own(self) -> bool:

@@ -11,13 +11,14 @@ from logbook_agent.features import hook_module
 
 
 @contextlib.contextmanager
-def run_display(*, all_to_stderr: bool) -> Iterator[LiveDisplay]:
-    """Where the output of a run is shown while it is made: on a terminal folded, with a progress line."""
+def run_display(*, all_to_stderr: bool, folds_steps: bool = True) -> Iterator[LiveDisplay]:
+    """Where the output of a run is shown while it is made: on a terminal folded, with a progress line. `folds_steps`: a
+    line with a step is a point, and no case."""
     live = hook_module("live") if is_drawn_on(sys.stderr) or is_drawn_on(sys.stdout) else None
     if live is None:
         yield LiveDisplay(all_to_stderr=all_to_stderr)
         return
-    with live.RunDisplay(all_to_stderr=all_to_stderr).shown() as display:
+    with live.RunDisplay(all_to_stderr=all_to_stderr, folds_steps=folds_steps).shown() as display:
         yield display
 
 

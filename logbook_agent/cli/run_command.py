@@ -18,13 +18,16 @@ from logbook_agent.cli.output import LineDisplay, emit, say
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.findings.case_repeats import noise_lines
 from logbook_agent.findings.queries import BriefRow
+from logbook_agent.model.header import STEP
 from logbook_agent.model.record import WARM_UP
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import parse_value
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import parse_duration, parse_env
+from logbook_agent.running.results.curve_points import PointRules
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.commands.flags import flags
 from logbook_agent.text.phrases import listed
 
 _SHOWN_ROWS, _SHOWN_FILES = 12, 5
@@ -138,13 +141,27 @@ def run_command(
         return _noise(space, request, common)
     if detach:
         return _detached(space, request, common)
-    with run_display(all_to_stderr=common.as_json) as display:
+    with run_display(all_to_stderr=common.as_json, folds_steps=_folds_steps(space, request)) as display:
         result = run(space, request, display, tell=None if common.as_json else say)
     if common.as_json:
         emit("run", result.data(), "", as_json=True, warnings=space.warnings)
         return result.exit_status
     # The command's own output has stdout; what we say of it goes to stderr.
     return _finish(space, result)
+
+
+def _folds_steps(space: Workspace, request: RunRequest) -> bool:
+    """Whether a step is no config of the run: what has one is a point of a curve."""
+    header = space.book(request.entry_id).header
+    rules = PointRules.of(
+        lambda: None,
+        declared=header.metrics,
+        axes=header.case_keys,
+        argv_flags=flags(request.argv),
+        config=request.config,
+        argv=request.argv,
+    )
+    return STEP in rules.step_keys()
 
 
 def _noise(space: Workspace, request: RunRequest, common: Common) -> int:

@@ -14,6 +14,7 @@ from logbook_agent.cli.output import clean, emit, write_bytes
 from logbook_agent.cli.wait_commands import FollowedLog, last_lines, last_run
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
+from logbook_agent.findings.opening import SHOWN_FAILED
 from logbook_agent.findings.queries import shown
 from logbook_agent.findings.read import read
 from logbook_agent.findings.status import StatusAnswer
@@ -23,6 +24,7 @@ from logbook_agent.pages.plotted import plots_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.records import dump_yaml
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import counted
 
 
 def show_command(
@@ -131,7 +133,7 @@ def status_command(
 
 _OPENING = (
     *("logbook", "asked", "not_settled", "command", "answers", "settled", "open_questions", "in_words", "best_so_far"),
-    *("failed", "next_step", "next_actions", "summary"),
+    *("negative_results", "failed", "next_step", "next_actions", "summary", "summary_before"),
 )
 
 
@@ -160,8 +162,12 @@ def _opening_lines(data: StatusAnswer) -> Iterator[str]:
     if data["best_so_far"]:
         yield data["best_so_far"]
     if data["summary"]:
-        yield f"summary: {data['summary']}"
-    yield from (f"did not work: {one['id']} {one['title']}: {one['text']}" for one in data["failed"])
+        before = f" (written before the result of {', '.join(data['summary_before'])})" * bool(data["summary_before"])
+        yield f"summary{before}: {data['summary']}"
+    failed = {one["id"] for one in data["failed"]}
+    negative = [one for one in data["negative_results"] if one["id"] not in failed and "text" in one]
+    yield from (f"negative result: {one['id']} {one['title']}: {one['text']}" for one in negative[-SHOWN_FAILED:])
+    yield from (f"failed: {one['id']} {one['title']}: {one['text']}" for one in data["failed"])
     yield from (f"next, from {one['id']}: {one['next']}" for one in data["next_actions"])
     if data["next_step"] is not None and not data["next_actions"]:
         yield f"next: {data['next_step']['next']}"
@@ -176,9 +182,9 @@ def _answer_lines(data: StatusAnswer, *, is_settled: bool) -> Iterator[str]:
             notes = filter(None, (f"{one['id']} {one['title']}", one.get("confidence")))
             yield f"- {one['answer']} [{'; '.join(notes)}]"
             if "why" in one:
-                yield f"  open: {one['why']}"
+                yield f"  why it is open: {one['why']}"
             if one["id"] in commands:
-                yield f"  to continue: {commands[one['id']]}"
+                yield f"  to add up to {counted(one['pairs_to_add'], 'pair')}: {commands[one['id']]}"
 
 
 def _said(data: Mapping[str, object]) -> dict[str, object]:

@@ -114,7 +114,8 @@ def _extremes(values: array[float], start: int) -> Iterator[int]:
         yield start + values.index(max(values))
         return
     places = [place for place, value in enumerate(values) if math.isfinite(value)]
-    yield next(start + place for place, value in enumerate(values) if not math.isfinite(value))
+    # The sum of large numbers is an infinity, too.
+    yield from [start + place for place, value in enumerate(values) if not math.isfinite(value)][:1]
     if places:
         yield start + min(places, key=values.__getitem__)
         yield start + max(places, key=values.__getitem__)

@@ -15,6 +15,7 @@ import zlib
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 from logbook_agent.model.values import Scalar
 
@@ -26,6 +27,8 @@ _POINTS = struct.Struct("<IIBdd")
 _EVEN, _WHOLE, _ANY = range(3)
 _MOST_POINTS = 1 << 16
 _EXACT = 2.0**53
+# Of a file that is read: at once, and in all.
+_READ_BYTES, _MOST_BYTES = 1 << 20, 1 << 28
 
 
 @dataclass(slots=True, kw_only=True)
@@ -107,6 +110,8 @@ class PointReader:
     def feed(self, data: bytes) -> bool:
         """Take what was added; False where the file is damaged, or none of points: what stood before counts."""
         self.read_bytes += len(data)
+        if self._is_ours is False:
+            return False
         self._left += data
         if self._is_ours is None and len(self._left) >= len(FIRST_LINE):
             self._is_ours = self._left.startswith(FIRST_LINE)
@@ -164,3 +169,11 @@ class PointReader:
         values = _numbers("d", data[used : used + 8 * count], count)
         series.steps.extend(steps)
         series.values.extend(array("d", values))
+
+
+def read_series(file: BinaryIO) -> list[Series]:
+    """The series in a file of points that have some, up to where it is damaged."""
+    reader = PointReader()
+    while (data := file.read(_READ_BYTES)) and reader.read_bytes < _MOST_BYTES and reader.feed(data):
+        pass
+    return [series for series in reader.series if series.steps]

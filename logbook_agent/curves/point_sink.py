@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.curves.event_files import event_points as event_points
-from logbook_agent.curves.point_file import FIRST_LINE, Series, point_records, series_record
+from logbook_agent.curves.point_file import FIRST_LINE, Series, point_records, read_series, series_record
 from logbook_agent.curves.reduction import curve_of, standing
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Curve
@@ -18,7 +18,7 @@ from logbook_agent.model.values import Key, row_key
 from logbook_agent.running.results.curve_points import PointRow, Reduced
 from logbook_agent.running.results.result_lines import cut
 from logbook_agent.store.files import create_log, remove, write_pieces
-from logbook_agent.store.reading import CURVES, CURVES_LARGE, CURVES_PART
+from logbook_agent.store.reading import CURVES, CURVES_LARGE, CURVES_PART, open_file
 
 MOST_SERIES = 500
 MOST_POINTS = 5_000_000
@@ -27,7 +27,9 @@ SMALL_BYTES = 100_000
 _FLUSH_S = 1.0
 _MOST_FORMS = 64
 _QUOTES = ("'", '"', "\\")
-_STEP, _VALUE = r"([-+]?[\d.]{1,40}(?:[eE][-+]?\d{1,2})?)", r"(\S+)"
+# Numbers as most lines have them: what has another form is read by the slow way.
+_STEP = r"([-+]?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,25})?(?:[eE][-+]?[0-9]{1,2})?)"
+_VALUE = f"({_STEP[1:-1]}|nan|-?inf)"
 
 
 def point_sink(folder: Path, within: Path) -> RunPoints:
@@ -60,13 +62,18 @@ class RunPoints:
         self._problems: list[str] = []
         self._due = clock() + _FLUSH_S
         self._descriptor: int | None = None
+        # Of a run that was cut off, whose points are read again from its log.
+        self._before: list[Series] = []
         self._open()
 
     def _open(self) -> None:
+        path = self._folder / CURVES_PART
         try:
-            # One is there when the points are read again from the log of a run that was cut off.
-            remove(self._folder / CURVES_PART, within=self._within)
-            self._descriptor = create_log(self._folder / CURVES_PART, within=self._within)
+            if os.path.lexists(path):
+                with open_file(path, within=self._within) as file:
+                    self._before = read_series(file)
+                remove(path, within=self._within)
+            self._descriptor = create_log(path, within=self._within)
             os.write(self._descriptor, FIRST_LINE)
         except (OSError, StoreError) as error:
             self._fail(error)
@@ -80,10 +87,7 @@ class RunPoints:
                 break
         else:
             return False
-        try:
-            numbers = [*map(float, match.groups())]
-        except ValueError:
-            return False
+        numbers = [*map(float, match.groups())]
         if form is not self._forms[0]:
             self._forms.remove(form)
             self._forms.insert(0, form)
@@ -101,11 +105,12 @@ class RunPoints:
         key = row_key(row.config)
         taken: list[tuple[str, str, Series]] = []
         for point in row.points:
-            series = self._of(point.name, point.over, key, row)
-            if series is None:
-                continue
+            # A series without a point would have no value to reduce to.
             if self._room <= 0:
                 self._beyond += 1
+                continue
+            series = self._of(point.name, point.over, key, row)
+            if series is None:
                 continue
             series.steps.append(point.step)
             series.values.append(point.value)
@@ -132,12 +137,13 @@ class RunPoints:
             return
         steps, places, pattern = {over for _, over, _ in taken}, dict[str, int](), list[str]()
         for word in words:
-            name, equals, _ = word.partition("=")
-            if not equals or name in row.config or name in row.labels:
+            name, _, value = word.partition("=")
+            form = _STEP if name in steps else _VALUE
+            if name in row.config or name in row.labels or re.fullmatch(form, value) is None:
                 pattern.append(re.escape(word))
             else:
                 places[name] = len(places)
-                pattern.append(f"{re.escape(name)}={_STEP if name in steps else _VALUE}")
+                pattern.append(f"{re.escape(name)}={form}")
         if all(name in places and over in places for name, over, _ in taken):
             points = [(s.steps.append, s.values.append, places[over], places[name]) for name, over, s in taken]
             self._forms.append(_LineForm(re.compile(" ".join(pattern)).fullmatch, tuple(points)))
@@ -184,6 +190,11 @@ class RunPoints:
         """As `PointSink.finish`. The file gets its final name: another one for a large one."""
         self._write()
         self._close()
+        for series in self._before:
+            # A log ends at its limit, and the file of points went on.
+            place = (series.name, series.over, row_key(series.config))
+            if place not in self._series or len(self._series[place].steps) < len(series.steps):
+                self._series[place] = series
         curves: list[Curve] = []
         problems: list[str] = []
         pieces = [FIRST_LINE]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from logbook_agent.curves.chart import ChartLine, CurveChart, chart_of
 from logbook_agent.curves.followed import FollowedCurves as FollowedCurves
-from logbook_agent.curves.point_file import PointReader, Series
+from logbook_agent.curves.point_file import Series, read_series
 from logbook_agent.curves.reduction import standing
 from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Curve, Run
@@ -21,18 +21,13 @@ from logbook_agent.store.reading import CURVES, CURVES_LARGE, CURVES_PART, open_
 
 # Of one chart.
 MOST_LINES = 12
-_MOST_BYTES = 1 << 28
-_READ_BYTES = 1 << 20
 
 
 def series_of(book: Book, run: Run) -> list[Series]:
     """The points of a run, by growing step, as far as they can be read; none where they were not kept here."""
     for path in _places(book, run):
-        reader = PointReader()
         with contextlib.suppress(StoreError, OSError), open_file(path, within=book.within(path)) as file:
-            while (data := file.read(_READ_BYTES)) and reader.read_bytes < _MOST_BYTES and reader.feed(data):
-                pass
-            return [_by_step(series) for series in reader.series if series.steps]
+            return [_by_step(series) for series in read_series(file)]
     return []
 
 

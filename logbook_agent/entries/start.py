@@ -66,7 +66,9 @@ def start(workspace: Workspace, request: StartRequest) -> Book:
 def summarise(workspace: Workspace, book: Book, text: str) -> Header:
     """Set the summary of the thread; an empty text removes it."""
     with changing(workspace, book):
-        return book.change_header(lambda h: dataclasses.replace(h, summary=clean(text) or None))
+        said = clean(text) or None
+        at = workspace.stamp() if said else None
+        return book.change_header(lambda h: dataclasses.replace(h, summary=said, summary_at=at))
 
 
 def header_of(workspace: Workspace, request: StartRequest) -> Header:

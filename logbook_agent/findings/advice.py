@@ -21,10 +21,15 @@ from logbook_agent.text.lists import axis_option
 from logbook_agent.text.shell_words import command_line, sweep_command
 
 
+def pairs_to_add(answer: Answer) -> int:
+    """How many more pairs of each case would probably settle a comparison; the usual budget where none would."""
+    needed = max((missing_pairs(f) for f in answer.goals if not f.is_settled), default=math.inf)
+    return int(needed) if math.isfinite(needed) else BUDGET_PAIRS
+
+
 def go_on(records: Records, answer: Answer) -> str:
     """What to type to add pairs to a comparison, as many as would probably settle it."""
-    needed = max((missing_pairs(f) for f in answer.goals if not f.is_settled), default=math.inf)
-    pairs = int(needed) if math.isfinite(needed) else BUDGET_PAIRS
+    pairs = pairs_to_add(answer)
     recipe = records.entry(answer.entry).recipe
     if recipe is not None:
         explored = any(run.label == COMPARISON for run in records.runs(answer.entry))

@@ -33,6 +33,7 @@ _AGAINST = {
     Outcome.NO_DIFFERENCE: "no difference from the baseline",
     Outcome.OPEN: "open against the baseline",
 }
+_SAME = "same config, but not compared with the baseline"
 _ELSEWHERE = "not the baseline's problem"
 _TURNED = {Outcome.BETTER: Outcome.WORSE, Outcome.WORSE: Outcome.BETTER}
 
@@ -76,6 +77,11 @@ def bests(thread: Thread, answers: Sequence[Answer]) -> list[BestCase]:
     was measured last."""
     metrics = [m for m in thread.header.metrics if m.primary and m.direction is not None]
     return [best for metric in metrics for best in _Ranking(thread, answers, metric).bests()]
+
+
+def choices(found: Sequence[BestCase]) -> list[BestCase]:
+    """Those of problems that had several cases to choose from."""
+    return [best for best in found if best.cases > 1]
 
 
 def course(thread: Thread, answers: Sequence[Answer], metric: Metric) -> list[Step]:
@@ -247,6 +253,8 @@ class _Ranking:
             for mine, theirs, outcome in ((side, base, f.outcome), (base, side, _TURNED.get(f.outcome, f.outcome))):
                 if key in mine and any(is_other(case, of) for case, of in theirs.items()):
                     return f"{_AGAINST[outcome]} ({answer.entry})"
+        if any(_is_of(config, place) for place in places):
+            return _SAME
         sizes = [{k: v for k, v in place.items() if k not in self._axes} for place in places]
         is_same = not places or any(_is_of(config, size) for size in sizes)
         return "not compared with the baseline" if is_same else _ELSEWHERE

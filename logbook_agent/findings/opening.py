@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from logbook_agent.findings.advice import command_in, go_on
+from logbook_agent.findings.advice import command_in, go_on, pairs_to_add
 from logbook_agent.findings.attempts import FAILURE
-from logbook_agent.findings.best import BestCase, bests
+from logbook_agent.findings.best import BestCase, bests, choices
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
 from logbook_agent.findings.comparison.answers import settled, unsettled
@@ -20,7 +20,7 @@ from logbook_agent.findings.thread import Thread
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Header
 from logbook_agent.model.summary import Summary
-from logbook_agent.model.units import format_value, known
+from logbook_agent.model.units import with_unit
 from logbook_agent.text.lists import axis_option
 from logbook_agent.text.markdown import escape
 from logbook_agent.text.phrases import counted, listed
@@ -52,7 +52,7 @@ class Line:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synopsis:
     """A comparison in one sentence (`text`), with its latest entry. Where a goal is open, `why` says why and what it
-    needs, and `command` what to type for that."""
+    needs, and `command` what to type for that, which adds up to so many `pairs`."""
 
     entry: str
     title: str
@@ -62,21 +62,33 @@ class Synopsis:
     confidence: str = "exploratory"
     why: str = ""
     command: str = ""
+    pairs: int = 0
+
+    @property
+    def to_add(self) -> str:
+        """What the command does: `To add up to 8 pairs`."""
+        return f"To add up to {counted(self.pairs, 'pair')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InWords:
     """What a person wrote about the findings, as Markdown: a `conclusion` or `summary` of the thread, or the `decision`
-    or `interpretation` of an `entry`."""
+    or `interpretation` of an `entry`. `before` names the comparisons that have newer runs."""
 
     kind: str
     text: str
     entry: str = ""
+    before: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """Who says it, and whether results came after."""
+        return f"written before the result of {listed(self.before, 2)}" if self.before else "in its author's words"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """An entry that did not work out: its negative result as Markdown, or how it failed."""
+    """An entry with a negative result, or whose runs failed: that result as Markdown, or how it failed."""
 
     entry: str
     title: str
@@ -91,8 +103,8 @@ class Opening:
 
     `not_settled` says that nothing is settled, or was compared, and `command` what to type to compare something; both
     are empty where something is settled. `in_words` is what people wrote; `best` the best case, where nothing was
-    compared and there was a choice. `failed` has the latest first. `next` is the latest next action, of the entry
-    `next_of`."""
+    compared and there was a choice. `failed` are the entries with runs that failed, `negative` the others that state a
+    negative result; both have the latest first. `next` is the latest next action, of the entry `next_of`."""
 
     asked: str
     answers: tuple[Synopsis, ...] = ()
@@ -102,6 +114,7 @@ class Opening:
     command: str = ""
     in_words: tuple[InWords, ...] = ()
     best: str = ""
+    negative: tuple[Failed, ...] = ()
     failed: tuple[Failed, ...] = ()
     next_of: str = ""
     next: str = ""
@@ -142,23 +155,33 @@ def of_comparisons(
     in_order = {id(a): a for a, _ in (*found, *open_ones)}
     return Opening(
         asked="",
-        answers=tuple(_synopsis(a, titles, commands.get(id(a), "")) for a in in_order.values()),
+        answers=tuple(
+            _synopsis(a, titles, commands.get(id(a), ""), is_earlier=current.get(a.entry, a) is not a)
+            for a in in_order.values()
+        ),
         settled=tuple(_line(a, f, titles) for a, f in found),
         open=tuple(_line(a, f, titles, commands.get(id(a), "") if first[id(a)] is f else "") for a, f in open_ones),
     )
 
 
-def _synopsis(answer: Answer, titles: Mapping[str, str], command: str) -> Synopsis:
+def _synopsis(answer: Answer, titles: Mapping[str, str], command: str, *, is_earlier: bool) -> Synopsis:
     return Synopsis(
         entry=answer.entry,
         title=titles[answer.entry],
-        text=synopsis(answer),
+        text=synopsis(answer) + (_before(answer) if is_earlier else ""),
         outcome=outcome(answer),
         is_settled=any(f.is_settled for f in answer.findings),
         confidence=answer.confidence,
         why=why_open(answer),
         command=command,
+        pairs=pairs_to_add(answer) if command else 0,
     )
+
+
+def _before(answer: Answer) -> str:
+    """What tells the pairs that an entry made first from those that have its answer."""
+    codes = listed([*dict.fromkeys(answer.code.values())], 2)
+    return ", before the conditions of its runs changed" + (f" (code {codes})" if codes else "")
 
 
 def _line(answer: Answer, finding: Finding, titles: Mapping[str, str], command: str = "") -> Line:
@@ -192,7 +215,7 @@ def nothing_settled(
         return why, go_on(records, stated[-1])
     counted_ones = thread.counted
     if any(s["rows"] for s in counted_ones):
-        why = "No comparison was made: the runs here are numbers alone, which settle nothing."
+        why = "No two cases were compared in pairs, so no difference between them is settled."
     elif any(s["predicted"] for s in counted_ones):
         # What to run on which device is said by whoever predicted.
         why = "Nothing was measured: every number here is a prediction."
@@ -217,18 +240,25 @@ def _first_comparison(records: Records, thread: Thread) -> str:
 # -- what people wrote, and the best case ------------------------------------------------------------------
 
 
-def in_words(thread: Thread, best: BestCase | None, *, is_settled: bool) -> tuple[InWords, ...]:
+def in_words(thread: Thread, answers: Sequence[Answer], best: BestCase | None) -> tuple[InWords, ...]:
     """The conclusion and the summary of a thread. Where there is neither, the latest decision; and where nothing is
     settled, an interpretation: that of the best case, else the latest."""
     closing, summary = thread.header.closing, thread.header.summary
-    said = [InWords(kind="conclusion", text=closing.conclusion)] if closing is not None else []
-    said += [InWords(kind="summary", text=summary)] if summary else []
+
+    def since(at: str | None) -> tuple[str, ...]:
+        return tuple(a.entry for a in answers if a.findings and at and _last_run(thread.by_id[a.entry]) > at)
+
+    said = []
+    if closing is not None:
+        said.append(InWords(kind="conclusion", text=closing.conclusion, before=since(closing.at)))
+    if summary:
+        said.append(InWords(kind="summary", text=summary, before=since(thread.header.summary_at)))
     if said:
         return tuple(said)
     decided = [s for s in thread.decisions if s["decision"] and thread.standing[s["id"]].counts]
     if decided:
         said.append(InWords(kind="decision", text=decided[-1]["decision"] or "", entry=decided[-1]["id"]))
-    if is_settled:
+    if any(f.is_settled for a in answers for f in a.findings):
         return tuple(said)
     read = [s for s in thread.summaries if s["interpretation"] and thread.standing[s["id"]].counts]
     own = [s for s in read if best is not None and s["id"] in best.entries] or read
@@ -237,18 +267,22 @@ def in_words(thread: Thread, best: BestCase | None, *, is_settled: bool) -> tupl
     return tuple(said)
 
 
+def _last_run(summary: Summary) -> str:
+    """When the last run of an entry that finished began, else when it was opened."""
+    return max((at for _, at in summary["finished"].values()), default=summary["opened"])
+
+
 def best_of(thread: Thread, answers: Sequence[Answer]) -> BestCase | None:
     """The best case by the first metric for which there was a choice; None where there was none."""
     # The baseline's problem comes first.
-    return next((best for best in bests(thread, answers) if best.cases > 1), None)
+    return next(iter(choices(bests(thread, answers))), None)
 
 
 def best_text(best: BestCase, header: Header) -> str:
     """`Best time_s so far: 0.208 s (6 runs, 0.199 to 0.238) in MOE-CPU-008, one operation: not compared with the
     baseline`."""
-    decimals = known(best.metric).decimals
-    value, low, high = (format_value(v, decimals=decimals) for v in (best.value, best.low, best.high))
-    unit = f" {best.unit}" if best.unit else ""
+    (value, low, high), unit = with_unit((best.value, best.low, best.high), best.unit, best.metric)
+    unit = f" {unit}" if unit else ""
     runs = f"{counted(best.runs, 'run')}, {low} to {high}" if best.runs > 1 else "1 run"
     case = " ".join(filter(None, [best.label or "", assignments({**best.flags, **best.apart})]))
     place = f"in {listed(best.entries, 3)}" + (f", {case}" if case else "")
@@ -262,8 +296,8 @@ def _against(best: BestCase, header: Header) -> str:
     values = [n.metrics[best.metric] for n in numbers if best.metric in n.metrics]
     if best.is_baseline or "the baseline (" not in f"{best.against} (" or len(values) != 1:
         return ""
-    unit = f" {best.unit}" if best.unit else ""
-    return f", whose number is {format_value(values[0], decimals=known(best.metric).decimals)}{unit}"
+    [number], unit = with_unit(values, best.unit, best.metric)
+    return f", whose number is {number}" + (f" {unit}" if unit else "")
 
 
 # -- what failed, and what comes next ----------------------------------------------------------------------
@@ -272,9 +306,23 @@ _ENDED_BADLY = ("failed", "timeout", "interrupted", "lost", "never-started")
 
 
 def failures(thread: Thread, stated: Mapping[str, str | None]) -> tuple[Failed, ...]:
-    """The entries that did not work out, the latest first. `stated` has the negative result that each entry states
-    itself; what its comparison adds stands with the answers."""
-    found = ((s, stated.get(s["id"]) or _how_it_failed(s)) for s in reversed(thread.summaries) if s["state"] != VOID)
+    """The entries with a run that failed, the latest first: how it failed, or the negative result in `stated`, which
+    says more."""
+    return _listed(thread, {s["id"]: how and (stated.get(s["id"]) or how) for s, how in _by_failure(thread)})
+
+
+def negatives(thread: Thread, stated: Mapping[str, str | None]) -> tuple[Failed, ...]:
+    """The entries that state a negative result and whose runs worked, the latest first. What a comparison adds stands
+    with the answers."""
+    return _listed(thread, {s["id"]: "" if how else stated.get(s["id"]) for s, how in _by_failure(thread)})
+
+
+def _by_failure(thread: Thread) -> Iterator[tuple[Summary, str]]:
+    return ((s, _how_it_failed(s)) for s in thread.summaries if s["state"] != VOID)
+
+
+def _listed(thread: Thread, texts: Mapping[str, str | None]) -> tuple[Failed, ...]:
+    found = ((s, texts.get(s["id"])) for s in reversed(thread.summaries))
     return tuple(Failed(entry=s["id"], title=s["title"], text=text) for s, text in found if text)
 
 
@@ -284,7 +332,7 @@ def _how_it_failed(summary: Summary) -> str:
     reasons = [item for item in summary["tried"] if item["kind"] == FAILURE]
     if reasons:
         last, more = reasons[-1], len(reasons) - 1
-        return escape(last["reason"] or last["outcome"]) + (f"; and {counted(more, 'other failure')}" if more else "")
+        return escape(last["reason"] or last["outcome"]) + (f" (and {counted(more, 'other failure')})" if more else "")
     if summary["state"] not in _ENDED_BADLY:
         return ""
     return ": ".join(filter(None, [summary["state"], summary["interpretation"]]))
@@ -302,6 +350,6 @@ def next_step(thread: Thread, answers: Sequence[Synopsis]) -> tuple[str, str]:
     if (first := next(waiting, None)) is not None:
         return first["id"], f"{first['title']} ({first['state']})"
     if (going_on := next((one for one in answers if one.command), None)) is not None:
-        return going_on.entry, "More pairs, as above"
+        return going_on.entry, f"Add pairs to {going_on.entry}, which is open"
     unmet = next((c for c in thread.header.stop_criteria if not c.met), None)
-    return "", f"A stop criterion is not met: {unmet.text}" if unmet is not None and thread.summaries else ""
+    return "", f"Work on the stop criterion that is not met: {unmet.text}" if unmet and thread.summaries else ""

@@ -21,6 +21,7 @@ from logbook_agent.findings.opening import (
     best_text,
     failures,
     in_words,
+    negatives,
     next_step,
     nothing_settled,
 )
@@ -123,11 +124,24 @@ class Findings:
 
     @cached_property
     def answered(self) -> Opening:
-        """What was asked, and what comparisons settled and left open: the part of the opening that needs no entry but
-        those that state a comparison."""
+        """The opening of a thread that states comparisons, without what people wrote: the part that needs no record
+        but those of its comparisons."""
         found = self.comparisons.first_lines(self.records, {s["id"]: s["title"] for s in self._summarised.entries})
-        asked = self.records.header.goal or self.records.header.title
-        return dataclasses.replace(found, asked=asked) if found.answers else found
+        return self._with_the_rest(found) if found.answers else found
+
+    def _with_the_rest(self, found: Opening) -> Opening:
+        """What comparisons say, with what was asked, what failed, and what comes next."""
+        header, thread = self.records.header, self.thread
+        stated = {s["id"]: s["negative"] for s in self._summarised.entries}
+        next_of, step = next_step(thread, found.answers)
+        return dataclasses.replace(
+            found,
+            asked=header.goal or header.title,
+            negative=negatives(thread, stated),
+            failed=failures(thread, stated),
+            next_of=next_of,
+            next=step,
+        )
 
     @cached_property
     def opening(self) -> Opening:
@@ -137,17 +151,12 @@ class Findings:
         if not found.settled:
             not_settled, command = nothing_settled(self.records, thread, self.answers, found.open)
             best = best_of(thread, self.answers)
-        next_of, step = next_step(thread, found.answers)
         return dataclasses.replace(
-            found,
-            asked=header.goal or header.title,
+            found if found.answers else self._with_the_rest(found),
             not_settled=not_settled,
             command=command,
-            in_words=in_words(thread, best, is_settled=bool(found.settled)),
+            in_words=in_words(thread, self.answers, best),
             best=best_text(best, header) if best is not None and not found.answers else "",
-            failed=failures(thread, {s["id"]: s["negative"] for s in self._summarised.entries}),
-            next_of=next_of,
-            next=step,
         )
 
     @property

@@ -16,7 +16,7 @@ from logbook_agent.model.entry import State
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import UnfinishedRun
 from logbook_agent.model.summary import Summary
-from logbook_agent.text.markdown import cut_line, one_line
+from logbook_agent.text.markdown import cut_sentence, one_line
 from logbook_agent.text.shell_words import assignments
 
 LIMIT_BYTES = 8000
@@ -27,10 +27,13 @@ _STEPS = ((600, 12), (300, 10), (200, 8), (140, 6), (90, 4), (60, 3), (40, 2), (
 # The texts that are cut, by key, and how many characters they keep in any case: what was asked, a sentence about a
 # comparison and a command that is to be typed stay whole for longer. All other texts stay as they are.
 _TEXTS = {
-    **dict.fromkeys(("title", "next", "conclusion", "metrics", "constraints", "reason", "text", "evidence"), 0),
+    **dict.fromkeys(("title", "conclusion", "metrics", "constraints", "reason", "evidence"), 0),
     **dict.fromkeys(("metric", "side", "case", "source", "confidence", "problem", "flags", "apart", "against"), 0),
     **dict.fromkeys(("unit", "label", "config", "last", "said", "result", "interpretation"), 0),
     "links": 160,
+    # How something failed, and what comes next: often one sentence that says it at its end.
+    "text": 160,
+    "next": 160,
     "found": 200,
     "answer": 240,
     "why": 240,
@@ -74,7 +77,7 @@ class FoundLine(TypedDict):
 
 
 class AnswerInStatus(TypedDict):
-    """A comparison in one sentence (`answer`); of one with an open goal, `why`. What to type to go on stands in
+    """A comparison in one sentence (`answer`); of one with an open goal, `why`. What to type to add pairs stands in
     `open_questions`."""
 
     id: str
@@ -84,6 +87,7 @@ class AnswerInStatus(TypedDict):
     settled: bool
     confidence: NotRequired[str]
     why: NotRequired[str]
+    pairs_to_add: NotRequired[int]
 
 
 class BestLine(TypedDict):
@@ -163,6 +167,7 @@ class StatusAnswer(ThreadState):
 
     command: str | None
     summary: str | None
+    summary_before: list[str]
     view: str
     scope: dict[str, list[str]]
     baseline: dict[str, object] | None
@@ -202,7 +207,7 @@ class _Cutter:
     def cut(self, value: Any, key: str = "", path: str = "") -> Any:
         """The value that stands under a key, at a path such as `open.blocked`."""
         if isinstance(value, str) and key in _TEXTS:
-            text = cut_line(value, max(self._characters, _TEXTS[key]))
+            text = cut_sentence(value, max(self._characters, _TEXTS[key]))
             self.texts += text != one_line(value)
             return text
         if isinstance(value, Mapping) and key in ("config", "metrics"):
@@ -236,6 +241,7 @@ def _answer(found: Findings, here: OnMachine) -> dict[str, object]:
         **_others(first),
         "next_actions": [{"id": e["id"], "next": e["next"]} for e in thread.next_actions],
         "summary": header.summary,
+        "summary_before": [i for w in first.in_words if w.kind == "summary" for i in w.before],
         "closed": header.closing and {"at": header.closing.at, "conclusion": header.closing.conclusion},
         "view": here.view,
         "scope": {
@@ -322,7 +328,11 @@ def _best(best: BestCase) -> dict[str, object]:
 
 def _answer_line(one: Synopsis) -> dict[str, object]:
     found = {"id": one.entry, "title": one.title, "answer": one.text, "outcome": one.outcome, "settled": one.is_settled}
-    return found | {k: v for k, v in (("confidence", one.confidence), ("why", one.why)) if v and v != "exploratory"}
+    return found | {
+        k: v
+        for k, v in (("confidence", one.confidence), ("why", one.why), ("pairs_to_add", one.pairs))
+        if v and v != "exploratory"
+    }
 
 
 def _others(first: Opening) -> dict[str, object]:

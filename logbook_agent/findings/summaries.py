@@ -17,7 +17,7 @@ from logbook_agent.model.record import Record, digest, record_digest
 from logbook_agent.model.run import Measurement
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import EntryLine, Summary
-from logbook_agent.model.units import common, format_value, known
+from logbook_agent.model.units import common, with_unit
 from logbook_agent.text.markdown import cut_line, lead, one_line
 
 # No answer shows more of a text than this.
@@ -134,6 +134,6 @@ def _span(good: Sequence[Measurement], metric: Metric) -> str:
             of.setdefault(unit if kept else m.unit, []).append(median(m.samples))
     spans = []
     for name, values in of.items():
-        low, high = (format_value(v, decimals=known(metric.name).decimals) for v in (min(values), max(values)))
-        spans.append((low if low == high else f"{low} .. {high}") + (f" {name}" if name else ""))
+        (low, high), shown = with_unit((min(values), max(values)), name, metric.name)
+        spans.append((low if low == high else f"{low} .. {high}") + (f" {shown}" if shown else ""))
     return " and ".join(spans)

@@ -17,8 +17,8 @@ from logbook_agent.formats.case_rows import (
     as_scalar,
     case_config,
     measured,
-    seconds,
     summarised,
+    timed,
 )
 from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar, finite
@@ -87,7 +87,7 @@ def _measured(
         return {"metrics": {kind: measured(kind, [result], occasion, unit=unit, direction=direction)}}
     samples = _at(found.get("samples"), at)
     if isinstance(samples, list) and samples:
-        return {"metrics": {TIME: measured(TIME, seconds(samples), occasion)}}
+        return {"metrics": timed(samples, occasion)}
     quartiles = {"q25_s": _at(found.get("stats_q_25"), at), "q75_s": _at(found.get("stats_q_75"), at)}
     known = {key: value for key, value in quartiles.items() if finite(value) is not None}
     return {"observations": {**summarised({"median": result}), **known}}

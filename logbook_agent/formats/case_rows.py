@@ -57,11 +57,14 @@ def measured(
     }
 
 
-def seconds(values: Sequence[Any], factor: float = 1.0) -> list[Any]:
-    """Times in another unit as seconds; what is no number stays as it is."""
-    if factor == 1.0:
-        return list(values)
-    return [value if (number := finite(value)) is None else number * factor for value in values]
+def timed(
+    samples: Sequence[Any], occasion: Occasion, *, factor: float = 1.0, name: str = TIME
+) -> dict[str, dict[str, Any]]:
+    """A metric of times, of which one in the unit of the samples is `factor` seconds, by its name; what is no number
+    stays as it is."""
+    if factor != 1.0:
+        samples = [value if (number := finite(value)) is None else number * factor for value in samples]
+    return {name: measured(name, samples, occasion, unit="s", direction="min")}
 
 
 def summarised(summary: Mapping[str, Any], factor: float = 1.0) -> dict[str, Any]:

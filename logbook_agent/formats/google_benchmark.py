@@ -9,15 +9,14 @@ from typing import Any
 
 from logbook_agent.formats.case_rows import (
     SUMMARY,
-    TIME,
     NotThisFormat,
     Occasion,
     as_scalar,
     case_config,
     listed_in,
     measured,
-    seconds,
     summarised,
+    timed,
 )
 from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar, finite, is_number
@@ -33,6 +32,8 @@ name family_index per_family_instance_index run_name run_type repetitions repeti
 cpu_time time_unit label error_occurred error_message skipped skip_message aggregate_name aggregate_unit
 """
 _OWN = frozenset(_WORDS.split())
+# What it fits to all sizes of a benchmark: no measurement of one.
+_FITTED = ("BigO", "RMS")
 _ARGUMENT = re.compile(r"(?:(?P<key>[A-Za-z_][\w.-]*):)?(?P<value>-?[\w.+-]+)")
 
 
@@ -45,7 +46,7 @@ def rows(data: Any, occasion: Occasion) -> Iterator[dict[str, Any]]:
     if context.get("library_build_type") == "debug":
         occasion.problem("Google Benchmark itself was built in debug mode, which may affect its times")
     of_name: dict[str, list[dict[str, Any]]] = {}
-    for one in found:
+    for one in (one for one in found if one.get("aggregate_name") not in _FITTED):
         of_name.setdefault(str(one.get("run_name") or one.get("name")), []).append(one)
     for name, reports in of_name.items():
         yield {"config": _config(name), "software": software, **_row(reports, occasion)}
@@ -57,25 +58,27 @@ def _row(reports: Sequence[dict[str, Any]], occasion: Occasion) -> dict[str, Any
         message = failed.get("error_message") or failed.get("skip_message")
         return {"failed": {"reason": "error" if failed.get("error_occurred") else "skipped", "message": message}}
     made = [one for one in reports if one.get("run_type", "iteration") == "iteration"]
-    unit = reports[0].get("time_unit", "ns")
-    if unit not in _UNITS:
-        raise NotThisFormat(f"{unit!r} is not a unit of time that it knows")
     labels = {"label": reports[0]["label"]} if reports[0].get("label") else {}
     if not made:
-        summary = {one.get("aggregate_name"): one.get("real_time") for one in reports}
-        names = {name: summary[name] for name in SUMMARY if name in summary}
-        return {"observations": summarised(names, _UNITS[unit]), "labels": labels}
-    metrics = {
-        TIME: measured(TIME, seconds([one.get("real_time") for one in made], _UNITS[unit]), occasion),
-        _CPU: measured(
-            _CPU, seconds([one.get("cpu_time") for one in made], _UNITS[unit]), occasion, unit="s", direction="min"
-        ),
-    }
+        summary = {one.get("aggregate_name"): one for one in reports}
+        names = {name: _time(summary[name], "real_time") for name in SUMMARY if name in summary}
+        return {"observations": summarised(names), "labels": labels}
+    metrics = timed([_time(one, "real_time") for one in made], occasion)
+    metrics |= timed([_time(one, "cpu_time") for one in made], occasion, name=_CPU)
     for name, (of, direction) in _RATES.items():
         if rates := [one[name] for one in made if finite(one.get(name)) is not None]:
             metrics[name] = measured(name, rates, occasion, unit=of, direction=direction)
     counters = {k: v for k, v in made[0].items() if k not in _OWN and k not in _RATES and is_number(v)}
     return {"metrics": metrics, "observations": counters, "labels": labels}
+
+
+def _time(report: dict[str, Any], key: str) -> Any:
+    """A time of a report in seconds. Benchmarks of one name may be registered in several units."""
+    unit = report.get("time_unit", "ns")
+    if unit not in _UNITS:
+        raise NotThisFormat(f"{unit!r} is not a unit of time that it knows")
+    value = report.get(key)
+    return value if (number := finite(value)) is None else number * _UNITS[unit]
 
 
 def _config(name: str) -> dict[str, Scalar]:

@@ -8,14 +8,13 @@ from typing import Any
 
 from logbook_agent.formats.case_rows import (
     BENCHMARK,
-    TIME,
     Occasion,
     as_scalar,
     case_config,
     listed_in,
     measured,
-    seconds,
     summarised,
+    timed,
 )
 from logbook_agent.model.values import row_key
 
@@ -38,7 +37,7 @@ def rows(data: Any, occasion: Occasion) -> Iterator[dict[str, Any]]:
             row["observations"]["failures"] = failures
             occasion.problem(f"{name}: {failures} of {len(one['exit_codes'])} runs ended with an error")
         if times:
-            row["metrics"] = {TIME: measured(TIME, seconds(times), occasion)}
+            row["metrics"] = timed(times, occasion)
         else:
             row["observations"] |= summarised(one)
         if memory := one.get("memory_usage_byte"):

@@ -73,12 +73,12 @@ def check(spec: str, words: Sequence[str], *, elsewhere: str | None = None) -> N
     if not known.option:
         raise UsageError(
             f"--read {name} needs the file that {name} writes",
-            cause=f"{name} itself chooses where its results are",
+            cause=f"{name} chooses itself where it writes its results",
             hint=named,
         )
     if elsewhere is not None:
         raise UsageError(
-            f"--read {name} needs a file that both machines see",
+            f"--read {name} needs a file that both machines can read",
             cause=f"{elsewhere} runs the command on another machine, where {PLACE} would stay",
             hint=f"name one: {named}",
         )

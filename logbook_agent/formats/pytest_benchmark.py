@@ -6,16 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from logbook_agent.formats.case_rows import (
-    TIME,
-    Occasion,
-    as_scalar,
-    case_config,
-    listed_in,
-    measured,
-    seconds,
-    summarised,
-)
+from logbook_agent.formats.case_rows import Occasion, as_scalar, case_config, listed_in, summarised, timed
 from logbook_agent.model.values import Scalar, is_number
 
 # How it writes a parameter that JSON cannot hold: with an address, which differs between runs.
@@ -33,7 +24,7 @@ def rows(data: Any, occasion: Occasion) -> Iterator[dict[str, Any]]:
         row["observations"] = {key: value for key, value in extra.items() if is_number(value)}
         row["labels"] = {key: value for key, value in extra.items() if not is_number(value)}
         if samples:
-            row["metrics"] = {TIME: measured(TIME, seconds(samples), occasion)}
+            row["metrics"] = timed(samples, occasion)
         else:
             row["observations"] |= summarised(stats)
         yield row

@@ -59,11 +59,13 @@ def encode(value: object) -> Any:
     if isinstance(value, _SEQUENCES):
         return [encode(v) for v in value]
     # To ask whether something is a mapping takes longer than all the rest.
-    if isinstance(value, dict) or not dataclasses.is_dataclass(value):
+    if isinstance(value, dict) or not hasattr(type(value), "__dataclass_fields__"):
         return {utf8(k): encode(v) for k, v in cast("Mapping[str, object]", value).items()}
     plain: dict[str, Any] = {}
     for name, default in _defaults(cast(Any, type(value))):
         item = getattr(value, name)
+        if item is default:  # as most are
+            continue
         if name == "extra":
             plain.update(encode(item))
         elif default is _MISSING or not (type(item) is type(default) and item == default):

@@ -233,7 +233,8 @@ class HeaderParts:
 class Header:
     """logbook.yaml. `opened` is UTC, ISO 8601; `zone` is the IANA zone times are shown in.
 
-    `summary`: where the thread stands, in one's own words, for those who were not there. `device_hours`: what all
+    `summary`: where the thread stands, in one's own words, for those who were not there, set at `summary_at` (UTC; None
+    where that was not recorded). `device_hours`: what all
     leases together may take. `plots`: those of the whole thread that the view shows at its top.
     """
 
@@ -245,6 +246,7 @@ class Header:
     zone: str = "UTC"
     goal: str | None = None
     summary: str | None = None
+    summary_at: str | None = None
     metrics: tuple[Metric, ...] = ()
     constraints: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()

@@ -6,7 +6,7 @@ A logbook's own declaration (`--metric NAME:max:UNIT`) always wins over this tab
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -80,6 +80,19 @@ def format_value(value: float | None, *, decimals: int | None = None, spread: fl
         return text
     most = max(0, 1 - math.floor(math.log10(spread)), 2 - math.floor(math.log10(abs(value))))
     return f"{value:,.{most}f}" if len(text.partition(".")[2]) > most else text
+
+
+# Bytes are read in the largest of these units that the largest value reaches.
+_BYTES = (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20))
+
+
+def with_unit(values: Sequence[float], unit: str | None, metric: str) -> tuple[list[str], str | None]:
+    """Values of a metric as a sentence shows them, and their unit: many bytes in MiB, GiB or TiB."""
+    most = max(map(abs, values), default=0.0)
+    larger = next(((name, size) for name, size in _BYTES if unit == "bytes" and most >= size), None)
+    if larger is not None:
+        return [format_value(value / larger[1], decimals=2) for value in values], larger[0]
+    return [format_value(value, decimals=known(metric).decimals) for value in values], unit
 
 
 def _formatted(value: float | None, decimals: int | None) -> str:

@@ -7,14 +7,14 @@ from typing import Any, TypedDict
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.computed_texts import said_of
-from logbook_agent.findings.opening import NO_ANSWERS, SHOWN, SHOWN_FAILED, Opening, Synopsis
+from logbook_agent.findings.opening import NO_ANSWERS, SHOWN, SHOWN_FAILED, Failed, Opening, Synopsis
 from logbook_agent.findings.tables.spec import Table
 from logbook_agent.findings.thread import Statements
 from logbook_agent.findings.trust import NOT_COMPARED, Compared, trust_of
 from logbook_agent.model.header import STEP, Baseline, BaselineMove, Computed, Criterion, Header, Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.summary import SaidByEntry
-from logbook_agent.model.units import format_value, known
+from logbook_agent.model.units import known, with_unit
 from logbook_agent.pages.entry_text import heading_title
 from logbook_agent.pages.sections import LATER, NO_LATER, Section, sections
 from logbook_agent.pages.templating.templates import Templates, templates_of
@@ -139,7 +139,8 @@ def number_text(name: str, value: float, metrics: Sequence[Metric]) -> str:
     """`tflops 239.150 TF/s`: a stated number with the metric's unit and digits."""
     declared = next((m for m in metrics if m.name == name), None)
     unit = (declared.unit if declared else None) or known(name).unit
-    return f"{name} {format_value(value, decimals=known(name).decimals)}" + (f" {unit}" if unit else "")
+    [text], shown = with_unit([value], unit, name)
+    return f"{name} {text}" + (f" {shown}" if shown else "")
 
 
 def _links(header: Header) -> list[dict[str, str]]:
@@ -320,7 +321,12 @@ def opening_values(
             "confidence": of.confidence,
             "to_settle": plain(of.why),
             "command": md.one_line_code(of.command),
+            "to_add": of.to_add,
         }
+
+    def listed(entries: Sequence[Failed]) -> list[dict[str, object]]:
+        shown = entries[:SHOWN_FAILED]
+        return [{"entry": link(one.entry), "title": prose(one.title), "text": prose(one.text)} for one in shown]
 
     def left_out(lines: Sequence[object], noun: str, shown: int = SHOWN) -> str:
         return more(len(lines) - shown, noun) if len(lines) > shown else ""
@@ -339,10 +345,9 @@ def opening_values(
         "best": plain(first.best),
         "open": [line(one) for one in first.left[:SHOWN]],
         "more_open": left_out(first.left, "open comparisons"),
-        "failed": [
-            {"entry": link(one.entry), "title": prose(one.title), "text": prose(one.text)}
-            for one in first.failed[:SHOWN_FAILED]
-        ],
+        "negative": listed(first.negative),
+        "more_negative": left_out(first.negative, "negative results", SHOWN_FAILED),
+        "failed": listed(first.failed),
         "more_failed": left_out(first.failed, "failures", SHOWN_FAILED),
         "next_of": link(first.next_of) if first.next_of else "",
         "next": prose(first.next),

@@ -61,6 +61,10 @@ def _remember(book: Book, seen: Iterable[Record], *, entries: int, folder_ns: in
         book.tried.keep(keys, entries=entries, folder_ns=folder_ns)
 
 
+# The heading of the answers in the header's template.
+_ANSWERS = "\n## Answers\n"
+
+
 def _refreshed(
     workspace: Workspace, book: Book, changed: set[str], *, header_changed: bool
 ) -> tuple[Sequence[Record], int]:
@@ -96,7 +100,9 @@ def _refreshed(
         footer_changed |= is_named or f"{entry_id} " in footer
     # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
     follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
-    if HEADER not in present or header_changed or follows or compares or found.records.header.plots:
+    # The answers of comparisons are shown with what failed and what comes next, which any entry may change.
+    answers = HEADER in present and _ANSWERS in present[HEADER].text(text)
+    if HEADER not in present or header_changed or follows or compares or answers or found.records.header.plots:
         texts[HEADER] = blocks.header(plots_of_thread(found), found.answered)
     if footer_changed:
         texts[FOOTER] = blocks.footer(found.listed) or None

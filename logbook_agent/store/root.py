@@ -10,36 +10,10 @@ from logbook_agent.model.entry import sorted_ids
 from logbook_agent.model.errors import StoreError, Taken
 from logbook_agent.model.header import Header
 from logbook_agent.store.book import Book
-from logbook_agent.store.files import make_folder, write_text
-from logbook_agent.store.reading import read_text
+from logbook_agent.store.files import make_folder
+from logbook_agent.store.git_files import write_git_files
 from logbook_agent.store.user_config import NO_PLACES, UserPlaces
 from logbook_agent.text.redaction.redactor import Redactor, by_shape
-
-_GITIGNORE = """\
-# Kept on the machine that ran the experiment; the records beside them are the evidence.
-/*/runs/*/*/output.log
-/*/runs/*/sweep.log
-/*/runs/*/*/artifacts/
-/*/runs/*/*/curves.part
-/*/runs/*/*/curves.large.points
-/*/open/
-/*/backups/
-/*/.lock
-/*/.index.sqlite*
-/.ids/
-.*.tmp
-"""
-
-_GITATTRIBUTES = """\
-# Records are text with "\\n" everywhere; facts written by the tool are folded away in reviews.
-*.md text eol=lf
-*.yaml text eol=lf
-*.json text eol=lf
-*/runs/** linguist-generated
-*/code/** linguist-generated
-*.diff -text
-*.points binary
-"""
 
 
 def create(
@@ -76,23 +50,9 @@ def create(
         if not series.is_held():
             series.drop()
     make_folder(root, within=root)
-    for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
-        _complete(root / name, text, root, durable=durable)
+    write_git_files(root, durable=durable)
     book.write_header(header)
     return book
-
-
-def _complete(path: Path, text: str, root: Path, *, durable: bool) -> None:
-    """Write a file of git's, or append the lines that one of ours from an earlier version lacks. One without our
-    first line is the project's own, and stays."""
-    if not os.path.lexists(path):
-        write_text(path, text, within=root, durable=durable)
-        return
-    present = read_text(path, within=root)
-    first, *lines = text.splitlines()
-    missing = [line for line in lines if line not in present.splitlines()]
-    if first in present and missing:
-        write_text(path, "\n".join([present.rstrip("\n"), *missing, ""]), within=root, durable=durable)
 
 
 def books(root: Path, *, redactor: Callable[[], Redactor] = by_shape, places: UserPlaces = NO_PLACES) -> list[Book]:

@@ -63,6 +63,20 @@ def cut_line(text: str, characters: int) -> str:
     return line if len(line) <= characters else line[: characters - 1] + "…"
 
 
+# Where a sentence or a part of one ends.
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s")
+
+
+def cut_sentence(text: str, characters: int) -> str:
+    """The sentences of a text that there is room for, on one line, with `…` for the others; the first one is cut only
+    where it alone is longer."""
+    line = one_line(text)
+    ends = [m.start() for m in _SENTENCE_END.finditer(line) if m.start() <= characters - 2]
+    if len(line) <= characters or not ends:
+        return cut_line(line, characters)
+    return f"{line[: ends[-1]].rstrip(';')} …"
+
+
 def indent(text: str, prefix: str = "  ") -> str:
     """Every line indented, empty lines left empty. (Lines of blanks alone keep them: `dedent` is the inverse.)"""
     return "\n".join(prefix + line if line else "" for line in text.split("\n"))

@@ -107,6 +107,8 @@ def listening(cwd: Path) -> None:
         (written("x\x1b[2J"), "x*", "x\\x1b[2J: its name has control characters"),
         (written("x\udcff"), "x*", "x\\xff: its name is not UTF-8"),
         (lambda cwd: (cwd / "x").write_bytes(b"\0" + SECRET.encode()), "x", "x: it holds the value of a secret"),
+        (lambda cwd: (cwd / "x").write_bytes(SECRET.encode("utf-16-le")), "x", "x: it holds the value of a secret"),
+        (lambda cwd: (cwd / "x").write_bytes(b"\0gh" + b"p_" + b"aB3d" * 9), "x", "x: it holds the value of a secret"),
     ],
 )
 def test_what_is_refused(place: Path, make: Callable[[Path], object], asked: str, why: str) -> None:

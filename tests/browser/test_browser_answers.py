@@ -22,13 +22,13 @@ SAID = {
     "moe_aot": ("Find the VMEM and HBM limits", "30 MiB of scoped VMEM", "logbook ab --axis topk=4,8 --",
                 "Each shape is placed on each kind", "does not fit a v5e chip"),
     "moe_cpu_experts": ("Find a pure-JAX form", "tiled takes 90.6% less time than ragged_dot", "about 80 more pairs",
-                        "64 experts", "Combine by one gather per slot"),
-    "moe_ep_v5p_predicted": ("Answer the published questions", "every number here is a prediction", "what comes next",
+                        "64 experts", "None of the 78 runs failed."),
+    "moe_ep_v5p_predicted": ("Answer the published questions", "every number here is a prediction", "the next step",
                              "The first device hour", "MOE-PV-009"),
-    "moe_int8_cpu": ("Measure what int8 fake quantisation", "differ by a factor of 1.5", "about 78 more pairs",
+    "moe_int8_cpu": ("Measure what int8 fake quantisation", "over 18 drawn pairs", "To add up to 78 pairs:",
                      "when the machine is idle", "25 s on two cores"),
-    "moe_two_nodes": ("Does int8 fake quantisation change", "without losing a run", "the interval holds 0",
-                      "Repeat it on a cluster", "no entry is marked as a failure"),
+    "moe_two_nodes": ("Does int8 fake quantisation change", "without losing a run", "the interval includes 0",
+                      "Repeat it on a cluster", "None of the 32 runs failed."),
     "moe_virtual_devices": ("Find out which findings", "Speeds do not", "at least 1 more pair",
                             "when the machine is idle", "Cut off after 7 pairs"),
 }  # fmt: skip
@@ -70,6 +70,18 @@ def test_our_own_logbooks_answer_five_questions(own: Site, topic: str) -> None:
     assert violations(page) == []
 
 
+def test_a_negative_result_is_no_failure(own: Site) -> None:
+    for width, height in SCREENS:
+        page = own.open("moe_cpu_experts.html", width=width, height=height)
+        row = page.locator("[data-answer=negative]")
+        expect(row).to_contain_text("Combine by one gather per slot")
+        expect(row).to_contain_text("3 more negative results")
+        expect(page.locator("[data-answer=failed]")).not_to_contain_text("Combine by one gather")
+    # At 380 px the bar leaves the title to the heading below it, which is whole.
+    expect(page.get_by_role("heading", level=1)).to_have_text("Grouped expert matmuls on a CPU")
+    expect(page.locator(".bar .name")).to_be_hidden()
+
+
 def test_a_row_of_the_forest_leads_to_its_entry(own: Site) -> None:
     page = own.open("moe_virtual_devices.html")
     rows = page.locator(".forest a.row")
@@ -102,10 +114,11 @@ def test_logbooks_that_were_just_begun(cli: Cli, site: Site) -> None:
     assert cli("run", "-L", "broken", "--title", "First", "--", "sh", "-c", "echo no memory >&2; exit 3").code == 3
     assert cli("report", "--out", str(site.folder)).code == 0
     said = {
-        "empty": ("Is b faster?", "Nothing was measured yet.", "logbook ab --axis NAME=A,B", "No next step", "0 runs"),
+        "empty": ("Is b faster?", "Nothing was measured yet.", "logbook ab --axis NAME=A,B", "No next step",
+                  "Nothing ran yet."),
         "broken": ("Does it run?", "Nothing was measured yet.", "logbook ab", "No next step", "no memory"),
         "demo": ("Is int8 faster?", "int8 has 5.97% more tflops than none (95%: ", "No comparison is open.",
-                 "try topk 4", "no entry is marked as a failure"),
+                 "try topk 4", "runs failed."),
     }  # fmt: skip
     for topic, texts in said.items():
         for width, height in SCREENS:

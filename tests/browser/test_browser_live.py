@@ -53,7 +53,7 @@ def test_a_run_while_the_page_is_open(chromium: Browser, started: Cli, folder: P
     with serving(chromium, folder) as live:
         page = live.opened()
         nav = page.get_by_role("navigation", name="Sections")
-        assert nav.get_by_role("link", name="Best so far").count() == 0
+        assert nav.get_by_role("link", name="All results").count() == 0
         script = f"echo '<img src=x onerror=alert(1)>'; {GO}; echo RESULT tflops=7"
         assert started("run", "--title", "Second", "--detach", "--", "sh", "-c", script).code == 0
         expect(page.locator("#live-now pre")).to_contain_text("<img src=x")
@@ -64,7 +64,7 @@ def test_a_run_while_the_page_is_open(chromium: Browser, started: Cli, folder: P
         expect(page.locator("#MOE-000")).to_contain_text("7.000")
         expect(page.locator("#live-now")).to_contain_text("nothing is running")
         # A section that begins to say something has its place in the list of them.
-        expect(nav.get_by_role("link", name="Best so far")).to_be_visible()
+        expect(nav.get_by_role("link", name="All results")).to_be_visible()
 
 
 def test_what_the_reader_did_stays(chromium: Browser, started: Cli, folder: Path) -> None:

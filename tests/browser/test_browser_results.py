@@ -90,8 +90,8 @@ def test_two_rows_of_a_comparison_have_its_verdict(demo: Site) -> None:
 @pytest.mark.parametrize(
     ("rows", "why"),
     [
-        ((("DEMO-000", "none"), ("DEMO-001", "int8")), "DEMO-000 none: No comparison drew the order of these runs"),
-        ((("DEMO-003", "none"), ("DEMO-004", "int8")), "DEMO-003 none 8 and DEMO-004 int8 4: No comparison"),
+        ((("DEMO-000", "none"), ("DEMO-001", "int8")), "DEMO-000 none: These numbers settle nothing, for the order"),
+        ((("DEMO-003", "none"), ("DEMO-004", "int8")), "DEMO-003 none 8 and DEMO-004 int8 4: These numbers"),
     ],
 )
 def test_two_rows_without_a_verdict_say_why(demo: Site, rows: tuple[tuple[str, str], ...], why: str) -> None:
@@ -117,7 +117,7 @@ def test_a_third_tick_takes_the_first_away(demo: Site) -> None:
 
 def test_two_entries_have_a_verdict_or_the_reason(demo: Site) -> None:
     page = demo.open("demo.html#diff=DEMO-000..DEMO-001")
-    expect(page.get_by_role("dialog")).to_contain_text("There is none. DEMO-000: No comparison drew the order")
+    expect(page.get_by_role("dialog")).to_contain_text("There is none. DEMO-000: These numbers settle nothing")
     # Words are broken only where they are longer than a column.
     widths = (
         page.locator("#compare-result table")

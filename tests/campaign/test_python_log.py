@@ -26,12 +26,30 @@ class Scalar:
         return 2.5
 
 
+class Tensor(Scalar):
+    """As PyTorch has it: its `size` is a method."""
+
+    def size(self) -> tuple[int, ...]:  # type: ignore[override]
+        return ()
+
+
+class Several:
+    """As an array of several elements is."""
+
+    def item(self) -> float:
+        raise RuntimeError("a Tensor with 2 elements cannot be converted to Scalar")
+
+    def __str__(self) -> str:
+        return "[1 2]"
+
+
 @pytest.mark.parametrize(
     ("values", "line"),
     [
         ({"loss": 3.87, "step": 600}, "RESULT loss=3.87 step=600"),
         ({"train/loss": 1e-07, "ok": True, "gone": None}, "RESULT train/loss=1e-07 ok=true gone=null"),
         ({"loss": Scalar(), "nan": float("nan")}, "RESULT loss=2.5 nan=nan"),
+        ({"loss": Tensor(), "gates": Several()}, "RESULT loss=2.5 gates='[1 2]'"),
         ({"note": "a b'c\nd", "empty": ""}, """RESULT note='a b'"'"'c d' empty=''"""),
     ],
 )

@@ -87,6 +87,11 @@ def test_a_picture_shows_every_peak() -> None:
     assert [*thinned(values[:10], 2_000)] == [*range(10)]
 
 
+def test_a_picture_of_numbers_whose_sum_is_too_large() -> None:
+    places = [*thinned(array("d", [1e308] * 9_000), 2_000)]
+    assert 2 <= len(places) <= 2_000
+
+
 @given(st.lists(st.integers(0, 20).map(float)))
 def test_the_points_that_stand_have_growing_steps(steps: list[float]) -> None:
     found, values = standing(array("d", steps), array("d", range(len(steps))))

@@ -98,6 +98,22 @@ def test_a_metric_over_a_key_of_its_own(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ["1_000", "007", "\u0663", "1e400", "infinity", "+2", ".5", "1e3"])
+def test_a_number_is_the_same_on_the_first_line_and_on_a_later_one(tmp_path: Path, text: str) -> None:
+    """Lines of a form that was seen before are read by a faster way."""
+    (alone, later) = (tmp_path / "alone", tmp_path / "later")
+    for folder in (alone, later):
+        folder.mkdir()
+    values = [
+        reading.curves[0].last if reading.curves else None
+        for reading in (
+            read(alone, f"RESULT step=2 loss={text}", declared=[LOSS]),
+            read(later, "RESULT step=1 loss=nan", f"RESULT step=2 loss={text}", declared=[LOSS]),
+        )
+    ]
+    assert values[0] == values[1]
+
+
 def test_cases_have_curves_of_their_own(tmp_path: Path) -> None:
     lines = [f"RESULT seed={seed} step={step} loss={seed + step / 10}" for step in range(50) for seed in (1, 2)]
     reading = read(tmp_path, *lines, declared=[LOSS], axes=["seed"])
@@ -112,6 +128,13 @@ def test_a_value_stated_without_a_step_is_the_measurement(tmp_path: Path) -> Non
     reading = read(tmp_path, "METRIC loss=3 step=1", "RESULT loss=2.9 tflops=5", "METRIC peak=7 GB", declared=[LOSS])
     [row] = reading.rows
     assert {name: m.samples for name, m in row.metrics.items()} == {"loss": (2.9,), "peak": (7.0,)}
+
+
+def test_a_metric_line_without_a_step_is_the_measurement_and_no_second_sample(tmp_path: Path) -> None:
+    reading = read(tmp_path, "METRIC loss=3 step=1", "METRIC loss=2 step=2", "METRIC loss=2.9", declared=[LOSS])
+    [row] = reading.rows
+    assert row.metrics["loss"].samples == (2.9,)
+    assert [(c.count, c.value) for c in reading.curves] == [(2, 2)]
 
 
 def test_what_is_not_finite_is_kept_and_is_no_measurement(tmp_path: Path) -> None:
@@ -171,6 +194,13 @@ def test_limits_are_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )
 
 
+def test_a_metric_that_begins_beyond_the_limit_has_no_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sinks, "MOST_POINTS", 2)
+    reading = read(tmp_path, *(f"METRIC a={i} step={i}" for i in range(3)), "METRIC late=1 step=3")
+    assert [(c.name, c.count) for c in reading.curves] == [("a", 2)]
+    assert reading.problems == ("2 points were not kept: a run has at most 2; print every tenth step",)
+
+
 def test_more_points_than_rows_are_kept(tmp_path: Path) -> None:
     reading = read(tmp_path, *(f"METRIC loss={i} step={i}" for i in range(30_000)), "METRIC peak=1")
     assert reading.curves[0].count == 30_000
@@ -209,3 +239,17 @@ def test_a_secret_is_in_no_file(tmp_path: Path) -> None:
 def test_a_script_that_prints_a_step_has_no_flag_of_that_name(argv: tuple[str, ...], is_flag: bool) -> None:
     rules = PointRules.of(lambda: None, argv_flags={"step": None}, argv=argv)
     assert rules.step_keys() == (() if is_flag else ("step",))
+
+
+def test_points_that_the_log_of_a_killed_run_has_no_more_are_taken_from_their_file(tmp_path: Path) -> None:
+    """The log ended at its limit; the file of points went on until the kill."""
+    now = [0.0]
+    sink = sinks.RunPoints(tmp_path, tmp_path, clock=lambda: now[0])
+    reader = ResultReader(lambda plain: plain, PointRules.of(lambda: sink, declared=[LOSS]))
+    for step in range(5):
+        reader.feed(f"RESULT step={step} loss={step}")
+    now[0] += 2
+    sink.flush()
+    reading = read(tmp_path, "RESULT step=0 loss=0", "RESULT step=1 loss=1", declared=[LOSS])
+    assert [row.metrics["loss"].samples for row in reading.rows] == [(4.0,)]
+    assert stored(tmp_path)["loss"] == [(step, step) for step in range(5)]

@@ -60,8 +60,9 @@ class Matrix:
         return [sample.text for sample in samples]
 
     def values(self, place: str) -> dict[str, str]:
-        """Values without any shape under names that tell what they are."""
-        found = {name: Maker(f"{name} {place}").word() for name in NAMES}
+        """Values without any shape under names that tell what they are: a third of these for a few kinds."""
+        names = NAMES if "LOGBOOK_SECRETS" in os.environ else NAMES[1::3]
+        found = {name: Maker(f"{name} {place}").word() for name in names}
         self.planted.update({value.encode(): f"value of {name} @ {place}" for name, value in found.items()})
         return found
 

@@ -8,6 +8,7 @@ run are damaged by a secret, which errors quote. Names that files are found by, 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import os
 import shutil
@@ -76,9 +77,27 @@ _NEEDED = (
 )
 
 
+@pytest.fixture(scope="module")
+def made() -> list[Matrix]:
+    """What was planted, once the first test has done it."""
+    return []
+
+
 @pytest.fixture(params=sizes(FEW))
-def pulled(request: pytest.FixtureRequest, cli: Cli, folder: Path) -> Matrix:
-    matrix = Matrix(kinds=request.param)
+def pulled(
+    request: pytest.FixtureRequest, cli: Cli, folder: Path, made: list[Matrix], tmp_path_factory: pytest.TempPathFactory
+) -> Matrix:
+    """The records with secrets: made once, and copied for each test, as a pull would bring them."""
+    kept = tmp_path_factory.getbasetemp() / "pulled"
+    if not made:
+        made.append(_planted(Matrix(kinds=request.param), cli, folder))
+        shutil.copytree(folder, kept)
+    else:
+        shutil.copytree(kept, folder, dirs_exist_ok=True)
+    return dataclasses.replace(made[0], said=[])
+
+
+def _planted(matrix: Matrix, cli: Cli, folder: Path) -> Matrix:
     assert cli("start", "moe", "--prefix", "MOE", "--goal", "a goal", "--stop", "a stop", "--metric", "tflops:max",
                "--constraint", "c", "--baseline", "topk=2", "--baseline-source", "s",
                "--link", "L=https://a.example/1").code == 0  # fmt: skip

@@ -111,7 +111,8 @@ def test_what_settles_it_is_a_command_to_type(axis: str, base: object, other: ob
     asked = Contrast(references=("A-000", "A-001"))
     unknown = axis == "commit" and base is None
     found = beside(asked, [rows[:1], rows[1:]], DECLARED) if unknown else on_axis(rows, axis)
-    assert found.settle == f"numbers alone: the order of these runs was not drawn by chance; to settle it: {command}"
+    why = "these numbers settle nothing, for the order of the runs was not drawn by chance"
+    assert found.settle == f"{why}; to settle it: {command}"
 
 
 def test_without_an_axis_the_one_difference_is_what_to_settle() -> None:

@@ -187,6 +187,9 @@ def test_a_long_answer_is_cut_and_says_so(started: Cli) -> None:
     assert started("run", "--config", "topk=0", "--config", "mode=x", "--", "sh", "-c", rows).code == 0
     answer = started("compare", "MOE-000", "--axis", "mode")
     assert len(answer.out.encode()) <= 8000
-    assert "- numbers alone: the order of these runs was not drawn by chance; to settle it: " in answer.out
+    assert (
+        "- these numbers settle nothing, for the order of the runs was not drawn by chance"
+        "; to settle it: " in answer.out
+    )
     assert "- and 160 more rows: --json shows all\n" in answer.out
     assert len(started("compare", "MOE-000", "--axis", "mode", "--json").data["numbers"]["rows"]) == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_findings_are_in_the_order_of_the_header_and_a_guard_is_no_negative_resu
     assert top[3] == "## Answers"
     assert top[4:6] == ["Asked: Do they help?", ""]
     assert top[6].startswith("- **MODE=7 and 5 show no difference in time_ms (95%: ")
-    said = " pairs in 1 sitting); no difference in tflops; no difference in loss** (MOE-001 Seven)"
+    said = " pairs in 1 sitting); the same in tflops; no difference in loss** (MOE-001 Seven)"
     assert top[6].endswith(said)
     assert top[7].startswith("- **MODE=6 takes ")
     assert " less time than 5 (95%: " in top[7]
@@ -95,3 +96,27 @@ def test_an_ab_without_a_whole_pair_says_so(thread: Cli) -> None:
     lines = thread("status").out.splitlines()
     assert lines[2] == "No comparison is settled yet: MOE-000 has no pair that counts."
     assert lines[3].startswith("  to compare: logbook ab --id MOE-000 ")
+
+
+def test_a_summary_that_is_older_than_a_result_says_so(thread: Cli, folder: Path) -> None:
+    ab(thread, "env:MODE=5,6", "Six", "--repeat", "1")
+    said = "written before the result of MOE-000"
+    assert thread("status", "--summary", "Six is slower.").code == 0
+    assert said not in thread("status").out
+    path = folder / "logbooks/moe/logbook.yaml"
+    older = re.sub(r"summary_at: .*", "summary_at: '2020-01-01T00:00:00+00:00'", path.read_text())
+    path.write_text(older)
+    assert f"summary ({said}): Six is slower." in thread("status").out
+    assert thread("status", "--json").data["summary_before"] == ["MOE-000"]
+    assert thread("status", "--summary", "").code == 0
+    assert "summary_at" not in path.read_text()
+
+
+def test_a_negative_result_is_no_failure(thread: Cli, folder: Path) -> None:
+    assert thread("run", "--title", "Works", "--", "sh", "bench.sh").code == 0
+    assert thread("edit", "MOE-000", "--field", "Negative result=no faster").code == 0
+    assert thread("run", "--title", "Breaks", "--", "sh", "-c", "echo no memory >&2; exit 3").code == 3
+    out = thread("status").out
+    assert "negative result: MOE-000 Works: no faster" in out
+    assert "failed: MOE-001 Breaks: exit code 3: no memory" in out
+    assert "failed: MOE-000" not in out

@@ -96,8 +96,8 @@ def test_runs_with_other_variables_are_no_repeats(started: Cli, folder: Path) ->
     text = documents([found], header=header).block(ROOM)
     assert "median" not in text
     assert (
-        "- `tflops`: 3.000 TF/s in MOE-000 (higher is better; not compared with the baseline; a single run; of 2 cases)"
-        in best(text)
+        "- `tflops`: 3.000 TF/s in MOE-000 (higher "
+        "is better; same config, but not compared with the baseline; a single run; of 2 cases)" in best(text)
     )
     assert best(text).endswith(": `quant=none env:XLA_FLAGS=b`")
     assert "1.000 .. 3.000 TF/s (2 cases)" in text
@@ -158,9 +158,10 @@ def test_a_key_that_the_baseline_names_is_config_wherever_it_is_printed(cli: Cli
     book = Book(folder / "logbooks", "moe")
     assert book.record("MOE-000").runs[0].run.rows[0].config == {"quant": "none"}
     text = documents([book.record("MOE-000")], header=book.header).block(ROOM)
-    assert "- `tflops`: 3.000 TF/s in MOE-000 (higher is better; not compared with the baseline; a single run)" in best(
-        text
-    )
+    assert (
+        "- `tflops`: 3.000 TF/s in MOE-000 (higher "
+        "is better; same config, but not compared with the baseline; a single run)"
+    ) in best(text)
     assert "| `quant=none` |" in text
 
 

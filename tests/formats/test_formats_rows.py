@@ -86,6 +86,15 @@ def test_hyperfine_tells_of_failures() -> None:
     assert problems == ["false: 4 of 4 runs ended with an error"]
 
 
+def test_what_google_benchmark_fits_to_all_sizes_is_no_case() -> None:
+    """As `->Complexity()` reports it."""
+    data = data_of("google-benchmark-1.7.1")
+    fitted = {"run_name": "BM_copy", "run_type": "aggregate", "cpu_coefficient": 1.2, "big_o": "N", "time_unit": "ns"}
+    more = [{**fitted, "aggregate_name": "BigO"}, {"run_name": "BM_copy", "aggregate_name": "RMS", "rms": 0.1}]
+    plain, _ = rows_of("google-benchmark", data)
+    assert rows_of("google-benchmark", {**data, "benchmarks": [*data["benchmarks"], *more]})[0] == plain
+
+
 def test_google_benchmark_with_repetitions() -> None:
     data = data_of("google-benchmark-1.7.1-repetitions")
     rows, problems = rows_of("google-benchmark", data)

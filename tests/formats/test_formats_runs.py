@@ -124,7 +124,7 @@ def test_no_file_at_the_place(bench: Cli, folder: Path) -> None:
         (
             "hyperfine",
             ["./dev_tpu.py", "execute", "--", "true", PLACE],
-            "--read hyperfine needs a file that both machines see",
+            "--read hyperfine needs a file that both machines can read",
             "name one: --read 'hyperfine:times.json'",
         ),
     ],

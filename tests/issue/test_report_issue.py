@@ -103,8 +103,8 @@ ANSWERED = Opening(
     answers=(
         answered(SURE, "better", confidence="replicated"),
         answered("int8 against none is open in time_s, -1% so far (12 pairs in 1 sitting)", "open",
-                 why="the interval holds 0, so either side may be ahead; it needs about 8 more pairs",
-                 command="logbook ab --id MOE-I8-002 --max-pairs 8 -- bench"),
+                 why="the interval includes 0, so either side may be better; it needs about 8 more pairs",
+                 command="logbook ab --id MOE-I8-002 --max-pairs 8 -- bench", pairs=8),
         answered("fp8 against none is open in time_s, -1% so far (12 pairs in 1 sitting)", "open",
                  why="it needs more pairs than is practical"),
     ),
@@ -127,12 +127,12 @@ def test_the_first_lines_are_the_answers_and_what_a_person_says_follows() -> Non
         "",
         f"- **{SURE}** {where}; replicated)",
         f"- int8 against none is open in time_s, -1% so far (12 pairs in 1 sitting) {where};"
-        " the interval holds 0, so either side may be ahead; it needs about 8 more pairs)."
-        " To go on: `logbook ab --id MOE-I8-002 --max-pairs 8 -- bench`",
+        " the interval includes 0, so either side may be better; it needs about 8 more pairs)."
+        " To add up to 8 pairs: `logbook ab --id MOE-I8-002 --max-pairs 8 -- bench`",
         f"- fp8 against none is open in time_s, -1% so far (12 pairs in 1 sitting) {where};"
         " it needs more pairs than is practical)",
         f"- In words (decision of {link}): Take *int8*.",
-        *(f"- Did not work: {link} Try {n}: out of memory" for n in range(3)),
+        *(f"- Failed: {link} Try {n}: out of memory" for n in range(3)),
         "- 1 more of the failures [in the logbook](VIEW)",
         f"- Next, from {link}: repeat int8.",
         "",

@@ -13,33 +13,51 @@ import pytest
 
 from logbook_agent import features
 from logbook_agent.features import FEATURES
+from tests.conftest import Answer
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def without(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The folder of a package that lacks the feature."""
+    """The folder of a package that lacks the feature. Its bytecode comes along: to compile it anew takes seconds."""
     top = tmp_path / "without"
-    skipped = shutil.ignore_patterns("__pycache__", request.param)
-    shutil.copytree(ROOT / "logbook_agent", top / "logbook_agent", ignore=skipped)
+    shutil.copytree(ROOT / "logbook_agent", top / "logbook_agent", ignore=shutil.ignore_patterns(request.param))
     for name in ("templates", "recipes"):
         (top / name).symlink_to(ROOT / name)
     return top
 
 
-# Each argument is a command line; the first that fails ends it.
+# Each argument is a command line; their answers are printed as JSON: exit code, stdout, stderr.
 SEVERAL = """
-import shlex, sys
+import json, os, shlex, sys, tempfile
 from logbook_agent.cli import main
-sys.exit(next((line for line in sys.argv[1:] if main(shlex.split(line)) != 0), 0))
+def api():
+    from logbook_agent import Logbook
+    print(Logbook.open().status()["entries"]["total"])
+kept = [os.dup(1), os.dup(2)]
+answers = []
+for line in sys.argv[1:]:
+    files = [tempfile.TemporaryFile(), tempfile.TemporaryFile()]
+    for place, file in enumerate(files, 1):
+        os.dup2(file.fileno(), place)
+    code = api() or 0 if line == "api" else main(shlex.split(line))
+    sys.stdout.flush(), sys.stderr.flush()
+    for place, saved in enumerate(kept, 1):
+        os.dup2(saved, place)
+    answers.append([code, *(os.pread(file.fileno(), 1 << 20, 0).decode() for file in files)])
+print(json.dumps(answers))
 """
 
 
-def logbook(top: Path, cwd: Path, *words: str, code: str = "") -> subprocess.CompletedProcess[str]:
+def logbook(top: Path, cwd: Path, *lines: str) -> list[Answer]:
+    """What each of these command lines answers in a process of that package; `api` counts the entries in Python."""
     environ = {**os.environ, "PYTHONPATH": str(top)}
-    argv = [sys.executable, "-c", code or "from logbook_agent.cli import entry; entry()", *words]
-    return subprocess.run(argv, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", SEVERAL, *lines], cwd=cwd, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return [Answer(*one) for one in json.loads(done.stdout)]
 
 
 def test_what_a_folder_leaves_behind_is_no_feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,15 +66,21 @@ def test_what_a_folder_leaves_behind_is_no_feature(tmp_path: Path, monkeypatch: 
     assert features.present() == []
 
 
+# What an option says that needs the feature.
+REFUSED = {
+    "predict": ("sweep ep-forms --predict v5p-8", "error: --predict is not available"),
+    "formats": ("run --read hyperfine -- true {file}", "error: --read is not available"),
+}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("without", [f.name for f in FEATURES], indirect=True)
 def test_the_core_does_without(without: Path, folder: Path, request: pytest.FixtureRequest) -> None:
     name = request.node.callspec.params["without"]
     [feature] = [one for one in FEATURES if one.name == name]
-    shown = logbook(without, folder, "--help").stdout
-    assert [command.name for command in feature.commands if f"\n  {command.name} " in shown] == []
-    done = logbook(
+    shown, *done, status, total, refused = logbook(
         without, folder,
+        "--help",
         "start moe --prefix MOE --metric tflops:max:TF/s",
         "run -- sh -c 'echo RESULT tflops=1'",
         "run --detach -- sh -c 'echo RESULT tflops=2'",
@@ -65,23 +89,20 @@ def test_the_core_does_without(without: Path, folder: Path, request: pytest.Fixt
         "note Decided --kind decision",
         "render",
         "doctor",
-        code=SEVERAL,
+        "status --json",
+        "api",
+        REFUSED.get(name, ("status", ""))[0],
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    status = json.loads(logbook(without, folder, "status", "--json").stdout)
-    assert "MOE-003" in json.dumps(status)
-    if name == "predict":
-        refused = logbook(without, folder, "sweep", "ep-forms", "--predict", "v5p-8")
-        assert "error: --predict is not available" in refused.stderr
-    if name == "formats":
-        refused = logbook(without, folder, "run", "--read", "hyperfine", "--", "true", "{file}")
-        assert "error: --read is not available" in refused.stderr
-    api = "from logbook_agent import Logbook; print(Logbook.open().status()['entries']['total'])"
-    assert logbook(without, folder, code=api).stdout == "4\n"
+    assert [command.name for command in feature.commands if f"\n  {command.name} " in shown.out] == []
+    assert "\n  status " in shown.out
+    assert [answer.err for answer in done if answer.code != 0] == []
+    assert "MOE-003" in json.dumps(status.data)
+    assert total.out == "4\n"
+    assert REFUSED.get(name, ("status", ""))[1] in refused.err
     for kind in feature.executors:
         settings = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
         settings.parent.mkdir(parents=True, exist_ok=True)
         settings.write_text(f'[executors.box]\nkind = "{kind}"\n')
-        refused = logbook(without, folder, "run", "--on", "box", "--", "true")
-        assert refused.returncode == 2
-        assert f"the feature '{name}' is missing" in refused.stderr
+        [refused] = logbook(without, folder, "run --on box -- true")
+        assert refused.code == 2
+        assert f"the feature '{name}' is missing" in refused.err

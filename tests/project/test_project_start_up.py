@@ -25,16 +25,12 @@ HEAVY = (
 )
 
 
+HELP = [["--help"], *([command, "--help"] for command in ("run", "export", "plot"))]
+
+
 @pytest.mark.parametrize(
     "code",
-    [
-        "import logbook_agent.cli",
-        "import logbook_agent",
-        "from logbook_agent.cli import main; main(['--help'])",
-        "from logbook_agent.cli import main; main(['run', '--help'])",
-        "from logbook_agent.cli import main; main(['export', '--help'])",
-        "from logbook_agent.cli import main; main(['plot', '--help'])",
-    ],
+    ["import logbook_agent", f"from logbook_agent.cli import main\nfor words in {HELP}: assert main(words) == 0"],
 )
 @pytest.mark.slow
 def test_nothing_heavy_is_loaded(code: str) -> None:

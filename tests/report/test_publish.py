@@ -10,8 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.model.errors import Rejected
+from logbook_agent.report.page.page import PageSection, packed, packed_html
 from logbook_agent.report.publish.one_file import FILE_BYTES, one_file
-from logbook_agent.report.publish.pages import PublishedFile
+from logbook_agent.report.publish.pages import PublishedFile, check_no_secret
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.secrets import Secret
 from tests.conftest import Cli
 
 Git = Callable[..., str]
@@ -37,6 +41,36 @@ def test_what_a_page_links_is_inside_and_what_is_not_there_is_text() -> None:
     assert "index.html" not in made
 
 
+def packed_page(html: str) -> str:
+    """A page of so many entries that those with this HTML, the first ones, are packed."""
+    return "\n".join(packed([PageSection(id="MOE-000", html=html)] * 50 + [PageSection(id="MOE-001", html="")] * 60))
+
+
+def test_what_packed_entries_link_is_inside_as_well() -> None:
+    files = {"moe/logs/a.txt": PublishedFile(path="moe/logs/a.txt", content=b"said")}
+    made, _ = one_file(packed_page('<a href="moe/logs/a.txt">log</a>'), files)
+    parts = packed_html(made)
+    assert parts
+    assert all("moe/logs/a.txt" not in part and 'download="a.txt"' in part for part in parts)
+
+
+SECRET = "gh" + "p_" + "aB3d" * 9
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("moe/artifacts/a.json", f'{{"token": "{SECRET}"}}'.encode()),
+        ("moe.html", packed_page(f"<p>{SECRET}</p>").encode()),
+        ("moe/artifacts/a.bin", b"\x89\xff\0known-by-its-value\0"),
+    ],
+)
+def test_a_secret_is_found_in_every_kind_of_file(path: str, content: bytes) -> None:
+    redactor = Redactor(secrets=(Secret(name="MY_TOKEN", value="known-by-its-value"),))
+    with pytest.raises(Rejected, match=path):
+        check_no_secret([PublishedFile(path=path, content=content)], redactor)
+
+
 @pytest.fixture
 def pushed(started: Cli, folder: Path, git: Git) -> Path:
     """A repository with a logbook, and a bare one that is its remote."""
@@ -55,6 +89,16 @@ def test_one_file_holds_the_log(pushed: Path, started: Cli, folder: Path) -> Non
     text = (folder / "moe.html").read_text()
     assert base64.b64encode(b"RESULT tflops=2\n").decode() in text
     assert 'href="index.html"' not in text
+    assert started("publish", "--file", "moe.html").code == 0
+    (folder / "mine.html").write_text("mine")
+    for name, said in (
+        ("mine.html", "is not a page of a report"),
+        ("none/moe.html", "no such folder"),
+        (".", "folder"),
+    ):
+        answer = started("publish", "--file", name)
+        assert (answer.code in (2, 3, 4), said in answer.err) == (True, True), answer.err
+    assert (folder / "mine.html").read_text() == "mine"
 
 
 @pytest.mark.slow
@@ -82,7 +126,12 @@ def test_a_branch_is_made_and_pushed_and_the_work_tree_stays(
 @pytest.mark.slow
 def test_what_cannot_be_published_is_refused(pushed: Path, started: Cli, folder: Path, git: Git) -> None:
     branch = git("branch", "--show-current").strip()
+    git("branch", "code")
     for words, code, said in (
+        (["--branch", "code"], 2, "code holds something else than pages of a report"),
+        (["--branch", "-f"], 2, "cannot be the name of a branch"),
+        (["--branch", "HEAD"], 2, "cannot be the name of a branch"),
+        (["--branch", "pages", "--push", "--receive-pack=touch ran"], 4, "git could not push"),
         ([], 2, "publish needs one target"),
         (["--file", "a.html", "--branch", "b"], 2, "cannot be used together"),
         (["--file", "a.html", "--push", "origin"], 2, "--push needs --branch"),
@@ -92,6 +141,9 @@ def test_what_cannot_be_published_is_refused(pushed: Path, started: Cli, folder:
     ):
         answer = started("publish", *words)
         assert (answer.code, said in answer.err) == (code, True), answer.err
+    assert not (folder / "ran").exists()
+    git("worktree", "add", "-q", str(folder.parent / "elsewhere"), "pages")
+    assert "pages is checked out" in started("publish", "--branch", "pages").err
 
 
 @pytest.mark.slow

@@ -49,3 +49,14 @@ def test_a_row_of_the_base_has_the_verdicts_of_all_sides_of_its_case() -> None:
     assert told[1].asked == "mode: int8, fp8 against none"
     assert "topk=4" in told[4].text
     assert told[4].text.startswith("fp8 has 10% higher t than none")
+
+
+def test_rows_of_an_entry_with_two_answers_have_the_one_of_their_own_pairs() -> None:
+    """Its code changed after the first pairs; the later answer says nothing of the earlier rows."""
+    before, after = (
+        dataclasses.replace(answer("T-001", finding("int8", "2")), times=((began, ended),))
+        for began, ended in (("01", "02"), ("03", "04"))
+    )
+    rows = [(dataclasses.replace(row("int8", 2)[0], started=at),) for at in ("02", "03", "05")]
+    found = row_parts([before, after], rows)
+    assert [one and (one.answer, one.verdicts) for one in found] == [(0, (0,)), (1, (1,)), None]

@@ -77,17 +77,10 @@ def test_a_folder_whose_name_is_no_text(folder: Path) -> None:
     """Its path is shown by answers of every kind, by a process with a real stdout."""
     place = folder / "w\udcff"
     place.mkdir()
-    for words in (["start", "moe", "--prefix", "MOE"], ["note", "--title", "n"], ["status", "--json"], ["doctor"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "logbook_agent", *words], cwd=place, capture_output=True, timeout=60, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        done.stdout.decode()
-    answer = subprocess.run(
-        [sys.executable, "-m", "logbook_agent", "status", "--json"],
-        cwd=place,
-        capture_output=True,
-        timeout=60,
-        check=True,
-    )
-    assert json.loads(answer.stdout)["data"]["view"].endswith("w\udcff/logbooks/moe.md")
+    commands = (["start", "moe", "--prefix", "MOE"], ["note", "--title", "n"], ["doctor"], ["status", "--json"])
+    code = f"from logbook_agent.cli import main\nfor words in {commands}: assert main(words) == 0; print('END')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=place, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    *_, status, after = done.stdout.decode().split("END\n")
+    assert after == ""
+    assert json.loads(status)["data"]["view"].endswith("w\udcff/logbooks/moe.md")

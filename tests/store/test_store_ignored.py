@@ -1,4 +1,4 @@
-"""What `start` writes for git in a root of logbooks."""
+"""What is written for git in a root of logbooks."""
 
 from __future__ import annotations
 
@@ -17,6 +17,16 @@ def test_a_root_of_an_earlier_version_gets_the_lines_it_lacks(cli: Cli, folder: 
     before = ignored.read_text()
     assert cli("start", "three", "--prefix", "THREE").code == 0
     assert ignored.read_text() == before
+
+
+def test_a_run_that_keeps_files_completes_the_lines(started: Cli, folder: Path) -> None:
+    ignored = folder / "logbooks/.gitignore"
+    whole = ignored.read_text()
+    ignored.write_text(before := whole.replace("/*/runs/*/*/artifacts/\n", ""))
+    assert started("run", "--", "sh", "-c", "echo RESULT tflops=1").code == 0
+    assert ignored.read_text() == before
+    assert started("run", "--keep", "a.txt", "--", "sh", "-c", "echo x > a.txt; echo RESULT tflops=1").code == 0
+    assert sorted(ignored.read_text().splitlines()) == sorted(whole.splitlines())
 
 
 def test_a_file_that_is_not_ours_stays(cli: Cli, folder: Path) -> None:

@@ -40,14 +40,14 @@ def test_sixteen_writers_in_one_folder(tmp_path: Path, entries: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("entries", [3, wide(5)] if SCALE == 1 else [25 * SCALE])
+@pytest.mark.parametrize("entries", [1, wide(5)] if SCALE == 1 else [25 * SCALE])
 def test_sixteen_writers_in_three_worktrees_of_one_clone(tmp_path: Path, entries: int) -> None:
     drive(tmp_path, "writers", "--processes", "16", "--entries", str(entries), "--worktrees", "3")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("count", "seed"), [(20, 0), wide(300, 0)] if SCALE == 1 else [(300, seed) for seed in range(SCALE)]
+    ("count", "seed"), [(10, 0), wide(300, 0)] if SCALE == 1 else [(300, seed) for seed in range(SCALE)]
 )
 def test_kills(tmp_path: Path, count: int, seed: int) -> None:
     answer = drive(tmp_path, "kills", "--count", str(count), "--seed", str(seed))
@@ -57,7 +57,7 @@ def test_kills(tmp_path: Path, count: int, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("most", "errors"), [(3, 1), wide(40, 2)] if SCALE == 1 else [(40, min(2 * SCALE, 4))])
+@pytest.mark.parametrize(("most", "errors"), [(2, 1), wide(40, 2)] if SCALE == 1 else [(40, min(2 * SCALE, 4))])
 def test_every_write_that_fails(tmp_path: Path, most: int, errors: int) -> None:
     answer = drive(tmp_path, "faults", "--most", str(most), "--errors", str(errors))
     assert answer["tried"] > 2 * most * errors

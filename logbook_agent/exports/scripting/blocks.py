@@ -58,6 +58,8 @@ class ExperimentBlock:
         self._thread = threading.Thread(target=self._make, name="logbook run", daemon=True)
         self._streams: tuple[TextIO, TextIO] | None = None
         self._around: dict[str, str | None] = {}
+        # Whether what was printed last ends within a line.
+        self._is_open = False
         self._error: BaseException | None = None
         self._entry: Entry | None = None
         self.run: Run | None = None
@@ -74,14 +76,15 @@ class ExperimentBlock:
         has begun, and after it has ended."""
         if self._streams is None:
             raise _not_open()
-        self._events.put(("stdout", f"{result_line({**(values or {}), **more})}\n".encode()))
+        line = f"{result_line({**(values or {}), **more})}\n"
+        self._put("stdout", f"\n{line}" if self._is_open else line)
 
     # -- the block ----------------------------------------------------------------------------------------
 
     def __enter__(self) -> ExperimentBlock:
         if self._entry is not None:
             raise UsageError(
-                "this block was carried out already",
+                "this block has run already",
                 cause="each block is a run of its own",
                 hint=f'add a run to its entry: book.experiment(entry_id="{self._entry.id}")',
             )
@@ -114,6 +117,8 @@ class ExperimentBlock:
             raise self._error
 
     def _put(self, stream: Stream, text: str) -> None:
+        if stream == "stdout" and text:
+            self._is_open = not text.endswith("\n")
         self._events.put((stream, text.encode("utf-8", "replace")))
 
     # -- the run, in a thread of its own ------------------------------------------------------------------
@@ -157,5 +162,7 @@ class ExperimentBlock:
 
 def _not_open() -> UsageError:
     return UsageError(
-        "the block is not open", cause="its run begins and ends with `with`", hint="with book.experiment(...) as x: ..."
+        "the block is not open",
+        cause="its run lasts from the beginning to the end of `with`",
+        hint="with book.experiment(...) as x: ...",
     )

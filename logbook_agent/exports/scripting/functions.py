@@ -23,6 +23,7 @@ from logbook_agent.campaign.ab import LOAD_ADVICE, AbCase, AbResult, Rounds, ab
 from logbook_agent.campaign.ab_axis import NO_FLAG, AbAxis
 from logbook_agent.campaign.ab_prepare import AbRequest, checked, found_or_new
 from logbook_agent.campaign.driver import driving
+from logbook_agent.exports.scripting.function_mark import function_mark
 from logbook_agent.exports.scripting.own_process import Recorded, here, outcome_of
 from logbook_agent.exports.scripting.side import measured
 from logbook_agent.model.entry import Entry
@@ -130,7 +131,7 @@ def _check(functions: Mapping[str, Function]) -> None:
     if all(name in os.environ for name in INSIDE):
         raise UsageError(
             "an A/B cannot begin within a run",
-            cause="a block of experiment() is open, or a run imported the script, which begins the A/B again",
+            cause="a block of experiment() is open, or a run of the A/B imported the script that starts it",
             hint='put the A/B below: if __name__ == "__main__":',
         )
 
@@ -149,10 +150,13 @@ def _within_process(
 ) -> AbResult:
     book = workspace.book(request.run.entry_id)
     axis = AbAxis(name=AXIS, values=tuple(functions))
-    commands = tuple(
+    # As where each has a process of its own, the functions are a part of the command: others ask another question.
+    words = [f"{name}={function_mark(function)}" for name, function in functions.items()]
+    made_here = (
         here(workspace, functools.partial(_called, function, warm_up, calls), request.run.label)
         for function in functions.values()
     )
+    commands = tuple(dataclasses.replace(command, argv=(*command.argv, *words)) for command in made_here)
 
     def found() -> Entry:
         return found_or_new(workspace, book, request, axis, commands[0].argv)
@@ -174,7 +178,7 @@ def _called(function: Function, warm_up: int, calls: int, sinks: Sinks) -> JobOu
     try:
         with redirect_stdout(Recorded("stdout", put)), redirect_stderr(Recorded("stderr", put)):
             row = {"metrics": measured(function, warm_up=warm_up, calls=calls), "labels": {"caution": WITHIN_PROCESS}}
-        put("stdout", f"RESULT_JSON {json.dumps(row)}\n")
+        put("stdout", f"\nRESULT_JSON {json.dumps(row)}\n")
     except (Exception, SystemExit, KeyboardInterrupt) as raised:  # noqa: BLE001 - the run failed, and says why
         error = raised
     return outcome_of(error, time.perf_counter() - began, put)

@@ -41,7 +41,8 @@ class Tee(Recorded):
 
     def __init__(self, shown: TextIO, stream: Stream, put: Put) -> None:
         super().__init__(stream, put)
-        self._shown = shown
+        # What a block within another one prints belongs to its own run alone.
+        self._shown: TextIO = shown._shown if isinstance(shown, Tee) else shown
 
     def write(self, text: str) -> int:
         self._shown.write(text)

@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from logbook_agent import as_number
+
 # A script is imported under this name, so that what stands below `if __name__ == "__main__"` is not carried out.
 _SCRIPT = "__logbook_main__"
 
@@ -32,15 +34,9 @@ def measured(function: Callable[[], object], *, warm_up: int = 0, calls: int = 1
         if number < 0:
             continue
         found = returned if isinstance(returned, Mapping) else {} if returned is None else {"value": returned}
-        for name, value in {"time_s": took_s, **{str(n): _number(v) for n, v in found.items()}}.items():
+        for name, value in {"time_s": took_s, **{str(n): as_number(v) for n, v in found.items()}}.items():
             samples.setdefault(name, []).append(value)
     return {name: {"samples": values} for name, values in samples.items()}
-
-
-def _number(value: object) -> object:
-    """A scalar of an array library as a number."""
-    item = getattr(value, "item", None)
-    return item() if callable(item) else value
 
 
 def loaded(place: str) -> Any:
@@ -71,7 +67,8 @@ def main(args: Sequence[str] | None = None) -> int:
     if options.side not in places:
         parser.error(f"no function is called {options.side!r}")
     metrics = measured(loaded(places[options.side]), warm_up=options.warm_up, calls=options.calls)
-    print("RESULT_JSON", json.dumps({"metrics": metrics}), flush=True)
+    # The function may have left a line open.
+    print("\nRESULT_JSON", json.dumps({"metrics": metrics}), flush=True)
     return 0
 
 

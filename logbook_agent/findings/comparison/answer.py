@@ -130,8 +130,8 @@ class Finding:
 class Answer:
     """The answer to one question. `entry` is the latest of the `entries` that share it; `earlier` asked the same of
     other code, `void` were taken back, and `left_out` says why pairs do not count in any metric. `names` are those that
-    its entries gave to the sides and the base: one commit has several. `code` labels the code of each side, `last` is
-    when the last pair began. Findings of goals come first, in the order of the metrics."""
+    its entries gave to the sides and the base: one commit has several. `code` labels the code of each side, `times` are
+    when each pair began and ended. Findings of goals come first, in the order of the metrics."""
 
     entry: str
     entries: tuple[str, ...]
@@ -142,11 +142,16 @@ class Answer:
     confidence: Confidence
     reasons: tuple[str, ...]
     code: Mapping[str, str]
-    last: str = ""
+    times: tuple[tuple[str, str], ...] = ()
     earlier: tuple[str, ...] = ()
     void: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+
+    @property
+    def last(self) -> str:
+        """When the last pair began; empty without one."""
+        return self.times[-1][0] if self.times else ""
 
     def continued_in(self, entry_id: str) -> str | None:
         """The next entry that continues the question of `entry_id`; None for the last one."""
@@ -195,7 +200,7 @@ class EntrySeries:
     tells the case from others of the entry, `name` is that of the plan, `config` is what the rows report but the
     axis, `device` its kinds. `unit` and `direction` are as the rows say. `differs` names what else differs between
     the sides, `cautions` what the benchmark says that its figures cannot tell, and `left_out` how many pairs do not
-    count, by reason.
+    count, by reason. `code` labels the code of each side in its latest pair.
     """
 
     key: str
@@ -213,6 +218,7 @@ class EntrySeries:
     pairs: list[RunPair] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
     conditions: dict[str, str] = field(default_factory=dict)
+    code: dict[str, str] = field(default_factory=dict)
 
     def leave_out(self, why: str) -> None:
         """Count a pair that does not count."""
@@ -221,14 +227,12 @@ class EntrySeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryPairs:
-    """What an entry measured of its comparison. `void`: the entry was taken back, and its pairs count for nothing.
-    `code` labels the code of each side."""
+    """What an entry measured of its comparison. `void`: the entry was taken back, and its pairs count for nothing."""
 
     entry: str
     question: Question
     seed: int
     void: bool
-    code: dict[str, str]
     series: list[EntrySeries]
 
     def data(self) -> dict[str, object]:

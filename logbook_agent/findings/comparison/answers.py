@@ -64,7 +64,7 @@ def _answer(
                 own.setdefault((side, s.case, s.metric), []).append(s)
     rule = Judge(key=key, bound=math.log1p(question.minimum_effect), seed=(valid or group)[0].seed, memo=memo)
     found = findings(question, own, declared, rule)
-    times = sorted({p[:2] for of in own.values() for s in of for p in s.pairs})
+    times = sorted({(p.started, p.ended) for of in own.values() for s in of for p in s.pairs})
     entries = tuple(one.entry for one in (valid or group))
     asks = {s.asks for one in valid for s in one.series if s.key == key}
     earlier = dict.fromkeys(e for a in asks for e in asked.get(a, ()) if e not in entries)
@@ -81,8 +81,8 @@ def _answer(
         sittings=len(sittings(times)),
         confidence=borne_out,
         reasons=reasons,
-        code=latest.code,
-        last=times[-1][0] if times else "",
+        code={side: text for s in latest.series if s.key == key for side, text in s.code.items()},
+        times=tuple(times),
         earlier=tuple(earlier),
         left_out=counted(why),
         names=tuple(dict.fromkeys(n for one in valid for n in one.question.values)),

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from logbook_agent.findings.cases import value_of
 from logbook_agent.findings.comparison.answer import EntryPairs, EntrySeries, RunPair
 from logbook_agent.model.codec import encode
-from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Comparison, Part, Question
+from logbook_agent.model.comparison import CASE_AXIS, CODE_AXIS, Part, Question
 from logbook_agent.model.entry import VOID
 from logbook_agent.model.record import Record, digest
 from logbook_agent.model.run import Row, Run
@@ -38,8 +38,10 @@ def tried(record: Record) -> EntryPairs | None:
     pairs = list(_pairs(record, stated.question))
     asked = _asked(stated.question, [(part.case, base) for base, _, part, why in pairs if why != _OTHER_COMMAND])
     series: dict[tuple[object, ...], EntrySeries] = {}
+    codes: dict[object, dict[str, str]] = {}
     for base, other, part, why in pairs:
         key = (_conditions(stated.question, base, other), part.side, part.case)
+        codes.setdefault(key[0], {}).update(_labels({stated.question.base: base, part.side: other}))
         if why:
             _series(series, (*key, "", ""), asked, base, {}).leave_out(why)
             continue
@@ -60,6 +62,8 @@ def tried(record: Record) -> EntryPairs | None:
             for name in _metrics(stated.question, row, partner):
                 one = _series(series, (*key, place, name), asked, base, config)
                 _add(one, (base, row), (other, partner), stated.question.axis)
+    for (conditions, *_), one in series.items():
+        one.code = codes[conditions]
     # Of one case alone, a sweep and an A/B ask the same, however the case is called.
     if len({part.case for _, _, part, _ in pairs}) > 1:
         for one in series.values():
@@ -69,7 +73,6 @@ def tried(record: Record) -> EntryPairs | None:
         question=stated.question,
         seed=stated.design.seed,
         void=record.state == VOID,
-        code=_labels(stated, pairs),
         series=list(series.values()),
     )
 
@@ -156,14 +159,10 @@ def _device(run: Run) -> str:
     return ", ".join(dict.fromkeys(d.kind or d.platform for d in devices))
 
 
-def _labels(stated: Comparison, pairs: Sequence[tuple[Run, Run, Part, str]]) -> dict[str, str]:
-    """The code of each side in its latest pair: `3357f54a5`, with `+` where it was changed."""
-    found: dict[str, str] = {}
-    for base, other, part, _ in pairs:
-        for side, run in ((stated.question.base, base), (part.side, other)):
-            if run.code is not None and run.code.commit is not None:
-                found[side] = run.code.commit[:9] + ("+" if run.code.dirty else "")
-    return found
+def _labels(runs: Mapping[str, Run]) -> dict[str, str]:
+    """The code of each side, as far as it is known: `3357f54a5`, with `+` where it was changed."""
+    codes = {side: run.code for side, run in runs.items()}
+    return {s: code.commit[:9] + ("+" if code.dirty else "") for s, code in codes.items() if code and code.commit}
 
 
 # -- rows ----------------------------------------------------------------------------------------------

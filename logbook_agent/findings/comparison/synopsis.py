@@ -56,9 +56,14 @@ def why_open(answer: Answer) -> str:
         return ""
     needs = f"it needs {f.to_settle}" if f.to_settle else ""
     why = "; ".join(filter(None, [_reason(answer, f), needs]))
-    # The sentence about an open one says it already.
-    is_said = len(cases_of(answer)) == 1 and not any(one.is_settled for one in answer.goals)
-    return why if is_said else ": ".join(filter(None, [words.claim(answer, f), why]))
+    if any(one.is_settled for one in answer.goals):
+        return ": ".join(filter(None, [words.claim(answer, f), why]))
+    # The sentence about an open comparison says the rest already.
+    cases = cases_of(answer)
+    if len(cases) == 1:
+        return why
+    shared = _shared([found[0].case for found in cases])
+    return f"{_name(answer, f, shared)} in {f.metric} is the nearest to an answer: {why}"
 
 
 def nearest(answer: Answer) -> Finding | None:
@@ -68,13 +73,22 @@ def nearest(answer: Answer) -> Finding | None:
 
 def _reason(answer: Answer, f: Finding) -> str:
     if f.low is None or f.high is None:
-        few = f"there is no interval before {FIRST_LOOK} pairs"
+        few = f"a comparison is judged from {FIRST_LOOK} pairs on"
         return few if f.pairs < FIRST_LOOK else "the pairs scatter too much for an interval"
     if f.low <= 0 <= f.high:
-        return "the interval holds 0, so either side may be ahead"
+        return "the interval includes 0, so either side may be better"
     if abs(f.change or 0.0) < answer.question.minimum_effect:
         return f"the change is below the minimum effect of {words.percent(answer.question.minimum_effect)}%"
     return ""
+
+
+def is_same(f: Finding, other: Finding) -> bool:
+    """Whether two metrics of one side and case have the same change, interval, pairs and outcome, as shown."""
+    return f.change is not None and _shown(f) == _shown(other)
+
+
+def _shown(f: Finding) -> tuple[object, ...]:
+    return words.signed(f.change), words.interval(f), f.pairs, f.judged, f.outcome, f.to_settle, f.is_guard
 
 
 # -- one side and case -------------------------------------------------------------------------------------
@@ -82,7 +96,9 @@ def _reason(answer: Answer, f: Finding) -> str:
 
 def _of_one(answer: Answer, found: _Case) -> str:
     first = next((f for f in found if f.is_settled and not f.is_guard), found[0])
-    others = [_beside(f, first) for f in found if f is not first]
+    alike = [f.metric for f in found if f is not first and is_same(f, first)]
+    others = [f"the same in {listed(alike, _SHOWN)}"] if alike else []
+    others += [_beside(f, first) for f in found if f is not first and f.metric not in alike]
     return "; ".join([f"{words.claim(answer, first)} {_basis(answer, [first])}", *_some(others)])
 
 
@@ -90,6 +106,8 @@ def _beside(f: Finding, first: Finding) -> str:
     """`tflops +966%`, with the outcome where it is another than that of the first finding."""
     if f.outcome is Outcome.NO_DIFFERENCE:
         return f"no difference in {f.metric}"
+    if f.change is None:
+        return f"no number of {f.metric}"
     text = f"{f.metric} {words.signed(f.change)}"
     return text if f.outcome is first.outcome else f"{text} ({f.outcome.value})"
 
@@ -125,10 +143,15 @@ def _by_outcome(answer: Answer, found: Sequence[Finding], shared: Mapping[str, s
 
 
 def _case_text(answer: Answer, f: Finding, shared: Mapping[str, str]) -> str:
+    name = _name(answer, f, shared)
+    return name if f.outcome is Outcome.NO_DIFFERENCE or f.change is None else f"{name} ({words.signed(f.change)})"
+
+
+def _name(answer: Answer, f: Finding, shared: Mapping[str, str]) -> str:
+    """`int8 topk=4`: what tells a side and case from the others."""
     own = assignments({name: value for name, value in f.case.items() if name not in shared})
     side = words.subject(answer, f.side) if len(answer.question.sides) > 1 else ""
-    name = " ".join(filter(None, [side, own])) or words.subject(answer, f.side)
-    return name if f.outcome is Outcome.NO_DIFFERENCE or f.change is None else f"{name} ({words.signed(f.change)})"
+    return " ".join(filter(None, [side, own])) or words.subject(answer, f.side)
 
 
 def _of_metrics(cases: Sequence[_Case], first: str) -> Iterator[str]:

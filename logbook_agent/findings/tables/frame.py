@@ -177,9 +177,15 @@ def varies(items: Sequence[Item], name: str) -> bool:
     if len(items) < 2:
         return False
     # Most axes have one value in all of many rows. (Equal floats can be written differently: 0.0 and -0.0.)
-    values = {(value.__class__, value) for value in [item.place.get(name) for item in items]}
-    if len(values) == 1 and not isinstance(items[0].place.get(name), float):
-        return False
+    first = items[0].place.get(name)
+    kind = first.__class__
+    if kind is not float:
+        for item in items:
+            value = item.place.get(name)
+            if value.__class__ is not kind or value != first:
+                break
+        else:
+            return False
     return len({item.key(name) for item in items if item.says(name)}) > 1
 
 

@@ -33,7 +33,7 @@ _TAIL_LINES = 20
 # Why the pairs ended, without the options of `logbook ab`.
 _ENDED = {
     Stop.SETTLED: "every answer is settled",
-    Stop.FUTILE: "the pairs that are left would settle it in fewer than 5 of 100 cases",
+    Stop.FUTILE: "the pairs that are left would settle it with a chance below 5%",
     Stop.PAIRS: "--max-pairs is reached",
     Stop.TIME: "--max-time is reached",
 }

@@ -96,7 +96,9 @@ def _builtin(folder: Path) -> Environment:
     it."""
     import jinja2
 
-    return environment(jinja2.Environment, jinja2.FileSystemLoader(folder))
+    made = environment(jinja2.Environment, jinja2.FileSystemLoader(folder))
+    made.auto_reload = False  # else each of thousands of renderings looks at the file
+    return made
 
 
 def templates_of(workspace: Workspace) -> Templates:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
 from logbook_agent.findings.comparison.answers import missing_pairs
-from logbook_agent.findings.comparison.synopsis import cases_of, outcome
+from logbook_agent.findings.comparison.synopsis import cases_of, is_same, outcome
+from logbook_agent.findings.opening import Synopsis
 from logbook_agent.report.page.entry_section import Around
 from logbook_agent.report.page.intervals import Interval, axis_svg, row_svg, scale_of
 from logbook_agent.text.markdown import one_line
@@ -23,11 +24,11 @@ def comparison_values(around: Around) -> dict[str, object]:
     findings = around.findings
     found = [a for a in reversed(findings.answers) if a.findings]
     found.sort(key=lambda a: not any(f.is_settled for f in a.findings))
-    commands = {one.entry: one.command for one in findings.opening.answers}
+    commands = {one.entry: one for one in findings.opening.answers}
     titles = {s["id"]: s["title"] for s in findings.summaries}
     return {
         "forest": _forest(found),
-        "cards": [_card(a, titles[a.entry], commands.get(a.entry, "")) for a in found[:SHOWN_CARDS]],
+        "cards": [_card(a, titles[a.entry], commands.get(a.entry)) for a in found[:SHOWN_CARDS]],
         "more_cards": max(0, len(found) - SHOWN_CARDS),
     }
 
@@ -48,8 +49,9 @@ def _forest(found: Sequence[Answer]) -> dict[str, object] | None:
     return {"rows": rows, "axis": axis_svg(scale), "more": len(first) - len(shown), "is_bent": scale.bend > 0}
 
 
-def _card(answer: Answer, title: str, command: str) -> dict[str, object]:
-    shown = answer.findings[:_SHOWN_FINDINGS]
+def _card(answer: Answer, title: str, first: Synopsis | None) -> dict[str, object]:
+    rows = _rows(answer)[:_SHOWN_FINDINGS]
+    shown = [first for first, _ in rows]
     drawn = [_interval(answer, f) for f in shown]
     scale = scale_of(drawn)
     several = len(cases_of(answer)) > 1
@@ -62,19 +64,29 @@ def _card(answer: Answer, title: str, command: str) -> dict[str, object]:
         "rows": [
             _row(f)
             | {
-                "name": f.metric + (" (guard)" if f.is_guard else ""),
+                "name": names + (" (guard)" if f.is_guard else ""),
                 "case": _place(answer, f) if several else "",
                 "bar": row_svg(one, scale),
                 "needs": f"needs {f.to_settle}" if f.lacks_pairs and not _unpractical(f) else "",
             }
-            for f, one in zip(shown, drawn, strict=True)
+            for (f, names), one in zip(rows, drawn, strict=True)
         ],
         "notes": "; ".join(notes),
         "axis": axis_svg(scale),
-        "more": len(answer.findings) - len(shown),
-        "command": command,
+        "more": len(_rows(answer)) - len(shown),
+        "command": first.command if first is not None else "",
+        "to_add": first.to_add if first is not None else "",
         "about": [*words.about(answer), *words.method(answer)],
     }
+
+
+def _rows(answer: Answer) -> list[tuple[Finding, str]]:
+    """The findings in their order with the names of their metrics: those of one side and case with the same numbers
+    share a row."""
+    of = {id(f): found for found in cases_of(answer) for f in found}
+    first = {id(f): next(one for one in of[id(f)] if one is f or is_same(one, f)) for f in answer.findings}
+    names = {id(f): [one.metric for one in of[id(f)] if first[id(one)] is f] for f in answer.findings}
+    return [(f, ", ".join(names[id(f)])) for f in answer.findings if first[id(f)] is f]
 
 
 def _unpractical(f: Finding) -> list[str]:

@@ -50,6 +50,8 @@ ASSETS = Path(__file__).parent / "assets"
 _OPEN, _IN_PART = 50, 50
 # An ID that an entry had before, as `entry.html.j2` writes it.
 _ALIAS = re.compile(r'<span id="([^"]+)"></span>')
+# The data of a part, as `packed.html.j2` writes it.
+_PACKED = re.compile(r'(?<=<script type="text/plain">)[^<]+(?=</script>)')
 # What an entry's section was made of, by its ID: the key, the HTML, and the facts for a diff.
 Kept = dict[str, tuple[str, str, Groups]]
 
@@ -212,16 +214,31 @@ def packed(entries: Sequence[PageSection]) -> Iterator[str]:
     at = max(0, len(entries) - _OPEN) // _IN_PART * _IN_PART
     for start in range(0, at, _IN_PART):
         part = entries[start : start + _IN_PART]
-        text = "\n".join(section.html for section in part).encode("utf-8", "replace")
-        # The file is the same whenever it is made of the same records.
-        data = base64.b64encode(gzip.compress(text, mtime=0)).decode()
-        ids = [*(section.id for section in part), *_ALIAS.findall(text.decode())]
+        text = "\n".join(section.html for section in part)
+        data = _packed(text)
+        ids = [*(section.id for section in part), *_ALIAS.findall(text)]
         yield render_html(
             ASSETS,
             "packed.html.j2",
             {"ids": ids, "first": part[0].id, "last": part[-1].id, "count": len(part), "data": data},
         )
     yield from (section.html for section in entries[at:])
+
+
+def _packed(html: str) -> str:
+    # The file is the same whenever it is made of the same records.
+    return base64.b64encode(gzip.compress(html.encode("utf-8", "replace"), mtime=0)).decode()
+
+
+def packed_html(document: str) -> list[str]:
+    """The HTML of the packed parts of a page."""
+    return [gzip.decompress(base64.b64decode(data)).decode() for data in _PACKED.findall(document)]
+
+
+def with_packed(document: str, change: Callable[[str], str]) -> str:
+    """A page in which the HTML of each packed part was changed."""
+    parts = iter(packed_html(document))
+    return _PACKED.sub(lambda _: _packed(change(next(parts))), document)
 
 
 def render_html(folder: Path, name: str, values: Mapping[str, object]) -> str:
@@ -240,6 +257,7 @@ def _environment(folder: Path) -> Environment:
 
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
+        auto_reload=False,  # else each of thousands of renderings looks at the file
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

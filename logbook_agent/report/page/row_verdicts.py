@@ -52,26 +52,33 @@ def row_parts(answers: Sequence[Answer], rows: Sequence[Sequence[Case]]) -> list
     """The part of each row, whose cases are runs of one side; None where no comparison drew their order. The places
     of findings are those of `verdicts`."""
     first: list[int] = []
-    places: dict[str, int] = {}
+    places: dict[str, list[int]] = {}
     total = 0
     for place, answer in enumerate(answers):
         first.append(total)
         total += len(answer.findings)
-        # Of an entry with several answers, the latest is that which its next pairs continue.
-        places |= dict.fromkeys(answer.entries, place)
+        for entry in answer.entries:
+            places.setdefault(entry, []).append(place)
     found: list[RowPart | None] = []
     for row in rows:
         own = [case for case in row if case.part is not None and case.entry in places]
-        if not own or own[0].part is None:
+        among = places[own[0].entry] if own else []
+        if len(among) > 1:
+            # The entry made pairs under several conditions, and each of them has an answer of its own.
+            among = [place for place in among if _has_pair_of(answers[place], own[0])]
+        if not among or own[0].part is None:
             found.append(None)
             continue
-        place, side = places[own[0].entry], own[0].part.side
+        place, side = among[-1], own[0].part.side
         answer = answers[place]
-        among = [
-            n for n, f in enumerate(answer.findings, first[place]) if _is_of(f, own[0], side, answer.question.base)
-        ]
-        found.append(RowPart(answer=place, side=label(answer, side), verdicts=tuple(among)))
+        told = [n for n, f in enumerate(answer.findings, first[place]) if _is_of(f, own[0], side, answer.question.base)]
+        found.append(RowPart(answer=place, side=label(answer, side), verdicts=tuple(told)))
     return found
+
+
+def _has_pair_of(answer: Answer, case: Case) -> bool:
+    """Whether the run of a row belongs to a pair of this answer."""
+    return any(began <= case.started <= ended for began, ended in answer.times)
 
 
 def _is_of(finding: Finding, case: Case, side: str, base: str) -> bool:

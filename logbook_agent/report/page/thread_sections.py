@@ -10,11 +10,12 @@ from markupsafe import Markup
 
 from logbook_agent import __version__
 from logbook_agent.findings.best import SHOWN as SHOWN_BEST
-from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.opening import SHOWN_FAILED, InWords, Opening
+from logbook_agent.findings.best import BestCase, bests, choices
+from logbook_agent.findings.opening import SHOWN_FAILED, Failed, InWords, Opening
+from logbook_agent.model.entry import VOID
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.summary import Summary
-from logbook_agent.model.units import format_value, known
+from logbook_agent.model.units import with_unit
 from logbook_agent.pages.blocks import baseline_text, header_values
 from logbook_agent.report.figures.catalogue import of_thread
 from logbook_agent.report.page.comparison_section import comparison_values
@@ -22,7 +23,7 @@ from logbook_agent.report.page.entry_section import Around
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.report.page.results_section import results
 from logbook_agent.text.as_html import is_web
-from logbook_agent.text.markdown import cut_line, escape, lead, one_line
+from logbook_agent.text.markdown import cut_line, cut_sentence, escape, lead, one_line
 from logbook_agent.text.phrases import counted
 from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import minute, stamp
@@ -32,7 +33,7 @@ _SHOWN_WARNINGS = 10
 _SHOWN_ENTRIES, _SHOWN_LINES, _SHOWN_MOMENTS = 6, 20, 100
 # In the box at the top, which is to be read at a glance: settled and open comparisons; characters of a text.
 _SHOWN_FOUND, _SHOWN_LEFT = 5, 1
-_WORDS_CHARS, _FAILED_CHARS = 600, 160
+_WORDS_CHARS, _FAILED_CHARS = 600, 240
 
 Lines = list[dict[str, object]]
 
@@ -42,7 +43,7 @@ def values(around: Around, damaged: Sequence[str]) -> Iterator[tuple[str, dict[s
     yield "summary", _summary(around, damaged)
     yield "comparisons", comparison_values(around)
     yield "criteria", {"criteria": [_criterion(around, c) for c in around.findings.header.stop_criteria]}
-    best = bests(around.findings.thread, around.findings.answers)
+    best = choices(bests(around.findings.thread, around.findings.answers))
     yield "best", {"best": [*map(_best, best[:SHOWN_BEST])]}
     yield "plots", _plots(around)
     yield "open", {"groups": list(_open(around))}
@@ -89,7 +90,6 @@ def _summary(around: Around, damaged: Sequence[str]) -> dict[str, object]:
 
 def answer_values(around: Around, first: Opening) -> dict[str, object]:
     """The box at the top: what was asked, found and left open, what comes next, what failed."""
-    runs = sum(s["runs"] for s in around.findings.summaries)
     left = [*first.left, *(one for one in first.found if one.why)]
     return {
         "asked": _shortened(around, first.asked),
@@ -101,17 +101,29 @@ def answer_values(around: Around, first: Opening) -> dict[str, object]:
         "left": left[:_SHOWN_LEFT],
         "more_left": max(0, len(left) - _SHOWN_LEFT),
         "command": first.command,
-        "to_compare": "To compare two of the cases here in pairs:" if runs else "To compare two sides in pairs:",
+        "to_compare": "No comparison was started. To start one, for example:",
         "nothing_open": _nothing_open(first),
         "next": around.line(first.next),
         "next_of": first.next_of,
-        "failed": [
-            {"entry": one.entry, "title": one_line(one.title), "text": around.line(cut_line(one.text, _FAILED_CHARS))}
-            for one in first.failed[:SHOWN_FAILED]
-        ],
+        "negative": _entries(around, first.negative),
+        "more_negative": max(0, len(first.negative) - SHOWN_FAILED),
+        "failed": _entries(around, first.failed),
         "more_failed": max(0, len(first.failed) - SHOWN_FAILED),
-        "no_failure": f"Nothing: {counted(runs, 'run')}, and no entry is marked as a failure.",
+        "no_failure": _no_failure(sum(s["runs"] for s in around.findings.summaries if s["state"] != VOID)),
     }
+
+
+def _entries(around: Around, found: Sequence[Failed]) -> list[dict[str, object]]:
+    return [
+        {"entry": one.entry, "title": one_line(one.title), "text": around.line(cut_sentence(one.text, _FAILED_CHARS))}
+        for one in found[:SHOWN_FAILED]
+    ]
+
+
+def _no_failure(runs: int) -> str:
+    if runs < 2:
+        return "The one run did not fail." if runs else "Nothing ran yet."
+    return f"None of the {counted(runs, 'run')} failed."
 
 
 def _nothing_open(first: Opening) -> str:
@@ -119,12 +131,14 @@ def _nothing_open(first: Opening) -> str:
     if first.left or first.command or any(one.why for one in first.found):
         return ""
     return (
-        "No comparison was started; what comes next may start one." if first.not_settled else "No comparison is open."
+        "No comparison was started; the next step says what to measure."
+        if first.not_settled
+        else "No comparison is open."
     )
 
 
 def _in_words(around: Around, one: InWords) -> dict[str, object]:
-    return {"kind": one.kind, "entry": one.entry, **_shortened(around, one.text)}
+    return {"kind": one.kind, "entry": one.entry, "note": one.note, **_shortened(around, one.text)}
 
 
 def _shortened(around: Around, text: str) -> dict[str, object]:
@@ -194,21 +208,19 @@ def _criterion(around: Around, criterion: Criterion) -> dict[str, object]:
 
 
 def _best(best: BestCase) -> dict[str, object]:
-    def told(value: float) -> str:
-        return format_value(value, decimals=known(best.metric).decimals)
-
+    (value, low, high), unit = with_unit((best.value, best.low, best.high), best.unit, best.metric)
     config = {**best.problem, **best.flags, **best.config, **best.apart}
     return {
         "metric": best.metric,
-        "value": told(best.value),
-        "unit": best.unit,
-        "range": f"{told(best.low)} to {told(best.high)}" if best.runs > 1 else "",
+        "value": value,
+        "unit": unit,
+        "range": f"{low} to {high}" if best.runs > 1 else "",
         "runs": best.runs,
         "entries": best.entries[-_SHOWN_ENTRIES:],
         "more_entries": max(0, len(best.entries) - _SHOWN_ENTRIES),
         "notes": [
             *(["the baseline"] if best.is_baseline else [best.against] if best.against else []),
-            *([f"best of {best.cases} cases"] if best.cases > 1 else ["the only case"]),
+            f"best of {best.cases} cases",
         ],
         "case": " ".join(t for t in (best.label, assignments(config)) if t),
     }

@@ -28,7 +28,7 @@ OWN = ".report"
 _LOGS = "logs"
 _FILES = "artifacts"
 # What a page of ours says of itself, near its beginning.
-_GENERATOR = b'<meta name="generator" content="logbook-agent">'
+GENERATOR = b'<meta name="generator" content="logbook-agent">'
 _HEAD_BYTES = 1000
 
 
@@ -75,7 +75,7 @@ def write_report(
         write_text(target / ".gitignore", "*\n", within=within, derived=True)
     else:
         for name in (INDEX, *(page_file(book.topic) for book in (all_books if books is None else books))):
-            _check_replaceable(target / name, target)
+            check_replaceable(target / name, target, "--out")
     wanted = {book.topic for book in (all_books if books is None else books)}
     found, damaged, pages, left_out = [], [], [], 0
     binaries: list[Path] = []
@@ -103,17 +103,17 @@ def write_report(
     return ReportFiles(index=target / INDEX, pages=tuple(pages), left_out=left_out, binaries=tuple(binaries))
 
 
-def _check_replaceable(path: Path, within: Path) -> None:
-    """Raise Taken for a file that is no page of a report."""
+def check_replaceable(path: Path, within: Path, option: str) -> None:
+    """Raise Taken for a file that is no page of a report. `option` names it."""
     if not path.is_file() or path.is_symlink():
         return
     with open_file(path, within=within) as file:
-        is_ours = _GENERATOR in file.read(_HEAD_BYTES)
+        is_ours = GENERATOR in file.read(_HEAD_BYTES)
     if not is_ours:
         raise Taken(
             f"{path} exists and is not a page of a report",
             cause="a report replaces only pages of an earlier report",
-            hint="choose another --out, or move that file away",
+            hint=f"choose another {option}, or move that file away",
         )
 
 

@@ -13,13 +13,14 @@ from logbook_agent.cli.options import Common, Text
 from logbook_agent.cli.output import emit, say
 from logbook_agent.model.errors import UsageError
 from logbook_agent.report.page.page import page_file
+from logbook_agent.report.page.write import check_replaceable
 from logbook_agent.report.publish.hub_space import upload
 from logbook_agent.report.publish.one_file import one_file
 from logbook_agent.report.publish.pages import PublishedFile, check_no_secret, listing, report_files
 from logbook_agent.report.publish.pages_branch import commit_files, push
 from logbook_agent.store.files import write_text
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import counted
+from logbook_agent.text.phrases import counted, listed
 
 
 def publish_command(
@@ -46,20 +47,25 @@ def publish_command(
     """
     _check_one_target(file, branch, hub, push_to)
     space = common.space()
+    path = _file_path(space, file) if file is not None else None
     with tempfile.TemporaryDirectory() as made:
         books = [space.book()] if common.logbook or file is not None else None
         files = report_files(space, Path(made), books, logs=not no_logs)
     done: dict[str, object] = {"files": listing(files), "left_out": [], "published": None}
+    if binaries := [one.path for one in files if not one.is_text]:
+        space.warnings.append(f"secrets are looked for in text alone; look at these files yourself: {listed(binaries)}")
     if file is not None:
         files, done["left_out"] = _as_one(space, files)
         done["files"] = listing(files)
     for one in files if not common.as_json else ():
         say(f"{len(one.content):>11,} bytes  {one.path}")
+    for warning in space.warnings if not common.as_json else ():
+        say(f"warning: {warning}")
     text = f"{counted(len(files), 'file')}, nothing published (--dry-run)"
     if not dry_run:
-        done["published"] = place = _published(space, files, file, branch, push_to, hub)
+        done["published"] = place = _published(space, files, path, branch, push_to, hub)
         text = place or f"{branch} has these pages already"
-    emit("publish", done, text, as_json=common.as_json, warnings=space.warnings)
+    emit("publish", done, text, as_json=common.as_json, warnings=space.warnings if common.as_json else ())
 
 
 def _check_one_target(file: str | None, branch: str | None, hub: str | None, push_to: str | None) -> None:
@@ -76,6 +82,22 @@ def _check_one_target(file: str | None, branch: str | None, hub: str | None, pus
         )
 
 
+def _file_path(space: Workspace, file: str) -> Path:
+    """Where the one file is written. Raises UsageError where there is no folder for it, and Taken where another file
+    has its name."""
+    path = (space.cwd / Path(file).expanduser()).absolute()
+    if path.is_dir() or not path.parent.is_dir():
+        raise UsageError(
+            f"cannot write {file}: it is a folder"
+            if path.is_dir()
+            else f"cannot write {file}: there is no such folder",
+            cause="--file names one file in a folder that exists",
+            hint=f"--file {Path(file) / 'report.html'}" if path.is_dir() else f"mkdir -p {Path(file).parent}",
+        )
+    check_replaceable(path, path.parent, "--file")
+    return path
+
+
 def _as_one(space: Workspace, files: Sequence[PublishedFile]) -> tuple[tuple[PublishedFile, ...], list[str]]:
     """The page of the logbook as the only file, and what it leaves out."""
     name = page_file(space.book().topic)
@@ -89,14 +111,13 @@ def _as_one(space: Workspace, files: Sequence[PublishedFile]) -> tuple[tuple[Pub
 def _published(
     space: Workspace,
     files: Sequence[PublishedFile],
-    file: str | None,
+    path: Path | None,
     branch: str | None,
     push_to: str | None,
     hub: str | None,
 ) -> str | None:
     """Where the pages are now; None for a branch that had them."""
-    if file is not None:
-        path = (space.cwd / Path(file).expanduser()).absolute()
+    if path is not None:
         write_text(path, files[0].content.decode(), within=path.parent, derived=True)
         return space.shown(path)
     if hub is not None:

@@ -32,7 +32,7 @@ def upload(files: Sequence[PublishedFile], space: str, title: str) -> str:
     except ModuleNotFoundError as error:
         raise UsageError(
             "huggingface_hub is not installed",
-            cause="a Space is made through the Hub's own client",
+            cause="logbook publishes a Space through it",
             hint="pip install huggingface_hub, then: hf auth login",
         ) from error
     api = HfApi()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from logbook_agent.model.errors import Rejected
+from logbook_agent.report.page.page import packed_html
 from logbook_agent.report.page.write import write_report
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import pieces_of
@@ -31,7 +32,14 @@ class PublishedFile:
 
     @property
     def is_text(self) -> bool:
-        return self.media_type.startswith("text/") or self.media_type == "image/svg+xml"
+        """Whether secrets can be looked for in all of it."""
+        if b"\0" in self.content:
+            return False
+        try:
+            self.content.decode()
+        except UnicodeDecodeError:
+            return False
+        return True
 
 
 def report_files(
@@ -50,7 +58,7 @@ def report_files(
 
 def check_no_secret(files: Sequence[PublishedFile], redactor: Redactor) -> None:
     """Raises Rejected, naming the files in which a secret is left."""
-    held = [file.path for file in files if file.is_text and _holds_secret(file, redactor)]
+    held = [file.path for file in files if _holds_secret(file, redactor)]
     if held:
         raise Rejected(
             f"a secret is left in {listed(held, _NAMED)}; nothing was published",
@@ -60,8 +68,12 @@ def check_no_secret(files: Sequence[PublishedFile], redactor: Redactor) -> None:
 
 
 def _holds_secret(file: PublishedFile, redactor: Redactor) -> bool:
-    text = file.content.decode("utf-8", "replace")
-    return redactor.known(text) != text or bool(redactor.secrets_in_text(text))
+    """Whether a text holds a secret, packed parts of a page included; of another file, whether its bytes do."""
+    if not file.is_text:
+        return redactor.in_binary(file.content)
+    text = file.content.decode()
+    texts = (text, *packed_html(text))
+    return any(redactor.known(one) != one or bool(redactor.secrets_in_text(one)) for one in texts)
 
 
 def listing(files: Sequence[PublishedFile]) -> list[Mapping[str, object]]:

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from logbook_agent.model.errors import RemoteError, StoreError, UsageError
+from logbook_agent.report.page.page import INDEX
+from logbook_agent.report.page.write import GENERATOR
 from logbook_agent.report.publish.pages import PublishedFile
 from logbook_agent.running.provenance.git_calls import GitAnswer, write_git
 from logbook_agent.store.files import make_folder, write_pieces
@@ -30,14 +32,27 @@ def commit_files(
             f"{folder} is not in a git repository", cause="--branch commits the pages to one", hint="git init"
         )
     top, ref = place.top, f"refs/heads/{branch}"
-    if write_git(top, ["check-ref-format", ref], environ, timeout_s=_TIMEOUT_S).code != 0:
+    if write_git(top, ["check-ref-format", "--branch", branch], environ, timeout_s=_TIMEOUT_S).code != 0:
         raise UsageError(f"{branch!r} cannot be the name of a branch", cause="git refuses it", hint="--branch gh-pages")
-    current = write_git(top, ["symbolic-ref", "-q", "HEAD"], environ, timeout_s=_TIMEOUT_S)
-    if current.out.decode().strip() == ref:
+    trees = write_git(top, ["worktree", "list", "--porcelain"], environ, timeout_s=_TIMEOUT_S)
+    if f"branch {ref}" in trees.lines():
         raise UsageError(
             f"{branch} is checked out here",
             cause="its files would be replaced by the pages",
             hint="--branch gh-pages, or another branch that only holds pages",
+        )
+    if write_git(top, ["rev-parse", "-q", "--verify", "HEAD"], environ, timeout_s=_TIMEOUT_S).code != 0:
+        raise UsageError(
+            f"{top} has no commit yet",
+            cause="git makes a branch beside another one",
+            hint="git commit --allow-empty -m start",
+        )
+    before = _text(write_git(top, ["rev-parse", "-q", "--verify", ref], environ, timeout_s=_TIMEOUT_S))
+    if before and GENERATOR not in write_git(top, ["show", f"{before}:{INDEX}"], environ, timeout_s=_TIMEOUT_S).out:
+        raise UsageError(
+            f"{branch} holds something else than pages of a report",
+            cause="its files would be replaced by the pages",
+            hint=f"--branch gh-pages, or delete the branch first: git branch -D {branch}",
         )
     with tempfile.TemporaryDirectory() as made:
         tree = Path(made) / "pages"
@@ -48,7 +63,6 @@ def commit_files(
                 write_pieces(tree / file.path, [file.content], within=tree, durable=False)
             _run(tree, ["add", "--all", "--force", "."], environ)
             content = _text(_run(tree, ["write-tree"], environ))
-            before = _text(write_git(top, ["rev-parse", "-q", "--verify", ref], environ, timeout_s=_TIMEOUT_S))
             if before and _text(_run(top, ["rev-parse", f"{before}^{{tree}}"], environ)) == content:
                 return None
             words = ["commit-tree", content, *(["-p", before] if before else []), "-m", message]
@@ -63,7 +77,7 @@ def push(folder: Path, remote: str, branch: str, environ: Mapping[str, str]) -> 
     """Push a branch. Raises RemoteError with what git says."""
     place = repository_of(folder)
     top = place.top if place is not None else folder
-    answer = write_git(top, ["push", remote, f"refs/heads/{branch}"], environ, timeout_s=_TIMEOUT_S)
+    answer = write_git(top, ["push", "--", remote, f"refs/heads/{branch}"], environ, timeout_s=_TIMEOUT_S)
     if answer.code != 0:
         raise RemoteError(
             f"git could not push {branch} to {remote}",

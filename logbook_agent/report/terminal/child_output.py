@@ -126,15 +126,15 @@ def step_of(kind: str, body: str) -> tuple[float, dict[str, float]] | None:
 
 
 def _json_values(body: str) -> Mapping[str, object]:
-    """The keys of a row, those of its config and metrics among them."""
+    """The keys of a row, its metrics among them; a step in its config is none."""
     try:
         row = json.loads(body)
     except ValueError:
         return {}
     if not isinstance(row, dict):
         return {}
-    nested = (row[part] for part in ("config", "metrics") if isinstance(row.get(part), dict))
-    return {**row, **{name: value for part in nested for name, value in part.items()}}
+    metrics = row.get("metrics")
+    return {**(metrics if isinstance(metrics, dict) else {}), **row}
 
 
 def _number(value: object) -> float | None:

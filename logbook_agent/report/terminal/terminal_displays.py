@@ -35,13 +35,14 @@ class RunDisplay(LiveDisplay):
     progress line, and that line is erased before anything else is written; it is drawn only where the output stands at
     the start of a line."""
 
-    def __init__(self, *, all_to_stderr: bool) -> None:
+    def __init__(self, *, all_to_stderr: bool, folds_steps: bool) -> None:
         super().__init__(all_to_stderr=all_to_stderr)
         self._region = Region(_STDERR if is_drawn_on(sys.stderr) else None)
         self._on_terminal: dict[Literal["stdout", "stderr"], bool] = {
             "stdout": is_drawn_on(sys.stderr if all_to_stderr else sys.stdout),
             "stderr": is_drawn_on(sys.stderr),
         }
+        self._folds_steps = folds_steps and self._on_terminal["stderr"]
         self._width = terminal_size(_STDERR if is_drawn_on(sys.stderr) else _STDOUT).columns
         self._entry_id = ""
         self._begin()
@@ -101,7 +102,7 @@ class RunDisplay(LiveDisplay):
         self._has_colours = self._has_colours or b"\x1b" in data
 
     def _fold(self, kind: str, body: str, line: str) -> str | None:
-        found = step_of(kind, body) if self._on_terminal["stderr"] else None
+        found = step_of(kind, body) if self._folds_steps else None
         if found is None:
             return folded(kind, body, line, self._width)
         self._steps.add(*found, time.monotonic())

@@ -8,6 +8,7 @@ Python.
 from __future__ import annotations
 
 import fnmatch
+import functools
 import os
 import posixpath
 import re
@@ -207,13 +208,18 @@ def relevant_env(environ: Mapping[str, str], extra: Sequence[str] = ()) -> dict[
 
     Values are as they stand: whoever writes them down redacts them first.
     """
-    matching = (*PATTERNS, *extra)
-    return {name: environ[name] for name in sorted(environ) if any(_matches(name, pattern) for pattern in matching)}
+    whole, starts, globs = _sorted((*PATTERNS, *extra))
+    return {
+        name: environ[name]
+        for name in sorted(environ)
+        if name in whole or name.startswith(starts) or any(fnmatch.fnmatchcase(name, one) for one in globs)
+    }
 
 
-def _matches(name: str, pattern: str) -> bool:
-    # Most patterns are a beginning and a star: to compile a regular expression for each takes longer.
-    start = pattern.removesuffix("*")
-    if any(sign in start for sign in "*?["):
-        return fnmatch.fnmatchcase(name, pattern)
-    return name == pattern if start == pattern else name.startswith(start)
+@functools.lru_cache
+def _sorted(patterns: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...]]:
+    """Whole names, beginnings and other patterns: most are a beginning and a star, which is quickly compared."""
+    globs = tuple(one for one in patterns if any(sign in one.removesuffix("*") for sign in "*?["))
+    plain = [one for one in patterns if one not in globs]
+    whole = frozenset(one for one in plain if not one.endswith("*"))
+    return whole, tuple(one.removesuffix("*") for one in plain if one not in whole), globs

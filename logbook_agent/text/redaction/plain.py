@@ -19,6 +19,7 @@ _PAIRS = (
     *(("name", "value"), ("key", "value"), ("label", "text"), ("axis", "values"), ("name", "values")),
     *(("env", "value"), ("variable", "value"), ("header", "value"), ("name", "default")),
 )
+_NAME_KEYS = frozenset(name for name, _ in _PAIRS)
 _NAME = re.compile(r"[\w.-]*")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 _R = TypeVar("_R")
@@ -42,24 +43,35 @@ def redacted(plain: Any, redactor: Redactor) -> Any:
     return _Cleaner(redactor.knowing(_found(plain, redactor))).clean(plain)
 
 
-def texts(plain: Any, name: str = "") -> Iterator[str]:
+def texts(plain: Any) -> list[str]:
     """Every text in it; one that has a name stands as `name=text`, as secrets are known by their names too."""
+    found: list[str] = []
+    _gather(plain, "", found)
+    return found
+
+
+def _gather(plain: Any, name: str, found: list[str]) -> None:
+    """Add the texts of what stands under `name`. Every record that leaves passes here: lists, not generators."""
     if isinstance(plain, str):
-        yield f"{name}={plain}"
+        found.append(f"{name}={plain}")
     elif isinstance(plain, dict):
         for key, value in plain.items():
-            yield str(key)
-            yield from texts(value, str(key) if isinstance(value, str) or not name else f"{name}_{key}")
-            if name and isinstance(value, str):
-                yield f"{name}={value}"
-        yield from (f"{re.sub(r'[^A-Za-z0-9]+', '_', own)}={value}" for own, _, value in _pairs(plain))
+            word = str(key)
+            found.append(word)
+            if isinstance(value, str):
+                found.append(f"{word}={value}")
+                if name:
+                    found.append(f"{name}={value}")
+            else:
+                _gather(value, f"{name}_{word}" if name else word, found)
+        found.extend(f"{re.sub(r'[^A-Za-z0-9]+', '_', own)}={value}" for own, _, value in _pairs(plain))
     elif isinstance(plain, list | tuple):
         if _has_words(plain):
-            yield " ".join(map(str, plain))
+            found.append(" ".join(map(str, plain)))
         for value in plain:
-            yield from texts(value, name)
+            _gather(value, name, found)
     elif is_number(plain):
-        yield f"{name}={plain}"
+        found.append(f"{name}={plain}")
 
 
 def _found(plain: Any, redactor: Redactor, name: str = "") -> Iterator[Secret]:
@@ -165,6 +177,8 @@ def _has_words(plain: Sequence[Any]) -> bool:
 
 def _pairs(plain: dict[Any, Any]) -> Iterator[tuple[str, str, str]]:
     """Names with the values beside them, and the keys of the values."""
+    if _NAME_KEYS.isdisjoint(plain):
+        return
     for name_key, value_key in _PAIRS:
         own, value = plain.get(name_key), plain.get(value_key)
         if isinstance(own, str) and isinstance(value, str | list | tuple):

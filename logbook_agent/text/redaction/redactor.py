@@ -26,6 +26,8 @@ _FLAG = re.compile(r"--?[A-Za-z][\w.-]*", re.ASCII)
 _SHELL_FLAG = re.compile(r"-[a-z]*c", re.ASCII)
 _ASSIGNMENT = re.compile(r"(?P<head>(?P<name>(?:--?)?[A-Za-z_][\w.-]*)=)(?P<value>.*)", re.ASCII | re.DOTALL)
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
+# Words in UTF-16, whichever byte comes first.
+_WIDE = re.compile(rb"(?:[\x20-\x7e]\0){8,}[\x20-\x7e]?")
 _MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
 # A replacement may, together with its surroundings, look like another secret; twice is already rare.
 _MAX_PASSES = 8
@@ -286,6 +288,12 @@ class Redactor:
         found = [(line[edit.start : edit.end], edit.kind) for line, edit in edits]
         keys = [(line, "private-key") for line in _key_lines(text) if len(line) >= MIN_LENGTH]
         return [*keys, *((value, kind) for value, kind in found if rules.KEY_BEGINS.search(value) is None)]
+
+    def in_binary(self, data: bytes) -> bool:
+        """Whether data that is no text holds a known secret or a key with the prefix of a service, also as UTF-16. What
+        is compressed is not looked into."""
+        looks = (data, b"\n".join(words[::2] for words in _WIDE.findall(data)))
+        return any(needle in look for needle in self.needles for look in looks) or any(map(rules.has_key, looks))
 
     def known(self, text: str) -> str:
         """The text with the known secrets replaced; of those that overlap nothing is left."""

@@ -221,6 +221,15 @@ def find_keys(text: str, low: str) -> list[Edit]:
     return [Edit(at(start), at(start), at(end), mark(kind), kind) for start, end, kind in sorted(found)]
 
 
+def has_key(data: bytes) -> bool:
+    """Whether bytes that are no text hold a private key, or a key that hardly stands there by chance: the prefix of a
+    service before many letters and digits."""
+    if KEY_BEGINS.search(data.decode("latin-1")) is not None:
+        return True
+    found = (data[start:end].decode("ascii") for start, end, _ in _keys_of(0, data))
+    return any(len(piece) >= _LEAST_SHORT for key in found for piece in _PIECE.findall(key))
+
+
 def _keys_of(form: int, data: bytes) -> Iterator[tuple[int, int, str]]:
     search, at = _pattern(form).search, 0
     while (m := search(data, at)) is not None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,16 @@ def test_a_block_is_a_run(book: Logbook, capsys: pytest.CaptureFixture[str]) -> 
     assert "MOE-000 Train" in book.view.read_text()
 
 
+def test_a_block_within_another_one_has_its_rows_alone(book: Logbook) -> None:
+    with book.experiment(title="Outer") as outer:
+        with book.experiment(title="Inner") as inner:
+            logbook_agent.log(loss=5)
+        logbook_agent.log(loss=7)
+    for block, loss in ((inner, 5.0), (outer, 7.0)):
+        assert block.run is not None
+        assert [row.metrics["loss"].samples for row in block.run.rows] == [(loss,)]
+
+
 def test_a_block_that_fails(book: Logbook) -> None:
     x = book.experiment(title="Fails")
     with pytest.raises(ZeroDivisionError), x:
@@ -91,7 +102,7 @@ def test_a_block_is_open_once(book: Logbook) -> None:
         pass
     with pytest.raises(UsageError, match="the block is not open"):
         x.log(loss=1)
-    with pytest.raises(UsageError, match="this block was carried out already"), x:
+    with pytest.raises(UsageError, match="this block has run already"), x:
         pass
     with book.experiment(entry_id="MOE-000", label="B") as more:
         more.log(loss=1)
@@ -165,6 +176,32 @@ def test_functions_that_cannot_be_imported(book: Logbook, capfd: pytest.CaptureF
     assert {run.rows[0].metrics["loss"].samples for run in runs} == {(1.0,), (2.0,)}
     assert [run.output.tail[0] for run in runs if run.output and run.config == {"function": "a"}] == ["inside"] * 2
     assert "inside" not in capfd.readouterr().out
+
+
+def test_another_function_of_the_same_name_asks_another_question(book: Logbook) -> None:
+    def returning(loss: float) -> Callable[[], object]:
+        return lambda: {"loss": loss}
+
+    one, other = (book.ab({"a": returning(1.0), "b": returning(b)}, repeat=2, metrics=["loss"]) for b in (2.0, 0.5))
+    again = book.ab({"a": returning(1.0), "b": returning(2.0)}, repeat=2, metrics=["loss"])
+    answers = [book.compare(found.entry_id)["answer"] for found in (one, other, again)]
+    assert [a["entries"] for a in answers] == [  # type: ignore[index]
+        [one.entry_id, again.entry_id],
+        [other.entry_id],
+        [one.entry_id, again.entry_id],
+    ]
+
+
+def test_a_line_left_open_hides_no_result(book: Logbook, folder: Path) -> None:
+    (folder / "work.py").write_text("def open_line(): print('epoch 1', end=' ')\n")
+    with book.experiment(title="Open line") as x:
+        print("epoch 1", end=" ")
+        x.log(loss=2.5)
+    code = "from logbook_agent.exports.scripting.side import main; main(['a', 'a=work.py:open_line'])"
+    book.run([sys.executable, "-c", code], title="In a process of its own")
+    found = book.ab({"a": lambda: print("x", end=""), "b": lambda: None}, repeat=1, metrics=["time_s"])
+    rows = [status.run.rows for entry in ("MOE-000", "MOE-001", found.entry_id) for status in book.record(entry).runs]
+    assert [len(row) for row in rows] == [1] * 4
 
 
 def test_a_function_that_fails_ends_the_ab(book: Logbook) -> None:

@@ -11,8 +11,9 @@ import pytest
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs, Finding, Outcome
 from logbook_agent.findings.comparison.answers import answers
 from logbook_agent.findings.comparison.words import sentence, text_lines
+from logbook_agent.findings.opening import of_comparisons
 from logbook_agent.model.comparison import LOOKS
-from logbook_agent.model.header import Metric
+from logbook_agent.model.header import Header, Metric
 
 METRICS = (Metric(name="time_ms", direction="min", unit="ms"), Metric(name="loss", direction="min", primary=False))
 
@@ -38,13 +39,31 @@ def series(pairs: int, effect: float, *, seed: int = 1, start: float = 0, noise:
 def entry(number: int, *of: Any, void: bool = False, **question: Any) -> Any:
     asked = {"axis": "variant", "base": "old", "sides": ["new"], "metrics": ["time_ms"], **question}
     stated = {"entry": f"D-{number:03d}", "question": asked, "seed": 7}
-    return EntryPairs.of({**stated, "void": void, "code": {}, "series": [*of]})
+    return EntryPairs.of({**stated, "void": void, "series": [*of]})
 
 
 def only(found: tuple[Answer, ...]) -> tuple[Answer, Finding]:
     [answer] = found
     [finding] = answer.findings
     return answer, finding
+
+
+def test_answers_of_one_entry_before_and_after_its_code_changed_name_their_code() -> None:
+    old = series(8, -0.2, code={"old": "aaaaaaaaa", "new": "aaaaaaaaa"})
+    new = series(8, 0.2, start=30, key="k2", code={"old": "bbbbbbbbb", "new": "bbbbbbbbb"})
+    first, last = answers([entry(1, old, new)], METRICS)
+    assert ({*first.code.values()}, {*last.code.values()}) == ({"aaaaaaaaa"}, {"bbbbbbbbb"})
+    records: Any = None  # asked for open comparisons alone
+    told = of_comparisons(
+        records,
+        Header(topic="d", title="D", prefix="D", opened=minute(0)),
+        [first, last],
+        {"D-001": last},
+        {"D-001": ""},
+    )
+    texts = {one.outcome: one.text for one in told.answers}
+    assert texts["better"].endswith(", before the conditions of its runs changed (code aaaaaaaaa)")
+    assert texts["worse"].endswith("in 1 sitting)")
 
 
 def test_entries_of_one_question_share_one_answer_and_a_void_one_counts_for_nothing() -> None:

@@ -39,7 +39,12 @@ def answer(*findings: Finding, sides: tuple[str, ...] = ("int8",), sittings: int
         (
             [found(**SURE), found("tokens_per_s", **SURE), found("mem", outcome=WORSE), found("loss", outcome=SAME)],
             "int8 has 5% more tflops than none (95%: 2 to 9%; 12 pairs in 2 sittings);"
-            " tokens_per_s +5%; mem +5% (worse); no difference in loss",
+            " the same in tokens_per_s; mem +5% (worse); no difference in loss",
+        ),
+        # One that no run reports.
+        (
+            [found(**SURE), found("mem", outcome=OPEN, change=None, pairs=0)],
+            "int8 has 5% more tflops than none (95%: 2 to 9%; 12 pairs in 2 sittings); no number of mem",
         ),
         # What is settled comes first, whatever the order of the metrics.
         (
@@ -52,7 +57,12 @@ def answer(*findings: Finding, sides: tuple[str, ...] = ("int8",), sittings: int
             "int8 against none at tokens=4096 experts=16 mlp_dim=352 is open in tflops, +5% so far"
             " (95%: -2 to +9%; 12 pairs in 2 sittings)",
         ),
-        ([found(f"m{n}", **SURE) for n in range(8)], "; m1 +5%; m2 +5%; m3 +5%; m4 +5%; 3 more metrics"),
+        (
+            [found(f"m{n}", change=0.05 + n / 100, **SURE) for n in range(8)],
+            "; m1 +6%; m2 +7%; m3 +8%; m4 +9%; 3 more metrics",
+        ),
+        # Metrics that follow from one another.
+        ([found(f"m{n}", **SURE) for n in range(7)], "; the same in m1, m2, m3, m4 and 2 more"),
     ],
 )
 def test_one_side_and_case(findings: list[Finding], expected: str) -> None:
@@ -94,12 +104,18 @@ def test_the_word_for_a_comparison() -> None:
 def test_why_it_is_open() -> None:
     assert why_open(answer(found())) == ""
     few = found(outcome=OPEN, pairs=7, to_settle="at least 1 more pair")
-    assert why_open(answer(few)) == "there is no interval before 8 pairs; it needs at least 1 more pair"
+    assert why_open(answer(few)) == "a comparison is judged from 8 pairs on; it needs at least 1 more pair"
     many = found(**UNSURE, to_settle="about 30 more pairs")
-    said = "the interval holds 0, so either side may be ahead; it needs about 30 more pairs"
+    said = "the interval includes 0, so either side may be better; it needs about 30 more pairs"
     assert why_open(answer(many)) == said
     # The one that is nearest to an answer.
     assert why_open(answer(found(**UNSURE, to_settle="more pairs than is practical"), many)) == said
+    # Of several cases the nearest is named.
+    cases = [found(**UNSURE, case={"topk": n}, to_settle=f"about {n}0 more pairs") for n in "31"]
+    assert why_open(answer(*cases)) == (
+        "topk=1 in tflops is the nearest to an answer: the interval includes 0, so either side may be better;"
+        " it needs about 10 more pairs"
+    )
     # Beside one that is settled, it is named.
     assert why_open(answer(found("loss", unit="s", **SURE), many)) == (
         f"int8 against none is open in tflops, +5% so far: {said}"

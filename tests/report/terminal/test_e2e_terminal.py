@@ -54,7 +54,8 @@ def test_a_command_cannot_take_the_terminal_over() -> None:
 def test_steps_and_their_rate() -> None:
     assert step_of("METRIC", "loss=3.87 step=600") == (600, {"loss": 3.87})
     assert step_of("RESULT", "step=7 loss=0.5 phase=warm") == (7, {"loss": 0.5})
-    assert step_of("RESULT_JSON", '{"config": {"step": 3}, "metrics": {"loss": 2}}') == (3, {"loss": 2.0})
+    assert step_of("RESULT_JSON", '{"step": 3, "metrics": {"loss": 2}}') == (3, {"loss": 2.0})
+    assert step_of("RESULT_JSON", '{"config": {"step": 3}, "metrics": {"loss": 2}}') is None
     assert (
         step_of("RESULT", "steps=3 tflops=2") is step_of("RESULT", "step=x") is step_of("RESULT_JSON", "{step") is None
     )
@@ -125,6 +126,13 @@ def test_a_run_on_a_terminal(started: Cli, folder: Path) -> None:
     assert "12 lines of steps folded" in "".join(lines[start + 3 : start + 5])
     assert not any("KiB |" in line for line in lines), "the progress line is gone"
     assert (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text().count("step=") == 12
+
+
+def test_a_step_that_is_config_is_a_case_on_a_terminal_too(started: Cli, folder: Path) -> None:
+    with on_screen("run", "--", "sh", "-c", "echo $0 step=$2 tflops=1", "RESULT", "--step", "3", cwd=folder) as screen:
+        lines = screen.ended()
+    assert lines[0] == "RESULT step=3 tflops=1", lines
+    assert not any("lines of steps folded" in line for line in lines)
 
 
 AB = ("ab", "--axis", "m=a,b", "--max-pairs", "40", "--", "sh", "-c")

@@ -62,7 +62,7 @@
   }
 
   // -- verdicts: what the comparison of both says, or why there is none -----------------------------
-  const ALONE = "No comparison drew the order of these runs: their numbers alone settle nothing.";
+  const ALONE = "These numbers settle nothing, for the order of the runs was not drawn by chance.";
 
   function verdict(found, why) {
     const around = make("div");

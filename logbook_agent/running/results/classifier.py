@@ -1,0 +1,129 @@
+"""What the keys of reported lines are: metric, config, observation or label; with which unit and direction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
+
+from logbook_agent.model.header import Metric
+from logbook_agent.model.run import Measurement, PredictedRow, Row, Scalar
+from logbook_agent.model.units import KNOWN, known
+from logbook_agent.model.values import canonical, finite, is_not_finite, is_number, parse_scalar
+from logbook_agent.running.results.result_lines import cut
+
+
+class Classifier:
+    """What the keys of a RESULT line are: metric, config, observation or label.
+
+    A key is a metric when the logbook declares it, or a METRIC line or JSON row of the run names it so; else
+    config when it is a declared axis, a `--config` key, a config key of a JSON row, or matches a flag of the
+    command; else a number is an observation (nan and inf: unknown) and a word a label. A logbook that declares no
+    metric at all takes the names that `units.KNOWN` has as its metrics. `quantities` holds units and directions that
+    the run itself stated.
+    """
+
+    def __init__(
+        self,
+        problem: Callable[[str], None],
+        *,
+        declared: Mapping[str, Metric],
+        metrics: Set[str],
+        config_keys: Set[str],
+        flags: Set[str],
+        run_config: Mapping[str, Scalar],
+        quantities: Mapping[str, Measurement],
+    ) -> None:
+        self._problem, self._declared, self._metrics, self._config_keys = problem, declared, metrics, config_keys
+        self._flags, self._run_config, self._quantities = flags, run_config, quantities
+
+    def is_metric(self, key: str) -> bool:
+        return key in self._declared or key in self._metrics or (not self._declared and key in KNOWN)
+
+    def reduction(self, key: str) -> str:
+        """How the logbook declares that a curve of this metric is reduced."""
+        return self._declared[key].reduce if key in self._declared else "last"
+
+    def is_config(self, key: str) -> bool:
+        return key in self._config_keys or key.replace("-", "_") in self._flags
+
+    def row(self, pairs: Mapping[str, str]) -> Row:
+        """The row of one RESULT line."""
+        row = Row()
+        for key, text in pairs.items():
+            value = parse_scalar(text)
+            if self.is_metric(key):
+                self._add_metric(row, key, value)
+            elif self.is_config(key):
+                row.config[key] = value
+            elif is_number(value):
+                row.observations[key] = finite(value)
+            elif value is None or is_not_finite(value):
+                row.observations[key] = None
+            else:
+                row.labels[key] = text
+        return replace(row, config=self.with_run_config(row.config))
+
+    def _add_metric(self, row: Row, key: str, value: Scalar) -> None:
+        number = finite(value)
+        if number is None:
+            self._problem(f"{cut(key, 40)}: {cut(str(value), 40)!r} is not a measurement")
+        else:
+            row.metrics[key] = self.measurement(key, number, None)
+
+    def completed(self, row: Row) -> Row:
+        """A JSON row with the run's config, and units and directions where the row left them open."""
+        metrics = {n: self._described(n, m) for n, m in row.metrics.items()}
+        return replace(row, config=self.with_run_config(row.config), metrics=metrics)
+
+    def predicted(self, row: PredictedRow) -> PredictedRow:
+        """A predicted row with the run's config."""
+        return replace(row, config=self.with_run_config(row.config))
+
+    def measurement(self, name: str, value: float, unit: str | None) -> Measurement:
+        return self._described(name, Measurement(samples=(value,), unit=unit))
+
+    def _described(self, name: str, given: Measurement) -> Measurement:
+        """Unit and direction: the logbook's declaration, then the run's own, then the table of units. A number that
+        was stated in a unit is in that one, whatever is declared."""
+        declared, stated = self._declared.get(name), self._quantities.get(name)
+        table = known(name)
+        meant = declared.unit if declared is not None else None
+        if given.unit and meant and given.unit != meant:
+            unit, shown = cut(given.unit, 20), cut(meant, 20)
+            self._problem(
+                f"{cut(name, 40)}: stated in {unit}, declared in {shown}; kept in {unit}, and not compared with values"
+                f" in {shown}"
+            )
+        units = [given.unit, meant, stated and stated.unit, table.unit]
+        directions = [
+            declared and declared.direction,
+            given.direction,
+            stated and stated.direction,
+            table.direction,
+        ]
+        return Measurement(
+            samples=given.samples,
+            unit=next((u for u in units if u), None),
+            direction=next((d for d in directions if d), None),
+        )
+
+    def with_run_config(self, own: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        """The run's config under the row's own, which wins where they disagree: it was there."""
+        for key, value in self._run_config.items():
+            if key in own and canonical(own[key]) != canonical(value):
+                said, meant = canonical(own[key]), canonical(value)
+                self._problem(f"{cut(key, 40)}: the row says {cut(said, 40)}, --config says {cut(meant, 40)}")
+        return {**self._run_config, **own}
+
+
+def quantities_of(rows: Sequence[Row], metrics: Sequence[tuple[str, float, str | None]]) -> dict[str, Measurement]:
+    """What the run itself says about a metric's unit and direction, JSON before METRIC lines."""
+    found: dict[str, Measurement] = {}
+    for row in rows:
+        for name, m in row.metrics.items():
+            if m.unit is not None or m.direction is not None:
+                found.setdefault(name, m)
+    for name, value, unit in metrics:
+        if unit is not None:
+            found.setdefault(name, Measurement(samples=(value,), unit=unit))
+    return found

@@ -1,0 +1,59 @@
+"""The `.gitignore` and `.gitattributes` of a root."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from logbook_agent.store.files import write_text
+from logbook_agent.store.reading import read_text
+
+_GITIGNORE = """\
+# Kept on the machine that ran the experiment; the records beside them are the evidence.
+/*/runs/*/*/output.log
+/*/runs/*/sweep.log
+/*/runs/*/*/artifacts/
+/*/runs/*/*/curves.part
+/*/runs/*/*/curves.large.points
+/*/open/
+/*/backups/
+/*/.lock
+/*/.index.sqlite*
+/.ids/
+.*.tmp
+"""
+
+_GITATTRIBUTES = """\
+# Records are text with "\\n" everywhere; facts written by the tool are folded away in reviews.
+*.md text eol=lf
+*.yaml text eol=lf
+*.json text eol=lf
+*/runs/** linguist-generated
+*/code/** linguist-generated
+*.diff -text
+*.points binary
+"""
+
+
+def write_git_files(root: Path, *, durable: bool = True) -> None:
+    """Write both, or append the lines that those of an earlier version lack."""
+    for name, text in ((".gitignore", _GITIGNORE), (".gitattributes", _GITATTRIBUTES)):
+        if os.path.lexists(root / name):
+            _complete(root / name, text, root, durable=durable)
+        else:
+            write_text(root / name, text, within=root, durable=durable)
+
+
+def complete_gitignore(root: Path, *, durable: bool = True) -> None:
+    """Append the lines that the `.gitignore` of an earlier version lacks."""
+    if os.path.lexists(path := root / ".gitignore"):
+        _complete(path, _GITIGNORE, root, durable=durable)
+
+
+def _complete(path: Path, text: str, root: Path, *, durable: bool) -> None:
+    """Append the lines that one of our files lacks. One without our first line is the project's own, and stays."""
+    present = read_text(path, within=root)
+    first, *lines = text.splitlines()
+    missing = [line for line in lines if line not in present.splitlines()]
+    if first in present and missing:
+        write_text(path, "\n".join([present.rstrip("\n"), *missing, ""]), within=root, durable=durable)
