@@ -14,6 +14,7 @@ from logbook_agent.cli.output import clean, emit, json_answer, write_bytes
 from logbook_agent.cli.wait_commands import FollowedLog, last_lines, last_run
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
+from logbook_agent.findings.brief_entry import brief
 from logbook_agent.findings.queries import shown
 from logbook_agent.findings.read import read
 from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
@@ -61,6 +62,7 @@ def show_command(
     later = found.later(record.entry)
     if common.as_json:
         data = shown(found, record, book.log_path, full=full)
+        data = data if full else brief(data, [m.name for m in found.header.metrics])
     else:
         compared = found.compared(record.entry)
         text = (

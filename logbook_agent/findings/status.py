@@ -13,9 +13,9 @@ from typing import Any, NotRequired, TypeAlias, TypedDict, cast
 from logbook_agent.findings.best import BestCase, bests
 from logbook_agent.findings.opening import Synopsis
 from logbook_agent.findings.read import Findings
-from logbook_agent.findings.status_order import Item, fitting, items
+from logbook_agent.findings.status_order import StatusLine, fitting, lines_of, newest_last
 from logbook_agent.findings.thread import Thread
-from logbook_agent.model.entry import State
+from logbook_agent.model.entry import OPEN, State
 from logbook_agent.model.header import Criterion, Header
 from logbook_agent.model.record import UnfinishedRun, UnfinishedRunData
 from logbook_agent.model.stats import median
@@ -209,7 +209,7 @@ def _head(found: Findings) -> dict[str, Any]:
     return head | {k: v for k, v in (("damaged", len(found.unreadable)), ("summary_before", before)) if v}
 
 
-def _opening(found: Findings) -> Iterator[Item]:
+def _opening(found: Findings) -> Iterator[StatusLine]:
     """What is said of the whole thread."""
     header, first = found.header, found.opening
     closing = header.closing
@@ -220,33 +220,27 @@ def _opening(found: Findings) -> Iterator[Item]:
         "closed": closing and {"at": closing.at, "conclusion": _text(closing.conclusion)},
         "summary": _text(header.summary or ""),
     }
-    yield from (item for kind, value in single.items() if value for item in items(kind, [value]))
+    yield from (line for kind, value in single.items() if value for line in lines_of(kind, [value]))
     # Decisions have a list of their own.
     said = [w for w in first.in_words if w.entry and w.kind != "decision"]
-    yield from items("in_words", [{"id": w.entry, "kind": w.kind, "text": _text(w.text)} for w in said])
+    yield from lines_of("in_words", [{"id": w.entry, "kind": w.kind, "text": _text(w.text)} for w in said])
 
 
 # -- results -------------------------------------------------------------------------------------------------
 
 
-def _results(found: Findings) -> Iterator[Item]:
+def _results(found: Findings) -> Iterator[StatusLine]:
     """Answers, decisions, negative results, and failures that no negative result speaks of."""
     thread, first = found.thread, found.opening
-    yield from _of_answers("answers.settled", first.found, thread, 0)
-    yield from _of_answers("answers.open", first.left, thread, len(first.found))
-    yield from items("decisions", [_told(thread, e, e["decision"]) for e in thread.decisions], newest_last=True)
-    yield from items("negative_results", [_told(thread, e, e["negative"]) for e in thread.negative], newest_last=True)
+    order = {entry: n for n, entry in enumerate(thread.by_id)}
+    for kind, answers, at in (("answers.settled", first.found, 0), ("answers.open", first.left, len(first.found))):
+        ages = [-order[one.entry] for one in answers]
+        yield from lines_of(kind, list(map(_answer_line, answers)), ages, first=at)
+    yield from newest_last("decisions", [_told(thread, e, e["decision"]) for e in thread.decisions])
+    yield from newest_last("negative_results", [_told(thread, e, e["negative"]) for e in thread.negative])
     negative = {e["id"] for e in thread.negative}
     failed = [f for f in first.failed if f.entry not in negative]
-    yield from items("failed", [{"id": f.entry, "title": _name(f.title), "text": _text(f.text)} for f in failed])
-
-
-def _of_answers(kind: str, answers: Sequence[Synopsis], thread: Thread, first_place: int) -> Iterator[Item]:
-    """The comparisons as the opening orders them; the latest is the most useful."""
-    order = {entry: n for n, entry in enumerate(thread.by_id)}
-    ranked = sorted(range(len(answers)), key=lambda n: -order[answers[n].entry])
-    for rank, n in enumerate(ranked):
-        yield Item(kind=kind, value=_answer_line(answers[n]), rank=rank, place=first_place + n)
+    yield from lines_of("failed", [{"id": f.entry, "title": _name(f.title), "text": _text(f.text)} for f in failed])
 
 
 def _answer_line(one: Synopsis) -> dict[str, object]:
@@ -272,24 +266,26 @@ def _told(thread: Thread, entry: Summary, text: str | None) -> dict[str, object]
 # -- what goes on, and what comes next -----------------------------------------------------------------------
 
 
-def _going_on(found: Findings, here: OnMachine) -> Iterator[Item]:
+def _going_on(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
     """Running work, entries that wait, criteria that lack something, next actions."""
     thread, first = found.thread, found.opening
     seen: Counter[str] = Counter()
     for number, criterion in enumerate(found.header.stop_criteria, 1):
         kind = "criteria.met" if criterion.met else "criteria.unmet"
-        yield Item(kind=kind, value=_criterion(number, criterion), rank=seen[kind], place=number)
+        yield StatusLine(kind=kind, value=_criterion(number, criterion), rank=seen[kind], place=number)
         seen[kind] += 1
     running = [{k: v for k, v in one.data().items() if v is not None} for one in here.runs]
-    yield from items("running", running, newest_last=True)
-    yield from items("detached_series", list(here.series), newest_last=True)
-    yield from items("open", [(e["state"], _open(e)) for e in thread.open])
+    yield from newest_last("running", running)
+    yield from newest_last("detached_series", list(here.series))
+    order = {entry: n for n, entry in enumerate(thread.by_id)}
+    ages = [(OPEN.index(e["state"]), -order[e["id"]]) for e in thread.open]
+    yield from lines_of("open", [(e["state"], _open(e)) for e in thread.open], ages)
     steps = [{"id": e["id"], "next": e["next"] or ""} for e in thread.next_actions]
     if first.next and not steps:
         steps = [({"id": first.next_of} if first.next_of else {}) | {"next": _text(first.next)}]
-    yield from items("next_actions", steps, newest_last=True)
-    yield from items("edited_by_hand", [_name(name) for name in here.edited])
-    yield from items("reserved", list(here.reserved), newest_last=True)
+    yield from newest_last("next_actions", steps)
+    yield from lines_of("edited_by_hand", [_name(name) for name in here.edited])
+    yield from newest_last("reserved", list(here.reserved))
 
 
 def _open(entry: Summary) -> dict[str, object]:
@@ -320,15 +316,14 @@ def _criterion(number: int, criterion: Criterion) -> dict[str, object]:
 # -- what was measured, and against what ---------------------------------------------------------------------
 
 
-def _setting(found: Findings, here: OnMachine) -> Iterator[Item]:
+def _setting(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
     """The best cases, what results are compared with, and where things are."""
     header, thread = found.header, found.thread
-    # What the baseline itself measured stands there; the best of several cases may be the baseline.
-    cases = [best for best in bests(thread, found.answers) if not (best.is_baseline and best.cases == 1)]
-    cases.sort(key=lambda best: best.is_baseline)
-    for item, best in zip(items("best", list(map(_best, cases))), cases, strict=True):
+    # What the baseline itself measured is known.
+    cases = sorted(bests(thread, found.answers), key=lambda best: best.is_baseline)
+    for item, best in zip(lines_of("best", list(map(_best, cases))), cases, strict=True):
         said = frozenset({**best.problem, **best.flags})
-        yield Item(kind="best", value=item.value, rank=item.rank, place=item.place, config=best.config, said=said)
+        yield StatusLine(kind="best", value=item.value, rank=item.rank, place=item.place, config=best.config, said=said)
     metrics = [":".join(t for t in (m.name, m.direction, m.unit) if t) for m in header.metrics]
     for kind, values in (
         ("baseline", [baseline] if (baseline := _baseline(header)) else []),
@@ -338,7 +333,7 @@ def _setting(found: Findings, here: OnMachine) -> Iterator[Item]:
         ("issue", [header.issue.url] if header.issue is not None else []),
         ("links", [f"{_name(link.label)}: {link.url}" for link in header.links]),
     ):
-        yield from items(kind, values)
+        yield from lines_of(kind, values)
 
 
 def _baseline(header: Header) -> dict[str, object] | None:
@@ -383,15 +378,15 @@ def _best(best: BestCase) -> dict[str, object]:
     }
 
 
-def _records(found: Findings) -> Iterator[Item]:
+def _records(found: Findings) -> Iterator[StatusLine]:
     """The last entries, and the numbers of those that compare nothing."""
     answered = {one.entry for one in found.opening.answers}
     last = [_last(e, is_answered=e["id"] in answered) for e in found.summaries[-_LAST:]]
-    yield from items("last", last, newest_last=True)
+    yield from newest_last("last", last)
     counted = [s for s in found.thread.counted if s["comparison"] is None and s["measured"]]
     cases = list(chain.from_iterable(map(_cases, counted)))
-    for item, (_, config) in zip(items("runs", cases, newest_last=True), cases, strict=True):
-        yield Item(kind="runs", value=item.value[0], rank=item.rank, place=item.place, config=config)
+    for item, (_, config) in zip(newest_last("runs", cases), cases, strict=True):
+        yield StatusLine(kind="runs", value=item.value[0], rank=item.rank, place=item.place, config=config)
 
 
 def _last(entry: Summary, *, is_answered: bool) -> dict[str, object]:
@@ -414,8 +409,8 @@ def _cases(entry: Summary) -> Iterator[tuple[dict[str, object], dict[str, str]]]
 
 
 def _rounded(value: float) -> float:
-    """Six digits of a number, which tell any two apart that noise does not."""
-    return float(f"{value:.6g}")
+    """Eight digits of a number: more than any noise leaves."""
+    return float(f"{value:.8g}")
 
 
 def _text(text: str) -> str:

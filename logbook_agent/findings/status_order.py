@@ -36,7 +36,7 @@ EACH = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class StatusLine:
     """One line of a status: its `kind`, the `value`, and its place by usefulness among its kind (`rank`, from 0) and as
     it is shown under its key (`place`). `config` is shown as far as not all cases share it; the keys in `said` stand in
     the value."""
@@ -64,14 +64,22 @@ def _key(kind: str) -> str:
     return kind.partition(".")[0]
 
 
-def items(kind: str, values: Sequence[Any], *, newest_last: bool = False) -> list[Item]:
-    """The lines of a kind, in the order in which they are shown; the first ones are the most useful, or where
-    `newest_last` the last ones."""
-    last = len(values) - 1
-    return [Item(kind=kind, value=v, rank=last - n if newest_last else n, place=n) for n, v in enumerate(values)]
+def lines_of(
+    kind: str, values: Sequence[Any], ages: Sequence[Any] | None = None, *, first: int = 0
+) -> list[StatusLine]:
+    """The lines of a kind, in the order in which they are shown, from place `first` on. The one with the least age is
+    the most useful; without ages the first one."""
+    ranked = sorted(range(len(values)), key=lambda n: ages[n] if ages is not None else n)
+    ranks = {n: rank for rank, n in enumerate(ranked)}
+    return [StatusLine(kind=kind, value=v, rank=ranks[n], place=first + n) for n, v in enumerate(values)]
 
 
-def answer_of(head: Mapping[str, Any], shown: Sequence[Item], left_out: Sequence[Item]) -> dict[str, Any]:
+def newest_last(kind: str, values: Sequence[Any]) -> list[StatusLine]:
+    """The lines of a kind of which the last one is the newest."""
+    return lines_of(kind, values, range(len(values), 0, -1))
+
+
+def answer_of(head: Mapping[str, Any], shown: Sequence[StatusLine], left_out: Sequence[StatusLine]) -> dict[str, Any]:
     """The status with these lines behind its `head`, what all their cases share, and the number of others by key."""
     shared = _shared([item.config for item in shown if item.config is not None])
     parts: dict[str, Any] = {key: [] for key in map(_key, KINDS)}
@@ -92,7 +100,9 @@ def answer_of(head: Mapping[str, Any], shown: Sequence[Item], left_out: Sequence
     return {**head, **{key: value for key, value in parts.items() if value is not None}}
 
 
-def fitting(head: Mapping[str, Any], lines: Sequence[Item], fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+def fitting(
+    head: Mapping[str, Any], lines: Sequence[StatusLine], fits: Callable[[dict[str, Any]], bool]
+) -> dict[str, Any]:
     """The status with as many of the most useful lines as fit; without any where that is too much already."""
     ranked = sorted(lines, key=lambda item: item.usefulness)
 
@@ -117,7 +127,7 @@ def _shared(configs: Sequence[Mapping[str, str]]) -> dict[str, str]:
     return {k: v for k, v in configs[0].items() if all(config.get(k) == v for config in configs)}
 
 
-def _value(item: Item, shared: Mapping[str, str]) -> Any:
+def _value(item: StatusLine, shared: Mapping[str, str]) -> Any:
     if item.config is None:
         return item.value
     own = {k: v for k, v in item.config.items() if k not in shared and k not in item.said}
