@@ -192,7 +192,8 @@ def _answer_lines(data: StatusAnswer, *, is_settled: bool) -> Iterator[str]:
     """A line for each comparison, with why it is open and what to type to go on."""
     for one in data["answers"]:
         if one["settled"] is is_settled:
-            notes = filter(None, (f"{one['id']} {one['title']}", one.get("confidence")))
+            later = f"superseded by {', '.join(one['superseded_by'])}" if "superseded_by" in one else None
+            notes = filter(None, (f"{one['id']} {one['title']}", one.get("confidence"), later))
             yield f"- {one['answer']} [{'; '.join(notes)}]"
             if "why" in one:
                 yield f"  why it is open: {one['why']}"

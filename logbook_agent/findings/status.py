@@ -65,6 +65,7 @@ class AnswerInStatus(TypedDict):
     why: NotRequired[str]
     command: NotRequired[str]
     pairs_to_add: NotRequired[int]
+    superseded_by: NotRequired[list[str]]
 
 
 class BestLine(TypedDict):
@@ -235,7 +236,7 @@ def _results(found: Findings) -> Iterator[StatusLine]:
     order = {entry: n for n, entry in enumerate(thread.by_id)}
     for kind, answers, at in (("answers.settled", first.found, 0), ("answers.open", first.left, len(first.found))):
         ages = [-order[one.entry] for one in answers]
-        yield from lines_of(kind, list(map(_answer_line, answers)), ages, first=at)
+        yield from lines_of(kind, [_answer_line(thread, one) for one in answers], ages, first=at)
     yield from newest_last("decisions", [_told(thread, e, e["decision"]) for e in thread.decisions])
     yield from newest_last("negative_results", [_told(thread, e, e["negative"]) for e in thread.negative])
     negative = {e["id"] for e in thread.negative}
@@ -243,7 +244,7 @@ def _results(found: Findings) -> Iterator[StatusLine]:
     yield from lines_of("failed", [{"id": f.entry, "title": _name(f.title), "text": _text(f.text)} for f in failed])
 
 
-def _answer_line(one: Synopsis) -> dict[str, object]:
+def _answer_line(thread: Thread, one: Synopsis) -> dict[str, object]:
     found = {
         "id": one.entry,
         "title": _name(one.title),
@@ -251,9 +252,10 @@ def _answer_line(one: Synopsis) -> dict[str, object]:
         "outcome": one.outcome,
         "settled": one.is_settled,
     }
-    more = {"why": _text(one.why), "command": one.command, "pairs_to_add": one.pairs}
+    more: dict[str, object] = {"why": _text(one.why), "command": one.command, "pairs_to_add": one.pairs}
     # Nearly all are exploratory.
     more |= {"confidence": one.confidence} if one.confidence != "exploratory" else {}
+    more |= {"superseded_by": list(thread.superseded_by(one.entry))}
     return found | {name: value for name, value in more.items() if value}
 
 
