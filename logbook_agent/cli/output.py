@@ -75,8 +75,7 @@ def emit(
     of the text instead, by the functions of the module that it is given."""
     _make_room()
     if as_json:
-        answer = {"schema": f"logbook/{command}/1", "data": data, "warnings": list(warnings)}
-        print(_json(answer))
+        print(json_answer(command, data, warnings))
         return
     drawn = hook_module("drawn") if draw is not None and text and is_drawn_on(sys.stdout) else None
     if drawn is not None and draw is not None:
@@ -85,6 +84,11 @@ def emit(
         print(clean(text))
     for warning in warnings:
         say(f"warning: {warning}")
+
+
+def json_answer(command: str, data: Any, warnings: Sequence[str] = ()) -> str:
+    """A command's answer in JSON, as it is printed."""
+    return _json({"schema": f"logbook/{command}/1", "data": data, "warnings": list(warnings)})
 
 
 def emit_line(command: str, data: Any, *, warnings: Sequence[str] = ()) -> None:
