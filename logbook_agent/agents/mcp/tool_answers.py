@@ -23,8 +23,10 @@ from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
 from logbook_agent.features import hook_module
 from logbook_agent.findings.attempts import chosen
+from logbook_agent.findings.brief_entry import brief
 from logbook_agent.findings.queries import listed, search, shown
 from logbook_agent.findings.read import read
+from logbook_agent.findings.status import BUDGET_BYTES
 from logbook_agent.model.entry import Contrast
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.running.confirmation import remember_command
@@ -67,8 +69,8 @@ def answered(desk: Desk, tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]
 def _answer(desk: Desk, space: Workspace, tool: Tool, asked: Any) -> dict[str, Any]:
     if tool.name == "run":
         return start(space, asked)
-    schema, data = _OF[tool.name](desk, space, asked)
-    return {"schema": f"logbook/{schema}/1", "data": data, "warnings": list(space.warnings)}
+    schema, data = _ANSWERS[tool.name](desk, space, asked)
+    return _of(schema, data, space)
 
 
 def _unexpected(error: Exception) -> LogbookError:
@@ -92,7 +94,21 @@ def _visible(data: Any) -> Any:
 
 
 def _status(_: Desk, space: Workspace, asked: arguments.StatusArguments) -> Answer:
-    return "status", overview(space, space.book())
+    return "status", overview(
+        space,
+        space.book(),
+        budget=BUDGET_BYTES if asked.budget is None else asked.budget,
+        size=lambda answer: len(json_text(_of("status", answer, space)).encode("utf-8", "surrogatepass")),
+    )
+
+
+def _of(schema: str, data: Any, space: Workspace) -> dict[str, Any]:
+    return {"schema": f"logbook/{schema}/1", "data": data, "warnings": list(space.warnings)}
+
+
+def json_text(answer: Any) -> str:
+    """An answer as it is sent."""
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
 
 
 def _search(_: Desk, space: Workspace, asked: arguments.SearchArguments) -> Answer:
@@ -108,7 +124,9 @@ def _show(_: Desk, space: Workspace, asked: arguments.ShowArguments) -> Answer:
     book = space.book(asked.id).outgoing()
     record = book.record(book.resolve(asked.id))
     if asked.tail is None:
-        return "show", shown(read(space, book), record, book.log_path, full=asked.full)
+        found = read(space, book)
+        data = shown(found, record, book.log_path, full=asked.full)
+        return "show", data if asked.full else brief(data, [m.name for m in found.header.metrics])
     return "log", _tail(space, book, record.id, asked.tail)
 
 
@@ -228,7 +246,7 @@ def _sync(_: Desk, space: Workspace, asked: arguments.SyncArguments) -> Answer:
     )
 
 
-_OF: dict[str, Callable[[Desk, Workspace, Any], Answer]] = {
+_ANSWERS: dict[str, Callable[[Desk, Workspace, Any], Answer]] = {
     "status": _status,
     "search": _search,
     "show": _show,

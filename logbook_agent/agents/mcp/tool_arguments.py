@@ -24,6 +24,7 @@ Names = tuple[str, ...]
 class StatusArguments:
     """Of `status`."""
 
+    budget: Annotated[int | None, "Bytes of the answer, 8000 if not given; the least useful is left out"] = None
     logbook: Logbook = None
 
 

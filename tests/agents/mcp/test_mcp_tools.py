@@ -100,7 +100,7 @@ def test_an_error_has_a_code_and_what_to_do(started: Cli, folder: Path) -> None:
 def test_an_error_of_ours_ends_no_server(
     started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("all wrong")
 
     monkeypatch.setattr(tool_answers, "overview", broken)
@@ -215,7 +215,7 @@ def test_text_in_output_changes_no_record(started: Cli, folder: Path) -> None:
     assert started("run", "--title", "plain", "--", "python3", "-c", script, *INJECTED).code == 0
     entry = (folder / "logbooks/moe/entries/MOE-000.yaml").read_bytes()
     answers = {
-        "show": call(folder, "show", id="MOE-000")["data"]["runs"][0]["tail"],
+        "show": call(folder, "show", id="MOE-000", full=True)["data"]["runs"][0]["output"]["tail"],
         "log": call(folder, "show", id="MOE-000", tail=20)["data"]["lines"],
         "wait": call(folder, "wait", ids=["MOE-000"])["data"]["output"]["lines"],
     }
