@@ -250,7 +250,7 @@ def _entry(path: Path) -> Data:
 def _answer(entry: Data, change: float, entries: list[Data]) -> Data:
     """What is said of a comparison."""
     later = [e["id"] for e in entries if e.get("supersedes") == entry["id"] and e["is"] not in ("void", "abandoned")]
-    return {"change": change, "pairs": _pairs(entry), "superseded_by": later or None}
+    return {"change": change, "pairs": _pairs(entry), "superseded_by": later[-3:] or None}
 
 
 def _pairs(entry: Data) -> int:
