@@ -149,7 +149,7 @@ class ThreadState(TypedDict):
     not_settled: NotRequired[str]
     best_so_far: NotRequired[str]
     closed: NotRequired[ClosedLine]
-    in_words: list[dict[str, str]]
+    in_words: NotRequired[list[dict[str, str]]]
     answers: list[AnswerInStatus]
     failed: list[dict[str, str]]
     next_actions: list[NextAction]
@@ -198,20 +198,26 @@ def status(found: Findings, here: OnMachine, budget: int = BUDGET_BYTES, size: S
     """Answers, decisions, refuted ideas, what is open and what comes next, as much as the budget of bytes holds, the
     most useful first (`findings.status_order`)."""
     lines = [*_opening(found), *_results(found), *_going_on(found, here), *_setting(found, here), *_records(found)]
-    answer = fitting(_head(found), lines, lambda answer: size(cast("StatusAnswer", answer)) <= budget, budget // 4)
-    return cast("StatusAnswer", answer)
-
-
-def _head(found: Findings) -> dict[str, Any]:
-    """What is there in any case."""
-    header, entries, first = found.header, found.summaries, found.opening
-    head: dict[str, Any] = {
+    header = found.header
+    head = {
         "logbook": {"topic": header.topic, "title": _name(header.title), "prefix": header.prefix},
-        "asked": cut_sentence(first.asked, _ASKED_CHARS),
-        "entries": {"total": len(entries), **Counter(str(entry["state"]) for entry in entries)},
+        "asked": cut_sentence(found.opening.asked, _ASKED_CHARS),
     }
-    before = [i for w in first.in_words if w.kind == "summary" for i in w.before[-_LAST:]]
-    return head | {k: v for k, v in (("damaged", len(found.unreadable)), ("summary_before", before)) if v}
+    end = _end(found)
+
+    def fits(answer: dict[str, Any]) -> bool:
+        return size(cast("StatusAnswer", {**answer, **end})) <= budget
+
+    return cast("StatusAnswer", {**fitting(head, lines, fits, budget // 2), **end})
+
+
+def _end(found: Findings) -> dict[str, Any]:
+    """How many entries there are, by state, and how many cannot be read; which results are newer than the summary."""
+    entries = found.summaries
+    counts = {"total": len(entries), **Counter(str(entry["state"]) for entry in entries)}
+    before = [i for w in found.opening.in_words if w.kind == "summary" for i in w.before[-_LAST:]]
+    more = {"damaged": len(found.unreadable), "summary_before": before}
+    return {"entries": counts, **{name: value for name, value in more.items() if value}}
 
 
 def _opening(found: Findings) -> Iterator[StatusLine]:

@@ -27,7 +27,7 @@ KINDS = (
 _SINGLE = ("not_settled", "command", "best_so_far", "closed", "summary", "baseline", "view", "issue")
 _BY_STATE = ("open",)
 _ALWAYS = (
-    *("in_words", "answers", "decisions", "negative_results", "criteria", "running", "next_actions", "failed"),
+    *("answers", "decisions", "negative_results", "criteria", "running", "next_actions", "failed"),
     *("best", "metrics", "last", "runs"),
 )
 # These are shown once everything else is.

@@ -128,7 +128,7 @@ def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
     assert lines[2].endswith(" [MOE-002 Six]")
     assert lines[3] == "next, from MOE-000: compare them"
     data = cli("status", "--json").data
-    assert list(data)[:3] == ["logbook", "asked", "entries"]
+    assert list(data)[:3] == ["logbook", "asked", "answers"]
     assert "not_settled" not in data
     assert data["failed"] == []
     [answer] = data["answers"]
