@@ -167,7 +167,7 @@ def _opening_lines(data: StatusAnswer) -> Iterator[str]:
     if "command" in data:
         yield f"  to compare: {data['command']}"
     yield from _answer_lines(data, is_settled=False)
-    yield from (f"{one['kind']} of {one['id']}: {one['text']}" for one in data["in_words"])
+    yield from (f"{one['kind']} of {one['id']}: {one['text']}" for one in data.get("in_words", ()))
     if "best_so_far" in data:
         yield data["best_so_far"]
     if "summary" in data:

@@ -30,7 +30,7 @@ def logbook_html(data: StatusAnswer) -> str:
         *(("Found", _answer(one)) for one in data["answers"] if one["settled"]),
         ("Not settled", data.get("not_settled")),
         *(("Open", _answer(one)) for one in data["answers"] if not one["settled"]),
-        *((f"{one['kind'].capitalize()} of {one['id']}", one["text"]) for one in data["in_words"]),
+        *((f"{one['kind'].capitalize()} of {one['id']}", one["text"]) for one in data.get("in_words", ())),
         *(("Failed", f"{one['id']} {one['title']}: {one['text']}") for one in data["failed"]),
         *(("Next", ": ".join([*([one["id"]] if "id" in one else []), one["next"]])) for one in data["next_actions"]),
         *([("Closed", data["closed"]["conclusion"])] if "closed" in data else []),

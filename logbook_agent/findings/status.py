@@ -14,6 +14,7 @@ from logbook_agent.findings.best import BestCase, bests
 from logbook_agent.findings.opening import Synopsis
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.status_order import StatusLine, fitting, lines_of, newest_last
+from logbook_agent.findings.summaries import TEXT_CHARS
 from logbook_agent.findings.thread import Thread
 from logbook_agent.model.entry import OPEN, State
 from logbook_agent.model.header import Criterion, Header
@@ -27,8 +28,10 @@ BUDGET_BYTES = 8000
 # What is always there takes no more.
 LEAST_BYTES = 2000
 # A longer text ends after the last whole sentence; a title or a name is shorter.
-_TEXT_CHARS, _NAME_CHARS, _ASKED_CHARS = 600, 100, 300
+_NAME_CHARS, _ASKED_CHARS = 100, 300
 _LAST = 5
+# Of entries that share a case, or supersede one, the latest.
+_SHOWN_ENTRIES = 3
 # The command that supplies what a criterion lacks, at the end of its reason.
 _TYPED = re.compile(r"logbook (?:ab|sweep) .*")
 
@@ -80,6 +83,7 @@ class BestLine(TypedDict):
     label: NotRequired[str]
     entry: NotRequired[str]
     entries: NotRequired[list[str]]
+    more_entries: NotRequired[int]
     problem: NotRequired[str]
     flags: NotRequired[str]
     config: NotRequired[str]
@@ -145,7 +149,7 @@ class ThreadState(TypedDict):
     not_settled: NotRequired[str]
     best_so_far: NotRequired[str]
     closed: NotRequired[ClosedLine]
-    in_words: list[dict[str, str]]
+    in_words: NotRequired[list[dict[str, str]]]
     answers: list[AnswerInStatus]
     failed: list[dict[str, str]]
     next_actions: list[NextAction]
@@ -194,20 +198,26 @@ def status(found: Findings, here: OnMachine, budget: int = BUDGET_BYTES, size: S
     """Answers, decisions, refuted ideas, what is open and what comes next, as much as the budget of bytes holds, the
     most useful first (`findings.status_order`)."""
     lines = [*_opening(found), *_results(found), *_going_on(found, here), *_setting(found, here), *_records(found)]
-    answer = fitting(_head(found), lines, lambda answer: size(cast("StatusAnswer", answer)) <= budget)
-    return cast("StatusAnswer", answer)
-
-
-def _head(found: Findings) -> dict[str, Any]:
-    """What is there in any case."""
-    header, entries, first = found.header, found.summaries, found.opening
-    head: dict[str, Any] = {
+    header = found.header
+    head = {
         "logbook": {"topic": header.topic, "title": _name(header.title), "prefix": header.prefix},
-        "asked": cut_sentence(first.asked, _ASKED_CHARS),
-        "entries": {"total": len(entries), **Counter(str(entry["state"]) for entry in entries)},
+        "asked": cut_sentence(found.opening.asked, _ASKED_CHARS),
     }
-    before = [i for w in first.in_words if w.kind == "summary" for i in w.before[-_LAST:]]
-    return head | {k: v for k, v in (("damaged", len(found.unreadable)), ("summary_before", before)) if v}
+    end = _end(found)
+
+    def fits(answer: dict[str, Any]) -> bool:
+        return size(cast("StatusAnswer", {**answer, **end})) <= budget
+
+    return cast("StatusAnswer", {**fitting(head, lines, fits, budget // 2), **end})
+
+
+def _end(found: Findings) -> dict[str, Any]:
+    """How many entries there are, by state, and how many cannot be read; which results are newer than the summary."""
+    entries = found.summaries
+    counts = {"total": len(entries), **Counter(str(entry["state"]) for entry in entries)}
+    before = [i for w in found.opening.in_words if w.kind == "summary" for i in w.before[-_LAST:]]
+    more = {"damaged": len(found.unreadable), "summary_before": before}
+    return {"entries": counts, **{name: value for name, value in more.items() if value}}
 
 
 def _opening(found: Findings) -> Iterator[StatusLine]:
@@ -255,14 +265,14 @@ def _answer_line(thread: Thread, one: Synopsis) -> dict[str, object]:
     more: dict[str, object] = {"why": _text(one.why), "command": one.command, "pairs_to_add": one.pairs}
     # Nearly all are exploratory.
     more |= {"confidence": one.confidence} if one.confidence != "exploratory" else {}
-    more |= {"superseded_by": list(thread.superseded_by(one.entry))}
+    more |= {"superseded_by": list(thread.superseded_by(one.entry)[-_SHOWN_ENTRIES:])}
     return found | {name: value for name, value in more.items() if value}
 
 
 def _told(thread: Thread, entry: Summary, text: str | None) -> dict[str, object]:
     line = {"id": entry["id"], "title": _name(entry["title"]), **({"text": _text(text)} if text else {})}
     later = thread.superseded_by(entry["id"])
-    return line | ({"superseded_by": list(later)} if later else {})
+    return line | ({"superseded_by": list(later[-_SHOWN_ENTRIES:])} if later else {})
 
 
 # -- what goes on, and what comes next -----------------------------------------------------------------------
@@ -282,7 +292,7 @@ def _going_on(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
     order = {entry: n for n, entry in enumerate(thread.by_id)}
     ages = [(OPEN.index(e["state"]), -order[e["id"]]) for e in thread.open]
     yield from lines_of("open", [(e["state"], _open(e)) for e in thread.open], ages)
-    steps = [{"id": e["id"], "next": e["next"] or ""} for e in thread.next_actions]
+    steps = [{"id": e["id"], "next": _text(e["next"] or "")} for e in thread.next_actions]
     if first.next and not steps:
         steps = [({"id": first.next_of} if first.next_of else {}) | {"next": _text(first.next)}]
     yield from newest_last("next_actions", steps)
@@ -292,7 +302,7 @@ def _going_on(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
 
 def _open(entry: Summary) -> dict[str, object]:
     # Of a settled entry, the next action has its own line.
-    step = {"next": entry["next"]} if entry["next"] and not entry["settled"] else {}
+    step = {"next": _text(entry["next"])} if entry["next"] and not entry["settled"] else {}
     return {"id": entry["id"], "title": _name(entry["title"]), **step}
 
 
@@ -359,7 +369,7 @@ def _baseline(header: Header) -> dict[str, object] | None:
 
 def _best(best: BestCase) -> dict[str, object]:
     """The best case of a problem, without its config."""
-    entries = list(best.entries)
+    entries, more = list(best.entries[-_SHOWN_ENTRIES:]), len(best.entries) - _SHOWN_ENTRIES
     told = {
         "unit": best.unit,
         "label": best.label and _name(best.label),
@@ -374,6 +384,7 @@ def _best(best: BestCase) -> dict[str, object]:
         "value": _rounded(best.value),
         **({"low": _rounded(best.low), "high": _rounded(best.high)} if best.runs > 1 else {"run": best.run}),
         **({"entry": entries[0]} if len(entries) == 1 else {"entries": entries}),
+        **({"more_entries": more} if more > 0 else {}),
         "runs": best.runs,
         "cases": best.cases,
         **{name: text for name, text in told.items() if text},
@@ -394,7 +405,7 @@ def _records(found: Findings) -> Iterator[StatusLine]:
 def _last(entry: Summary, *, is_answered: bool) -> dict[str, object]:
     plain: dict[str, object] = {name: entry[name] for name in ("id", "opened", "state")}
     more = {"result": None if is_answered else entry["result"], "interpretation": entry["interpretation"]}
-    return {**plain, "title": _name(entry["title"]), **{name: text for name, text in more.items() if text}}
+    return {**plain, "title": _name(entry["title"]), **{name: _text(text) for name, text in more.items() if text}}
 
 
 def _cases(entry: Summary) -> Iterator[tuple[dict[str, object], dict[str, str]]]:
@@ -416,7 +427,9 @@ def _rounded(value: float) -> float:
 
 
 def _text(text: str) -> str:
-    return cut_sentence(text, _TEXT_CHARS)
+    # What the index cut ends in the middle of a sentence.
+    was_cut = text.endswith("…") and len(text) > 0.9 * TEXT_CHARS
+    return cut_sentence(text, min(TEXT_CHARS, len(text) - 1) if was_cut else TEXT_CHARS)
 
 
 def _name(text: str) -> str:

@@ -7,6 +7,7 @@ left out first, and a decision never is while a run is shown.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ KINDS = (
 _SINGLE = ("not_settled", "command", "best_so_far", "closed", "summary", "baseline", "view", "issue")
 _BY_STATE = ("open",)
 _ALWAYS = (
-    *("in_words", "answers", "decisions", "negative_results", "criteria", "running", "next_actions", "failed"),
+    *("answers", "decisions", "negative_results", "criteria", "running", "next_actions", "failed"),
     *("best", "metrics", "last", "runs"),
 )
 # These are shown once everything else is.
@@ -81,10 +82,10 @@ def newest_last(kind: str, values: Sequence[Any]) -> list[StatusLine]:
 
 def answer_of(head: Mapping[str, Any], shown: Sequence[StatusLine], left_out: Sequence[StatusLine]) -> dict[str, Any]:
     """The status with these lines behind its `head`, what all their cases share, and the number of others by key."""
-    shared = _shared([item.config for item in shown if item.config is not None])
+    shared = _shared([line.config for line in shown if line.config is not None])
     parts: dict[str, Any] = {key: [] for key in map(_key, KINDS)}
-    for item in sorted(shown, key=lambda item: item.place):
-        parts[item.key].append(_value(item, shared))
+    for line in sorted(shown, key=lambda line: line.place):
+        parts[line.key].append(_value(line, shared))
     for key, values in parts.items():
         if key in _SINGLE:
             parts[key] = values[0] if values else None
@@ -92,7 +93,7 @@ def answer_of(head: Mapping[str, Any], shown: Sequence[StatusLine], left_out: Se
             parts[key] = {state: [v for s, v in values if s == state] for state in dict.fromkeys(s for s, _ in values)}
         elif key not in _ALWAYS:
             parts[key] = values or None
-    counts = Counter(item.key for item in left_out)
+    counts = Counter(line.key for line in left_out)
     parts |= {
         "shared_config": assignments(shared) or None,
         "left_out": {key: counts[key] for key in parts if counts[key]} or None,
@@ -101,13 +102,17 @@ def answer_of(head: Mapping[str, Any], shown: Sequence[StatusLine], left_out: Se
 
 
 def fitting(
-    head: Mapping[str, Any], lines: Sequence[StatusLine], fits: Callable[[dict[str, Any]], bool]
+    head: Mapping[str, Any], lines: Sequence[StatusLine], fits: Callable[[dict[str, Any]], bool], room: int
 ) -> dict[str, Any]:
-    """The status with as many of the most useful lines as fit; without any where that is too much already."""
-    ranked = sorted(lines, key=lambda item: item.usefulness)
+    """The status with as many of the most useful lines as fit, without those that take more than `room` bytes alone;
+    without any where the head is too much already."""
+    fit: dict[bool, list[StatusLine]] = {True: [], False: []}
+    for line in lines:
+        fit[line.kind in _AFTER_ALL or len(json.dumps(line.value)) <= room].append(line)
+    ranked = sorted(fit[True], key=lambda line: line.usefulness)
 
     def first(count: int) -> dict[str, Any]:
-        return answer_of(head, ranked[:count], ranked[count:])
+        return answer_of(head, ranked[:count], [*ranked[count:], *fit[False]])
 
     low, high = 0, min(32, len(ranked))
     while fits(first(high)):
@@ -127,8 +132,8 @@ def _shared(configs: Sequence[Mapping[str, str]]) -> dict[str, str]:
     return {k: v for k, v in configs[0].items() if all(config.get(k) == v for config in configs)}
 
 
-def _value(item: StatusLine, shared: Mapping[str, str]) -> Any:
-    if item.config is None:
-        return item.value
-    own = {k: v for k, v in item.config.items() if k not in shared and k not in item.said}
-    return {**item.value, **({"config": assignments(own)} if own else {})}
+def _value(line: StatusLine, shared: Mapping[str, str]) -> Any:
+    if line.config is None:
+        return line.value
+    own = {k: v for k, v in line.config.items() if k not in shared and k not in line.said}
+    return {**line.value, **({"config": assignments(own)} if own else {})}

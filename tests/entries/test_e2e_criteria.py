@@ -81,7 +81,8 @@ def test_a_judgement_shows_with_its_evidence(judging: Cli, folder: Path, clock: 
     assert f"- [ ] {STOPS[0]} (not met: MOE-000, Ada)\n" in view(folder)
     assert f"- [ ] {STOPS[0]} (not met: MOE-000; Ada," in block(judging)
     status = judging("status", "--json").data["criteria"]
-    assert status[0] == {"text": STOPS[0], "met": False, "evidence": "MOE-000"}
+    command = "logbook criteria --met 1 --evidence ID"
+    assert status[0] == {"text": STOPS[0], "met": False, "evidence": "MOE-000", "command": command}
 
 
 @pytest.mark.parametrize(

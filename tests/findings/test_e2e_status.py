@@ -87,8 +87,10 @@ def _check_status(cli: Cli, entries: int) -> None:
     assert left_out["links"] == 30 - len(data.get("links", ()))
     assert left_out["criteria"] == 30 - len(data["criteria"])
     assert left_out["metrics"] == 40 - len(data["metrics"])
-    assert left_out["open"] == 2 * (entries // 5) - sum(map(len, data["open"].values()))
-    assert left_out["next_actions"] == sum(n % 5 in (0, 4) for n in range(entries)) - len(data["next_actions"])
+    # Of those without a state, every other one has planned commands.
+    waiting = sum(n % 5 in (1, 2) or n % 10 in (5, 9) for n in range(entries))
+    assert left_out["open"] == waiting - sum(map(len, data["open"].values()))
+    assert left_out["last"] == 5 - len(data["last"])
     # A text that is longer than a line has room for ends after a sentence.
     assert data["closed"]["conclusion"].endswith("; …") or data["closed"]["conclusion"].endswith(" …")
     text = cli("status")
@@ -126,7 +128,7 @@ def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
     assert lines[2].endswith(" [MOE-002 Six]")
     assert lines[3] == "next, from MOE-000: compare them"
     data = cli("status", "--json").data
-    assert list(data)[:3] == ["logbook", "asked", "entries"]
+    assert list(data)[:3] == ["logbook", "asked", "answers"]
     assert "not_settled" not in data
     assert data["failed"] == []
     [answer] = data["answers"]
