@@ -203,7 +203,8 @@ def confirmed_commands(
             cause="a record can come from a branch or from another program, and a command can do all that you can"
             if digest is None
             else f"the digest {digest} is another one: the entry, or this folder, is not what was confirmed",
-            hint=f"read it, whole with logbook show {entry}, then type: {again or f'logbook run --id {entry}'} --confirm {wanted}",
+            hint=f"read it, whole with logbook show {entry}, then type: "
+            f"{again or f'logbook run --id {entry}'} --confirm {wanted}",
         )
     _state(workspace)  # there must be a place for it
     for argv, shell in unknown:
