@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.status import OnMachine, StatusAnswer, status
-from logbook_agent.model.errors import StoreError
+from logbook_agent.findings.status import BUDGET_BYTES, LEAST_BYTES, OnMachine, Size, StatusAnswer, json_size, status
+from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import open_runs, open_series
 from logbook_agent.store.workspace import Workspace
@@ -14,8 +14,23 @@ from logbook_agent.store.workspace import Workspace
 _WARNING_CHARACTERS = 150
 
 
-def overview(workspace: Workspace, book: Book, found: Findings | None = None) -> StatusAnswer:
-    """The answer of `logbook status`; what cannot be read is warned about. `found`: the logbook as it was just read."""
+def overview(
+    workspace: Workspace,
+    book: Book,
+    found: Findings | None = None,
+    *,
+    budget: int = BUDGET_BYTES,
+    size: Size | None = None,
+) -> StatusAnswer:
+    """The answer of `logbook status` within a budget of bytes; what cannot be read is warned about. `found`: the
+    logbook as it was just read. `size` tells how many bytes an answer takes: in JSON with these warnings, unless
+    another is given. Raises UsageError for a budget that is too small."""
+    if budget < LEAST_BYTES:
+        raise UsageError(
+            f"--budget {budget}: expected at least {LEAST_BYTES:,} bytes",
+            cause="the answer has to say what the logbook is about",
+            hint=f"logbook status --budget {LEAST_BYTES}",
+        )
     found = read(workspace, book) if found is None else found
     workspace.warnings += [_unreadable(workspace, message) for message in found.unreadable[:3]]
     # Those of the criteria stand with these.
@@ -27,7 +42,17 @@ def overview(workspace: Workspace, book: Book, found: Findings | None = None) ->
         runs=open_runs(book.outgoing()),
         series=open_series(book),
     )
-    return status(found, here)
+    _bound(workspace.warnings, budget // 4)
+    return status(found, here, budget, size or (lambda answer: json_size(answer, workspace.warnings)))
+
+
+def _bound(warnings: list[str], room: int) -> None:
+    """Keep the first warnings, as many as there is room for in bytes, and count the others."""
+    for number, warning in enumerate(warnings):
+        room -= len(warning.encode("utf-8", "surrogatepass"))
+        if room < 0:
+            warnings[number:] = [f"{len(warnings) - number} more warnings: logbook doctor"]
+            return
 
 
 def _if_readable(workspace: Workspace, ask: Callable[[], list[str]]) -> list[str]:
