@@ -23,23 +23,38 @@ _OF_ROWS = ("config", "observations", "labels")
 
 def brief(entry: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Any]:
     """The data of an entry (`queries.shown`) in brief. `metrics` are those that the logbook declares; where there are
-    none, all are shown. `left_out` counts runs, and numbers of runs; `shared` is what all runs have in common."""
+    none, all are shown. `left_out` counts findings, runs, and numbers of runs; `shared` is what all runs have in
+    common."""
     runs = entry["runs"]
     rows = [row for run in runs for row in run["rows"]]
     shared = _shared(runs, rows)
     lines = [_run(run, shared, metrics, has_all=len(rows) <= _FEW_ROWS) for run in runs]
     numbers = sum(left for _, left in lines)
-    head = {k: v for k, v in entry.items() if v is not None and k != "runs"}
+    head, findings = _with_findings({k: v for k, v in entry.items() if v is not None and k != "runs"})
     shown = {"shared": shared} if shared else {}
 
     def answer(kept: Sequence[int]) -> dict[str, Any]:
-        left_out = {"runs": len(runs) - len(kept), "numbers": numbers}
+        left_out = {"findings": findings, "runs": len(runs) - len(kept), "numbers": numbers}
         counts = {name: n for name, n in left_out.items() if n}
         told = [lines[n][0] for n in sorted(kept)]
         return {**head, **shown, "runs": told, **({"left_out": counts} if counts else {})}
 
     ranked = sorted(range(len(runs)), key=lambda n: (runs[n]["state"] == "finished", -n))
     return answer(ranked[: _most(len(ranked), lambda count: _size(answer(ranked[:count])) <= LIMIT_BYTES)])
+
+
+def _with_findings(head: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    """The entry with as many findings of its answer as leave room for runs, and how many are left out."""
+    answer = head.get("answer")
+    if answer is None:
+        return head, 0
+    found = answer["findings"]
+
+    def first(count: int) -> dict[str, Any]:
+        return {**head, "answer": {**answer, "findings": found[:count]}}
+
+    count = _most(len(found), lambda count: _size(first(count)) <= 3 * LIMIT_BYTES // 4)
+    return first(count), len(found) - count
 
 
 def _most(count: int, fits: Callable[[int], bool]) -> int:
@@ -88,7 +103,7 @@ def _run(
 ) -> tuple[dict[str, Any], int]:
     """A run without what is shared, and how many of its numbers are left out."""
     is_good = run["state"] == "finished"
-    line = {k: v for k, v in run.items() if v not in (None, [], False) and k not in ("rows", "log")}
+    line = {k: v for k, v in run.items() if v is not None and v is not False and k not in ("rows", "log")}
     # How a command ended well is in its log.
     line = {k: v for k, v in line.items() if not (k in shared and v == shared[k]) and not (k == "tail" and is_good)}
     if "commands" in shared:

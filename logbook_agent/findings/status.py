@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NotRequired, TypeAlias, TypedDict, cast
 
@@ -39,14 +39,15 @@ _TYPED = re.compile(r"logbook (?:ab|sweep) .*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnMachine:
     """What `status` says beside the records: where the `view` is and which of its blocks were `edited` by hand, IDs
-    that were `reserved` and never became an entry, `runs` that have not ended, and entries whose `series` of runs is
-    made now."""
+    that were `reserved` and never became an entry, `runs` that have not ended, entries whose `series` of runs is made
+    now, and by entry who `claims` it."""
 
     view: str
     edited: Sequence[str] = ()
     reserved: Sequence[str] = ()
     runs: Sequence[UnfinishedRun] = ()
     series: Sequence[str] = ()
+    claims: Mapping[str, str] = field(default_factory=dict)
 
 
 class BookNames(TypedDict):
@@ -291,7 +292,7 @@ def _going_on(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
     yield from newest_last("detached_series", list(here.series))
     order = {entry: n for n, entry in enumerate(thread.by_id)}
     ages = [(OPEN.index(e["state"]), -order[e["id"]]) for e in thread.open]
-    yield from lines_of("open", [(e["state"], _open(e)) for e in thread.open], ages)
+    yield from lines_of("open", [(e["state"], _open(e, here.claims)) for e in thread.open], ages)
     steps = [{"id": e["id"], "next": _text(e["next"] or "")} for e in thread.next_actions]
     if first.next and not steps:
         steps = [({"id": first.next_of} if first.next_of else {}) | {"next": _text(first.next)}]
@@ -300,10 +301,11 @@ def _going_on(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
     yield from newest_last("reserved", list(here.reserved))
 
 
-def _open(entry: Summary) -> dict[str, object]:
+def _open(entry: Summary, claims: Mapping[str, str]) -> dict[str, object]:
     # Of a settled entry, the next action has its own line.
     step = {"next": _text(entry["next"])} if entry["next"] and not entry["settled"] else {}
-    return {"id": entry["id"], "title": _name(entry["title"]), **step}
+    claimed = {"claimed_by": _text(claims[entry["id"]])} if entry["id"] in claims else {}
+    return {"id": entry["id"], "title": _name(entry["title"]), **step, **claimed}
 
 
 def _criterion(number: int, criterion: Criterion) -> dict[str, object]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.findings.read import read
+from logbook_agent.findings.status import OnMachine, status
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.header import (
     Baseline,
@@ -23,6 +25,7 @@ from logbook_agent.model.header import (
 from logbook_agent.model.run import Exit, Measurement, Row, Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.root import create
+from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
 
 URL = "https://example.org/" + "x" * 3000
@@ -167,3 +170,16 @@ def test_status_says_which_criteria_are_met_where_the_issue_is_and_that_it_ended
         assert words in text
     assert cli("close", "--reopen", "--local").code == 0
     assert "closed" not in cli("status", "--json").data
+
+
+@pytest.mark.slow
+def test_a_budget_is_kept_and_a_claim_is_named(crowded: Book, cli: Cli, folder: Path) -> None:
+    for budget in (2000, 3000, 12_000):
+        for words in (["--json"], []):
+            assert len(cli("status", "--budget", str(budget), *words).out.encode()) <= budget
+    refused = cli("status", "--budget", "1999")
+    assert (refused.code, "at least 2,000 bytes" in refused.err) == (2, True)
+    found = read(Workspace(cwd=folder, environ=os.environ), crowded)
+    data = status(found, OnMachine(view="", claims={"MANY-001": "pid 7 on a, since 10:43"}), budget=10**6)
+    first = data["open"]["planned"][0]
+    assert (first["id"], first["claimed_by"]) == ("MANY-001", "pid 7 on a, since 10:43")

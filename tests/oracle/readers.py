@@ -101,7 +101,7 @@ def _sentences(answers: list[Data], *outcomes: str) -> list[str]:
 
 def _entry(cli: Cli, folder: Path, c: Comparison, answer: Data) -> Iterator[str]:
     """What is said otherwise of the latest entry of a comparison, and that earlier ones do not say where it goes on."""
-    shown = cli("show", c.entry, "--json").data
+    shown = cli("show", c.entry, "--json", "--full").data
     if {k: shown["answer"][k] for k in answer} != answer:
         yield f"show --json has {shown['answer']}, compare --json {answer}"
     view = (folder / "logbooks/moe.md").read_text()
