@@ -115,7 +115,14 @@ FEATURES = (
             ),
         ),
     ),
-    Feature(name="agents", commands=()),
+    Feature(
+        name="agents",
+        commands=(
+            Subcommand(
+                "agents", "agents.agents_command", "Write the skill for coding agents into a project, or remove it."
+            ),
+        ),
+    ),
     Feature(name="curves", points="curves.point_sink", curves="curves.stored_curves"),
     Feature(
         name="cluster",
