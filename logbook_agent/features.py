@@ -122,6 +122,9 @@ FEATURES = (
         name="agents",
         commands=(
             Subcommand("mcp", "agents.mcp.mcp_command", "Serve the logbook to a coding agent, by MCP on stdio."),
+            Subcommand(
+                "agents", "agents.agents_command", "Write the skill for coding agents into a project, or remove it."
+            ),
         ),
     ),
     Feature(name="curves", points="curves.point_sink", curves="curves.stored_curves"),

@@ -38,6 +38,7 @@ CALLS: dict[str, list[str]] = {
     "link": ["link", "acme/moe#7", "--as", "Prior issue", "--json"],
     "close": ["close", "--reopen", "--json"],
     "report": ["report", "--json"],
+    "agents": ["agents", "install", "--json"],
     "publish": ["publish", "--file", "moe.html", "--json"],
     "render": ["render", "--json"],
     "absorb": ["render", "--absorb", "--json"],
