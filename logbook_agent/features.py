@@ -115,7 +115,12 @@ FEATURES = (
             ),
         ),
     ),
-    Feature(name="agents", commands=()),
+    Feature(
+        name="agents",
+        commands=(
+            Subcommand("cite", "agents.cite_command", "Fill in, or check, the numbers that files cite from the record."),
+        ),
+    ),
     Feature(name="curves", points="curves.point_sink", curves="curves.stored_curves"),
     Feature(
         name="cluster",
