@@ -118,7 +118,12 @@ FEATURES = (
     Feature(
         name="agents",
         commands=(
-            Subcommand("cite", "agents.cite_command", "Fill in, or check, the numbers that files cite from the record."),
+            Subcommand(
+                "reproduce", "agents.reproduce_command", "Make a recorded run again, and hold it against its record."
+            ),
+            Subcommand(
+                "cite", "agents.cite_command", "Fill in, or check, the numbers that files cite from the record."
+            ),
         ),
     ),
     Feature(name="curves", points="curves.point_sink", curves="curves.stored_curves"),

@@ -49,8 +49,8 @@ class Display(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
     """What one run is to be: its command, entry and declared config. `discarded`: it warms up and does not count.
-    `keep`: patterns of files to be kept, `inputs`: files whose digests are recorded. `always`: it is made even after a request to stop. `pin`: runs with the same
-    one are made on one machine, where an executor makes several at once."""
+    `keep`: patterns of files to be kept, `inputs`: files whose digests are recorded. `always`: it is made even after a
+    request to stop. `pin`: runs with the same one are made on one machine, where an executor makes several at once."""
 
     command: Command
     entry_id: str

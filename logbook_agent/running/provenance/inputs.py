@@ -1,4 +1,4 @@
-"""The inputs of a run that the user names: files and folders that are data, not code. They are known by their digests."""
+"""The inputs of a run that the user names: files and folders of data, known by their digests."""
 
 from __future__ import annotations
 

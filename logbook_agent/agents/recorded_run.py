@@ -1,0 +1,110 @@
+"""What a run needs to be made again, from its record, and what of it is missing here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from logbook_agent.findings.cases import short
+from logbook_agent.findings.tables.frame import devices_text
+from logbook_agent.model.run import InputFile, Run
+from logbook_agent.model.worker_report import Began
+from logbook_agent.running.executors import LOCAL
+
+_HIDDEN = re.compile(r"\[redacted:[^\]]*\]")
+_NAMED = re.compile(r"\$(?:(?P<bare>[A-Z_][A-Z0-9_]*)|\{(?P<braced>[A-Z_][A-Z0-9_]*)\})")
+_SET = re.compile(
+    r"(?:^|[\s;&|(])(?:export\s+|local\s+|for\s+|read\s+(?:-\w+\s+)*)?([A-Z_][A-Z0-9_]*)(?:=|\s+in\s|\s*$|;)"
+)
+# What every shell has.
+_ALWAYS = frozenset({"PWD", "OLDPWD", "HOME", "IFS", "PATH", "LOGBOOK_ENTRY_ID", "LOGBOOK_RUN", "LOGBOOK_RESULT_FILE"})
+_TOOL = "logbook-agent"
+
+
+def lacking(run: Run, environ: Mapping[str, str]) -> Iterator[str]:
+    """What its record lacks, or names and is not set here."""
+    if run.launcher is not None or run.executor not in (None, LOCAL):
+        yield f"the place it ran on: {run.on}; a run is reproduced on this machine alone"
+    code = run.code
+    if code is None or code.commit is None or code.identity is None:
+        yield "the code: it was not in a git repository, or could not be identified"
+    elif code.diff_sha256 is not None and code.diff_kept is None:
+        yield f"the diff of {code.diff_bytes or '?'} bytes: it was too large to be kept"
+    if any(map(_HIDDEN.search, run.argv)):
+        yield "a word of the command: it is a secret, which no record holds"
+    for name in dict.fromkeys(_variables(run)):
+        if name not in environ:
+            yield f"variable {name}: not set here"
+    for name, value in run.env.variables.items():
+        if _is_hidden(value) and name not in environ:
+            yield f"variable {name}: its value is a secret, which no record holds, and it is not set here"
+
+
+def _variables(run: Run) -> Iterator[str]:
+    """The variables that the words of its command name: of a shell those that it does not set itself, else secrets."""
+    for word in run.argv:
+        own = {*_SET.findall(word)} if run.shell else set()
+        for match in _NAMED.finditer(word):
+            name = match["bare"] or match["braced"]
+            if name not in own | _ALWAYS | run.env.variables.keys():
+                yield name
+
+
+def _is_hidden(value: str) -> bool:
+    return _HIDDEN.search(value) is not None or _NAMED.fullmatch(value) is not None
+
+
+def words_of(run: Run, environ: Mapping[str, str]) -> list[str]:
+    """The words of its command, with the secrets that are variables here."""
+    if run.shell:
+        return [*run.argv]
+    return [_NAMED.sub(lambda m: environ.get(m["bare"] or m["braced"], m[0]), word) for word in run.argv]
+
+
+def variables_of(run: Run, environ: Mapping[str, str], relevant: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The variables that the record sets, with the secrets of this environment; and those that matter, are set here and
+    were not set there: `relevant` are those of this environment."""
+    values = {k: environ.get(k, v) if _is_hidden(v) else v for k, v in run.env.variables.items()}
+    return values, [name for name in relevant if name not in values]
+
+
+def unlike(run: Run, now: Began, *, is_restored: bool) -> Iterator[str]:
+    """In what this machine, and the tree that was made here, are not those of the record. `is_restored`: nothing that is
+    known of its code was missing."""
+    code, made = run.code, now.code
+    if is_restored and code is not None and (made is None or made.identity != code.identity):
+        yield f"the code {(code.commit or '?')[:9]}: what was restored of it is not what ran" + _why(now)
+    devices = run.own_devices
+    if devices and devices_text(devices) != devices_text(now.devices):
+        yield f"devices: {devices_text(devices)} in the record, {devices_text(now.devices) or 'none'} here"
+    on_cpu = all(device.platform == "cpu" for device in (*devices, *(d for row in run.rows for d in row.devices)))
+    if on_cpu and run.pool is None and run.host.name not in (None, now.host.name):
+        yield f"host: {run.host.name} in the record, {now.host.name or 'unknown'} here"
+    for name, version in run.software.items():
+        if name != _TOOL and now.software.get(name) != version:
+            yield f"package {name} {version}: {now.software.get(name, 'not found')} here"
+    for name in (name for name in now.software if name not in run.software):
+        yield f"package {name}: not in the record, {now.software[name]} here"
+    yield from changed_inputs(run.inputs, {file.path: file for file in now.inputs})
+    for name in sorted(run.env.variables.keys() | now.env.keys()):
+        has, there = now.env.get(name), run.env.relevant.get(name)
+        if name not in run.env.declared and has != there and not (there is not None and _is_hidden(there)):
+            yield f"variable {name}: {_set(there)} in the record, {_set(has)} here"
+
+
+def _why(now: Began) -> str:
+    return f" ({now.problems[0]})" if now.problems else ""
+
+
+def _set(value: str | None) -> str:
+    return "not set" if value is None else repr(value)
+
+
+def changed_inputs(recorded: tuple[InputFile, ...], here: Mapping[str, InputFile]) -> Iterator[str]:
+    """The inputs that are not here, or have another digest."""
+    for file in recorded:
+        found = here.get(file.path)
+        if found is None:
+            yield f"input {file.path}: not found"
+        elif found.sha256 != file.sha256:
+            yield f"input {file.path}: its digest is {short(found.sha256)}, in the record {short(file.sha256)}"
