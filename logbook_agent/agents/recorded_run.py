@@ -69,8 +69,8 @@ def variables_of(run: Run, environ: Mapping[str, str], relevant: Mapping[str, st
 
 
 def unlike(run: Run, now: Began, *, is_restored: bool) -> Iterator[str]:
-    """In what this machine, and the tree that was made here, are not those of the record. `is_restored`: nothing that is
-    known of its code was missing."""
+    """In what this machine, and the tree that was made here, are not those of the record. `is_restored`: nothing of its
+    code was missing."""
     code, made = run.code, now.code
     if is_restored and code is not None and (made is None or made.identity != code.identity):
         yield f"the code {(code.commit or '?')[:9]}: what was restored of it is not what ran" + _why(now)

@@ -30,7 +30,7 @@ _DEVIATIONS = 3.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReproducedNumber:
     """A metric of a case: the median of the `runs` of the record that repeat it, and the `value` that came now.
-    `change` is a fraction, `scatter` the standard deviation of the logs of the recorded runs; None where it is not known."""
+    `change` is a fraction, `scatter` the standard deviation of the logs of the recorded runs; None: not known."""
 
     metric: str
     unit: str | None
