@@ -28,8 +28,6 @@ def lacking(run: Run, environ: Mapping[str, str]) -> Iterator[str]:
     code = run.code
     if code is None or code.commit is None or code.identity is None:
         yield "the code: it was not in a git repository, or could not be identified"
-    elif code.diff_sha256 is not None and code.diff_kept is None:
-        yield f"the diff of {code.diff_bytes or '?'} bytes: it was too large to be kept"
     if any(map(_HIDDEN.search, run.argv)):
         yield "a word of the command: it is a secret, which no record holds"
     for name in dict.fromkeys(_variables(run)):

@@ -86,6 +86,8 @@ def reproduce(workspace: Workspace, entry_id: str, display: Display, *, number: 
         missing += not_restored
         if not folder.is_dir():
             return _cannot(run, [*missing, f"folder {run.cwd}: not in commit {commit[:12]}"])
+        for one in run.inputs:
+            _bring_input(one.path, checkout, tree)
         try:
             command = command_in(space, _request(run, around), checkout, tree)
         except (CommandNotFound, NotExecutable, UsageError) as error:
@@ -155,8 +157,7 @@ def _work(space: Workspace, book: Book, run: Run, command: Command, above: Path)
 
 
 def _restore(book: Book, run: Run, checkout: Checkout, tree: Tree) -> list[str]:
-    """Bring the diff, the untracked files and the inputs of a run into a working tree of its commit; what is missing of
-    them."""
+    """Bring the diff and the untracked files of a run into a working tree of its commit; what is missing of them."""
     missing = []
     code = run.code
     if code is not None and code.diff_kept is not None:
@@ -165,11 +166,11 @@ def _restore(book: Book, run: Run, checkout: Checkout, tree: Tree) -> list[str]:
             checkout.apply(tree.top, book.folder / code.diff_kept)
         except LogbookError as error:
             missing.append(f"diff {code.diff_kept}: {_said(error)}")
+    elif code is not None and code.diff_sha256 is not None:
+        missing.append(f"the diff of {code.diff_bytes or '?'} bytes: it was too large to be kept")
     for file in code.untracked if code is not None else ():
         if (said := _untracked(book, file, checkout, tree)) is not None:
             missing.append(said)
-    for one in run.inputs:
-        _bring_input(one.path, checkout, tree)
     return missing
 
 
