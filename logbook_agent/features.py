@@ -42,6 +42,8 @@ class Feature:
     collects: str | None = None
     artifacts: str | None = None
     reads: str | None = None
+    # `cites` has `shown(findings, text, plain=...)`, which puts numbers for citations, and `restored(text)`.
+    cites: str | None = None
     # `drawn` has `draw_NAME(...)`, which draws an answer on a terminal; `live` has `RunDisplay` and `SeriesDisplay`.
     drawn: str | None = None
     live: str | None = None
@@ -117,6 +119,7 @@ FEATURES = (
     ),
     Feature(
         name="agents",
+        cites="agents.shown_citations",
         commands=(
             Subcommand(
                 "reproduce", "agents.reproduce_command", "Make a recorded run again, and hold it against its record."
