@@ -23,7 +23,7 @@ _TOOL = "logbook-agent"
 
 def lacking(run: Run, environ: Mapping[str, str]) -> Iterator[str]:
     """What its record lacks, or names and is not set here."""
-    if run.launcher is not None or run.executor not in (None, LOCAL):
+    if run.on not in (None, LOCAL):
         yield f"the place it ran on: {run.on}; a run is reproduced on this machine alone"
     code = run.code
     if code is None or code.commit is None or code.identity is None:

@@ -31,7 +31,7 @@ ROOMS: dict[str, str] = {
     "predict": "model store running findings entries campaign cli",
     "curves": "model store running",
     "cluster": "model text store running cli",
-    "agents": "model text store findings cli",
+    "agents": "model text store running findings campaign cli",
     "api": "model store findings entries campaign issue exports predict",
 }
 # Folders that hang on the core: none is imported by it, and none imports another.
