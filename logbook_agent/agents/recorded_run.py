@@ -10,14 +10,37 @@ from logbook_agent.findings.tables.frame import devices_text
 from logbook_agent.model.run import InputFile, Run
 from logbook_agent.model.worker_report import Began
 from logbook_agent.running.executors import LOCAL
+from logbook_agent.text.redaction.names import is_secret_name
 
 _HIDDEN = re.compile(r"\[redacted:[^\]]*\]")
-_NAMED = re.compile(r"\$(?:(?P<bare>[A-Z_][A-Z0-9_]*)|\{(?P<braced>[A-Z_][A-Z0-9_]*)\})")
+_NAMED = re.compile(r"(?<![\\$])\$(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)\})", re.ASCII)
+# What a script of a shell sets itself, and what it does not expand.
 _SET = re.compile(
-    r"(?:^|[\s;&|(])(?:export\s+|local\s+|for\s+|read\s+(?:-\w+\s+)*)?([A-Z_][A-Z0-9_]*)(?:=|\s+in\s|\s*$|;)"
+    r"(?:^|[\s;&|(`])(?:(?:for|export|local|declare)\s+)?(?P<set>[A-Za-z_]\w*)(?:\+?=|\s+in\b)"
+    r"|\bread\s+(?:-\w+\s+)*(?P<read>[A-Za-z_]\w*)",
+    re.ASCII,
 )
-# What every shell has.
-_ALWAYS = frozenset({"PWD", "OLDPWD", "HOME", "IFS", "PATH", "LOGBOOK_ENTRY_ID", "LOGBOOK_RUN", "LOGBOOK_RESULT_FILE"})
+_QUOTED = re.compile(r"'[^']*'")
+_SHELL, _SCRIPT_FLAG = re.compile(r"(?:.*/)?(?:ba|da|z|k)?sh"), re.compile(r"-[a-z]*c")
+# What every shell has, and every run.
+_ALWAYS = frozenset(
+    {
+        "PWD",
+        "OLDPWD",
+        "IFS",
+        "PPID",
+        "OPTARG",
+        "OPTIND",
+        "LINENO",
+        "RANDOM",
+        "SECONDS",
+        "UID",
+        "EUID",
+        "HOSTNAME",
+        "REPLY",
+    }
+    | {"LOGBOOK_ENTRY_ID", "LOGBOOK_RUN", "LOGBOOK_RESULT_FILE"}
+)
 _TOOL = "logbook-agent"
 
 
@@ -39,13 +62,25 @@ def lacking(run: Run, environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _variables(run: Run) -> Iterator[str]:
-    """The variables that the words of its command name: of a shell those that it does not set itself, else secrets."""
-    for word in run.argv:
-        own = {*_SET.findall(word)} if run.shell else set()
-        for match in _NAMED.finditer(word):
-            name = match["bare"] or match["braced"]
-            if name not in own | _ALWAYS | run.env.variables.keys():
+    """The variables that its command names: in scripts of a shell those that they do not set, else secrets alone."""
+    for at, word in enumerate(run.argv):
+        is_script = _is_script(run, at)
+        own = {match["set"] or match["read"] for match in _SET.finditer(word)}
+        for match in _NAMED.finditer(_QUOTED.sub("", word) if is_script else word):
+            name = _name(match)
+            is_asked = name not in own | _ALWAYS if is_script else is_secret_name(name)
+            if is_asked and name not in run.env.variables:
                 yield name
+
+
+def _is_script(run: Run, at: int) -> bool:
+    """Whether a word of its command is a script that a shell expands."""
+    is_given = at > 0 and _SCRIPT_FLAG.fullmatch(run.argv[at - 1]) is not None
+    return run.shell or (is_given and _SHELL.fullmatch(run.argv[0]) is not None)
+
+
+def _name(match: re.Match[str]) -> str:
+    return match["bare"] or match["braced"]
 
 
 def _is_hidden(value: str) -> bool:
@@ -54,9 +89,12 @@ def _is_hidden(value: str) -> bool:
 
 def words_of(run: Run, environ: Mapping[str, str]) -> list[str]:
     """The words of its command, with the secrets that are variables here."""
-    if run.shell:
-        return [*run.argv]
-    return [_NAMED.sub(lambda m: environ.get(m["bare"] or m["braced"], m[0]), word) for word in run.argv]
+
+    def value(match: re.Match[str]) -> str:
+        name = _name(match)
+        return environ.get(name, match[0]) if is_secret_name(name) else match[0]
+
+    return [word if _is_script(run, at) else _NAMED.sub(value, word) for at, word in enumerate(run.argv)]
 
 
 def variables_of(run: Run, environ: Mapping[str, str], relevant: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
