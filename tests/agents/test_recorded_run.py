@@ -10,9 +10,9 @@ from logbook_agent.model.run import Code, Env, Run
 CODE = Code(commit="a" * 40, identity="b" * 40)
 
 
-def run(*argv: str, shell: bool = False) -> Run:
+def run(*argv: str, script: bool = False) -> Run:
     env = Env(declared={"GIVEN": "1"})
-    return Run(entry="M-000", run=1, argv=argv, shell=shell, env=env, code=CODE, started="2026-02-10T10:00:00+00:00")
+    return Run(entry="M-000", run=1, argv=argv, shell=script, env=env, code=CODE, started="2026-02-10T10:00:00+00:00")
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,9 @@ def run(*argv: str, shell: bool = False) -> Run:
 )
 def test_variables_that_a_script_does_not_set(script: str, needed: list[str]) -> None:
     said = [f"variable {name}: not set here" for name in needed]
-    assert [*lacking(run(script, shell=True), {})] == said
+    assert [*lacking(run(script, script=True), {})] == said
     assert [*lacking(run("bash", "-lc", script), {})] == said
-    assert [*lacking(run(script, shell=True), dict.fromkeys(needed, "x"))] == []
+    assert [*lacking(run(script, script=True), dict.fromkeys(needed, "x"))] == []
 
 
 def test_a_word_of_another_program_names_secrets_alone() -> None:
