@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from logbook_agent.findings.cases import short
 from logbook_agent.findings.tables.frame import devices_text
@@ -95,6 +96,15 @@ def words_of(run: Run, environ: Mapping[str, str]) -> list[str]:
         return environ.get(name, match[0]) if is_secret_name(name) else match[0]
 
     return [word if _is_script(run, at) else _NAMED.sub(value, word) for at, word in enumerate(run.argv)]
+
+
+# A working tree that an A/B of two codes, or this command, had made.
+_MADE = re.compile(r"/(?:[^\s:/]+/)*logbook-checkouts-\d+/[^/\s:]+/\d+/\w+")
+
+
+def in_repository(text: str, top: Path) -> str:
+    """A recorded text in which a working tree that was removed since is the repository itself."""
+    return _MADE.sub(lambda _: str(top), text)
 
 
 def variables_of(run: Run, environ: Mapping[str, str], relevant: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

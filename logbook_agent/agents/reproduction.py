@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from logbook_agent.agents.recorded_run import lacking, unlike, variables_of, words_of
+from logbook_agent.agents.recorded_run import in_repository, lacking, unlike, variables_of, words_of
 from logbook_agent.agents.reproduced_numbers import Reproduction, held_against
 from logbook_agent.campaign.code_axis import command_in
 from logbook_agent.campaign.repeats import RunRequest
@@ -78,7 +78,8 @@ def reproduce(workspace: Workspace, entry_id: str, display: Display, *, number: 
         lost = f"commit {commit[:12]}: not in the repository {here.top.name}; git fetch may bring it"
         return _cannot(run, [*missing, lost])
     values, unset = variables_of(run, workspace.environ, relevant_env(workspace.environ, workspace.config.env))
-    around = {k: v for k, v in workspace.environ.items() if k not in unset} | values
+    around = {k: v for k, v in workspace.environ.items() if k not in unset}
+    around |= {name: in_repository(value, here.top) for name, value in values.items()}
     space = dataclasses.replace(workspace, environ=around)
     with checkout_folder(checkout) as above, checkout.worktree(above / _NAME, commit) as folder:
         tree = Tree(name=_NAME, commit=commit, top=above / _NAME, folder=folder, environment=folder / ".venv")
@@ -89,7 +90,7 @@ def reproduce(workspace: Workspace, entry_id: str, display: Display, *, number: 
         for one in run.inputs:
             _bring_input(one.path, checkout, tree)
         try:
-            command = command_in(space, _request(run, around), checkout, tree)
+            command = command_in(space, _request(run, around, here.top), checkout, tree)
         except (CommandNotFound, NotExecutable, UsageError) as error:
             return _cannot(run, [*missing, f"program: {_said(error)}"])
         work, place = _work(space, book, run, command, above)
@@ -126,9 +127,9 @@ def _cannot(run: Run, missing: list[str]) -> Reproduction:
     return Reproduction(entry=run.entry, run=run.run, outcome="cannot", missing=tuple(missing))
 
 
-def _request(run: Run, around: Mapping[str, str]) -> RunRequest:
+def _request(run: Run, around: Mapping[str, str], top: Path) -> RunRequest:
     return RunRequest(
-        argv=words_of(run, around),
+        argv=[in_repository(word, top) for word in words_of(run, around)],
         label=run.label,
         config=run.config,
         env={name: around[name] for name in run.env.declared},

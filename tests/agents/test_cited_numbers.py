@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from logbook_agent.agents.citations import checked, filled, places, restored
+from logbook_agent.model.header import Baseline
 from logbook_agent.model.record import RunStatus
 from logbook_agent.model.run import Code
 from tests.agents.cited_support import InMemory, ab, run
@@ -79,6 +80,14 @@ def test_sides_that_differ_in_two_things_are_not_comparable(records: InMemory) -
     assert (found.text, found.problems) == ("not comparable", ("the sides differ in topk, commit",))
     [fault] = checked(filled("x [[M-004 vs M-001 tflops]]", records.say())[0], records.say())
     assert fault.problem == "the sides differ in topk, commit"
+
+
+def test_a_change_from_the_baseline_and_what_became_of_it(records: InMemory) -> None:
+    records.header = replace(records.header, baseline=Baseline(entry="M-001"))
+    assert records.say()("M-002 vs baseline tflops").text == "+7.61% (order not drawn)"
+    records.add("M-001", [s.run for s in records.records["M-001"].runs], state="void")
+    [why] = records.say()("M-002 vs baseline tflops").problems
+    assert why.startswith("the baseline is M-001, which is void")
 
 
 @pytest.mark.parametrize(

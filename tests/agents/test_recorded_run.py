@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from logbook_agent.agents.recorded_run import lacking, words_of
+from logbook_agent.agents.recorded_run import in_repository, lacking, words_of
 from logbook_agent.model.run import Code, Env, Run
 
 CODE = Code(commit="a" * 40, identity="b" * 40)
@@ -47,3 +49,14 @@ def test_a_word_of_another_program_names_secrets_alone() -> None:
     ]
     script = run("sh", "-c", "echo $HF_TOKEN")
     assert words_of(script, {"HF_TOKEN": "abc"}) == ["sh", "-c", "echo $HF_TOKEN"]
+
+
+def test_a_working_tree_that_was_removed_is_the_repository() -> None:
+    here = Path("/home/ada/moe")
+    for text, expected in {
+        "/tmp/logbook-checkouts-0/moe-1a2b3c4d/1/base/bench.sh": "/home/ada/moe/bench.sh",
+        "--in=/var/x/logbook-checkouts-1000/moe-1a2b3c4d/12/head": "--in=/home/ada/moe",
+        "/a/b:/tmp/logbook-checkouts-0/moe-1a2b3c4d/1/made/src:/c": "/a/b:/home/ada/moe/src:/c",
+        "/tmp/logbook-checkouts/x": "/tmp/logbook-checkouts/x",
+    }.items():
+        assert in_repository(text, here) == expected
