@@ -264,7 +264,7 @@ class Findings:
         return self.standing(entry).later
 
     def keepers(self, entry_id: str) -> list[str]:
-        """The entries that keep a contrast with rows of this one, or cite numbers of it."""
+        """The entries that keep a contrast with rows of this one."""
         try:
             return self._mentions.keepers(self.entry(entry_id))
         except StoreError:

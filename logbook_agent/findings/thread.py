@@ -184,7 +184,7 @@ class Thread(Statements[Summary]):
 
 # A file without any of these words says nothing of other entries, and nothing for the lists below a view.
 _RELATIONS = tuple(INVERSE)
-_KEEPS, _COMPARES, _CITES = "contrasts", "comparison", "[["
+_KEEPS, _COMPARES = "contrasts", "comparison"
 _LISTED = (DECISION.casefold(), NEGATIVE_RESULT.casefold())
 
 
@@ -209,12 +209,10 @@ class Mentions:
         return standing_of(entry.id, entry.state or "noted", self._said_of.get(entry.id, ()))
 
     def keepers(self, entry: Entry) -> list[str]:
-        """The entries that keep contrasts with rows of this one, or cite numbers of it."""
+        """The entries that keep contrasts with rows of this one."""
         self._read_behind(entry)
-        naming = {i: text for i, text in self._texts.items() if entry.id in text}
-        found = [self._parsed(i) for i, text in naming.items() if _KEEPS in text]
-        keep = [e.id for e in found if e is not None and any(entry.id in c.entries for c in e.contrasts)]
-        return list(dict.fromkeys([*keep, *(i for i, text in naming.items() if _CITES in text)]))
+        found = [self._parsed(i) for i, text in self._texts.items() if _KEEPS in text and entry.id in text]
+        return [e.id for e in found if e is not None and any(entry.id in c.entries for c in e.contrasts)]
 
     def entries(self) -> list[Entry]:
         """The entries that name others, have a decision or negative result, or state a comparison."""
@@ -232,7 +230,7 @@ class Mentions:
             except StoreError:
                 continue
             folded = text.casefold()
-            if not any(key in folded for key in (*_RELATIONS, _KEEPS, _COMPARES, _CITES, *_LISTED)):
+            if not any(key in folded for key in (*_RELATIONS, _KEEPS, _COMPARES, *_LISTED)):
                 continue
             self._texts[entry_id] = text
             entry = self._parsed(entry_id) if any(key in text for key in _RELATIONS) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -12,6 +12,11 @@ from logbook_agent.findings.read import Findings
 
 T = TypeVar("T", InWords, Failed)
 _OPENS = "[["
+
+
+def cites(shown: str, entries: Collection[str]) -> bool:
+    """Whether a text that is shown has numbers of one of these entries."""
+    return _OPENS in shown and any(entry_id in shown for entry_id in entries)
 
 
 def with_numbers(found: Findings, text: str, *, plain: bool = False) -> str:

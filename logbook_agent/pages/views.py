@@ -11,7 +11,7 @@ from logbook_agent.findings.thread import is_listed
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import Blocks
-from logbook_agent.pages.cited import with_numbers
+from logbook_agent.pages.cited import cites, with_numbers
 from logbook_agent.pages.plotted import mark_due, naming_plots, plots_of, plots_of_thread
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
@@ -83,10 +83,11 @@ def _refreshed(
     compares = any(_compares(found, one) for one in changed)
     following = changed | found.comparisons.following(changed) if compares else changed
     keepers = {keeper for i in found.order if i in following for keeper in found.keepers(i)}
-    wanted = following | (set(found.order) - set(present)) | keepers
+    citing = {name for name, block in present.items() if cites(block.text(text), following)}
+    wanted = following | (set(found.order) - set(present)) | keepers | citing
     blocks = Blocks(templates_of(workspace), found.header)
     footer = present[FOOTER].text(text) if FOOTER in present else ""
-    footer_changed = header_changed
+    footer_changed = header_changed or FOOTER in citing
     texts: dict[str, str | None] = {}
     seen: list[Record] = []
     for entry_id in (i for i in found.order if i in wanted):
@@ -103,7 +104,8 @@ def _refreshed(
     follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
     # The answers of comparisons are shown with what failed and what comes next, which any entry may change.
     answers = HEADER in present and _ANSWERS in present[HEADER].text(text)
-    if HEADER not in present or header_changed or follows or compares or answers or found.records.header.plots:
+    follows |= HEADER not in present or HEADER in citing
+    if header_changed or follows or compares or answers or found.records.header.plots:
         texts[HEADER] = with_numbers(found, blocks.header(plots_of_thread(found), found.answered))
     if footer_changed:
         texts[FOOTER] = with_numbers(found, blocks.footer(found.listed)) or None

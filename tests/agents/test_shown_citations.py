@@ -27,6 +27,14 @@ def test_prose_shows_the_number_and_keeps_the_citation(started: Cli, folder: Pat
     assert "It does reach [[MOE-000 tflops]]; `[[" in entry.read_text()
     assert f"It does reach {CITED}; `[[" in view.read_text()
     assert started("doctor").code == 0
+    # An earlier entry may cite a later one.
+    assert started("edit", "MOE-000", "--next", "beat [[MOE-002 tflops]]").code == 0
+    assert "beat <abbr" in view.read_text()
+    assert started("run", "--", "echo", "METRIC tflops=99 TF/s").code == 0
+    assert 'beat <abbr title="[[MOE-002 tflops]]">99.000 TF/s</abbr>' in view.read_text()
+    assert started("note", "--title", "Corrected", "--supersedes", "MOE-002").code == 0
+    assert "(MOE-002 is superseded by MOE-003)" in view.read_text()
+    assert started("doctor").code == 0
     # The number follows the record, as does what became of its entry.
     assert started("run", "--id", "MOE-000", "--", "echo", "METRIC tflops=13.5 TF/s").code == 0
     assert '<abbr title="[[MOE-000 tflops]]">13.000 TF/s</abbr>' in view.read_text(), "the median of both"
