@@ -14,13 +14,13 @@ from logbook_agent.model.errors import UsageError
 
 NOT_COMPARABLE = "not comparable"
 BASE, BASELINE = "base", "baseline"
-_ID = r"[A-Z][A-Z0-9-]*-\d{3,}"
+_ID = r"[A-Z][A-Z0-9-]{0,60}-\d{3,9}"
 _INSIDE = rf"{_ID}(?![\w-])[^\[\]<>]{{0,300}}"
 _TOKEN = re.compile(
     rf"""
       (?P<fence>^[ \t>]*(?P<ticks>`{{3,}}|~{{3,}})[^\n]*(?:\n(?![ \t>]*(?P=ticks))[^\n]*)*(?:\n[^\n]*)?)
-    | (?P<code>(?<!`)(?P<tick>`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=tick)(?!`))
-    | (?P<comment><!--.*?-->)
+    | (?P<code>(?<!`)(?P<tick>`+)(?!`)(?:(?!\n[ \t]*\n).){{1,2000}}?(?<!`)(?P=tick)(?!`))
+    | (?P<comment><!--.*?(?:-->|\Z))
     | <abbr[ ]title="\[\[(?P<cited>{_INSIDE})\]\]">(?P<shown>[^<>]{{0,300}})</abbr>
     | (?<!\\)\[\[(?P<bare>{_INSIDE})\]\]
     """,
@@ -92,13 +92,15 @@ def parsed(text: str) -> Citation:
 
 def places(text: str) -> Iterator[CitedPlace]:
     """The citations of a text, in order."""
+    line, at = 1, 0
     for match in _TOKEN.finditer(text):
         cited = match["cited"] or match["bare"]
         if cited is not None:
+            line, at = line + text.count("\n", at, match.start()), match.start()
             yield CitedPlace(
                 start=match.start(),
                 end=match.end(),
-                line=text.count("\n", 0, match.start()) + 1,
+                line=line,
                 text=" ".join(html.unescape(cited).split()),
                 shown=None if match["shown"] is None else " ".join(html.unescape(match["shown"]).split()),
             )

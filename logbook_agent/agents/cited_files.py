@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from logbook_agent.agents.cited_numbers import saying
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.files import write_text
-from logbook_agent.store.reading import read_text
+from logbook_agent.store.reading import read_bytes
 from logbook_agent.store.workspace import Workspace
 
 STDIN = "-"
@@ -80,7 +81,15 @@ def _read(workspace: Workspace, name: str) -> str:
         raise UsageError(
             f"cannot read {name}", cause="it is not a file", hint="name files, or - for standard input: logbook cite -"
         )
-    return read_text(path, within=path.parent, limit=_MOST_BYTES)
+    try:
+        # As it is, with its own ends of lines.
+        return read_bytes(path, within=path.parent, limit=_MOST_BYTES).decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"cannot read {name}",
+            cause=f"it is not UTF-8 text (byte {error.start})",
+            hint=f"iconv -t UTF-8 {name}",
+        ) from error
 
 
 def write(workspace: Workspace, found: Sequence[CitedFile]) -> None:
@@ -88,4 +97,6 @@ def write(workspace: Workspace, found: Sequence[CitedFile]) -> None:
     for one in found:
         if one.text is not None and one.name != STDIN:
             path = _path(workspace, one.name)
+            mode = stat.S_IMODE(path.stat().st_mode)
             write_text(path, one.text, within=path.parent)
+            path.chmod(mode)

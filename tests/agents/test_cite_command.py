@@ -17,11 +17,13 @@ FILLED = 'It reaches <abbr title="[[MOE-000 tflops]]">12.500 TF/s</abbr>.\n'
 def test_a_figure_is_filled_in_and_checked(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert started("run", "--", "echo", "METRIC tflops=12.5 TF/s").code == 0
     readme = folder / "README.md"
-    readme.write_text(SOURCE)
+    readme.write_bytes(SOURCE.replace("\n", "\r\n").encode())
+    readme.chmod(0o600)
     assert started("cite", "README.md", "--check").code == 1
     answer = started("cite", "README.md")
     assert (answer.code, answer.out) == (0, "README.md: 1 citation filled in\n")
-    assert readme.read_text() == FILLED
+    assert readme.read_bytes() == FILLED.replace("\n", "\r\n").encode()
+    assert readme.stat().st_mode & 0o777 == 0o600
     assert started("cite", "README.md").out == "README.md: 1 citation unchanged\n"
     assert started("cite", "README.md", "--check").code == 0
     readme.write_text(FILLED.replace("12.5", "13.5"))
@@ -38,3 +40,5 @@ def test_a_figure_is_filled_in_and_checked(started: Cli, folder: Path, monkeypat
         "README.md:1: [[MOE-000 tflops]]: MOE-000 is void"
     ]
     assert started("cite", "nowhere.md").code == 2
+    (folder / "bytes.md").write_bytes(b"\xff")
+    assert started("cite", "bytes.md").code == 2

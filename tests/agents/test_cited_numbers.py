@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import time
 from dataclasses import replace
 
 import pytest
@@ -135,6 +136,16 @@ def test_words_that_a_citation_holds_stay_text() -> None:
     assert not faults
     assert text == '<abbr title="[[M-000:a &quot;b&quot; &amp; c tflops]]">1.000 TF/s</abbr>'
     assert checked(text, records.say()) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["<!--", "[[", "[[A-001 ", "`", "``` ", '<abbr title="[[A-001 x]]">', "[[A" + "A-" * 9, "`" * 3 + "\n`x "]
+)
+def test_no_text_takes_long(text: str) -> None:
+    started = time.process_time()
+    list(places(text * (400_000 // len(text))))
+    list(places("".join("`" * n + "x" for n in range(1, 800))))
+    assert time.process_time() - started < 3.0
 
 
 # -- a thousand alterations --------------------------------------------------------------------------
