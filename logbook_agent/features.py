@@ -44,6 +44,8 @@ class Feature:
     reads: str | None = None
     # `syncs` has `sync_by_digest(workspace, ...)`, a sync whose plan is shown first, and applied by its digest.
     syncs: str | None = None
+    # `cites` has `shown(findings, text, plain=...)`, which puts numbers for citations, and `restored(text)`.
+    cites: str | None = None
     # `drawn` has `draw_NAME(...)`, which draws an answer on a terminal; `live` has `RunDisplay` and `SeriesDisplay`.
     drawn: str | None = None
     live: str | None = None
@@ -120,8 +122,15 @@ FEATURES = (
     ),
     Feature(
         name="agents",
+        cites="agents.shown_citations",
         commands=(
             Subcommand("mcp", "agents.mcp.mcp_command", "Serve the logbook to a coding agent, by MCP on stdio."),
+            Subcommand(
+                "reproduce", "agents.reproduce_command", "Make a recorded run again, and hold it against its record."
+            ),
+            Subcommand(
+                "cite", "agents.cite_command", "Fill in, or check, the numbers that files cite from the record."
+            ),
             Subcommand(
                 "agents", "agents.agents_command", "Write the skill for coding agents into a project, or remove it."
             ),

@@ -6,6 +6,7 @@ import dataclasses
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypedDict
 
 from logbook_agent.campaign.driver import Driver, driving
@@ -49,6 +50,7 @@ class RunRequest:
     read: str | None = None
     cwd: str | None = None
     keep: Sequence[str] = ()
+    inputs: Sequence[str] = ()
     on: str | None = None
     entry_id: str | None = None
     shell: bool = False
@@ -163,6 +165,7 @@ def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> 
                 timeout_s=request.timeout_s,
                 config=dict(request.config),
                 keep=tuple(request.keep),
+                inputs=tuple(request.inputs),
             )
 
 
@@ -251,6 +254,7 @@ def prepared(
 ) -> Command:
     """A command as the request wants it run; the benchmark is this Python's own."""
     is_shell = request.shell if shell is None else shell
+    _check_inputs(workspace, request)
     own = bench_folder() if request.predicts else None if is_shell else own_benchmark(argv, request.on)
     return prepare(
         workspace,
@@ -264,6 +268,18 @@ def prepared(
         timeout_s=request.timeout_s,
         read=request.read,
     )
+
+
+def _check_inputs(workspace: Workspace, request: RunRequest) -> None:
+    """Raises UsageError for an input that is not there; on another machine nobody looks."""
+    folder = workspace.cwd / (request.cwd or ".")
+    for name in request.inputs if request.on is None else ():
+        if not (folder / Path(name).expanduser()).exists():
+            raise UsageError(
+                f"--input {name}: no such file or folder",
+                cause=f"it is looked for in {folder}, where the command runs",
+                hint="give its path from there, or a whole one",
+            )
 
 
 # How often the command is run, unless a number is given.

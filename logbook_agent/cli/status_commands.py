@@ -20,6 +20,7 @@ from logbook_agent.findings.read import read
 from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
 from logbook_agent.model.errors import UsageError
 from logbook_agent.pages.blocks import blocks_of
+from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.plotted import plots_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.records import dump_yaml
@@ -65,11 +66,10 @@ def show_command(
         data = data if full else brief(data, [m.name for m in found.header.metrics])
     else:
         compared = found.compared(record.entry)
-        text = (
-            blocks_of(space, book)
-            .entry(record, later=later, compared=compared, plots=plots_of(found, record.entry))
-            .strip("\n")
+        block = blocks_of(space, book).entry(
+            record, later=later, compared=compared, plots=plots_of(found, record.entry)
         )
+        text = with_numbers(found, block, plain=True).strip("\n")
     if text and sys.stdout.isatty():
         _pretty(text)
         text = ""

@@ -47,6 +47,11 @@ CALLS: dict[str, list[str]] = {
     "prune": ["doctor", "--prune", "--json"],
 }
 
+# Of a file that cites, and of a run in a repository: tests/agents. A snapshot is made of what is pushed:
+# tests/issue/test_sync_snapshot.py; a prediction by a compiler: tests/predict; base and head are two commits:
+# tests/issue/gate; what runs can be ended: tests/running/executors; what goes on until it is ended: tests/report/live.
+ELSEWHERE = ("cite", "reproduce", "snapshot", "predict", "cancel", "ci", "watch")
+
 
 @pytest.fixture
 def filled(started: Cli) -> Cli:
@@ -55,9 +60,6 @@ def filled(started: Cli) -> Cli:
     return started
 
 
-# A snapshot is made of what is pushed: tests/issue/test_sync_snapshot.py; a prediction by a compiler: tests/predict;
-# base and head are two commits: tests/issue/gate; what runs can be ended: tests/running/executors; what goes on until
-# it is ended: tests/report/live.
 def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
     """One command, another schema: its data have another shape."""
     log = json.loads(filled("show", "MOE-000", "--log", "--tail", "1", "--json").out)
@@ -68,7 +70,7 @@ def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *(c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict", "cancel", "ci", "watch")),
+        *(c.name for c in SUBCOMMANDS if c.name not in ELSEWHERE),
         *("absorb", "prune", "plan", "noise"),
     ],
 )

@@ -59,6 +59,7 @@ PURE = (
     "campaign/recipes",
     *(f"formats/{name}.py" for name in ("known_formats", "case_rows", "pytest_benchmark", "hyperfine", "asv")),
     "formats/google_benchmark.py",
+    *(f"agents/{name}.py" for name in ("citations", "cited_numbers", "reproduced_numbers")),
     *(f"artifacts/{name}.py" for name in ("matching", "media")),
     *(f"agents/mcp/{name}.py" for name in ("tool_arguments", "tool_table", "output_fences")),
     *(f"issue/{name}.py" for name in ("marking", "steps", "plan", "updates", "neutral", "links")),
