@@ -14,14 +14,14 @@ from logbook_agent.model.record import digest, is_made
 from logbook_agent.model.run import Run
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
-from logbook_agent.store.claims import Claim, Claims, Executed, refused
+from logbook_agent.store.claims import Claims, ExecutedAt, PlanClaim, refused
 from logbook_agent.store.open_runs import going_runs
 from logbook_agent.store.user_config import places_of
 from logbook_agent.store.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedClaim:
+class ClaimedPlan:
     """The `commands` of a plan that are left for this process, and what notes that they were executed. Commands that
     are not planned are not claimed."""
 
@@ -29,7 +29,7 @@ class PlannedClaim:
     entry: Entry | None
     commands: Sequence[Command]
     claims: Claims | None = None
-    claim: Claim | None = None
+    claim: PlanClaim | None = None
 
     def executed(self, run: Run) -> None:
         """Note that a run came to its end."""
@@ -41,7 +41,7 @@ class PlannedClaim:
 @contextlib.contextmanager
 def claimed(
     workspace: Workspace, book: Book, entry: Entry | None, commands: Sequence[Command]
-) -> Iterator[PlannedClaim]:
+) -> Iterator[ClaimedPlan]:
     """The claim of this process on planned commands of an entry, until the block is left. What was executed since they
     were looked up is left out.
 
@@ -49,7 +49,7 @@ def claimed(
     worktree has executed them.
     """
     if entry is None or all(command.planned is None for command in commands):
-        yield PlannedClaim(workspace=workspace, entry=entry, commands=commands)
+        yield ClaimedPlan(workspace=workspace, entry=entry, commands=commands)
         return
     claims = book.claims
     if (before := claims.of(entry.id).claim) is not None and not before.is_held:
@@ -62,19 +62,19 @@ def claimed(
         left = [command for command in commands if command.planned in pending]
         if not left and elsewhere:
             raise _executed(entry, elsewhere)
-        yield PlannedClaim(workspace=workspace, entry=entry, commands=left, claims=claims, claim=claim)
+        yield ClaimedPlan(workspace=workspace, entry=entry, commands=left, claims=claims, claim=claim)
 
 
-def _claim(workspace: Workspace, entry_id: str) -> Claim:
+def _claim(workspace: Workspace, entry_id: str) -> PlanClaim:
     owner = workspace.owner()
-    return Claim(entry=entry_id, **owner)  # type: ignore[arg-type]
+    return PlanClaim(entry=entry_id, **owner)  # type: ignore[arg-type]
 
 
 def _key(command: PlannedCommand) -> str:
     return digest(encode(command))
 
 
-def _check_ended(workspace: Workspace, book: Book, before: Claim) -> None:
+def _check_ended(workspace: Workspace, book: Book, before: PlanClaim) -> None:
     """Raises Locked where a process that died in another worktree left a command that still runs."""
     root = Path(before.root)
     if root == workspace.root or not (root / book.topic).is_dir():
@@ -88,7 +88,7 @@ def _check_ended(workspace: Workspace, book: Book, before: Claim) -> None:
         raise refused(before, why="that process is gone, but the command that it started still runs")
 
 
-def _executed(entry: Entry, elsewhere: Mapping[str, Executed]) -> UsageError:
+def _executed(entry: Entry, elsewhere: Mapping[str, ExecutedAt]) -> UsageError:
     last = max(elsewhere.values(), key=lambda one: one.at)
     return UsageError(
         f"{entry.id} was executed already, in {last.root} at {last.at}",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from logbook_agent.findings.carried_out import is_carried_out
 from logbook_agent.findings.protocol import Records
 from logbook_agent.model.entry import (
     DECISION,
@@ -172,10 +173,13 @@ class Thread(Statements[Summary]):
 
     @cached_property
     def next_actions(self) -> list[Summary]:
-        """Settled entries whose next action no other entry has taken up; none once the thread is closed."""
+        """Settled entries whose next action no other entry has taken up, and whose commands none has run; none once the
+        thread is closed."""
         if self.header.closing is not None:
             return []
-        return [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(self.standing[s["id"]])]
+        left = [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(self.standing[s["id"]])]
+        counting = {i: s for i, s in self.by_id.items() if self.standing[i].withdrawn is None} if left else {}
+        return [s for s in left if not is_carried_out(s, counting)]
 
     @staticmethod
     def _is_left(standing: Standing) -> bool:

@@ -27,7 +27,7 @@ _FOLDER, _LOCK = "claims", ".lock"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class PlanClaim:
     """Who executes a planned entry: a process of a host, `at` since when (UTC), and in which `root` of logbooks."""
 
     entry: str
@@ -53,7 +53,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Executed:
+class ExecutedAt:
     """Where and when a command of a plan was executed."""
 
     root: str
@@ -64,8 +64,8 @@ class Executed:
 class PlanState:
     """The last claim of a plan (None: it has ended), and what was executed of it, by the digest of each command."""
 
-    claim: Claim | None = None
-    executed: Mapping[str, Executed] = field(default_factory=dict)
+    claim: PlanClaim | None = None
+    executed: Mapping[str, ExecutedAt] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class Claims:
         """The state of one plan, as noted."""
         return self._read(entry_id)
 
-    def held(self) -> list[Claim]:
+    def held(self) -> list[PlanClaim]:
         """The claims whose process lives, by entry."""
         if not self._folder.is_dir():
             return []
@@ -87,7 +87,7 @@ class Claims:
         return [claim for claim in found if claim is not None and claim.is_held]
 
     @contextlib.contextmanager
-    def taken(self, claim: Claim) -> Iterator[None]:
+    def taken(self, claim: PlanClaim) -> Iterator[None]:
         """Hold a claim until the block is left. Raises Locked where another process that lives holds one."""
         with self._locked():
             before = self._read(claim.entry)
@@ -103,11 +103,11 @@ class Claims:
                 if now.claim == claim:
                     self._write(claim.entry, PlanState(executed=now.executed))
 
-    def note(self, claim: Claim, command: str, at: str) -> None:
+    def note(self, claim: PlanClaim, command: str, at: str) -> None:
         """Note that a command of a plan was executed by who holds a claim."""
         with self._locked():
             now = self._read(claim.entry)
-            executed = {**now.executed, command: Executed(root=claim.root, at=at)}
+            executed = {**now.executed, command: ExecutedAt(root=claim.root, at=at)}
             self._write(claim.entry, PlanState(claim=now.claim, executed=executed))
 
     def release(self, entry_id: str) -> PlanState:
@@ -136,8 +136,8 @@ class Claims:
             plain: Any = parse_json(read_text(path, within=self.place.within, limit=SETTINGS_BYTES), path)
             claim, executed = plain["claim"], plain["executed"]
             return PlanState(
-                claim=Claim(**{**claim, "entry": entry_id}) if claim is not None else None,
-                executed={str(command): Executed(**one) for command, one in executed.items()},
+                claim=PlanClaim(**{**claim, "entry": entry_id}) if claim is not None else None,
+                executed={str(command): ExecutedAt(**one) for command, one in executed.items()},
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise StoreError(
@@ -157,7 +157,7 @@ class Claims:
         write_text(path, json.dumps(plain), within=self.place.within, durable=bool(state.executed))
 
 
-def refused(claim: Claim, *, why: str = "") -> Locked:
+def refused(claim: PlanClaim, *, why: str = "") -> Locked:
     """The error for who wants to execute what another process has claimed."""
     return Locked(
         f"{claim.entry} is claimed by {claim.text}",

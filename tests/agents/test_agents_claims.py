@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,12 @@ import pytest
 from logbook_agent.store.book import Book
 from tests.conftest import Cli
 
-JOB = "import os, sys, time; open(sys.argv[1], 'a').write('begun\\n'); time.sleep(float(sys.argv[2])); print('METRIC a=1')"
+JOB = """
+import sys, time
+open(sys.argv[1], "a").write("begun\\n")
+time.sleep(float(sys.argv[2]))
+print("METRIC a=1")
+"""
 
 
 def logbook(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -37,7 +41,7 @@ def git(tree: Path, *words: str) -> None:
 
 
 @pytest.fixture
-def trees(cli: Cli, tmp_path: Path) -> Iterator[tuple[Path, Path]]:
+def trees(cli: Cli, tmp_path: Path) -> tuple[Path, Path]:
     """Two worktrees with one plan, which appends to a file and then takes its time."""
     git(tmp_path, "init", "-q", "-b", "main")
     cli("start", "moe", "--prefix", "MOE", "--metric", "a:max")
@@ -48,7 +52,7 @@ def trees(cli: Cli, tmp_path: Path) -> Iterator[tuple[Path, Path]]:
     git(tmp_path, "add", "logbooks")
     git(tmp_path, "commit", "-q", "-m", "plan")
     git(tmp_path, "worktree", "add", "-q", "-b", "other", str(tmp_path / "other"))
-    yield tmp_path, tmp_path / "other"
+    return tmp_path, tmp_path / "other"
 
 
 def wait_for(path: Path, lines: int) -> None:
