@@ -115,7 +115,12 @@ FEATURES = (
             ),
         ),
     ),
-    Feature(name="agents", commands=()),
+    Feature(
+        name="agents",
+        commands=(
+            Subcommand("next", "agents.next_command", "Say what to do next: why, what it settles, what it costs."),
+        ),
+    ),
     Feature(name="curves", points="curves.point_sink", curves="curves.stored_curves"),
     Feature(
         name="cluster",

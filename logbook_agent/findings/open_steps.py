@@ -58,7 +58,9 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
         named = next(iter(commands_in(s["next"] or "")), ())
         command = shlex.join(named) if named else ""
         text = s["next_lead"] or ""
-        yield OpenStep(kind="next action", entry=s["id"], text=text, why=f"{s['id']} names it", command=command)
+        yield OpenStep(
+            kind="next action", entry=s["id"], text=text, why=f"the next action of {s['id']}", command=command
+        )
     for s in thread.open:
         if s["state"] in ("planned", "blocked"):
             command = f"logbook run --id {s['id']}" if s["state"] == "planned" and s["kind"] == "experiment" else ""

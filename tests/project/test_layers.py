@@ -31,7 +31,7 @@ ROOMS: dict[str, str] = {
     "predict": "model store running findings entries campaign cli",
     "curves": "model store running",
     "cluster": "model text store running cli",
-    "agents": "",
+    "agents": "model text store running findings cli",
     "api": "model store findings entries campaign issue exports predict",
 }
 # Folders that hang on the core: none is imported by it, and none imports another.
@@ -58,6 +58,7 @@ PURE = (
     "report/figures",
     "running/results",
     "campaign/recipes",
+    *(f"agents/{name}.py" for name in ("next_steps", "refuted", "step_costs")),
     *(f"formats/{name}.py" for name in ("known_formats", "case_rows", "pytest_benchmark", "hyperfine", "asv")),
     "formats/google_benchmark.py",
     *(f"artifacts/{name}.py" for name in ("matching", "media")),
