@@ -84,14 +84,12 @@ def test_the_order_and_what_each_step_says(thread: Cli) -> None:
     assert cells[0]["command"] == "logbook ab --axis size=1,2 -- python bench.py --mode a --size 1"
 
     # One home for what comes first.
-    for _ in range(3):
+    takes_back = (["edit", "MOE-000", "--next", ""], ["edit", "MOE-001", "--state", "abandoned"], ["note", "x"])
+    for kind, words in zip(("next action", "plan", "criterion"), takes_back, strict=True):
         first, status = steps(thread)[0], thread("status", "--json").data
+        assert first["kind"] == kind
         assert status["next_step"]["next"] == first["what"]
-        if first["kind"] == "next action":
-            assert thread("edit", "MOE-000", "--next", "").code == 0
-        else:
-            assert thread("edit", "MOE-001", "--state", "abandoned").code == 0
-    assert steps(thread)[0]["kind"] == "criterion"
+        assert thread(*words).code == 0
 
 
 def test_a_next_action_is_closed_by_the_run_of_its_command(thread: Cli) -> None:
