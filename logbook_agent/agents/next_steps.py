@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from logbook_agent.agents.refuted import Now, Refuted, outcome_of
-from logbook_agent.agents.step_costs import Cost, Costs
+from logbook_agent.agents.step_costs import StepCost, StepCosts
 from logbook_agent.findings.advice import ab_again, command_in, go_on, settled_by
 from logbook_agent.findings.attempts import planned_commands
 from logbook_agent.findings.cases import cases
@@ -48,7 +48,7 @@ class Proposal:
     has changed since it was refuted; `claimed_by` who executes it; `not_before` when it can begin (UTC)."""
 
     step: OpenStep
-    cost: Cost = field(default_factory=Cost)
+    cost: StepCost = field(default_factory=StepCost)
     cannot: str = ""
     changed: tuple[str, ...] = ()
     claimed_by: str = ""
@@ -129,7 +129,7 @@ def proposals(found: Findings, now: Now, claims: Mapping[str, str], moment: date
 class _Campaign:
     def __init__(self, found: Findings, now: Now, claims: Mapping[str, str], moment: datetime) -> None:
         self._found, self._claims, self._moment = found, claims, moment
-        self._refuted, self._costs = Refuted(found, now), Costs(found)
+        self._refuted, self._costs = Refuted(found, now), StepCosts(found)
 
     def proposals(self) -> list[Proposal]:
         if self._found.header.closing is not None:

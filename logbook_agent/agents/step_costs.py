@@ -30,7 +30,7 @@ _REPEATS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class StepCost:
     """At most so many `pairs` (0: none are made), `minutes` and hours of accelerators; None where that is not known,
     or no accelerator takes part. `beyond` says which budget that does not fit into, or why the pairs settle nothing;
     `short` that the budget which a comparison states is spent without an answer."""
@@ -42,19 +42,19 @@ class Cost:
     short: str = ""
 
 
-class Costs:
+class StepCosts:
     """The costs of steps of a thread."""
 
     def __init__(self, found: Findings) -> None:
         self._found = found
         self._answers = {a.entry: a for a in found.answers if found.comparisons.answer_of(a.entry) is a}
 
-    def of(self, command: str, entry: str = "", pairs: int = 0, *, simulate: bool = True) -> Cost:
+    def of(self, command: str, entry: str = "", pairs: int = 0, *, simulate: bool = True) -> StepCost:
         """The cost of a `logbook` command, which adds pairs to the comparison of an entry or makes `pairs` new ones.
         `simulate`: also judge simulated pairs, which takes most of a second."""
         words = _words(command)
         if not words:
-            return Cost()
+            return StepCost()
         answer = self._answers.get(entry) if f"--id {entry}" in command else None
         is_ab = words[1:2] == ["ab"] or bool(pairs)
         pairs = pairs or (BUDGET_PAIRS if is_ab else 0)
@@ -67,7 +67,7 @@ class Costs:
         if not beyond and is_ab and simulate:
             beyond = _of_pairs(answer, self._budget_of(entry)) if answer is not None else self._of_noise(words)
         short = _short(answer, self._budget_of(entry)) if answer is not None and not beyond else ""
-        return Cost(
+        return StepCost(
             pairs=pairs,
             minutes=round(seconds / 60, 2) if math.isfinite(seconds) else None,
             device_hours=round(devices * seconds / 3600, 3) if devices and math.isfinite(seconds) else None,
