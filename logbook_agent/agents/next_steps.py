@@ -28,7 +28,7 @@ from logbook_agent.findings.opening import Opening
 from logbook_agent.findings.read import Findings
 from logbook_agent.findings.tables.frame import Frame, Item, frame_of, show
 from logbook_agent.model.comparison import APART_S, BUDGET_PAIRS
-from logbook_agent.model.entry import settled
+from logbook_agent.model.entry import HYPOTHESIS, settled
 from logbook_agent.text.phrases import counted
 from logbook_agent.text.shell_words import assignments, command_line
 from logbook_agent.text.times import duration
@@ -167,11 +167,12 @@ class _Campaign:
 
     def _plan(self, step: OpenStep) -> Proposal:
         """A planned entry: who executes it, and what came out of its commands before."""
-        words = planned_commands(self._found.records.record(step.entry))
+        record = self._found.records.record(step.entry)
+        words = planned_commands(record)
         earlier = next((item for one in words if (item := self._refuted.of_command(one)) is not None), None)
-        settles = self._found.entry(step.entry).text("Hypothesis") or ""
+        settles = (record.entry.text(HYPOTHESIS) or "").partition("\n")[0]
         return Proposal(
-            step=dataclasses.replace(step, settles=settles.partition("\n")[0]),
+            step=dataclasses.replace(step, settles=settles, command=step.command if words else ""),
             claimed_by=self._claims.get(step.entry, ""),
             cannot=f"tried before, and nothing that it names has changed: {outcome_of(earlier)}" if earlier else "",
         )

@@ -72,6 +72,9 @@ def test_a_second_one_is_told_who_has_it_and_a_killed_claim_returns(trees: tuple
     wait_for(log, 1)
     [claim] = Book(first / "logbooks", "moe").claims.held()
     assert (claim.entry, claim.pid, claim.root) == ("MOE-000", agent.pid, str(first / "logbooks"))
+    [plan] = json.loads(logbook(second, "next", "--json").stdout)["data"]["steps"][:1]
+    assert plan["claimed_by"] == claim.text
+    assert not plan["can_run"]
     error = refusal(second, "run", "--id", "MOE-000")
     assert error["status"] == "3"
     assert f"pid {agent.pid} on {os.uname().nodename}, since " in error["message"]

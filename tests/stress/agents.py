@@ -30,7 +30,7 @@ with place.open("a") as log:
     log.write("done\\n")
 print("METRIC tflops=1")
 """
-_WAIT_S = 300.0
+_WAIT_S = 900.0
 
 
 def agents(folder: Path, processes: int, operations: int, worktrees: int, plans: int, killed: int) -> dict[str, Any]:
