@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from logbook_agent.findings.attempts import FAILURE, command_key
 from logbook_agent.findings.comparison.answer import EntryPairs
@@ -16,6 +17,8 @@ from logbook_agent.text.shell_words import split_env_words
 _CODE_SPAN = re.compile(r"(`+)(.+?)\1")
 # Axis and values of a comparison.
 _Asked = tuple[str, frozenset[str]]
+# When an entry ran something, and its ID.
+_Ran = tuple[str, str]
 
 
 def commands_in(text: str) -> list[tuple[str, ...]]:
@@ -33,37 +36,62 @@ def _words(text: str) -> tuple[str, ...]:
         return ()
 
 
-def is_carried_out(action: Summary, others: Mapping[str, Summary]) -> bool:
-    """Whether every command that the next action of an entry names was run by another entry, after the action's entry
-    was opened."""
-    named = commands_in(action["next"] or "")
-    return bool(named) and all(_was_run(words, action, others) for words in named)
+class CommandsRun:
+    """Which commands entries have run, and when."""
+
+    def __init__(self, entries: Iterable[Summary]) -> None:
+        self._entries = [*entries]
+
+    def carried_out(self, action: Summary) -> bool:
+        """Whether every command that the next action of an entry names was run by another entry, after the action's
+        entry was opened."""
+        named = commands_in(action["next"] or "")
+        return bool(named) and all(self._was_run(words, action) for words in named)
+
+    def _was_run(self, words: Sequence[str], action: Summary) -> bool:
+        is_ours = words[0] == "logbook"
+        command = words[words.index("--") + 1 :] if is_ours and "--" in words else () if is_ours else words
+        entry_id = _option(words, "--id") if is_ours else ""
+        if entry_id:
+            runs = [(at, entry_id) for at in self._by_entry.get(entry_id, {}).values()]
+        elif is_ours and words[1] == "ab":
+            runs = self._by_question.get(_asked(words), [])
+        elif command and (not is_ours or words[1] == "run"):
+            runs = self._by_command.get(command_key(split_env_words(command)[1]), [])
+        else:
+            return False
+        return any(at >= action["opened"] and of != action["id"] for at, of in runs)
+
+    @cached_property
+    def _by_entry(self) -> dict[str, dict[str, str]]:
+        """By entry: when it last ran each command, by the key of the command."""
+        return {one["id"]: _last_runs(one) for one in self._entries}
+
+    @cached_property
+    def _by_command(self) -> dict[str, list[_Ran]]:
+        found: dict[str, list[_Ran]] = {}
+        for entry_id, runs in self._by_entry.items():
+            for key, at in runs.items():
+                found.setdefault(key, []).append((at, entry_id))
+        return found
+
+    @cached_property
+    def _by_question(self) -> dict[_Asked | None, list[_Ran]]:
+        found: dict[_Asked | None, list[_Ran]] = {}
+        for one in self._entries:
+            if (asked := _compares(one)) is not None and (runs := self._by_entry[one["id"]]):
+                found.setdefault(asked, []).append((max(runs.values()), one["id"]))
+        return found
 
 
-def _was_run(words: Sequence[str], action: Summary, others: Mapping[str, Summary]) -> bool:
-    since = action["opened"]
-    rest = [one for one in others.values() if one["id"] != action["id"]]
-    if words[0] != "logbook":
-        key = command_key(split_env_words(words)[1])
-        return any(key in _run_since(one, since) for one in rest)
-    command = words[words.index("--") + 1 :] if "--" in words else ()
-    named = _option(words, "--id")
-    if named:
-        return any(one["id"] == named and bool(_run_since(one, since)) for one in rest)
-    if words[1] == "run" and command:
-        key = command_key(split_env_words(command)[1])
-        return any(key in _run_since(one, since) for one in rest)
-    if words[1] == "ab":
-        asked = _asked(words)
-        return asked is not None and any(asked == _compares(one) and bool(_run_since(one, since)) for one in rest)
-    return False
-
-
-def _run_since(one: Summary, since: str) -> set[str]:
-    """The keys of the commands that an entry ran after this moment."""
-    finished = {key for key, (_, started) in one["finished"].items() if started >= since}
-    failed = (i for i in one["tried"] if i["kind"] == FAILURE and i["run"] is not None and i["at"] >= since)
-    return finished | {command_key(i["command"]) for i in failed}
+def _last_runs(one: Summary) -> dict[str, str]:
+    """When an entry last ran each command, whether it finished or failed, by the key of the command."""
+    found = {key: started for key, (_, started) in one["finished"].items()}
+    for item in one["tried"]:
+        if item["kind"] == FAILURE and item["run"] is not None:
+            key = command_key(item["command"])
+            found[key] = max(found.get(key, ""), item["at"])
+    return found
 
 
 def _option(words: Sequence[str], name: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from logbook_agent.findings.carried_out import is_carried_out
+from logbook_agent.findings.carried_out import CommandsRun
 from logbook_agent.findings.protocol import Records
 from logbook_agent.model.entry import (
     DECISION,
@@ -178,8 +178,8 @@ class Thread(Statements[Summary]):
         if self.header.closing is not None:
             return []
         left = [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(self.standing[s["id"]])]
-        counting = {i: s for i, s in self.by_id.items() if self.standing[i].withdrawn is None} if left else {}
-        return [s for s in left if not is_carried_out(s, counting)]
+        commands = CommandsRun(s for s in self.summaries if self.standing[s["id"]].withdrawn is None)
+        return [s for s in left if not commands.carried_out(s)]
 
     @staticmethod
     def _is_left(standing: Standing) -> bool:

@@ -195,3 +195,27 @@ def test_what_has_changed_since_a_run() -> None:
     assert [*changes(run, now, header)] == [f"code {'a' * 9} -> {'b' * 9}", "jax 0.4 -> 0.5", "baseline topk 2 -> 4"]
     # What is not known has not changed.
     assert [*changes(run, CodeNow(), Header(topic="moe", title="t", prefix="MOE", opened=""))] == []
+
+
+@pytest.mark.parametrize(
+    ("named", "words", "closes"),
+    [
+        ("logbook run -- sh bench.sh 2", ["run", "--", "sh", "bench.sh", "2"], True),
+        ("logbook run --id MOE-000", ["run", "--id", "MOE-000"], True),
+        ("logbook run --id MOE-000", ["run", "--", "true"], False),
+        ("logbook ab --axis n=1,2 -- sh bench.sh", ["ab", "--axis", "n=2,1", "--", "sh", "bench.sh", "{axis}"], True),
+        ("logbook ab --axis n=1,3 -- sh bench.sh", ["ab", "--axis", "n=1,2", "--", "sh", "bench.sh", "{axis}"], False),
+        # A failure is an answer, too.
+        ("try `sh bench.sh fail`", ["run", "--", "sh", "bench.sh", "fail"], True),
+        # What is not a run of the command: `edit` names none.
+        ("logbook edit MOE-001 --state void", ["note", "x"], False),
+    ],
+)  # fmt: skip
+def test_what_closes_a_next_action(cli: Cli, folder: Path, named: str, words: list[str], closes: bool) -> None:
+    (folder / "bench.sh").write_text('test "$1" != fail && echo METRIC a=$1.$LOGBOOK_RUN')
+    cli("start", "moe", "--prefix", "MOE", "--metric", "a:max")
+    cli("note", "--plan", "A plan", "--command", "true")
+    cli("note", "An idea", "--next", named)
+    more = ["--repeat", "1"] if words[0] == "ab" else []
+    cli(words[0], *more, *words[1:])
+    assert [one["id"] for one in cli("status", "--json").data["next_actions"]] == ([] if closes else ["MOE-001"])
