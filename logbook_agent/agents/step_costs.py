@@ -69,7 +69,7 @@ class StepCosts:
         short = _short(answer, self._budget_of(entry)) if answer is not None and not beyond else ""
         return StepCost(
             pairs=pairs,
-            minutes=round(seconds / 60, 2) if math.isfinite(seconds) else None,
+            minutes=round(seconds / 60, 4) if math.isfinite(seconds) else None,
             device_hours=round(devices * seconds / 3600, 3) if devices and math.isfinite(seconds) else None,
             beyond=beyond,
             short=short,

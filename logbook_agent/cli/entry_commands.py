@@ -10,6 +10,7 @@ from logbook_agent.cli.options import Common, ResultOption, Text, Texts, Words, 
 from logbook_agent.cli.output import emit, say
 from logbook_agent.entries.entries import EditRequest, edit, note
 from logbook_agent.model.entry import Entry
+from logbook_agent.model.errors import UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -43,6 +44,12 @@ def note_command(
     """
     space = common.space()
     if release is not None:
+        if text is not None or command is not None:
+            raise UsageError(
+                "--release cannot be used with a text or --command",
+                cause="it ends the claim of a plan that is there, and adds no entry",
+                hint=f"logbook note --plan --release {release}",
+            )
         _release(space, release, as_json=common.as_json)
         return
     is_plan = plan or command is not None

@@ -109,3 +109,11 @@ def test_what_was_executed_is_not_left(cli: Cli) -> None:
     # A command that failed was executed.
     assert cli("run", "--id", "MOE-000").code == 1
     assert "no planned command left" in cli("run", "--id", "MOE-000").err
+
+
+def test_release_of_what_nobody_claims(cli: Cli) -> None:
+    cli("start", "moe", "--prefix", "MOE")
+    cli("note", "--plan", "Two", "--command", "true")
+    assert cli("note", "--plan", "--release", "moe-0").out == "nobody claims MOE-000\n"
+    assert cli("note", "--plan", "Three", "--release", "MOE-000").code == 2
+    assert cli("note", "--release", "MOE-001").code == 2
