@@ -45,8 +45,8 @@ def claimed(
     """The claim of this process on planned commands of an entry, until the block is left. What was executed since they
     were looked up is left out.
 
-    Raises Locked where another process has the claim, or a command of it still runs, and UsageError where another
-    worktree has executed them.
+    Raises Locked where another process has the claim, or a command of it still runs, and UsageError where they were
+    executed in another worktree or on another branch.
     """
     if entry is None or all(command.planned is None for command in commands):
         yield ClaimedPlan(workspace=workspace, entry=entry, commands=commands)
@@ -56,12 +56,11 @@ def claimed(
         _check_ended(workspace, book, before)
     claim = _claim(workspace, entry.id)
     with claims.taken(claim):
-        executed = claims.of(entry.id).executed
-        elsewhere = {key: one for key, one in executed.items() if one.root != claim.root}
-        pending = {place for place in book.record(entry.id).pending if _key(entry.commands[place]) not in elsewhere}
-        left = [command for command in commands if command.planned in pending]
-        if not left and elsewhere:
-            raise _executed(entry, elsewhere)
+        pending = {place: _key(entry.commands[place]) for place in book.record(entry.id).pending}
+        executed = {k: one for k, one in claims.of(entry.id).executed.items() if k in pending.values()}
+        left = [c for c in commands if c.planned in pending and pending[c.planned] not in executed]
+        if not left and executed:
+            raise _executed(entry, executed, claim.root)
         yield ClaimedPlan(workspace=workspace, entry=entry, commands=left, claims=claims, claim=claim)
 
 
@@ -88,10 +87,13 @@ def _check_ended(workspace: Workspace, book: Book, before: PlanClaim) -> None:
         raise refused(before, why="that process is gone, but the command that it started still runs")
 
 
-def _executed(entry: Entry, elsewhere: Mapping[str, ExecutedAt]) -> UsageError:
-    last = max(elsewhere.values(), key=lambda one: one.at)
+def _executed(entry: Entry, executed: Mapping[str, ExecutedAt], root: str) -> UsageError:
+    last = max(executed.values(), key=lambda one: one.at)
+    is_here = last.root == root
     return UsageError(
         f"{entry.id} was executed already, in {last.root} at {last.at}",
-        cause="its runs are in that worktree; this one does not have them before their branch is merged",
-        hint=f"merge that branch; to execute it here, too: logbook note --plan --release {entry.id}",
+        cause="its runs are on another branch, or were removed"
+        if is_here
+        else "its runs are in that worktree; this one does not have them before their branch is merged",
+        hint=f"merge that branch; to execute it once more: logbook note --plan --release {entry.id}",
     )

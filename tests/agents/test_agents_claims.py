@@ -111,6 +111,24 @@ def test_what_was_executed_is_not_left(cli: Cli) -> None:
     assert "no planned command left" in cli("run", "--id", "MOE-000").err
 
 
+def test_a_plan_is_executed_once_also_where_a_branch_does_not_have_its_runs(cli: Cli, folder: Path) -> None:
+    git(folder, "init", "-q", "-b", "main")
+    cli("start", "moe", "--prefix", "MOE")
+    cli("note", "--plan", "One", "--command", "true")
+    git(folder, "add", "logbooks")
+    git(folder, "commit", "-q", "-m", "plan")
+    assert cli("run", "--id", "MOE-000").code == 0
+    git(folder, "switch", "-q", "-c", "other")
+    git(folder, "add", "logbooks")
+    git(folder, "commit", "-q", "-m", "run")
+    git(folder, "switch", "-q", "main")
+    answer = cli("run", "--id", "MOE-000")
+    assert answer.code == 2
+    assert "its runs are on another branch, or were removed" in answer.err
+    assert cli("note", "--plan", "--release", "MOE-000").code == 0
+    assert cli("run", "--id", "MOE-000").code == 0
+
+
 def test_release_of_what_nobody_claims(cli: Cli) -> None:
     cli("start", "moe", "--prefix", "MOE")
     cli("note", "--plan", "Two", "--command", "true")
