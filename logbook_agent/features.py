@@ -124,6 +124,7 @@ FEATURES = (
         name="agents",
         cites="agents.shown_citations",
         commands=(
+            Subcommand("next", "agents.next_command", "Say what to do next: why, what it settles, what it costs."),
             Subcommand("mcp", "agents.mcp.mcp_command", "Serve the logbook to a coding agent, by MCP on stdio."),
             Subcommand(
                 "reproduce", "agents.reproduce_command", "Make a recorded run again, and hold it against its record."

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from logbook_agent.campaign.driver import Driver, driving
+from logbook_agent.campaign.planned_claim import claimed
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
@@ -131,15 +132,18 @@ def run(
     is_sent = request.detach or (request.is_single and request.on is None and commands[0].submits)
 
     def found() -> Entry:
+        # Another process may have executed them since they were looked up.
+        if earlier is not None and not plan.commands:
+            raise _nothing_planned(book.record(earlier.id), request)
         return earlier or _new_entry(workspace, book, request, commands[0])
 
-    with driving(workspace, book, found, display) as made:
-        orders = list(_orders(request, commands, made.entry.id))
+    with claimed(workspace, book, earlier, commands) as plan, driving(workspace, book, found, display) as made:
+        orders = list(_orders(request, plan.commands, made.entry.id))
         if is_sent:
             made.send(orders[0])
         else:
-            for _ in made.each(orders):
-                pass
+            for _, run_made in made.each(orders):
+                plan.executed(run_made)
     is_first = bool(made.runs) and made.runs[0].run == 1 and not is_sent
     if is_first and not request.predicts and (why := unmeasured(made.runs, book.header.metrics)) is not None:
         workspace.warnings.append(why)
@@ -148,7 +152,7 @@ def run(
         workspace.warnings.append(f"{book.header.topic} was closed on {closed}: logbook close --reopen opens it again")
     # Of a single run that was cut off nothing needs to be said.
     if made.is_cut_off and (len(orders) > 1 or not made.runs):
-        workspace.warnings.append(_rest(made, commands, len(commands) * request.repeat))
+        workspace.warnings.append(_rest(made, plan.commands, len(plan.commands) * request.repeat))
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from logbook_agent.findings.carried_out import CommandsRun
 from logbook_agent.findings.protocol import Records
 from logbook_agent.model.entry import (
     DECISION,
@@ -172,10 +173,13 @@ class Thread(Statements[Summary]):
 
     @cached_property
     def next_actions(self) -> list[Summary]:
-        """Settled entries whose next action no other entry has taken up; none once the thread is closed."""
+        """Settled entries whose next action no other entry has taken up, and whose commands none has run; none once the
+        thread is closed."""
         if self.header.closing is not None:
             return []
-        return [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(self.standing[s["id"]])]
+        left = [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(self.standing[s["id"]])]
+        commands = CommandsRun(s for s in self.summaries if self.standing[s["id"]].withdrawn is None)
+        return [s for s in left if not commands.carried_out(s)]
 
     @staticmethod
     def _is_left(standing: Standing) -> bool:

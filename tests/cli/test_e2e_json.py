@@ -25,6 +25,7 @@ CALLS: dict[str, list[str]] = {
     "list": ["list", "--json"],
     "show": ["show", "MOE-000", "--json"],
     "status": ["--json", "status"],
+    "next": ["next", "--json"],
     "baseline": ["baseline", "--json"],
     "table": ["table", "MOE-000", "--json"],
     "export": ["export", "--as", "csv", "--json"],

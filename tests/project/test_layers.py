@@ -57,6 +57,7 @@ PURE = (
     "report/figures",
     "running/results",
     "campaign/recipes",
+    *(f"agents/{name}.py" for name in ("next_steps", "refuted", "step_costs")),
     *(f"formats/{name}.py" for name in ("known_formats", "case_rows", "pytest_benchmark", "hyperfine", "asv")),
     "formats/google_benchmark.py",
     *(f"agents/{name}.py" for name in ("citations", "cited_numbers", "reproduced_numbers")),
