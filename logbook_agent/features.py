@@ -115,7 +115,13 @@ FEATURES = (
             ),
         ),
     ),
-    Feature(name="agents", commands=()),
+    Feature(
+        name="agents",
+        checks=("agents.patching:check_cut_off",),
+        commands=(
+            Subcommand("patch", "agents.patch_command", "Show, apply or undo the uncommitted changes of a run's code."),
+        ),
+    ),
     Feature(name="curves", points="curves.point_sink", curves="curves.stored_curves"),
     Feature(
         name="cluster",
