@@ -49,6 +49,8 @@ class Feature:
     # (`curves/stored_curves.py`).
     points: str | None = None
     curves: str | None = None
+    # `code_state` has a function of that name, which tells whether the working tree is the code that was kept last.
+    code_state: str | None = None
     # Kinds of executors, each with what makes one of its settings: `module:function`, below `logbook_agent`.
     executors: Mapping[str, str] = field(default_factory=dict)
     # Checks of `logbook doctor`, in the same form: each takes the workspace and the book, and yields a `Trouble`.
@@ -117,8 +119,11 @@ FEATURES = (
     ),
     Feature(
         name="agents",
+        code_state="agents.kept_code",
         checks=("agents.patching:check_cut_off",),
         commands=(
+            Subcommand("keep", "agents.keep_commands", "Record that the code of an entry is kept."),
+            Subcommand("discard", "agents.keep_commands", "Record that the code of an entry is discarded, and why."),
             Subcommand("patch", "agents.patch_command", "Show, apply or undo the uncommitted changes of a run's code."),
         ),
     ),

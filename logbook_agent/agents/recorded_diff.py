@@ -71,7 +71,9 @@ def _joined(first: FilePatch, second: FilePatch) -> FilePatch:
 def _split(diff: bytes) -> Iterator[bytes]:
     """The part of each file. A line of a file's content never starts with these words: a sign stands before it."""
     starts = [match.start() for match in re.finditer(rb"^diff --git ", diff, re.MULTILINE)]
-    if diff and (not starts or starts[0] != 0):
+    if not diff:
+        return
+    if not starts or starts[0] != 0:
         raise _no_diff("it does not start with a file")
     yield from (diff[at:end] for at, end in zip(starts, [*starts[1:], len(diff)], strict=True))
 

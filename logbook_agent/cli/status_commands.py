@@ -133,6 +133,7 @@ def status_command(
 
 _OPENING = (
     *("logbook", "asked", "not_settled", "command", "answers", "settled", "open_questions", "in_words", "best_so_far"),
+    "code",
     *("negative_results", "failed", "next_step", "next_actions", "summary", "summary_before"),
 )
 
@@ -159,6 +160,8 @@ def _opening_lines(data: StatusAnswer) -> Iterator[str]:
         yield f"  to compare: {data['command']}"
     yield from _answer_lines(data, is_settled=False)
     yield from (f"{one['kind']} of {one['id']}: {one['text']}" for one in data["in_words"])
+    if "code" in data:
+        yield from _code_lines(data["code"])
     if data["best_so_far"]:
         yield data["best_so_far"]
     if data["summary"]:
@@ -172,6 +175,15 @@ def _opening_lines(data: StatusAnswer) -> Iterator[str]:
     if data["next_step"] is not None and not data["next_actions"]:
         yield f"next: {data['next_step']['next']}"
     yield ""
+
+
+def _code_lines(code: Mapping[str, object]) -> Iterator[str]:
+    """Whether the working tree is the code that was kept, and what to type."""
+    yield f"code: {code['said']}"
+    if "to_return" in code:
+        yield f"  to return to it: {code['to_return']}"
+    if "repeat" in code:
+        yield f"  to compare again: {code['repeat']}"
 
 
 def _answer_lines(data: StatusAnswer, *, is_settled: bool) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
 from logbook_agent.findings.status import OnMachine, StatusAnswer, status
-from logbook_agent.model.errors import StoreError
+from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import open_runs, open_series
 from logbook_agent.store.workspace import Workspace
@@ -26,8 +27,21 @@ def overview(workspace: Workspace, book: Book, found: Findings | None = None) ->
         reserved=_if_readable(workspace, lambda: [v.id for v in book.voids()]),
         runs=open_runs(book.outgoing()),
         series=open_series(book),
+        code=_code(workspace, book, found),
     )
     return status(found, here)
+
+
+def _code(workspace: Workspace, book: Book, found: Findings) -> Mapping[str, object] | None:
+    """What is known of the code that was kept; None where no decision is about code."""
+    if not any(summary["kept"] for summary in found.summaries):
+        return None
+    feature = hook_module("code_state")
+    try:
+        return feature.code_state(workspace, book, found) if feature is not None else None
+    except LogbookError as error:
+        workspace.warnings.append(_unreadable(workspace, error.message))
+        return None
 
 
 def _if_readable(workspace: Workspace, ask: Callable[[], list[str]]) -> list[str]:

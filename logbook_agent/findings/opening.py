@@ -349,7 +349,14 @@ def next_step(thread: Thread, answers: Sequence[Synopsis]) -> tuple[str, str]:
     waiting: Iterator[Summary] = (s for s in thread.open if s["state"] in ("planned", "blocked"))
     if (first := next(waiting, None)) is not None:
         return first["id"], f"{first['title']} ({first['state']})"
-    if (going_on := next((one for one in answers if one.command), None)) is not None:
+    if (
+        going_on := next((one for one in answers if one.command and not _is_decided(thread, one.entry)), None)
+    ) is not None:
         return going_on.entry, f"Add pairs to {going_on.entry}, which is open"
     unmet = next((c for c in thread.header.stop_criteria if not c.met), None)
     return "", f"Work on the stop criterion that is not met: {unmet.text}" if unmet and thread.summaries else ""
+
+
+def _is_decided(thread: Thread, entry_id: str) -> bool:
+    """Whether somebody kept or discarded the code of an entry."""
+    return bool(thread.standing[entry_id].decided_by)

@@ -49,14 +49,15 @@ _NEWEST = {"next_actions", "decisions", "negative_results", "open", "last", "mov
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnMachine:
     """What `status` says beside the records: where the `view` is and which of its blocks were `edited` by hand, IDs
-    that were `reserved` and never became an entry, `runs` that have not ended, and entries whose `series` of runs is
-    made now."""
+    that were `reserved` and never became an entry, `runs` that have not ended, entries whose `series` of runs is made
+    now, and whether the working tree is the `code` that was kept last."""
 
     view: str
     edited: Sequence[str] = ()
     reserved: Sequence[str] = ()
     runs: Sequence[UnfinishedRun] = ()
     series: Sequence[str] = ()
+    code: Mapping[str, object] | None = None
 
 
 class BookNames(TypedDict):
@@ -179,6 +180,7 @@ class StatusAnswer(ThreadState):
     issue: str | None
     links: list[str]
     cut: dict[str, int]
+    code: NotRequired[dict[str, object]]
     reserved: NotRequired[list[str]]
     edited_by_hand: NotRequired[list[str]]
     damaged: NotRequired[int]
@@ -264,6 +266,8 @@ def _answer(found: Findings, here: OnMachine) -> dict[str, object]:
         "issue": header.issue.url if header.issue is not None else None,
         "links": [f"{link.label}: {link.url}" for link in header.links],
     }
+    if here.code is not None:
+        answer["code"] = dict(here.code)
     if here.reserved:
         answer["reserved"] = list(here.reserved)
     if here.edited:
