@@ -50,7 +50,9 @@ class Feature:
     points: str | None = None
     curves: str | None = None
     # `code_state` has a function of that name, which tells whether the working tree is the code that was kept last.
+    # `own_branch` has `own_branch_root(workspace, name)`, which makes the root of logbooks on a branch of their own.
     code_state: str | None = None
+    own_branch: str | None = None
     # Kinds of executors, each with what makes one of its settings: `module:function`, below `logbook_agent`.
     executors: Mapping[str, str] = field(default_factory=dict)
     # Checks of `logbook doctor`, in the same form: each takes the workspace and the book, and yields a `Trouble`.
@@ -120,6 +122,7 @@ FEATURES = (
     Feature(
         name="agents",
         code_state="agents.kept_code",
+        own_branch="agents.own_branch",
         checks=("agents.patching:check_cut_off",),
         commands=(
             Subcommand("keep", "agents.keep_commands", "Record that the code of an entry is kept."),
