@@ -103,6 +103,7 @@ def test_a_patch_changes_the_declared_paths_alone_and_together(
     assert not list((tree.top / ".git/logbook-agent").glob("patch/plan.json"))
     assert snapshot(root) == records
     git(tree.top, "fsck", "--connectivity-only")
+    shutil.rmtree(folder)  # 500 of them would fill a disk
 
 
 @pytest.mark.slow
@@ -143,3 +144,4 @@ def test_a_decision_changes_no_file_of_the_code(
     if kept and status["code"]["is_best"]:
         assert holds
     assert cli("doctor", "--fix").code == 0
+    shutil.rmtree(folder)
