@@ -95,7 +95,7 @@ def start_command(
     """
     space = workspace(None, root)
     if own_branch is not None:
-        space.root_option = _root_on_branch(space, own_branch)
+        space = workspace(None, _root_on_branch(space, own_branch))
     request = StartRequest(
         topic=topic,
         prefix=prefix,
