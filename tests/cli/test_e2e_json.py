@@ -43,6 +43,8 @@ CALLS: dict[str, list[str]] = {
     "absorb": ["render", "--absorb", "--json"],
     "doctor": ["doctor", "--json"],
     "prune": ["doctor", "--prune", "--json"],
+    "keep": ["keep", "MOE-000", "--json"],
+    "discard": ["discard", "MOE-000", "--why", "slower", "--json"],
 }
 
 
@@ -54,8 +56,8 @@ def filled(started: Cli) -> Cli:
 
 
 # A snapshot is made of what is pushed: tests/issue/test_sync_snapshot.py; a prediction by a compiler: tests/predict;
-# base and head are two commits: tests/issue/gate; what runs can be ended: tests/running/executors; what goes on until
-# it is ended: tests/report/live.
+# a patch needs a repository: tests/agents; base and head are two commits: tests/issue/gate; what runs can be ended:
+# tests/running/executors; what goes on until it is ended: tests/report/live.
 def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
     """One command, another schema: its data have another shape."""
     log = json.loads(filled("show", "MOE-000", "--log", "--tail", "1", "--json").out)
@@ -66,7 +68,7 @@ def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *(c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict", "cancel", "ci", "watch")),
+        *(c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict", "cancel", "ci", "watch", "patch")),
         *("absorb", "prune", "plan", "noise"),
     ],
 )
