@@ -63,6 +63,7 @@ def _data(book: Book, decided: Decided) -> dict[str, object]:
         "why": entry.text(DECISION),
         "commit": entry.commit,
         "needs_diff": decided.needs_diff,
+        "is_committed": decided.is_committed,
         "closes": decided.closes,
         "to_return": decided.to_return or None,
         "entry": str(book.entry_path(entry.id)),
@@ -78,7 +79,7 @@ def _text(decided: Decided) -> str:
     if entry.commit:
         with_diff = f" with the recorded diff of {entry.decides}" if entry.kept and decided.needs_diff else ""
         lines.append(f"code to work on: {entry.commit[:9]}{with_diff}")
-    if entry.kept and decided.needs_diff:
+    if entry.kept and not decided.is_committed:
         lines.append(f"once its changes are committed, type again: logbook keep {entry.decides}")
     if decided.to_return:
         lines.append(f"to return to it: {decided.to_return}")

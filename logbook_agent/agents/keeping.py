@@ -38,12 +38,14 @@ class DecisionRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
     """The decision as it was recorded, the next action that it `closes`, and what to type `to_return` to the code to
-    work on from then on (empty: it is there). `needs_diff`: the commit lacks uncommitted changes of that code."""
+    work on from then on (empty: it is there). `needs_diff`: the recorded diff belongs to that code. Not `is_committed`:
+    the commit lacks changes of it."""
 
     entry: Entry
     closes: str | None = None
     to_return: str = ""
     needs_diff: bool = False
+    is_committed: bool = True
 
 
 def decide(workspace: Workspace, request: DecisionRequest) -> tuple[Book, Decided]:
@@ -145,9 +147,16 @@ def _decided(workspace: Workspace, book: Book, made: Entry, run: Run | None, clo
     if made.kept or (kept is not None and kept.commit == made.commit):
         is_there = kept is None or tree_match(workspace, book, kept.run).is_same
         way = "" if kept is None or is_there else _back(workspace, book, run, kept) or way_to(workspace, kept)
-        needs_diff = kept is not None and kept.needs_diff
-        return Decided(entry=made, closes=closes, to_return=way, needs_diff=needs_diff)
-    base = KeptCode(decision=made.id, entry=made.decides or "", commit=made.commit, run=None, needs_diff=False)
+        return Decided(
+            entry=made,
+            closes=closes,
+            to_return=way,
+            needs_diff=kept is not None and kept.needs_diff,
+            is_committed=kept is None or kept.is_committed,
+        )
+    base = KeptCode(
+        decision=made.id, entry=made.decides or "", commit=made.commit, run=None, needs_diff=False, is_committed=True
+    )
     return Decided(entry=made, closes=closes, to_return=_back(workspace, book, run, base) or way_to(workspace, base))
 
 

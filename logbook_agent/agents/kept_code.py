@@ -43,13 +43,14 @@ class TreeMatch:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptCode:
     """The code of `entry`, which a `decision` kept. `commit` is where to return to; with `needs_diff` the recorded
-    diff of the entry belongs to it."""
+    diff of the entry belongs to it. Not `is_committed`: the commit lacks that, or a file that git did not track."""
 
     decision: str
     entry: str
     commit: str | None
     run: Run | None
     needs_diff: bool
+    is_committed: bool
 
 
 def kept_code(book: Book, thread: Thread) -> KeptCode | None:
@@ -58,9 +59,14 @@ def kept_code(book: Book, thread: Thread) -> KeptCode | None:
         if said["kept"] and said["decides"] and thread.standing[said["id"]].counts and _counts(thread, said):
             run = run_of(book.record(said["decides"]))
             code = run.code if run is not None else None
-            needs_diff = code is not None and code.diff_sha256 is not None and said["commit"] == code.commit
+            is_committed = code is None or not code.dirty or said["commit"] != code.commit
             return KeptCode(
-                decision=said["id"], entry=said["decides"], commit=said["commit"], run=run, needs_diff=needs_diff
+                decision=said["id"],
+                entry=said["decides"],
+                commit=said["commit"],
+                run=run,
+                needs_diff=not is_committed and code is not None and code.diff_sha256 is not None,
+                is_committed=is_committed,
             )
     return None
 

@@ -98,6 +98,20 @@ def test_a_change_of_mind(campaign: Cli, folder: Path) -> None:
     assert "code" not in campaign("status", "--json").data
 
 
+def test_an_untracked_script_is_part_of_the_code(campaign: Cli, git: Git, folder: Path) -> None:
+    (folder / "fresh.py").write_text("print('RESULT tflops=9')\n")
+    assert campaign("run", "--", "python", "fresh.py").code == 0
+    kept = campaign("keep", "MOE-002", "--json").data
+    assert (kept["is_committed"], kept["needs_diff"]) == (False, False)
+    assert code(campaign)["is_best"] is True
+    git("add", "fresh.py")
+    git("commit", "-q", "-m", "fresh")
+    assert code(campaign)["is_best"] is True
+    assert campaign("keep", "MOE-002", "--json").data["commit"] == git("rev-parse", "HEAD")
+    (folder / "fresh.py").write_text("print('RESULT tflops=8')\n")
+    assert (code(campaign)["is_best"], "fresh.py" in str(code(campaign)["said"])) == (False, True)
+
+
 def test_the_line_that_repeats_the_last_comparison(campaign: Cli, git: Git, folder: Path) -> None:
     idea = measure(campaign, folder, 2)
     git("commit", "-q", "-a", "-m", "two")
