@@ -72,16 +72,18 @@ def test_a_submission_whose_answer_was_lost(
     how: str,
 ) -> None:
     wrapped(slurm, tmp_path / "wrapped", monkeypatch, how)
-    run = queue.send(*sh("echo x >> started; echo RESULT tflops=1"))
+    # Slurm forgets a job soon after its end, so it is counted before.
+    run = queue.send(*sh("echo x >> started; until [ -e go ]; do sleep 0.1; done; echo RESULT tflops=1"))
     assert run.exit is None
     sent = queue.spool(run).sent()
     assert sent is not None
     assert sent.job is not None, "it was found by its name"
+    assert len(jobs(slurm, queue)) == 1
+    (queue.folder / "go").touch()
     done = queue.ended(run)
     assert done.exit is not None
     assert done.exit.code == 0
     assert (queue.folder / "started").read_text() == "x\n"
-    assert len(jobs(slurm, queue)) == 1
 
 
 def test_a_submission_that_never_arrived(
