@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from shlex import quote
+from shlex import join, quote
 
 from logbook_agent.model.errors import StoreError, UsageError
 from logbook_agent.running.provenance.git_calls import GitAnswer, write_git
@@ -98,6 +98,6 @@ def _git(code: Repository, words: Sequence[str], workspace: Workspace) -> GitAns
 
 def _done(answer: GitAnswer, code: Repository, words: Sequence[str], trouble: str) -> str:
     if answer.code != 0:
-        by_hand = " ".join(map(quote, ["git", "-C", str(code.top), *words]))
+        by_hand = f"git -C {quote(str(code.top))} {join(words)}"
         raise StoreError(trouble, cause=answer.words[-300:] or f"exit code {answer.code}", hint=f"by hand: {by_hand}")
     return answer.out.decode().strip()
