@@ -84,6 +84,8 @@ def test_a_patch_changes_the_declared_paths_alone_and_together(
     diff = next((root / "moe/code").glob("*.diff")).read_bytes()
     targets = tree.before if undo else tree.after
     expected = oracle(tree.top, diff, declared, undo=undo, targets=targets)
+    if b"[redacted" in diff:  # bytes of a binary file that look like a secret: what is kept is not what ran
+        expected = None
 
     first, records = snapshot(tree.top), snapshot(root)
     killed(command, choice.randrange(120))
