@@ -66,7 +66,7 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
             command = f"logbook run --id {s['id']}" if s["state"] == "planned" and s["kind"] == "experiment" else ""
             text = f"{s['title']} ({s['state']})"
             yield OpenStep(kind="plan", entry=s["id"], text=text, why=f"{s['id']} is {s['state']}", command=command)
-    left = [one for one in answers if one.command]
+    left = [one for one in answers if one.command and not thread.standing[one.entry].decided_by]
     yield from (_comparison(one) for one in left if not one.is_hopeless)
     yield from (_criterion(c) for c in unmet(thread.header) if thread.summaries)
     yield from (_comparison(one) for one in left if one.is_hopeless)

@@ -40,7 +40,7 @@ _TYPED = re.compile(r"logbook (?:ab|sweep) .*")
 class OnMachine:
     """What `status` says beside the records: where the `view` is and which of its blocks were `edited` by hand, IDs
     that were `reserved` and never became an entry, `runs` that have not ended, entries whose `series` of runs is made
-    now, and by entry who `claims` it."""
+    now, by entry who `claims` it, and whether the working tree is the `code` that was kept last."""
 
     view: str
     edited: Sequence[str] = ()
@@ -48,6 +48,7 @@ class OnMachine:
     runs: Sequence[UnfinishedRun] = ()
     series: Sequence[str] = ()
     claims: Mapping[str, str] = field(default_factory=dict)
+    code: Mapping[str, object] | None = None
 
 
 class BookNames(TypedDict):
@@ -179,6 +180,7 @@ class StatusAnswer(ThreadState):
     detached_series: NotRequired[list[str]]
     issue: NotRequired[str]
     links: NotRequired[list[str]]
+    code: NotRequired[dict[str, object]]
     reserved: NotRequired[list[str]]
     edited_by_hand: NotRequired[list[str]]
     damaged: NotRequired[int]
@@ -198,7 +200,13 @@ def json_size(answer: StatusAnswer, warnings: Sequence[str] = ()) -> int:
 def status(found: Findings, here: OnMachine, budget: int = BUDGET_BYTES, size: Size = json_size) -> StatusAnswer:
     """Answers, decisions, refuted ideas, what is open and what comes next, as much as the budget of bytes holds, the
     most useful first (`findings.status_order`)."""
-    lines = [*_opening(found), *_results(found), *_going_on(found, here), *_setting(found, here), *_records(found)]
+    lines = [
+        *_opening(found),
+        *_results(found, here),
+        *_going_on(found, here),
+        *_setting(found, here),
+        *_records(found),
+    ]
     header = found.header
     head = {
         "logbook": {"topic": header.topic, "title": _name(header.title), "prefix": header.prefix},
@@ -241,14 +249,16 @@ def _opening(found: Findings) -> Iterator[StatusLine]:
 # -- results -------------------------------------------------------------------------------------------------
 
 
-def _results(found: Findings) -> Iterator[StatusLine]:
+def _results(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
     """Answers, decisions, negative results, and failures that no negative result speaks of."""
     thread, first = found.thread, found.opening
     order = {entry: n for n, entry in enumerate(thread.by_id)}
     for kind, answers, at in (("answers.settled", first.found, 0), ("answers.open", first.left, len(first.found))):
         ages = [-order[one.entry] for one in answers]
         yield from lines_of(kind, [_answer_line(thread, one) for one in answers], ages, first=at)
-    yield from newest_last("decisions", [_told(thread, e, e["decision"]) for e in thread.decisions])
+    if here.code is not None:
+        yield from lines_of("code", [dict(here.code)])
+    yield from newest_last("decisions", [_decided(thread, e) for e in thread.decisions])
     yield from newest_last("negative_results", [_told(thread, e, e["negative"]) for e in thread.negative])
     negative = {e["id"] for e in thread.negative}
     failed = [f for f in first.failed if f.entry not in negative]
@@ -274,6 +284,12 @@ def _told(thread: Thread, entry: Summary, text: str | None) -> dict[str, object]
     line = {"id": entry["id"], "title": _name(entry["title"]), **({"text": _text(text)} if text else {})}
     later = thread.superseded_by(entry["id"])
     return line | ({"superseded_by": list(later[-_SHOWN_ENTRIES:])} if later else {})
+
+
+def _decided(thread: Thread, entry: Summary) -> dict[str, object]:
+    """A decision; of one about the code of an entry, which, whether it was kept, and the commit to return to."""
+    about = {"decides": entry["decides"], "kept": entry["kept"], "commit": entry["commit"]}
+    return _told(thread, entry, entry["decision"]) | {name: value for name, value in about.items() if value is not None}
 
 
 # -- what goes on, and what comes next -----------------------------------------------------------------------

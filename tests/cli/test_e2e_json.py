@@ -46,12 +46,14 @@ CALLS: dict[str, list[str]] = {
     "doctor": ["doctor", "--json"],
     "mcp": ["mcp", "--json"],
     "prune": ["doctor", "--prune", "--json"],
+    "keep": ["keep", "MOE-000", "--json"],
+    "discard": ["discard", "MOE-000", "--why", "slower", "--json"],
 }
 
-# Of a file that cites, and of a run in a repository: tests/agents. A snapshot is made of what is pushed:
+# Of a file that cites, and of a run or a patch in a repository: tests/agents. A snapshot is made of what is pushed:
 # tests/issue/test_sync_snapshot.py; a prediction by a compiler: tests/predict; base and head are two commits:
 # tests/issue/gate; what runs can be ended: tests/running/executors; what goes on until it is ended: tests/report/live.
-ELSEWHERE = ("cite", "reproduce", "snapshot", "predict", "cancel", "ci", "watch")
+ELSEWHERE = ("cite", "reproduce", "patch", "snapshot", "predict", "cancel", "ci", "watch")
 
 
 @pytest.fixture
