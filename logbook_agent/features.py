@@ -42,6 +42,8 @@ class Feature:
     collects: str | None = None
     artifacts: str | None = None
     reads: str | None = None
+    # `syncs` has `sync_by_digest(workspace, ...)`, a sync whose plan is shown first, and applied by its digest.
+    syncs: str | None = None
     # `drawn` has `draw_NAME(...)`, which draws an answer on a terminal; `live` has `RunDisplay` and `SeriesDisplay`.
     drawn: str | None = None
     live: str | None = None
@@ -58,6 +60,7 @@ class Feature:
 FEATURES = (
     Feature(
         name="issue",
+        syncs="issue.planned_sync",
         commands=(
             Subcommand("sync", "issue.commands", "Bring the GitHub issue up to date."),
             Subcommand("link", "issue.commands", "Link the experiment issue or a related one; confirm a host."),
@@ -118,6 +121,7 @@ FEATURES = (
     Feature(
         name="agents",
         commands=(
+            Subcommand("mcp", "agents.mcp.mcp_command", "Serve the logbook to a coding agent, by MCP on stdio."),
             Subcommand("next", "agents.next_command", "Say what to do next: why, what it settles, what it costs."),
         ),
     ),

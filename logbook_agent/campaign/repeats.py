@@ -21,6 +21,7 @@ from logbook_agent.model.entry import PREDICTION, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, RunStatus, is_made, run_state
 from logbook_agent.model.run import Run, Scalar
+from logbook_agent.running.confirmation import confirmed_commands, remember_command
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command, bench_folder, own_benchmark, prepare
 from logbook_agent.store.book import Book
@@ -35,7 +36,7 @@ class RunRequest:
 
     Before the `repeat` runs of each command, `discard` more are made that warm up and never count. `noise`: a new entry
     is a measurement of noise, or with `predicts` a prediction. `detach`: a single run is submitted, and continues
-    without this process.
+    without this process. `confirm`: the digest of planned commands that the user did not type here.
     """
 
     argv: Sequence[str] = ()
@@ -55,6 +56,7 @@ class RunRequest:
     noise: bool = False
     predicts: bool = False
     detach: bool = False
+    confirm: str | None = None
 
     @property
     def is_single(self) -> bool:
@@ -103,6 +105,12 @@ def run(
     book = workspace.book(request.entry_id)
     check_count("--repeat", request.repeat)
     check_count("--discard", request.discard, least=0)
+    if request.confirm is not None and (request.argv or request.entry_id is None):
+        raise UsageError(
+            "--confirm needs --id, and no command",
+            cause="it allows the planned commands of an entry; a command that you type needs no confirmation",
+            hint="leave it out",
+        )
     request = dataclasses.replace(request, prose=with_relations(book, request.prose))
     earlier = book.entry(request.entry_id) if request.entry_id is not None else None
     if earlier is not None:
@@ -112,6 +120,8 @@ def run(
         check_required(workspace, request.prose, request.label)
     if earlier is not None:
         check_apart(earlier, predicts=request.predicts)
+    if request.argv:
+        remember_command(workspace, request.argv, cwd=commands[0].cwd, shell=request.shell)
     # Before there is a new entry, which is none of those that are looked at.
     words = [command.words for command in commands]
     for line in tried_before(workspace, book, words, request.config, own_id=earlier.id if earlier else None):
@@ -184,6 +194,9 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     if not pending:
         raise _nothing_planned(record, request)
     found = []
+    planned = [entry.commands[place] for place in pending]
+    folder = (workspace.cwd / request.cwd) if request.cwd is not None else None
+    confirmed_commands(workspace, entry.id, [(c.argv, c.shell) for c in planned], cwd=folder, digest=request.confirm)
     for place in pending:
         c = entry.commands[place]
         command = prepared(workspace, request, c.argv, c.label, shell=c.shell)

@@ -8,9 +8,10 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, ResultOption, Text, Texts, Words, prose
 from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.entries import EditRequest, edit, note
+from logbook_agent.entries.entries import EditRequest, edit, note, written
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.errors import UsageError
+from logbook_agent.running.confirmation import remember_command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -61,6 +62,8 @@ def note_command(
         commands=command or () if is_plan else None,
         tell=None if common.as_json else say,
     )
+    for planned in entry.commands:
+        remember_command(space, planned.argv, cwd=space.cwd, shell=planned.shell)
     said = f"noted {entry.id} {entry.title}"
     if is_plan:
         said = f"planned {entry.id} {entry.title}\nrun it with: logbook run --id {entry.id}"
@@ -122,11 +125,4 @@ def edit_command(
 
 
 def _written(command: str, space: Workspace, book: Book, entry: Entry, text: str, as_json: bool) -> None:
-    data = {
-        "id": entry.id,
-        "title": entry.title,
-        "kind": entry.kind,
-        "entry": str(book.entry_path(entry.id)),
-        "view": str(book.view_path),
-    }
-    emit(command, data, text, as_json=as_json, warnings=space.warnings)
+    emit(command, written(book, entry), text, as_json=as_json, warnings=space.warnings)

@@ -111,6 +111,10 @@ def run_command(
     on: OnOption = None,
     entry_id: IdOption = None,
     shell: Annotated[bool, Option("--shell", help="Pass the command to /bin/sh as one string.")] = False,
+    confirm: Annotated[
+        Text,
+        Option("--confirm", metavar="DIGEST", help="With --id: run planned commands that you did not type here."),
+    ] = None,
     detach: DetachOption = False,
     common: Common,
 ) -> int:
@@ -130,6 +134,7 @@ def run_command(
         shell=shell,
         detach=detach,
         noise=noise,
+        confirm=confirm,
     )
     space = common.space()
     if noise:

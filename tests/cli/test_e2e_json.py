@@ -43,6 +43,7 @@ CALLS: dict[str, list[str]] = {
     "render": ["render", "--json"],
     "absorb": ["render", "--absorb", "--json"],
     "doctor": ["doctor", "--json"],
+    "mcp": ["mcp", "--json"],
     "prune": ["doctor", "--prune", "--json"],
 }
 
