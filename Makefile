@@ -171,7 +171,7 @@ aot: setup  ## compile the MoE benchmark for TPUs without having one: check tabl
 aot-forms: setup  ## compile every form of expert and data parallelism for slices of 4, 8 and 64 TPUs (two hours)
 	@$(BIN)/python benchmarks/moe_aot.py --forms --resume --save benchmarks/moe_aot_forms.json
 
-predict-seeds: setup  ## compare `bench-core predict` with the published rows: compile, fit, write the tables (ten minutes)
+predict-seeds: setup  ## compare `bench-core predict` with the published rows: compile, fit, write the tables (half an hour)
 	@$(BIN)/python benchmarks/predict_seeds.py --compile --fit --document
 
 wheel: setup  ## build and check the wheel

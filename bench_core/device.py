@@ -11,24 +11,36 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostCpu:
-    """`model` is None when the system does not name it; `count` is the processors this process may use."""
+    """`model` is None when the system does not name it; `count` is the processors this process may use; `bfloat16`:
+    whether the system says that they have instructions that multiply it."""
 
     model: str | None
     count: int
+    bfloat16: bool
+
+
+_BFLOAT16 = {"avx512_bf16", "amx_bf16", "bf16"}
+"""Linux's names of the features, on x86 (two) and Arm."""
 
 
 def host_cpu(cpuinfo: Path = Path("/proc/cpuinfo")) -> HostCpu:
     """Describe the processor of this host. `cpuinfo` is Linux's table; elsewhere `platform` is asked."""
-    return HostCpu(model=_model(cpuinfo), count=_usable_count())
+    first = _first_lines(cpuinfo)
+    features = {word for key in ("flags", "Features") for word in first.get(key, "").split()}
+    return HostCpu(
+        model=first.get("model name") or platform.processor() or None,
+        count=_usable_count(),
+        bfloat16=bool(features & _BFLOAT16),
+    )
 
 
-def _model(cpuinfo: Path) -> str | None:
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines():
-            key, _, text = line.partition(":")
-            if key.strip() == "model name":
-                return text.strip() or None
-    return platform.processor() or None
+def _first_lines(cpuinfo: Path) -> dict[str, str]:
+    """What the table says of its first processor."""
+    found: dict[str, str] = {}
+    for line in cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines() if cpuinfo.exists() else ():
+        key, _, text = line.partition(":")
+        found.setdefault(key.strip(), text.strip())
+    return found
 
 
 def _usable_count() -> int:

@@ -2,7 +2,6 @@
 
     BenchError            message, cause and next step
     ├── UsageError        the request itself is wrong: nothing was run, exit code 2
-    ├── JobBroken         a process of several cannot go on with the others
     └── CaseFailed        one case could not be measured: recorded as failed, the run goes on
         ├── UnsupportedCase   a backend says why it cannot serve the case
         ├── CheckFailed       the outputs differ from the oracle by more than the bound
@@ -36,14 +35,6 @@ class UsageError(BenchError):
     """The request cannot be run as it was written."""
 
     exit_code: ClassVar[int] = 2
-
-
-class JobBroken(BenchError):
-    """One process of several has failed where the others may not have: it must end, and they with it."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message, cause=reason, hint="the process that has started this one reports it")
-        self.reason = reason
 
 
 class CaseFailed(BenchError):

@@ -43,10 +43,20 @@ def timed_dtype(word: str) -> DType:
 
 
 class BenchPass(StrEnum):
-    """What one timed call computes."""
+    """What one timed call computes.
+
+    `forward_backward` adds the gradients to x and the experts' weights; the routing is fixed. `train` also has a router
+    (x @ router, top-k, softmax) in the program, and the gradients of the routing weights and of the router.
+    """
 
     FORWARD = "forward"
     FORWARD_BACKWARD = "forward_backward"
+    TRAIN = "train"
+
+    @property
+    def backward(self) -> bool:
+        """Whether gradients are computed."""
+        return self is not BenchPass.FORWARD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,16 +22,16 @@ import os
 import platform
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import moe_cpu_torch
-from moe_cpu_cells import SIZES, Program, check, programs, tolerance
+from moe_cpu_cells import SIZES, TOKENS, Program, check, programs, tolerance
 from moe_cpu_peers import AGAIN, BLOCKS, OURS, Peer, cpu_peer, dense_peer
-from moe_cpu_table import head, line, tables
+from moe_cpu_table import head, line, result_line, tables
 
 from bench_core.shapes import DType
 
@@ -81,14 +81,16 @@ def estimate_s(chosen: list[Program], options: argparse.Namespace, rate: float, 
     return total
 
 
-def peers_of(program: Program, sizes: list[str], torch: Any, *, ragged: bool) -> tuple[dict[str, Peer], dict[str, str]]:
-    """The peers of a program by name, and why others are missing."""
+def peers_of(
+    program: Program, sizes: list[str], torch: Any, *, ragged: bool, alone: bool
+) -> tuple[dict[str, Peer], dict[str, str]]:
+    """The peers of a program by name, and why others are missing. `alone`: the first one and the dense limit."""
     inputs = program.inputs()
     routings = {word: program.routing(word) for word in sizes}
     missing: dict[str, str] = {}
-    wanted = [name for name in BLOCKS if ragged or name != RAGGED]
+    wanted = [OURS] if alone else [name for name in BLOCKS if ragged or name != RAGGED]
     peers = {name: cpu_peer(name, program, inputs, routings) for name in wanted}
-    peers |= {"dense": dense_peer(program), AGAIN: peers[OURS]}
+    peers |= {"dense": dense_peer(program)} | ({} if alone else {AGAIN: peers[OURS]})
     for name in moe_cpu_torch.NAMES if torch is not None else ():
         try:
             peers[name] = moe_cpu_torch.torch_peer(torch, name, program, inputs, routings)
@@ -140,7 +142,10 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--sizes", default=",".join(SIZES), help="comma-separated")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--long-rounds", type=int, default=3, help="at most so many at topk 8")
-    parser.add_argument("--ragged-s", type=float, default=4, help="seconds of ragged_dot per cell; 0: leave it out")
+    parser.add_argument("--ragged-s", type=float, default=2, help="seconds of ragged_dot per cell; 0: leave it out")
+    parser.add_argument("--tokens", type=int, default=TOKENS)
+    parser.add_argument("--results", action="store_true", help="print a line for a logbook of each cell")
+    parser.add_argument("--alone", action="store_true", help="ours and the dense limit alone, with such lines")
     parser.add_argument("--save", type=Path, help="write all samples as JSON to this file")
     parser.add_argument("--table", type=Path, help="print the tables of such a file, and measure nothing")
     return parser.parse_args()
@@ -154,7 +159,7 @@ def main() -> None:
     if hasattr(os, "sched_setaffinity"):
         # JAX takes a thread for each processor that it may use when its first array is made, which is later.
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
-    torch, reason = moe_cpu_torch.load()
+    torch, reason = (None, None) if options.alone else moe_cpu_torch.load()
     missing = {} if reason is None else {"torch": reason}
     facts = {
         "python": platform.python_version(),
@@ -165,7 +170,9 @@ def main() -> None:
         "threads": THREADS,
     }
     sizes = options.sizes.split(",")
-    chosen = list(programs(options.cells, options.dtypes.split(","), options.passes.split(",")))
+    cells = programs(options.cells, options.dtypes.split(","), options.passes.split(","))
+    chosen = [replace(program, tokens=options.tokens) for program in cells]
+    options.ragged_s = 0 if options.alone else options.ragged_s
     rate = gemm_rate()
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
     for name, why in missing.items():
@@ -180,11 +187,13 @@ def main() -> None:
     results: list[dict[str, Any]] = []
     for program in chosen:
         ragged = {word: ragged_rounds(program, word, options, rate) for word in sizes}
-        peers, absent = peers_of(program, sizes, torch, ragged=any(ragged.values()))
+        peers, absent = peers_of(program, sizes, torch, ragged=any(ragged.values()), alone=options.alone)
         missing |= absent
         for word in sizes:
             results.append(measure(program, word, peers, rounds_of(program, options), ragged[word]))
             print(line(results[-1]), flush=True)
+            if options.alone or options.results:
+                print(result_line(results[-1]), flush=True)
         for name, why in absent.items():
             print(f"{name} is missing: {why}", file=sys.stderr)
         if options.save:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable
 from typing import Any
 
 OURS = "tiled fused_w13"
 PEERS = ("tiled baseline", "ragged_dot", "torch loop", "torch grouped_mm", "dense", "tiled again")
+RAGGED = "ragged_dot"
 TORCH = ("torch loop", "torch grouped_mm")
 Result = dict[str, Any]
 
@@ -46,6 +48,17 @@ def line(result: Result, clock: str = "wall") -> str:
     peers = [_spread(ratios(result, clock, peer), ends=ends) for peer in PEERS]
     tail = [len(own), f"{result['load']:.1f}"] if ends else []
     return _row([*_cell(result), f"{1000 * statistics.median(own):.0f}", *peers, *tail])
+
+
+def result_line(result: Result) -> str:
+    """One cell for a logbook, in processor time: a call, the median share of the dense limit, and how many times as
+    long the faster torch form took."""
+    facts = " ".join(f"{name}={value}" for name, value in result["cell"].items())
+    own = statistics.median(result["seconds"]["processor"][OURS])
+    medians = {name: statistics.median(ratios(result, "processor", name) or [math.inf]) for name in (*TORCH, "dense")}
+    torch = min(medians[name] for name in TORCH)
+    faster = "" if math.isinf(torch) else f" torch_ratio={torch}"
+    return f"RESULT {facts} dense_share={medians['dense']}{faster} processor_s={own}"
 
 
 def head(clock: str = "wall") -> str:
@@ -89,25 +102,25 @@ def _held(name: str, values: list[float], target: float) -> str:
     return f"- {name}: {met} at {target:g} or more; lowest {min(values):.2f}, median {statistics.median(values):.2f}"
 
 
+TARGETS = {
+    "ragged_dot": ((RAGGED,), {8: 7, 16: 12}),
+    "the faster torch form": (TORCH, {8: 1, 16: 1, 64: 0.9}),
+    "dense": (("dense",), {8: 0.75, 16: 0.75, 64: 0.7}),
+}
+"""Peers, and by number of experts the least ratio that is asked for."""
+
+
 def targets(results: list[Result], clock: str) -> Iterable[str]:
-    """The targets of float32, and the same figures of bfloat16, which has none."""
-
-    def medians(peers: tuple[str, ...], dtype: str, experts: int | None = None) -> list[float]:
-        """Of the fastest of `peers` in each cell."""
-        found = []
-        for result in results:
-            if result["cell"]["dtype"] == dtype and experts in (None, result["cell"]["experts"]):
-                each = [ratios(result, clock, peer) for peer in peers]
-                if any(each):
-                    found.append(min(statistics.median(values) for values in each if values))
-        return found
-
+    """Of each dtype, how many cells meet them; of several peers the fastest counts."""
     for dtype in dict.fromkeys(result["cell"]["dtype"] for result in results):
-        yield _held(f"{dtype}, ragged_dot at 8 experts", medians(("ragged_dot",), dtype, 8), 7)
-        yield _held(f"{dtype}, ragged_dot at 16 experts", medians(("ragged_dot",), dtype, 16), 12)
-        yield _held(f"{dtype}, the faster torch form", medians(TORCH, dtype), 1)
-        yield _held(f"{dtype}, the faster torch form", medians(TORCH, dtype), 0.9)
-        yield _held(f"{dtype}, dense", medians(("dense",), dtype), 0.75)
+        for name, (peers, wanted) in TARGETS.items():
+            for experts, least in wanted.items():
+                found = []
+                for result in results:
+                    if (result["cell"]["dtype"], result["cell"]["experts"]) == (dtype, experts):
+                        each = [statistics.median(ratios(result, clock, peer) or [math.inf]) for peer in peers]
+                        found += [value for value in (min(each),) if not math.isinf(value)]
+                yield _held(f"{dtype}, {name} at {experts} experts", found, least)
 
 
 def tables(document: dict[str, Any]) -> str:

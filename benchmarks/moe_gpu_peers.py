@@ -14,7 +14,7 @@ from moe_cpu_cells import Arrays, Program
 from moe_cpu_peers import Peer, block_peer, compiled_of, dense_peer
 from moe_cpu_torch import torch_peer
 
-from bench_core.blocks.impls import IMPLS
+from bench_core.blocks.modes import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest

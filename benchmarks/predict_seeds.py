@@ -1,115 +1,118 @@
-"""The measured rows of the published logbooks against the model of `bench-core predict`.
+"""What `bench-core predict` says of the measured rows of the published logbooks, against their times.
 
-    python benchmarks/predict_seeds.py --compile          schedule every distinct program and keep its terms
-    python benchmarks/predict_seeds.py --fit              write the calibration that comes with bench_core
-    python benchmarks/predict_seeds.py --document         write the tables of docs/explanation/prediction.md
-    python benchmarks/predict_seeds.py                    print these tables
+    python benchmarks/predict_seeds.py --compile     schedule every distinct program in both forms, and keep its costs
+    python benchmarks/predict_seeds.py --fit         write the calibration that comes with bench_core
+    python benchmarks/predict_seeds.py --document    write the tables of benchmarks/README.md
+    python benchmarks/predict_seeds.py               print these tables
 
-`make predict-seeds` does all of it (ten minutes). The rows are in tests/bench_core/data/seed_measured.tsv, each with
-its place. Their programs are those of `seed_programs`; the study of data against expert parallelism says nothing of its
-code, so the programs of `bench-core compare` stand for it, with the same tiles.
+`make predict-seeds` does all of it (half an hour on two cores). The rows are in
+tests/bench_core/data/seed_measured.tsv, each with its place and the options of `bench-core predict`. The two forms of
+a program are that of these options, and the same with `--published`. Costs and predictions are made by the functions
+that the command calls.
 """
 
 import argparse
 import json
-import os
+import math
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from bench_core.aot.targets import choose_target
-from bench_core.gmm.tile import Tile
-from bench_core.harness.case import Case
-from bench_core.predict.calibration import UNKNOWN, Calibration, fit, seeds
-from bench_core.predict.model import MODEL
-from bench_core.predict.scheduled import LOWER, NotScheduled, schedule
-from bench_core.predict.slice import slice_rates
-from bench_core.predict.terms import terms_of
+from bench_core.predict.model import MODEL, Accuracy, Calibration, Seconds, calibration, seconds, slice_rates
+from bench_core.predict.predicting import costs_of
+from bench_core.predict.scheduled import NotScheduled, schedule
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path += [str(ROOT / "tests" / "bench_core"), str(ROOT / "benchmarks")]
-# The process that compiles imports `seed_programs`.
-os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "benchmarks")])
+sys.path += [str(ROOT / "tests" / "bench_core")]
 
-from seed_errors import compare_rows, likely, unseen  # noqa: E402
-from seed_rows import TARGET, TERMS, SeedRow, case_of, parts_of, read_rows, read_terms  # noqa: E402
+from seed_errors import compared, errors, likely, scored_rows, without_move  # noqa: E402
+from seed_rows import COSTS, FORMS, TARGET, SeedRow, case_in_form, costs_of_row, kept, options_of, read_rows  # noqa: E402
 from seed_tables import document_with, tables  # noqa: E402
 
-DOCUMENT = ROOT / "docs" / "explanation" / "prediction.md"
+DOCUMENT = ROOT / "benchmarks" / "README.md"
 CALIBRATION = ROOT / "bench_core" / "predict" / "seeds.json"
-SEED_TILE = Tile(m=512, k=1024, n=1024)
 
 
-def compile_all(rows: list[SeedRow]) -> None:
-    """Keep the terms of every distinct program, by the options of its case. All are compiled again each time: terms
+def compile_all() -> None:
+    """Keep the costs of every distinct program, by the options of its case. All are compiled again each time: costs
     that an older reader of programs found must not stand beside those of today's."""
-    versions = {"libtpu": metadata.version("libtpu"), "jax": metadata.version("jax")}
-    every = list(dict.fromkeys(row.options for row in rows))
-    programs: dict[str, Any] = {}
-    for options, program in terms_again(every):
-        programs[options] = program
-        print(f"{len(programs)} of {len(every)}: {program['processor_s']} processor-seconds, {options}", flush=True)
-    TERMS.write_text(json.dumps({**versions, "programs": programs}, indent=1) + "\n", encoding="utf-8")
+    document: dict[str, Any] = {name: metadata.version(name) for name in ("libtpu", "jax")}
+    for form in FORMS:
+        every = options_of(form)
+        document[form] = {}
+        for options, costs in costs_again(every, form):
+            document[form][options] = costs
+            print(f"{form}, {len(document[form])} of {len(every)}: {options}", flush=True)
+    COSTS.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
-def terms_again(wanted: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def costs_again(wanted: Sequence[str], form: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The options of each case, and what is kept of its program."""
-    import seed_programs
-
-    studies = {row.options for row in read_rows() if "dp_study" in row.marks}
-    for lower in ("seed_programs:lower_seed", LOWER):
-        own = [options for options in wanted if (options in studies) == (lower == LOWER)]
-        cases = [_with_tile(case_of(options)) for options in own]
-        found = schedule(cases, choose_target(TARGET), lower=lower)
-        for options, case, outcome in zip(own, cases, found, strict=True):
-            if isinstance(outcome, NotScheduled):
-                raise RuntimeError(f"{options}: {outcome.message}")
-            terms = terms_of(outcome.hlo, buffer_bytes=outcome.buffer_bytes, tile=case.tile)
-            moved = 0 if lower == LOWER else seed_programs.moved_bytes(case)
-            plain = json.loads(json.dumps(terms.json()))
-            yield options, {"terms": plain, "moved_before": moved, "processor_s": round(outcome.processor_s, 2)}
+    cases = [case_in_form(options, form) for options in wanted]
+    outcomes = schedule(cases, TARGET, published=form == "published")
+    for options, case, found in zip(wanted, cases, outcomes, strict=True):
+        if isinstance(found, NotScheduled):
+            raise RuntimeError(f"{options}: {found.message}")
+        costs = costs_of(case, found)
+        plain = {"terms": asdict(costs.terms), "work": asdict(costs.work), "moved_before": costs.moved_before}
+        yield options, {**json.loads(json.dumps(plain)), "processor_s": round(found.processor_s, 2)}
 
 
-def _with_tile(case: Case) -> Case:
-    return replace(case, tile=SEED_TILE) if case.backend == "gmm" else case
-
-
-def fitted(rows: list[SeedRow]) -> Calibration:
-    """The factors of the rows that are marked for it, and the range of the errors of the others."""
-    document, rates = read_terms(), slice_rates(choose_target(TARGET))
-    assert rates is not None
-    marked = [row for row in rows if "fit" in row.marks]
-    matmul, routed = fit([parts_of(document, row, rates) for row in marked], [row.time_s for row in marked])
+def fitted() -> Calibration:
+    """The factors of the rows that are marked for it, and the errors of the others."""
+    marked = [row for row in read_rows() if "fit" in row.marks]
+    matmul, routed = fit([_parts(row) for row in marked], [row.time_s for row in marked])
+    none = Accuracy(rows=0, rank_correlation=0.0, median_error=0.0, inside=0)
     found = Calibration(
-        name="the published logbooks (3 rows of one v5p chip, libtpu unknown)",
+        name="three rows of one v5p chip in the published logbooks",
         model=MODEL,
-        libtpu=document["libtpu"],
-        measured_with=UNKNOWN,
-        device_kind=choose_target(TARGET).device_kind,
-        constants=rates.constants(),
+        libtpu=kept()["libtpu"],
+        device_kind=TARGET.device_kind,
         matmul_factor=round(matmul, 4),
         routed_factor=round(routed, 4),
         low=1.0,
         high=1.0,
-        range_of="",
         shortest=0.0,
         most_sent=1.0,
-        tiles=(str(SEED_TILE),),
-        rows=tuple(f"{row.source}: {row.time_s:.6g} s" for row in marked),
+        published=none,
+        command=none,
+        without_move=0.0,
     )
-    compared = compare_rows(unseen(rows), document, found, rates)
-    low, high = likely(compared)
+    some = compared(scored_rows(unseen=True), "published", found)
+    low, high = likely(some)
+    found = replace(
+        found,
+        low=math.floor(1e3 * low) / 1e3,
+        high=math.ceil(1e3 * high) / 1e3,
+        shortest=math.floor(1e4 * min(one.estimate_s for one in some)) / 1e4,
+        most_sent=math.ceil(1e3 * max(one.said.terms["send"] / one.estimate_s for one in some)) / 1e3,
+    )
+    rows = scored_rows(unseen=True)
     return replace(
         found,
-        low=round(low, 3),
-        high=round(high, 3),
-        range_of=f"{len(compared)} rows of the same logbooks",
-        shortest=round(min(one.time_s for one in compared), 4),
-        most_sent=round(max(one.send_s / one.estimate_s for one in compared), 3),
+        published=errors(compared(rows, "published", found)).accuracy,
+        command=errors(compared(rows, "command", found)).accuracy,
+        without_move=round(errors(without_move(some)).median, 4),
     )
+
+
+def _parts(row: SeedRow) -> Seconds:
+    costs, rates = costs_of_row(row, "published"), slice_rates(TARGET)
+    assert rates is not None
+    return seconds(costs.terms, rates, moved_before=costs.moved_before)
+
+
+def fit(parts: Sequence[Seconds], measured_s: Sequence[float]) -> tuple[float, float]:
+    """The two factors with the least squares of relative errors."""
+    xx = xy = yy = xt = yt = 0.0
+    for part, time_s in zip(parts, measured_s, strict=True):
+        x, y, t = part.matmul / time_s, part.routed / time_s, 1 - part.unscaled / time_s
+        xx, xy, yy, xt, yt = xx + x * x, xy + x * y, yy + y * y, xt + x * t, yt + y * t
+    area = xx * yy - xy * xy
+    return (xt * yy - yt * xy) / area, (yt * xx - xt * xy) / area
 
 
 def main() -> None:
@@ -118,18 +121,15 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--document", action="store_true")
     options = parser.parse_args()
-    rows = read_rows()
     if options.compile:
-        compile_all(rows)
-    rates = slice_rates(choose_target(TARGET))
-    assert rates is not None
+        compile_all()
     if options.fit:
-        CALIBRATION.write_text(json.dumps(fitted(rows).json(), indent=2) + "\n", encoding="utf-8")
+        CALIBRATION.write_text(json.dumps(asdict(fitted()), indent=2) + "\n", encoding="utf-8")
+    text = tables(calibration())
     if options.document:
-        text = tables(rows, read_terms(), seeds(), rates)
         DOCUMENT.write_text(document_with(DOCUMENT.read_text(encoding="utf-8"), text), encoding="utf-8")
     if not (options.compile or options.fit or options.document):
-        print(tables(rows, read_terms(), seeds(), rates))
+        print(text)
 
 
 if __name__ == "__main__":

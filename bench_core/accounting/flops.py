@@ -1,4 +1,4 @@
-"""Model FLOPs of a gated MoE block, by named term."""
+"""Model FLOPs of a gated MoE block, by named term, and rates."""
 
 from dataclasses import dataclass, fields
 
@@ -17,6 +17,7 @@ class FlopTerms:
     routed_down: int
     shared_up: int
     shared_down: int
+    router: int = 0
 
     @property
     def total(self) -> int:
@@ -28,7 +29,8 @@ def count_flops(shape: MoeShape, bench_pass: BenchPass, *, assignments: int | No
 
     forward = 6 * hidden * (assignments * mlp_dim + tokens * shared_expert_dim): three matmuls (w1, w3, w2)
     of 2 * hidden * width FLOPs for each row. The backward pass has two matmuls (operand gradients) for each
-    matmul of the forward pass, hence forward_backward = 3 * forward. This reproduces the dense (TF/s,
+    matmul of the forward pass, hence forward_backward = 3 * forward. `train` has a router, too, of
+    6 * tokens * hidden * experts. This reproduces the dense (TF/s,
     tokens/s) pairs of the published MoE logbooks.
 
     Args:
@@ -38,7 +40,27 @@ def count_flops(shape: MoeShape, bench_pass: BenchPass, *, assignments: int | No
             `--capacity-policy drop` the rows that are left, under `pad` experts * capacity.
     """
     rows = shape.assignments if assignments is None else assignments
-    passes = 3 if bench_pass is BenchPass.FORWARD_BACKWARD else 1
+    passes = 3 if bench_pass.backward else 1
+    router = passes * 2 * shape.tokens * shape.hidden * shape.experts if bench_pass is BenchPass.TRAIN else 0
     routed = passes * 2 * shape.hidden * shape.mlp_dim * rows
     shared = passes * 2 * shape.hidden * shape.shared_expert_dim * shape.tokens
-    return FlopTerms(routed_up=2 * routed, routed_down=routed, shared_up=2 * shared, shared_down=shared)
+    return FlopTerms(routed_up=2 * routed, routed_down=routed, shared_up=2 * shared, shared_down=shared, router=router)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throughput:
+    """Rates over all devices used: 1e12 model FLOPs per second, and tokens per second."""
+
+    tflops: float
+    tokens_per_s: float
+
+
+def throughput(*, flops: int, tokens: int, time_s: float) -> Throughput:
+    """Rates of one call of `flops` model FLOPs over `tokens` tokens that took `time_s` seconds.
+
+    Raises:
+        ValueError: `time_s` is not positive (a clock that stood still measures nothing).
+    """
+    if time_s <= 0:
+        raise ValueError(f"a duration of {time_s} s has no throughput")
+    return Throughput(tflops=flops / time_s / 1e12, tokens_per_s=tokens / time_s)

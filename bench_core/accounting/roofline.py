@@ -1,14 +1,15 @@
 """The least time of a call on a device: what has to be computed, moved and sent, over the published peaks. No JAX.
 
-A roofline is a bound, and no prediction: each of the three takes its time alone, at its peak, beside the others.
+A roofline is a bound, and no prediction: each of the three takes its time alone, at its peak, beside the others. What
+has to be moved are arguments and results, each once: it does not depend on a schedule, a tile or the code of a block.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from bench_core.accounting.chips import CHIPS, Arithmetic, Chip
-from bench_core.accounting.traffic import ByteTerms
+from bench_core.accounting.traffic import ITEM_BYTES, ByteTerms
+from bench_core.shapes import BenchPass, DType, MoeShape
 
 
 class Resource(StrEnum):
@@ -33,27 +34,88 @@ class Peak:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """What a device has to do with one of its resources. `amount` is in FLOPs or bytes; None where it is not known."""
+    """What a device has to do with one of its resources. `amount` is in FLOPs or bytes."""
 
     resource: Resource
-    amount: float | None
+    amount: float
     peak: Peak
 
     @property
     def time_s(self) -> float | None:
         """At the least."""
-        if self.amount is None or self.peak.per_s is None:
-            return None
-        return self.amount / self.peak.per_s
+        return None if self.peak.per_s is None else self.amount / self.peak.per_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """Chips that are linked. `links` has every one of them to others, `most_links` a chip has in the middle of many."""
+    """Chips that are linked. `links` is the most that one of them has to others: some device sends as much as the mean
+    of all, over no more links than these. `most_links` a chip has in the middle of many."""
 
     name: str
     links: int
     most_links: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a call has each device do at the least, with `arithmetic` (None where there are several). `ring_bytes` are
+    those that its form has to send, None on one device."""
+
+    arithmetic: Arithmetic | None
+    flops: float
+    hbm_bytes: float
+    ring_bytes: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roofline:
+    """Of one device. One that has nobody to send to has no term of `ici`."""
+
+    terms: tuple[Term, ...]
+
+    @property
+    def bound(self) -> Term | None:
+        """The one that takes the most time; None where no time is known."""
+        return max(self.known, key=lambda term: term.time_s or 0, default=None)
+
+    @property
+    def bound_s(self) -> float | None:
+        """Seconds that no call is faster than."""
+        return None if self.bound is None else self.bound.time_s
+
+    @property
+    def known(self) -> list[Term]:
+        return [term for term in self.terms if term.time_s is not None]
+
+    def observations(self) -> dict[str, float | None]:
+        """The least time of each resource whose peak is known, and of all."""
+        times: dict[str, float | None] = {f"roofline_{term.resource}_s": term.time_s for term in self.known}
+        return times | ({} if self.bound is None else {"roofline_bound_s": self.bound_s})
+
+    def labels(self) -> dict[str, str]:
+        """The bound that holds, the peaks with their sources, and why a term is missing."""
+        missing = {term.resource.value: term.peak.unknown for term in self.terms if term.peak.unknown}
+        same = len(missing) == len(self.terms) and len(set(missing.values())) == 1
+        unknown = [*missing.values()][:1] if same else [f"{name}: {why}" for name, why in missing.items()]
+        labels = {
+            "roofline_bound": "" if self.bound is None else self.bound.resource.value,
+            "roofline_peaks": "; ".join(f"{term.resource}: {sourced(term.peak)}" for term in self.known),
+            "roofline_unknown": "; ".join(unknown),
+        }
+        return {name: text for name, text in labels.items() if text}
+
+
+def roofline(work: Work, device_kind: str, linked: Slice | None) -> Roofline:
+    """Of a device of this kind, as JAX names it. `linked`: None where nobody knows how the chips are linked."""
+    limits = peaks(device_kind, work.arithmetic, linked)
+    amounts = {Resource.MXU: work.flops, Resource.HBM: work.hbm_bytes}
+    amounts |= {} if work.ring_bytes is None else {Resource.ICI: work.ring_bytes}
+    return Roofline(terms=tuple(Term(resource=one, amount=amount, peak=limits[one]) for one, amount in amounts.items()))
+
+
+def sourced(peak: Peak) -> str:
+    """What it is made of, who publishes it, and what another source has."""
+    return f"{peak.words} ({peak.source})" + (f", not used: {peak.other}" if peak.other else "")
 
 
 def peaks(device_kind: str, arithmetic: Arithmetic | None, linked: Slice | None) -> dict[Resource, Peak]:
@@ -108,7 +170,7 @@ def _ici(chip: Chip, linked: Slice | None) -> Peak:
         other = f"{each:g} GB/s makes {rates.ici:g} GB/s both ways of {linked.most_links} links, {chip.source}"
     return Peak(
         per_s=linked.links * rates.link * 1e9,
-        words=f"{linked.links} links x {rates.link:g} GB/s one way, the fewest of a chip of {linked.name}",
+        words=f"{linked.links} links x {rates.link:g} GB/s one way, the most of a chip of {linked.name}",
         source=rates.link_source,
         other=other,
     )
@@ -118,10 +180,28 @@ def _of_chip(peak: float, chip: Chip) -> str:
     return f"{peak:g}" if chip.devices == 1 else f"{peak:g} / {chip.devices}"
 
 
-def bound(terms: Sequence[Term]) -> Term | None:
-    """The one that takes the most time; None where no time is known."""
-    known = [term for term in terms if term.time_s is not None]
-    return max(known, key=lambda term: term.time_s or 0, default=None)
+def least_bytes(
+    shape: MoeShape, dtype: DType, bench_pass: BenchPass, *, read: int, stored: int, tokens: float
+) -> float:
+    """Bytes in HBM that one device has to move in a call: arguments that are read and results, each once.
+
+    forward reads the weights of experts that have rows, a shared expert's and the tokens, and writes as many rows; a
+    backward pass writes the gradients of the tokens and of all weights of the device.
+
+    Args:
+        shape: sizes of the block.
+        dtype: of activations and weights.
+        bench_pass: what one call computes.
+        read: experts of the device that have rows.
+        stored: experts of the device.
+        tokens: its part of the tokens.
+    """
+    expert, shared = 3 * shape.hidden * shape.mlp_dim, 3 * shape.hidden * shape.shared_expert_dim
+    rows = tokens * shape.hidden
+    elements = read * expert + shared + 2 * rows
+    if bench_pass is not BenchPass.FORWARD:
+        elements += stored * expert + shared + rows
+    return elements * ITEM_BYTES[dtype]
 
 
 def device_bytes(terms: ByteTerms, *, ep: int, devices: int) -> float:
@@ -130,6 +210,6 @@ def device_bytes(terms: ByteTerms, *, ep: int, devices: int) -> float:
     Each reads its own experts' weights, a shared expert's whole ones, and its part of the rows.
     """
     routed = terms.routed_up_weights + terms.routed_down_weights
-    shared = terms.shared_up_weights + terms.shared_down_weights
+    shared = terms.shared_up_weights + terms.shared_down_weights + terms.router_weights
     rows = terms.total - routed - shared
     return routed / ep + shared + rows / devices

@@ -12,7 +12,8 @@ class ByteTerms:
     """Bytes of one call, by matmul and by what is moved.
 
     `*_weights` are the weights of that matmul, `*_rows` its left operand and its result. A lower bound for a
-    block whose matmuls are separate programs: every array is moved once, in the case's dtype. Routing, the
+    block whose matmuls are separate programs: every array is moved once, in the case's dtype. w1 and w3 count as one
+    matmul, which reads its rows once, also where an implementation multiplies twice (`baseline`). Routing, the
     copies of dispatch and combine, and whatever an implementation keeps in float32 are not in it.
     """
 
@@ -24,6 +25,8 @@ class ByteTerms:
     shared_up_rows: int
     shared_down_weights: int
     shared_down_rows: int
+    router_weights: int = 0
+    router_rows: int = 0
 
     @property
     def total(self) -> int:
@@ -44,7 +47,8 @@ def count_bytes(shape: MoeShape, dtype: DType, bench_pass: BenchPass, *, assignm
         assignments: rows that the experts really compute; default tokens * topk.
     """
     rows = shape.assignments if assignments is None else assignments
-    unit = ITEM_BYTES[dtype] * (3 if bench_pass is BenchPass.FORWARD_BACKWARD else 1)
+    unit = ITEM_BYTES[dtype] * (3 if bench_pass.backward else 1)
+    router = unit if bench_pass is BenchPass.TRAIN else 0
     active = min(shape.experts, rows)
     routed = unit * shape.hidden * shape.mlp_dim * active
     shared = unit * shape.hidden * shape.shared_expert_dim
@@ -59,4 +63,6 @@ def count_bytes(shape: MoeShape, dtype: DType, bench_pass: BenchPass, *, assignm
         shared_up_rows=unit * shared_rows * (shape.hidden + 2 * shape.shared_expert_dim),
         shared_down_weights=shared,
         shared_down_rows=unit * shared_rows * (shape.shared_expert_dim + shape.hidden),
+        router_weights=router * shape.hidden * shape.experts,
+        router_rows=router * shape.tokens * (shape.hidden + shape.experts),
     )

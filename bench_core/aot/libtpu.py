@@ -1,15 +1,19 @@
-"""Start libtpu as a compiler, on a machine that need not have a TPU."""
+"""Start libtpu as a compiler, on a machine that need not have a TPU, and keep what it writes out of sight."""
 
+import contextlib
+import faulthandler
 import importlib.util
 import os
-from collections.abc import Callable, MutableMapping
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
 import jax
 from jax.experimental import topologies
 
-from bench_core.aot.quiet import captured_output
 from bench_core.aot.targets import AotTarget
 from bench_core.errors import UsageError
 
@@ -31,6 +35,11 @@ _HOST = {
 }
 
 
+def draw_on_cpu() -> None:
+    """Let JAX draw routings on the CPU, whatever devices there are."""
+    _update("jax_platforms", "cpu")
+
+
 def compile_devices(target: AotTarget, environ: MutableMapping[str, str] | None = None) -> tuple[jax.Device, ...]:
     """The devices of `target`, which programs can be compiled for, and not run on.
 
@@ -47,7 +56,7 @@ def compile_devices(target: AotTarget, environ: MutableMapping[str, str] | None 
         )
     for name, value in _HOST.items():
         (os.environ if environ is None else environ).setdefault(name, value)
-    _update("jax_platforms", "cpu")
+    draw_on_cpu()
     try:
         with captured_output():
             topology = topologies.get_topology_desc(
@@ -75,3 +84,39 @@ def _packaged_library() -> Path | None:
     if package is None or package.origin is None:
         return None
     return Path(package.origin).with_name("libtpu.so")
+
+
+@dataclass(slots=True, kw_only=True)
+class Captured:
+    """What was written meanwhile, as text; complete when the block has ended."""
+
+    text: str = field(default="")
+
+
+@contextlib.contextmanager
+def captured_output() -> Iterator[Captured]:
+    """Collect everything that this process and its children write to stdout and stderr.
+
+    Both descriptors are those of the whole process: nothing else may write to them meanwhile.
+    """
+    captured = Captured()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    with tempfile.TemporaryFile() as store, contextlib.ExitStack() as stack:
+        for descriptor in (1, 2):
+            saved = os.dup(descriptor)
+            stack.callback(os.close, saved)
+            stack.callback(os.dup2, saved, descriptor)
+            os.dup2(store.fileno(), descriptor)
+        if not faulthandler.is_enabled():
+            # A native library that aborts takes what it said with it; at least that it did is shown.
+            faulthandler.enable(saved)
+            stack.callback(faulthandler.disable)
+        try:
+            yield captured
+        finally:
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+            stack.close()
+            store.seek(0)
+            captured.text = store.read().decode(errors="replace")

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench_core.aot.quiet import captured_output
+from bench_core.aot.libtpu import captured_output
 from bench_core.aot.refusals import Reason, Refusal, read_refusal
 from bench_core.blocks.inputs import make_routing, weight_shapes
 from bench_core.blocks.moe import store_weights
@@ -18,7 +18,7 @@ from bench_core.harness.build import Built, build_case, plan_case
 from bench_core.harness.case import Case
 from bench_core.harness.compiler_flags import CompilerFlags, raise_refused_flag
 from bench_core.harness.run import load_backend
-from bench_core.parallel.placing import padded_routing
+from bench_core.parallel.block import padded_routing
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.routing.capacity import CapacityPolicy
 from bench_core.routing.layout import Assignments
@@ -93,7 +93,8 @@ def _arguments(case: Case, built: Built) -> tuple[Any, ...]:
     shape, spec = case.shape, built.block
     tokens = built.plan.spread.padded_tokens(shape.tokens)
     x = _abstract((tokens, shape.hidden), case.dtype.value)
-    weights = {name: _abstract(size, case.dtype.value) for name, size in weight_shapes(shape).items()}
+    sizes = weight_shapes(shape, router=case.has_router)
+    weights = {name: _abstract(size, case.dtype.value) for name, size in sizes.items()}
     slots = (tokens, shape.topk)
     routing: Any = Routing(experts=_abstract(slots, jnp.int32), weights=_abstract(slots, jnp.float32))
     if case.routes_inside:

@@ -9,7 +9,6 @@ from bench_core.aot.refusals import Reason, Refusal, read_refusal
 from bench_core.aot.targets import AotTarget
 from bench_core.blocks.modes import RematMode
 from bench_core.harness.case import Case
-from bench_core.shapes import BenchPass
 
 VMEM_FLAG = "xla_tpu_scoped_vmem_limit_kib"
 VMEM_STEPS_KIB = (24576, 32768, 50000, 65536, 98304, 131072)
@@ -63,7 +62,7 @@ def _variant(case: Case, refusal: Refusal, chip: Chip | None) -> tuple[str, Case
             return None
         flags = case.compiler_flags.adding(VMEM_FLAG, str(limit_kib))
         return f"--compiler-flag {VMEM_FLAG}={limit_kib}", replace(case, compiler_flags=flags)
-    backward = case.bench_pass is BenchPass.FORWARD_BACKWARD
+    backward = case.bench_pass.backward
     if refusal.reason is Reason.HBM and backward and case.remat_mode is RematMode.NONE:
         return "--remat-mode expert_mlp", replace(case, remat_mode=RematMode.EXPERT_MLP)
     return None

@@ -1,57 +1,81 @@
-"""Rooflines on slices of TPUs that need not be there, and of the devices that a row was timed on."""
+"""What a case has each device do at the least, and the rooflines of timed rows."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from bench_core.accounting import count_bytes, count_flops
-from bench_core.accounting.roofline import Peak, Resource, Slice, Term, bound, device_bytes, peaks
-from bench_core.aot.targets import TARGETS, AotTarget
+import numpy as np
+from jaxtyping import Int32
+
+from bench_core.accounting import count_flops
+from bench_core.accounting.chips import CHIPS
+from bench_core.accounting.roofline import Resource, Slice, Term, Work, least_bytes, peaks, roofline
+from bench_core.aot.targets import TARGETS
+from bench_core.blocks.inputs import make_routing
 from bench_core.harness.case import Case
 from bench_core.harness.record import Number, Row
 from bench_core.harness.row import arithmetic_of, computed_rows
-from bench_core.parallel.plan import SpreadPlan
-
-MODEL, COMPILED = "roofline", "compiled"
-"""How keys begin of times that follow from the model, and from a compiled program."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roofline:
-    """Of one device. One that has nobody to send to has no term of `ici`."""
-
-    terms: tuple[Term, ...]
-
-    @property
-    def bound(self) -> Term | None:
-        return bound(self.terms)
-
-    @property
-    def known(self) -> list[Term]:
-        return [term for term in self.terms if term.time_s is not None]
-
-    def of(self, resource: Resource) -> Term | None:
-        return next((term for term in self.terms if term.resource is resource), None)
-
-    def observations(self, prefix: str) -> dict[str, Number]:
-        """The least time of each resource whose peak is known, and of all."""
-        times: dict[str, Number] = {f"{prefix}_{term.resource}_s": term.time_s for term in self.known}
-        return times | ({} if self.bound is None else {f"{prefix}_bound_s": self.bound.time_s})
-
-    def labels(self) -> dict[str, str]:
-        """The bound that holds, the peaks with their sources, and why a term is missing."""
-        missing = {term.resource.value: term.peak.unknown for term in self.terms if term.peak.unknown}
-        same = len(missing) == len(self.terms) and len(set(missing.values())) == 1
-        unknown = [*missing.values()][:1] if same else [f"{name}: {why}" for name, why in missing.items()]
-        labels = {
-            "roofline_bound": "" if self.bound is None else self.bound.resource.value,
-            "roofline_peaks": "; ".join(f"{term.resource}: {sourced(term.peak)}" for term in self.known),
-            "roofline_unknown": "; ".join(unknown),
-        }
-        return {name: text for name, text in labels.items() if text}
+from bench_core.parallel.block import padded_routing
+from bench_core.parallel.communication import model_ring_bytes, sendings
+from bench_core.parallel.plan import SpreadPlan, plan_spread
+from bench_core.parallel.spread import EpImpl, Spread
 
 
-def sourced(peak: Peak) -> str:
-    """What it is made of, who publishes it, and what another source has."""
-    return f"{peak.words} ({peak.source})" + (f", not used: {peak.other}" if peak.other else "")
+def case_work(case: Case) -> tuple[Work, dict[str, float]]:
+    """The least work of a device, whatever program computes the case in its form, and the bytes that the form sends, by
+    the keys of `parallel.communication`. The routing is drawn: experts without rows are not read."""
+    shape, spread = case.shape, case.parallel.spread
+    routing = padded_routing(make_routing(case.seed, shape=shape, request=case.routing), spread, shape.experts)
+    chosen = np.asarray(routing.experts)
+    plan = plan_spread(chosen, tokens=shape.tokens, experts=shape.experts, capacity=case.capacity, spread=spread)
+    sent = model_ring_bytes(sendings(shape, case.dtype, case.bench_pass, _of_mean_device(plan, chosen, shape.experts)))
+    flops = count_flops(shape, case.bench_pass, assignments=computed_rows(case, plan)).total
+    work = Work(
+        arithmetic=arithmetic_of(case),
+        flops=flops / spread.devices,
+        hbm_bytes=least_bytes(
+            shape,
+            case.dtype,
+            case.bench_pass,
+            read=_read_experts(chosen, shape.experts, spread),
+            stored=shape.experts // spread.ep,
+            tokens=shape.tokens / spread.devices,
+        ),
+        ring_bytes=sent["model_ring_bytes"] if spread.devices > 1 else None,
+    )
+    return work, sent
+
+
+def _read_experts(chosen: Int32[np.ndarray, "tokens topk"], experts: int, spread: Spread) -> int:
+    """The experts with rows of the device that has the most of them. Where XLA's partitioner shares out the work, they
+    may be shared out, too."""
+    if spread.auto:
+        return _with_rows(chosen, experts, spread.ep) // spread.dp
+    return max(_with_rows(part, experts, spread.ep) for part in np.array_split(chosen, spread.dp))
+
+
+def _with_rows(chosen: Int32[np.ndarray, "tokens topk"], experts: int, ep: int) -> int:
+    rows = np.bincount(chosen.reshape(-1), minlength=experts)[:experts]
+    return int((rows.reshape(ep, -1) > 0).sum(axis=1).max())
+
+
+def _of_mean_device(plan: SpreadPlan, chosen: Int32[np.ndarray, "tokens topk"], experts: int) -> SpreadPlan:
+    """The plan, in which a ragged all-to-all sends what leaves a device in the mean. Its own numbers are those of the
+    device with the most rows, some of which stay where they are."""
+    spread = plan.spread
+    if spread.impl is not EpImpl.RAGGED_ALL_TO_ALL:
+        return plan
+    source = (np.arange(len(chosen)) * spread.devices // len(chosen))[:, None]
+    stays = (chosen < experts) & (source % spread.ep == chosen // (experts // spread.ep))
+    leave = max(0, plan.assignments.real - int(stays.sum())) / spread.devices
+    # Of what is sent, a ring counts the part that goes to others.
+    rows = int(leave * spread.ep / (spread.ep - 1))
+    return replace(plan, sent_rows=rows, rows=(rows,), assignments=replace(plan.assignments, layout=None))
+
+
+def slice_of_devices(kind: str, count: int) -> Slice | None:
+    """The slice that has so many devices; None where none is known."""
+    same = (one for one in TARGETS.values() if one.device_kind == kind and one.devices == count)
+    found = next(same, None)
+    return None if found is None else found.slice
 
 
 def whole_step(prefix: str, ring_bytes: Number, time_s: float) -> dict[str, Number]:
@@ -59,66 +83,23 @@ def whole_step(prefix: str, ring_bytes: Number, time_s: float) -> dict[str, Numb
     return {} if ring_bytes is None else {f"{prefix}_ring_gb_per_s_of_whole_step": ring_bytes / time_s / 1e9}
 
 
-def slice_of(target: AotTarget) -> Slice:
-    """How its chips are linked."""
-    return Slice(name=target.name, links=target.links, most_links=2 * len(target.sides))
-
-
-def slice_of_devices(kind: str, count: int) -> Slice | None:
-    """The slice that has so many devices; None where none is known."""
-    same = (one for one in TARGETS.values() if one.device_kind == kind and one.devices == count)
-    found = next(same, None)
-    return None if found is None else slice_of(found)
-
-
-def roofline_on(
-    target: AotTarget, case: Case, *, flops: Number, hbm_bytes: Number, ring_bytes: Number, sends: bool
-) -> Roofline:
-    """Of what each device of a slice has to do. `sends`: there are several."""
-    limits = peaks(target.device_kind, arithmetic_of(case), slice_of(target))
-    return _roofline(limits, flops=flops, hbm_bytes=hbm_bytes, ring_bytes=ring_bytes, sends=sends)
-
-
-def case_roofline(case: Case, plan: SpreadPlan, target: AotTarget, *, ring_bytes: float) -> Roofline:
-    """Of the model of a case, whose devices share the work evenly. `ring_bytes`: that each of them sends."""
-    rows, spread = computed_rows(case, plan), case.parallel.spread
-    moved = count_bytes(case.shape, case.dtype, case.bench_pass, assignments=rows)
-    return roofline_on(
-        target,
-        case,
-        flops=count_flops(case.shape, case.bench_pass, assignments=rows).total / spread.devices,
-        hbm_bytes=device_bytes(moved, ep=spread.ep, devices=spread.devices),
-        ring_bytes=ring_bytes,
-        sends=spread.devices > 1,
-    )
-
-
 def with_roofline(row: Row, case: Case) -> Row:
     """A timed row of several devices with the roofline of these; any other row as it is."""
     used = next((group for group in row.environment.devices if group.used), None)
     if row.failed is not None or used is None or used.used == 1:
         return row
-    seen, time_s = row.observations, float(row.summary["time_s"])
-    limits = peaks(used.kind, arithmetic_of(case), slice_of_devices(used.kind, used.count))
-    model, compiled = seen.get("model_ring_bytes"), seen.get("compiled_ring_bytes")
-    found = _roofline(
-        limits,
-        flops=(seen["flops"] or 0) / used.used,
-        hbm_bytes=seen["model_bytes_per_device"],
-        ring_bytes=model,
-        sends=True,
-    )
+    linked = slice_of_devices(used.kind, used.count)
+    nothing = Work(arithmetic=None, flops=0, hbm_bytes=0, ring_bytes=0)
+    work = case_work(case)[0] if used.kind in CHIPS else nothing
+    found = roofline(work, used.kind, linked)
     more: dict[str, Number] = {}
     if found.known:
-        sent = Term(resource=Resource.ICI, amount=compiled, peak=limits[Resource.ICI]).time_s
-        more = {} if sent is None else {f"{COMPILED}_ici_s": sent}
-        more |= whole_step("model", model, time_s) | whole_step(COMPILED, compiled, time_s)
-    observations = {**seen, **found.observations(MODEL), **more}
+        seen, time_s = row.observations, float(row.summary["time_s"])
+        model, compiled = seen.get("model_ring_bytes"), seen.get("compiled_ring_bytes")
+        link = peaks(used.kind, None, linked)[Resource.ICI]
+        sent = None if compiled is None else Term(resource=Resource.ICI, amount=compiled, peak=link).time_s
+        more = {} if sent is None else {"compiled_ici_s": sent}
+        more["roofline_hbm_bytes"] = work.hbm_bytes
+        more |= whole_step("model", model, time_s) | whole_step("compiled", compiled, time_s)
+    observations = {**row.observations, **found.observations(), **more}
     return replace(row, observations=observations, labels={**row.labels, **found.labels()})
-
-
-def _roofline(
-    limits: dict[Resource, Peak], *, flops: Number, hbm_bytes: Number, ring_bytes: Number, sends: bool
-) -> Roofline:
-    amounts = {Resource.MXU: flops, Resource.HBM: hbm_bytes} | ({Resource.ICI: ring_bytes} if sends else {})
-    return Roofline(terms=tuple(Term(resource=one, amount=amount, peak=limits[one]) for one, amount in amounts.items()))

@@ -13,13 +13,11 @@ from bench_core.aot.remedy import find_remedy
 from bench_core.aot.targets import AotTarget, aot_config
 from bench_core.errors import CaseFailed, UnsupportedCase
 from bench_core.harness.case import Case
-from bench_core.harness.communication import case_sends
 from bench_core.harness.environment import describe_environment
 from bench_core.harness.record import Environment, Failure, Measurement, Number, Row
-from bench_core.harness.row import case_inflation, computed_rows
+from bench_core.harness.row import case_inflation, case_sends, computed_rows
 from bench_core.harness.run import Outcome
-from bench_core.timing.cost import program_cost
-from bench_core.timing.memory import program_memory
+from bench_core.timing.cost import program_cost, program_memory
 
 NOT_CHECKED = "not run (compiled only)"
 

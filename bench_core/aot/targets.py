@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from bench_core.accounting.chips import CHIPS, Chip
+from bench_core.accounting.roofline import Slice
 from bench_core.errors import UsageError
 from bench_core.flag import ConfigValue
 from bench_core.harness.case import Case
@@ -60,9 +61,13 @@ class AotTarget:
 
     @property
     def links(self) -> int:
-        """Links to other chips that every chip has. Where sides are no rings, chips inside have more of them than those
-        in a corner, for which all others wait."""
-        return sum(2 if ring else 1 for side, ring in zip(self.sides, self.rings, strict=True) if side > 1)
+        """The most links that a chip has to others. Where sides are no rings, chips in a corner have fewer."""
+        return sum(2 if side > 2 else side - 1 for side in self.sides)
+
+    @property
+    def slice(self) -> Slice:
+        """How its chips are linked."""
+        return Slice(name=self.name, links=self.links, most_links=2 * len(self.sides))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,19 +126,47 @@ class BoundedMath:
         own_magnitude = s_most * (1.0 + 2.0 * x.magnitude)
         return Bounded(value=s + x.value * s * (1.0 - s), error=0.5 * x.error + own * own_magnitude)
 
-    def softmax(self, x: Shaped[np.ndarray, "rows columns"]) -> Bounded:
-        """exp(x - max) / sum of exp(x - max) along the last axis, of numbers that program and oracle share.
+    def softmax(self, x: Bounded) -> Bounded:
+        """exp(x - max) / sum of exp(x - max) along the last axis.
 
         The difference d = x - max is rounded once, which changes exp(d) by |d| u relatively; the sum takes the error of
-        its worst term. exp of a few ulp and a division are no more than the roundings of a sigmoid.
+        its worst term. exp of a few ulp and a division are no more than the roundings of a sigmoid. An error e of x
+        changes a quotient by a factor of at most exp(e + largest e).
         """
-        difference = x.astype(np.float64) - x.max(axis=-1, keepdims=True)
+        difference = x.value - x.value.max(axis=-1, keepdims=True)
         powers = np.exp(difference)
         value = powers / powers.sum(axis=-1, keepdims=True)
-        distance = np.abs(difference) + np.abs(difference).max(axis=-1, keepdims=True)
-        relative = (2 * self.arithmetic.sigmoid_roundings + distance) * self._u + self.arithmetic.gamma(x.shape[-1])
+        own = x.error + x.error.max(axis=-1, keepdims=True)
+        distance = np.abs(difference) + np.abs(difference).max(axis=-1, keepdims=True) + own
+        terms = x.value.shape[-1]
+        relative = (2 * self.arithmetic.sigmoid_roundings + distance) * self._u + self.arithmetic.gamma(terms)
+        relative = (1.0 + relative * (1.0 + relative)) * np.exp(own) - 1.0
         # A weight too small for a normal float32 may be flushed to zero.
-        return Bounded(value=value, error=relative * (1.0 + relative) * value + FLOAT32_TINY)
+        return Bounded(value=value, error=relative * value + FLOAT32_TINY)
+
+    def softmax_gradient(self, weights: Bounded, cotangent: Bounded, *, roundoff: float) -> Bounded:
+        """p (g - sum of p g) along the last axis, of softmax's result p.
+
+        The sum over devices of the same of each one's part of g, too: an error is held against the sum of all
+        magnitudes, p (|g| + sum of p |g|). `roundoff`: relative error of each part on top of the accumulator's.
+        """
+        product = weights.value * cotangent.value
+        inner = product.sum(axis=-1, keepdims=True)
+        magnitude = np.abs(weights.value) * (np.abs(cotangent.value) + np.abs(product).sum(axis=-1, keepdims=True))
+        most = weights.magnitude * (
+            cotangent.magnitude + (weights.magnitude * cotangent.magnitude).sum(axis=-1, keepdims=True)
+        )
+        relative = self.arithmetic.gamma(weights.value.shape[-1] + 4)
+        relative += roundoff * (1.0 + relative)
+        error = np.maximum((1.0 + relative) * most - magnitude, 0.0)
+        return Bounded(value=weights.value * (cotangent.value - inner), error=error)
+
+    def dots(self, left: Bounded, right: Bounded) -> Bounded:
+        """Of each row of one array with the same row of the other one, [rows]."""
+        gamma = self.arithmetic.gamma(left.value.shape[-1])
+        magnitude = (left.magnitude * right.magnitude).sum(axis=-1)
+        error = (1.0 + gamma) * magnitude - np.abs(left.value * right.value).sum(axis=-1)
+        return Bounded(value=(left.value * right.value).sum(axis=-1), error=np.maximum(error, 0.0))
 
     def rounded(self, x: Bounded) -> Bounded:
         """Rounded to the case's dtype, by the program for certain and hence by the oracle too."""

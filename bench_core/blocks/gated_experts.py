@@ -6,11 +6,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32
+from jaxtyping import Array, Float
 
 from bench_core.gmm.gated import ExpertRows, GatedExperts, GatedInputs
 from bench_core.quant.sums import Sums
-from bench_core.routing.permute import Permutation, combine, dispatch_gradient, row_weights, scatter_combine
+from bench_core.routing.permute import Permutation, combine, dispatch_gradient, row_weights, weights_gradient
 
 BEHIND_ALL = 2**31 - 1
 """A row that no buffer has."""
@@ -21,18 +21,12 @@ class GatedSpec:
     """What is static about it. `partial`: see `routing.permute`; rows without an assignment are in no group then."""
 
     backend: GatedExperts
-    preweight: bool
-    scatter: bool
     partial: bool = False
 
     def combine(
-        self, rows: Sums[Array, "padded hidden"], permutation: Permutation, weights: Float32[Array, "tokens topk"]
+        self, rows: Sums[Array, "padded hidden"], permutation: Permutation, weights: Sums[Array, "tokens topk"]
     ) -> Sums[Array, "tokens hidden"]:
-        weighted = not self.preweight
-        if self.scatter:
-            own = rows[: permutation.order.shape[0]]
-            return scatter_combine(own, permutation, weights, self.partial, weighted=weighted)
-        return combine(rows, self.past_the_buffers(permutation), weights, self.partial, weighted=weighted)
+        return combine(rows, self.past_the_buffers(permutation), weights, self.partial)
 
     def past_the_buffers(self, permutation: Permutation) -> Permutation:
         """Where an assignment has no row, its row is one past the last. The backend's buffers have further ones, which
@@ -50,11 +44,11 @@ def gated_experts(
     up_weights: tuple[Float[Array, "g hidden _"], ...],
     down_weights: Float[Array, "g mlp hidden"],
     permutation: Permutation,
-    weights: Float32[Array, "tokens topk"],
+    weights: Sums[Array, "tokens topk"],
 ) -> Sums[Array, "tokens hidden"]:
     """Sum over a token's experts of routing weight * (silu(x @ w1) * (x @ w3)) @ w2.
 
-    The routing weights are constants: their gradient is given as zero.
+    A program without the gradient of the routing weights neither computes it nor keeps the results of the rows for it.
     """
     inputs = _inputs(spec, x, up_weights, down_weights, permutation, weights)
     out, _ = spec.backend.gated_forward(inputs, keep=False)
@@ -65,19 +59,19 @@ def _forward(spec: GatedSpec, *given: Any) -> tuple[Array, tuple[Any, ...]]:
     """`given`: the arrays of `gated_experts`, which are kept with the products of the up weights."""
     out, kept = spec.backend.gated_forward(_inputs(spec, *given), keep=True)
     _, _, _, permutation, weights = given
-    return spec.combine(out, permutation, weights), (given, kept)
+    return spec.combine(out, permutation, weights), (given, kept, out)
 
 
 def _backward(
     spec: GatedSpec, residuals: tuple[Any, ...], cotangent: Sums[Array, "tokens hidden"]
-) -> tuple[Array, tuple[Array, ...], Array, None, None]:
-    given, kept = residuals
+) -> tuple[Array, tuple[Array, ...], Array, None, Array]:
+    given, kept, out = residuals
     gradients = spec.backend.gated_backward(_inputs(spec, *given), kept, cotangent)
-    x, _, _, permutation, _ = given
-    grad_x = dispatch_gradient(
-        gradients.rows, spec.past_the_buffers(permutation), spec.partial, tokens=x.shape[0], dtype=x.dtype
-    )
-    return grad_x, gradients.up_weights, gradients.down_weights, None, None
+    x, _, _, permutation, weights = given
+    past = spec.past_the_buffers(permutation)
+    grad_x = dispatch_gradient(gradients.rows, past, spec.partial, tokens=x.shape[0], dtype=x.dtype)
+    grad_weights = weights_gradient(out, past, weights, cotangent, spec.partial)
+    return grad_x, gradients.up_weights, gradients.down_weights, None, grad_weights
 
 
 gated_experts.defvjp(_forward, _backward)
@@ -89,7 +83,7 @@ def _inputs(
     up_weights: tuple[Float[Array, "g hidden _"], ...],
     down_weights: Float[Array, "g mlp hidden"],
     permutation: Permutation,
-    weights: Float32[Array, "tokens topk"],
+    weights: Sums[Array, "tokens topk"],
 ) -> GatedInputs:
     token = permutation.order // weights.shape[1]
     rows = ExpertRows(
@@ -98,4 +92,4 @@ def _inputs(
         weight=row_weights(permutation, weights, spec.partial),
         group_sizes=permutation.group_sizes,
     )
-    return GatedInputs(x=x, up_weights=up_weights, down_weights=down_weights, rows=rows, preweight=spec.preweight)
+    return GatedInputs(x=x, up_weights=up_weights, down_weights=down_weights, rows=rows, preweight=False)

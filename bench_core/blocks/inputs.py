@@ -11,8 +11,7 @@ from jaxtyping import Array, Float, Float32
 
 from bench_core.blocks.moe import Weights
 from bench_core.routing.distribution import Distribution, RoutingRequest
-from bench_core.routing.nulls import real_slots, real_weights
-from bench_core.routing.runs import run_logits
+from bench_core.routing.draws import real_slots, real_weights, run_logits
 from bench_core.routing.topk import Routing, route
 from bench_core.shapes import DType, MoeShape
 
@@ -27,8 +26,8 @@ class BlockInputs(NamedTuple):
     logits: Float32[Array, "tokens experts"] | None = None
 
 
-def weight_shapes(shape: MoeShape) -> dict[str, tuple[int, int, int]]:
-    """[group, fan-in, fan-out] of every weight."""
+def weight_shapes(shape: MoeShape, *, router: bool = False) -> dict[str, tuple[int, int, int]]:
+    """[group, fan-in, fan-out] of every weight, and of the router where a pass trains it."""
     up, down = (
         (shape.experts, shape.hidden, shape.mlp_dim),
         (shape.experts, shape.mlp_dim, shape.hidden),
@@ -41,7 +40,7 @@ def weight_shapes(shape: MoeShape) -> dict[str, tuple[int, int, int]]:
             "shared_w3": shared_up,
             "shared_w2": (1, shape.shared_expert_dim, shape.hidden),
         }
-    return shapes
+    return shapes | ({ROUTER: (1, shape.hidden, shape.experts)} if router else {})
 
 
 @functools.partial(jax.jit, static_argnames=("size", "dtype"))
@@ -49,7 +48,9 @@ def _normal(key: Array, scale: float | Float[Array, ""], *, size: int, dtype: DT
     return (jax.random.normal(key, (size,), jnp.float32) * scale).astype(dtype.value)
 
 
-def make_inputs(seed: int, *, shape: MoeShape, dtype: DType, request: RoutingRequest) -> BlockInputs:
+def make_inputs(
+    seed: int, *, shape: MoeShape, dtype: DType, request: RoutingRequest, router: bool = False
+) -> BlockInputs:
     """Draw a case's inputs on the device.
 
     x is standard normal, weights are normal with standard deviation 1 / sqrt(fan-in), router logits follow
@@ -59,7 +60,10 @@ def make_inputs(seed: int, *, shape: MoeShape, dtype: DType, request: RoutingReq
     """
     return BlockInputs(
         x=_draw(seed, "x", (shape.tokens, shape.hidden), 1.0, dtype),
-        weights={name: _draw(seed, name, size, size[1] ** -0.5, dtype) for name, size in weight_shapes(shape).items()},
+        weights={
+            name: _draw(seed, name, size, size[1] ** -0.5, dtype)
+            for name, size in weight_shapes(shape, router=router).items()
+        },
         routing=make_routing(seed, shape=shape, request=request),
     )
 
@@ -86,12 +90,15 @@ def make_logits(seed: int, *, shape: MoeShape, request: RoutingRequest) -> Float
             )
 
 
+ROUTER = "router"
 _NAMES = ("x", "logits", "w1", "w3", "w2", "shared_w1", "shared_w3", "shared_w2")
 
 
 def _draw(seed: int, name: str, size: tuple[int, ...], scale: float, dtype: DType) -> Array:
     """A normal array with the key that belongs to its name."""
-    key = jax.random.split(jax.random.key(seed), len(_NAMES))[_NAMES.index(name)]
+    root = jax.random.key(seed)
+    # The router came later than the others, whose keys stay as they are.
+    key = jax.random.fold_in(root, 1) if name == ROUTER else jax.random.split(root, len(_NAMES))[_NAMES.index(name)]
     # Drawn flat: w1, w3 and w2 are equally long, and one length is one compilation.
     flat: Array = _normal(key, scale, size=math.prod(size), dtype=dtype)
     return flat.reshape(size)

@@ -1,13 +1,18 @@
-"""Mixed-precision grouped matmul with gradients, over any backend."""
+"""Grouped matmul with gradients, over any backend: mixed precision, and int8 codes with int32 accumulation."""
 
 import functools
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 import jax
-from jaxtyping import Array, Float, Int32
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int8, Int32
 
 from bench_core.gmm.base import GroupedMatmul
+from bench_core.quant.fake import LEVELS, Codes, dequantised, int8_codes
 from bench_core.quant.rounding import round_to
-from bench_core.quant.sums import Sums
+from bench_core.quant.sums import Sums, sum_dtype
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -45,3 +50,81 @@ def _backward(
 
 
 grouped_matmul.defvjp(_forward, _backward)
+
+
+IntegerProduct = Callable[[Array, Array, Array], Array]
+
+
+def _ragged(lhs: Int8[Array, "m k"], rhs: Int8[Array, "g k n"], group_sizes: Int32[Array, " g"]) -> Int32[Array, "m n"]:
+    product: Int32[Array, "m n"] = jax.lax.ragged_dot(lhs, rhs, group_sizes, preferred_element_type=jnp.int32)
+    return product
+
+
+def _dense(lhs: Int8[Array, "m k"], rhs: Int8[Array, "1 k n"], group_sizes: Int32[Array, " 1"]) -> Int32[Array, "m n"]:
+    return jax.lax.dot_general(lhs, rhs[0], (((1,), (0,)), ((), ())), preferred_element_type=jnp.int32)
+
+
+INTEGER_PRODUCTS: Mapping[str, IntegerProduct] = MappingProxyType({"ragged_dot": _ragged, "dense": _dense})
+"""By name of the backend: those that multiply int8 by int8 into int32. Others cannot serve int8_real."""
+LONGEST_SUM = (2**31 - 1) // LEVELS**2
+"""Most products of two codes that an int32 holds for certain."""
+
+
+class _Residuals(NamedTuple):
+    lhs: Codes
+    rhs: Codes
+    group_sizes: Array
+    # Empty arrays: they carry the dtypes that the gradients must have.
+    lhs_like: Array
+    rhs_like: Array
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def int8_matmul(
+    backend: GroupedMatmul,
+    lhs: Float[Array, "m k"],
+    rhs: Float[Array, "g k n"],
+    group_sizes: Int32[Array, " g"],
+) -> Sums[Array, "m n"]:
+    """out[i] = lhs[i] @ rhs[group of i] of operands that are quantised here.
+
+    Codes are int8, one scale per row of the left operand and per group and column of the right. Their products
+    are summed in int32, without rounding (up to LONGEST_SUM of them), and scaled in `sum_dtype`. The backward pass is
+    straight-through: its two matmuls are those of the dequantised operands, rounded to the dtype of `rhs`.
+    """
+    return _int8_forward(backend, lhs, rhs, group_sizes)[0]
+
+
+def _int8_forward(
+    backend: GroupedMatmul,
+    lhs: Float[Array, "m k"],
+    rhs: Float[Array, "g k n"],
+    group_sizes: Int32[Array, " g"],
+) -> tuple[Array, _Residuals]:
+    left = int8_codes(lhs.astype(sum_dtype(lhs.dtype)), axis=-1)
+    right = int8_codes(rhs.astype(sum_dtype(rhs.dtype)), axis=-2)
+    total = INTEGER_PRODUCTS[backend.name](left.codes, right.codes, group_sizes)
+    by_row = jnp.repeat(right.scale[:, 0, :], group_sizes, axis=0, total_repeat_length=lhs.shape[0])
+    product = total.astype(left.scale.dtype) * left.scale * by_row
+    residuals = _Residuals(
+        lhs=left,
+        rhs=right,
+        group_sizes=group_sizes,
+        lhs_like=jnp.zeros((0,), lhs.dtype),
+        rhs_like=jnp.zeros((0,), rhs.dtype),
+    )
+    return product, residuals
+
+
+def _int8_backward(
+    backend: GroupedMatmul, residuals: _Residuals, cotangent: Sums[Array, "m n"]
+) -> tuple[Array, Array, None]:
+    dtype = residuals.rhs_like.dtype
+    narrow = round_to(cotangent, dtype)
+    lhs, rhs = (round_to(dequantised(codes), dtype) for codes in (residuals.lhs, residuals.rhs))
+    grad_lhs = backend.grad_lhs(narrow, rhs, residuals.group_sizes)
+    grad_rhs = backend.grad_rhs(lhs, narrow, residuals.group_sizes)
+    return round_to(grad_lhs, dtype).astype(residuals.lhs_like.dtype), round_to(grad_rhs, dtype), None
+
+
+int8_matmul.defvjp(_int8_forward, _int8_backward)

@@ -1,4 +1,8 @@
-"""The MoE block as it is timed."""
+"""The MoE block as it is timed.
+
+An expert is gated (SwiGLU): (silu(rows @ w1) * (rows @ w3)) @ w2, each row with the weights of its group (Shazeer 2020,
+arXiv:2002.05202).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -6,12 +10,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int32
+from jaxtyping import Array, Float, Float32, Int32
 
-from bench_core.blocks.gated import down_projection, up_projection
 from bench_core.blocks.gated_experts import GatedSpec, gated_experts
-from bench_core.blocks.impls import Impl
-from bench_core.blocks.modes import RematMode
+from bench_core.blocks.matmul import grouped_matmul, int8_matmul
+from bench_core.blocks.modes import Impl, RematMode
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.gmm.dense import DenseMatmul
 from bench_core.gmm.gated import GatedExperts
@@ -19,15 +22,16 @@ from bench_core.quant.fake import operand
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.rounding import round_to
 from bench_core.quant.sums import Sums, sum_dtype
+from bench_core.routing.distribution import PackStrategy
 from bench_core.routing.layout import Layout
-from bench_core.routing.permute import Permutation, combine, dispatch, row_weights, scatter_combine, sort_by_expert
-from bench_core.routing.strategy import PackStrategy
-from bench_core.routing.topk import Routing
+from bench_core.routing.permute import Permutation, combine, dispatch, sort_by_expert
+from bench_core.routing.topk import Routing, route, route_padded
 
 Weights = Mapping[str, Array]
 """By name: w1, w3 [experts, hidden, mlp], w2 [experts, mlp, hidden], and with a shared expert shared_w1,
 shared_w3 [1, hidden, shared], shared_w2 [1, shared, hidden]. In the stored form of a fused implementation
-w13 [experts, hidden, 2 mlp] stands in for w1 and w3, and shared_w13 likewise."""
+w13 [experts, hidden, 2 mlp] stands in for w1 and w3, and shared_w13 likewise. Where a pass trains it, also router
+[1, hidden, experts]."""
 
 
 class Queue(NamedTuple):
@@ -72,9 +76,7 @@ class BlockSpec:
             return None
         if self.layout is not None and (self.layout.padded or not self.backend.skips_rows):
             return None
-        return GatedSpec(
-            backend=self.backend, preweight=self.impl.preweight, scatter=self.impl.scatter, partial=self.partial
-        )
+        return GatedSpec(backend=self.backend, partial=self.partial)
 
     def ran(self, *, prequeued: bool = False) -> str:
         """What a row says about the code that computed it."""
@@ -94,7 +96,7 @@ def moe_block(
 
     Matmuls take operands of x's dtype and accumulate in `sum_dtype`, of which everything between two matmuls is too;
     the result is rounded to x's dtype once. Sorting by expert is part of the block, choosing experts is not.
-    The routing weights are constants: gradients go to x and to the weights.
+    Gradients go to x, to the weights and to the routing weights.
 
     Args:
         x: activations, float32, bfloat16 or float64.
@@ -163,17 +165,11 @@ def up_stage(queue: Queue, weights: Weights, spec: BlockSpec) -> Sums[Array, "ro
 
 
 def down_stage(
-    hidden: Sums[Array, "rows mlp"], queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec
+    hidden: Sums[Array, "rows mlp"], queue: Queue, weights: Weights, spec: BlockSpec
 ) -> Sums[Array, "rows hidden"]:
-    """The routed experts' results, with the routing weight already in them when the implementation says so."""
-    own = row_weights(queue.permutation, routing.weights, spec.partial) if spec.impl.preweight else None
+    """The routed experts' results."""
     return down_projection(
-        hidden,
-        weights["w2"],
-        queue.permutation.group_sizes,
-        own,
-        backend=spec.backend,
-        quant_mode=spec.quant_mode,
+        hidden, weights["w2"], queue.permutation.group_sizes, backend=spec.backend, quant_mode=spec.quant_mode
     )
 
 
@@ -181,22 +177,43 @@ def combine_stage(
     rows: Sums[Array, "rows hidden"], permutation: Permutation, routing: Routing, spec: BlockSpec
 ) -> Sums[Array, "tokens hidden"]:
     """The weighted sum of every token's rows."""
-    back = scatter_combine if spec.impl.scatter else combine
-    return back(rows, permutation, routing.weights, spec.partial, weighted=not spec.impl.preweight)
+    return combine(rows, permutation, routing.weights, spec.partial)
 
 
 def _routed(queue: Queue, weights: Weights, routing: Routing, spec: BlockSpec) -> Sums[Array, "tokens hidden"]:
     def experts(queue: Queue, weights: Weights) -> Array:
-        return down_stage(up_stage(queue, weights, spec), queue, weights, routing, spec)
+        return down_stage(up_stage(queue, weights, spec), queue, weights, spec)
 
-    def back(rows: Array, permutation: Permutation) -> Array:
-        return combine_stage(rows, permutation, routing, spec)
+    def down_and_back(hidden: Array, queue: Queue, weights: Weights, routing: Routing) -> Array:
+        return combine_stage(down_stage(hidden, queue, weights, spec), queue.permutation, routing, spec)
 
-    if spec.remat_mode is RematMode.EXPERT_MLP:
-        experts = jax.checkpoint(experts)
-    if spec.remat_mode is RematMode.COMBINE:
-        back = jax.checkpoint(back)
-    return back(experts(queue, weights), queue.permutation)
+    match spec.remat_mode:
+        case RematMode.COMBINE:
+            # All that the weighted sum keeps is the experts' results, for the gradient of the routing weights.
+            output: Array = jax.checkpoint(down_and_back)(up_stage(queue, weights, spec), queue, weights, routing)
+            return output
+        case RematMode.EXPERT_MLP:
+            experts = jax.checkpoint(experts)
+    return combine_stage(experts(queue, weights), queue.permutation, routing, spec)
+
+
+def routed_inside(
+    x: Float[Array, "tokens hidden"],
+    weights: Weights,
+    logits: Float32[Array, "tokens experts"],
+    topk: int,
+    *,
+    padded: bool = False,
+) -> Routing:
+    """The routing that the program makes of logits that it is given, and of its router where the weights have one.
+
+    `padded`: tokens may have been added (see `route_padded`).
+    """
+    learned = None
+    if "router" in weights:
+        group: Int32[Array, " 1"] = jnp.array([x.shape[0]], jnp.int32)
+        learned = grouped_matmul(DenseMatmul(), x, weights["router"], group)
+    return (route_padded if padded else route)(logits, topk, learned)
 
 
 def shared_block(
@@ -229,3 +246,51 @@ def split_fused(stored: Mapping[str, Array]) -> dict[str, Array]:
             fused = weights.pop(f"{prefix}w13")
             weights[f"{prefix}w1"], weights[f"{prefix}w3"] = jnp.split(fused, 2, axis=-1)
     return weights
+
+
+def up_projection(
+    rows: Float[Array, "m hidden"],
+    up_weights: tuple[Float[Array, "g hidden _"], ...],
+    group_sizes: Int32[Array, " g"],
+    *,
+    backend: GroupedMatmul,
+    quant_mode: QuantMode,
+) -> Sums[Array, "m mlp"]:
+    """silu(rows @ w1) * (rows @ w3).
+
+    Args:
+        rows: already an operand: quantised where the mode asks for it (int8_real: not yet), in the case's dtype.
+        up_weights: (w1, w3), or (w13,) with w1 and w3 side by side along the last axis.
+        group_sizes: rows of each group.
+        backend: computes the matmuls.
+        quant_mode: how the weights are quantised.
+    """
+    projected = [_multiply(backend, quant_mode, rows, weights, group_sizes) for weights in up_weights]
+    gate, up = projected if len(projected) == 2 else jnp.split(projected[0], 2, axis=-1)
+    return jax.nn.silu(gate) * up
+
+
+def down_projection(
+    hidden: Sums[Array, "m mlp"],
+    down_weights: Float[Array, "g mlp hidden"],
+    group_sizes: Int32[Array, " g"],
+    *,
+    backend: GroupedMatmul,
+    quant_mode: QuantMode,
+) -> Sums[Array, "m hidden"]:
+    """hidden @ w2. `hidden` becomes an operand here."""
+    lhs = operand(hidden, quant_mode, axis=-1, dtype=down_weights.dtype)
+    return _multiply(backend, quant_mode, lhs, down_weights, group_sizes)
+
+
+def _multiply(
+    backend: GroupedMatmul,
+    quant_mode: QuantMode,
+    lhs: Float[Array, "m k"],
+    weights: Float[Array, "g k n"],
+    group_sizes: Int32[Array, " g"],
+) -> Sums[Array, "m n"]:
+    if quant_mode is QuantMode.INT8_REAL:
+        return int8_matmul(backend, lhs, weights, group_sizes)
+    rhs = operand(weights, quant_mode, axis=-2, dtype=weights.dtype)
+    return grouped_matmul(backend, lhs, rhs, group_sizes)

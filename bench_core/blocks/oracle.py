@@ -3,8 +3,7 @@
 Its semantics are those of the block's definition, not of any implementation: there is no sorting, no
 grouping and no fusion in it. Operands are rounded to the case's dtype at the block's declared points
 (matmul operands, cotangents of matmuls, the output), because that rounding is what the dtype means; all
-else is float64. Quantisation is that of `quant.fake`, gradients straight-through. Where the routing weight is
-applied (before or after w2) decides what is rounded and quantised, and so belongs to the definition.
+else is float64. Quantisation is that of `quant.fake`, gradients straight-through.
 
 Each result carries a bound on what a correct program may differ by (see `bounded`).
 """
@@ -17,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Int32, Shaped
 
 from bench_core.blocks.bounded import Bounded, BoundedMath
-from bench_core.blocks.sends import ALONE, Sends, added
+from bench_core.blocks.modes import ALONE, Sends, added
 from bench_core.quant.mode import QuantMode
 from bench_core.shapes import BenchPass
 
@@ -43,7 +42,7 @@ class OracleInputs:
     buckets: Int[np.ndarray, "tokens topk"] | None = None
     """The bucket of each slot; None: its expert."""
     logits: Float32[np.ndarray, "tokens all_experts"] | None = None
-    """The router's, where the program itself makes the routing weights of them: then these are no shared numbers."""
+    """Of which the program itself makes the routing weights, where it does: then these are no shared numbers."""
 
     @cached_property
     def kept(self) -> Bool[np.ndarray, "tokens topk"]:
@@ -77,30 +76,21 @@ class _Expert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oracle:
-    """Computes what a pass must give. `math` knows dtype and arithmetic; `preweight` puts the routing weight
-    before w2; `sends` are the roundings of what devices send to each other."""
+    """Computes what a pass must give. `math` knows dtype and arithmetic; `sends` are the roundings of what devices send
+    to each other."""
 
     math: BoundedMath
     quant_mode: QuantMode
-    preweight: bool = False
     sends: Sends = ALONE
 
     def expected(self, inputs: OracleInputs, bench_pass: BenchPass) -> dict[str, Bounded]:
         """Every output of the pass by its unfused name (see `blocks.program`)."""
         rows = Bounded.exact(inputs.x)
         experts = inputs.weights["w2"].shape[0]
-        weights = Bounded.exact(inputs.routing_weights)
-        if inputs.logits is not None:
-            weights = self.math.softmax(np.take_along_axis(inputs.logits, inputs.experts, axis=1))
+        weights = self._routing_weights(inputs)
         shares = [_share(inputs, weights, index) for index in range(experts)]
-        routed = [
-            self._forward(rows, inputs.weights, index, share=share if self.preweight else None)
-            for index, share in enumerate(shares)
-        ]
-        parts = [
-            expert.output if self.preweight else self.math.multiply(share, expert.output)
-            for share, expert in zip(shares, routed, strict=True)
-        ]
+        routed = [self._forward(rows, inputs.weights, index) for index in range(experts)]
+        parts = [self.math.multiply(share, expert.output) for share, expert in zip(shares, routed, strict=True)]
         shared = None
         if "shared_w1" in inputs.weights:
             shared = self._forward(rows, inputs.weights, 0, prefix="shared_")
@@ -110,7 +100,29 @@ class Oracle:
         output = self.math.rounded(self.math.sum(parts, terms=terms, roundoff=roundoff))
         if bench_pass is BenchPass.FORWARD:
             return {"output": output}
-        return {"output": output, "loss": self._loss(output)} | self._gradients(output, routed, shares, shared)
+        size = output.value.size
+        # The factor 2 / size is itself rounded, and 1 / size may be a factor of its own.
+        factor = Bounded.exact(np.full_like(output.value, 2.0 / size))
+        cotangent = self.math.rounded(self.math.multiply(output, factor, roundings=4))
+        gradients, input_terms = self._gradients(cotangent, routed, shares, shared)
+        if bench_pass is BenchPass.TRAIN:
+            gradients["grad_router"], term = self._router_gradient(inputs, weights, cotangent, routed)
+            input_terms.append(term)
+        roundoff = INPUT_GRADIENT_ROUNDINGS * self.math.dtype_roundoff + self.math.sent(self.sends.input_gradient)
+        gradients["grad_x"] = self.math.sum(input_terms, roundoff=roundoff)
+        return {"output": output, "loss": self._loss(output)} | gradients
+
+    def _routing_weights(self, inputs: OracleInputs) -> Bounded:
+        """Those that the program was given, or makes of logits and of x @ router."""
+        if inputs.logits is None:
+            return Bounded.exact(inputs.routing_weights)
+        logits = Bounded.exact(np.take_along_axis(inputs.logits, inputs.experts, axis=1))
+        if "router" in inputs.weights:
+            learned = self.math.matmul(Bounded.exact(inputs.x), Bounded.exact(inputs.weights["router"][0]))
+            own = (np.take_along_axis(part, inputs.experts, axis=1) for part in (learned.value, learned.error))
+            value, error = own
+            logits = self.math.sum([logits, Bounded(value=value, error=error)])
+        return self.math.softmax(logits)
 
     def _operand(self, x: Bounded, *, axis: int) -> Bounded:
         """An operand as it enters a forward matmul: quantised, and rounded unless it is a code with a scale."""
@@ -132,7 +144,6 @@ class Oracle:
         index: int,
         *,
         prefix: str = "",
-        share: Bounded | None = None,
     ) -> _Expert:
         lhs = self._operand(rows, axis=-1)
         w1, w3, w2 = (
@@ -140,10 +151,7 @@ class Oracle:
         )
         gate, up = self._matmul(lhs, w1), self._matmul(lhs, w3)
         activated = self.math.silu(gate)
-        gated = self.math.multiply(activated, up)
-        if share is not None:
-            gated = self.math.multiply(share, gated)
-        hidden = self._operand(gated, axis=-1)
+        hidden = self._operand(self.math.multiply(activated, up), axis=-1)
         return _Expert(
             rows=self.math.rounded(lhs),
             w1=self.math.rounded(w1),
@@ -164,21 +172,15 @@ class Oracle:
         return Bounded(value=np.array(square.value.mean()), error=np.array(error))
 
     def _gradients(
-        self, output: Bounded, routed: list[_Expert], shares: list[Bounded], shared: _Expert | None
-    ) -> dict[str, Bounded]:
-        size = output.value.size
-        factor = Bounded.exact(np.full_like(output.value, 2.0 / size))
-        # The factor 2 / size is itself rounded, and 1 / size may be a factor of its own.
-        cotangent = self.math.rounded(self.math.multiply(output, factor, roundings=4))
+        self, cotangent: Bounded, routed: list[_Expert], shares: list[Bounded], shared: _Expert | None
+    ) -> tuple[dict[str, Bounded], list[Bounded]]:
+        """The gradients of the experts' weights, and the terms of that of x."""
         gradients: dict[str, list[Bounded]] = {"w1": [], "w3": [], "w2": []}
         input_terms: list[Bounded] = []
         for expert, share in zip(routed, shares, strict=True):
             rows = int(np.count_nonzero(share.value.any(axis=1)))
-            if self.preweight:
-                by_name, terms = self._backward(expert, cotangent, rows, share, parts=self.sends.weight_parts)
-            else:
-                own = self.math.rounded(self.math.multiply(share, cotangent))
-                by_name, terms = self._backward(expert, own, rows, parts=self.sends.weight_parts)
+            own = self.math.rounded(self.math.multiply(share, cotangent))
+            by_name, terms = self._backward(expert, own, rows, parts=self.sends.weight_parts)
             for name, gradient in by_name.items():
                 gradients[name].append(gradient)
             input_terms += terms
@@ -187,25 +189,46 @@ class Oracle:
             by_name, terms = self._backward(shared, cotangent, cotangent.value.shape[0], parts=self.sends.shared_parts)
             named |= {f"grad_shared_{name}": _stacked([part]) for name, part in by_name.items()}
             input_terms += terms
-        roundoff = INPUT_GRADIENT_ROUNDINGS * self.math.dtype_roundoff + self.math.sent(self.sends.input_gradient)
-        named["grad_x"] = self.math.sum(input_terms, roundoff=roundoff)
-        return named
+        return named, input_terms
+
+    def _router_gradient(
+        self, inputs: OracleInputs, weights: Bounded, cotangent: Bounded, routed: list[_Expert]
+    ) -> tuple[Bounded, Bounded]:
+        """The gradient of the router, and its term of the gradient of x.
+
+        With p = softmax(z) over a token's k logits and y = sum of p_i e_i: dp_i = dy . e_i where the slot is not
+        dropped, dz = p (dp - sum of p dp), and dz rounded to the dtype is the cotangent of x @ router. Every device
+        may have a part of dz, and rounds what it makes of it.
+        """
+        math, (tokens, experts) = self.math, (inputs.x.shape[0], len(routed))
+        value, error = (np.zeros(inputs.experts.shape) for _ in range(2))
+        for index, expert in enumerate(routed):
+            own = (inputs.experts == index) & inputs.kept
+            dot = math.dots(cotangent, expert.output)
+            value += np.where(own, dot.value[:, None], 0.0)
+            error += np.where(own, dot.error[:, None], 0.0)
+        roundings = (1 + INPUT_GRADIENT_ROUNDINGS) * math.dtype_roundoff + math.sent(self.sends.input_gradient)
+        roundings += math.sent(added(self.sends.shared_parts, tokens)) + math.arithmetic.gamma(max(tokens, experts))
+        chosen = math.softmax_gradient(weights, Bounded(value=value, error=error), roundoff=roundings)
+        logits = Bounded(value=np.zeros((tokens, experts)), error=np.zeros((tokens, experts)))
+        for whole, part in ((logits.value, chosen.value), (logits.error, chosen.error)):
+            np.put_along_axis(whole, inputs.experts, part, axis=1)
+        x, router = Bounded.exact(inputs.x), Bounded.exact(inputs.weights["router"][0])
+        gradient = math.rounded(math.matmul(x.transposed, logits))
+        return _stacked([gradient]), math.matmul(logits, router.transposed)
 
     def _backward(
-        self, expert: _Expert, cotangent: Bounded, rows: int, share: Bounded | None = None, *, parts: int = 1
+        self, expert: _Expert, cotangent: Bounded, rows: int, *, parts: int = 1
     ) -> tuple[dict[str, Bounded], list[Bounded]]:
         """Gradients of one expert's weights, and its two terms of the gradient of x.
 
         With s = silu(g), h = s u: dh = dz w2', dg = dh u silu'(g), du = dh s, and of each matmul the usual
-        two gradients. With a share p before w2, h = p s u and dh = p dz w2'. `rows` is the number of tokens
-        that have the expert; for all others the cotangent, or the share, is zero. `parts`: of how many devices'
-        sums the weights' gradients are made.
+        two gradients. `rows` is the number of tokens that have the expert; for all others the cotangent is zero.
+        `parts`: of how many devices' sums the weights' gradients are made.
         """
         math = self.math
         roundoff = math.sent(added(parts, rows))
         hidden = math.rounded(math.matmul(cotangent, expert.w2.transposed))
-        if share is not None:
-            hidden = math.multiply(share, hidden)
         slope = math.multiply(expert.up, math.silu_derivative(expert.gate))
         gate = math.rounded(math.multiply(hidden, slope, roundings=2))
         up = math.rounded(math.multiply(hidden, expert.activated))

@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from bench_core.blocks.moe import BlockSpec, Queue, Weights, moe_block, pack, split_fused
+from bench_core.blocks.moe import BlockSpec, Queue, Weights, moe_block, pack, routed_inside, split_fused
 from bench_core.quant.sums import Sums, sum_dtype
-from bench_core.routing.topk import RouterInput, Routing, route, route_padded
+from bench_core.routing.topk import RouterInput, Routing
 from bench_core.shapes import BenchPass
 
 PassFunction = Callable[..., dict[str, Array]]
@@ -33,16 +33,19 @@ def one_device(spec: BlockSpec) -> Block:
 
 def routing_inside(spec: BlockSpec, topk: int, *, padded: bool = False) -> Block:
     """The block on one device, of router logits. `padded`: tokens may have been added (see `route_padded`)."""
-    choose = route_padded if padded else route
-    return lambda x, weights, logits: moe_block(x, weights, choose(logits, topk), spec)
+
+    def block(x: Array, weights: Weights, logits: Array) -> Array:
+        return moe_block(x, weights, routed_inside(x, weights, logits, topk, padded=padded), spec)
+
+    return block
 
 
 def pass_function(block: Block, bench_pass: BenchPass, tokens: int | None = None) -> PassFunction:
     """The function of one timed call. `tokens`: see `mean_square`.
 
-    forward gives `output`; forward_backward gives `output`, `loss`, `grad_x` and `grad_<weight>` for every
-    stored weight. The output is returned there too: the loss's gradient keeps it alive in any case, and the
-    check wants it. With a queue (see `prepare_queue`), forward leaves sorting and dispatch out.
+    forward gives `output`; the others give `output`, `loss`, `grad_x` and `grad_<weight>` for every stored weight, of
+    which the router is one in train. The output is returned there too: the loss's gradient keeps it alive in any case,
+    and the check wants it. With a queue (see `prepare_queue`), forward leaves sorting and dispatch out.
     """
 
     def forward(x: Array, weights: Weights, routing: RouterInput, queue: Queue | None = None) -> dict[str, Array]:
@@ -58,7 +61,7 @@ def pass_function(block: Block, bench_pass: BenchPass, tokens: int | None = None
         gradients = {f"grad_{name}": gradient for name, gradient in grad_weights.items()}
         return {"output": output, "loss": value, "grad_x": grad_x, **gradients}
 
-    return forward if bench_pass is BenchPass.FORWARD else forward_backward
+    return forward_backward if bench_pass.backward else forward
 
 
 def prepare_queue(x: Float[Array, "tokens hidden"], routing: Routing, experts: int, spec: BlockSpec) -> Queue:

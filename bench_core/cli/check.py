@@ -12,8 +12,7 @@ from bench_core.cli.hillclimb import AOT
 from bench_core.flag import choose
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.case import Case
-from bench_core.harness.spread_table import spread_case, spread_choices
-from bench_core.harness.table import choices, table_case
+from bench_core.harness.table import choices, spread_case, spread_choices, table_case
 from bench_core.parallel.sizes import require_devices
 from bench_core.parallel.spread import Parallel
 

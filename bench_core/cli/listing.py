@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import typer
 
-from bench_core.blocks.impls import IMPLS
-from bench_core.blocks.int8_matmul import INTEGER_PRODUCTS
+from bench_core.blocks.matmul import INTEGER_PRODUCTS
+from bench_core.blocks.modes import IMPLS
 from bench_core.gmm.base import MatmulRequest
 from bench_core.gmm.default import Default, default_backends
 from bench_core.gmm.registry import BACKENDS

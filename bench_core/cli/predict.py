@@ -4,7 +4,6 @@ import inspect
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,14 +11,11 @@ import typer
 from bench_core.accounting.prediction import Prediction, outcome
 from bench_core.aot.targets import AotTarget, choose_target
 from bench_core.cli import hillclimb
-from bench_core.cli.calibrate import calibrate
-from bench_core.cli.flags import with_flags
+from bench_core.cli.flags import read_words, with_flags
 from bench_core.cli.predicted import Subject, say_predictions
-from bench_core.cli.words import read_words
 from bench_core.errors import UsageError
-from bench_core.flag import Declared, Flag, build, declared, option
+from bench_core.flag import Declared, Flag, build, declared
 from bench_core.harness.case import CASE_FLAGS, Case
-from bench_core.predict import calibration
 
 if TYPE_CHECKING:
     from bench_core.harness.chosen import Chosen
@@ -32,15 +28,10 @@ class Asked:
     full: Annotated[
         bool, Flag(help="Compile to the end, which takes minutes: only this tells whether kernels fit into VMEM.")
     ] = False
-    calibration: Annotated[
-        Path | None,
-        Flag(help="Factors that --calibrate has written.", metavar="FILE", unless="those of the published logbooks"),
-    ] = None
-    calibrate: Annotated[
-        Path | None,
-        Flag(help="Fit the factors to measured rows of one device, and predict nothing.", metavar="ROWS.json"),
-    ] = None
-    out: Annotated[Path | None, Flag(help="--calibrate: the file to write.", metavar="FILE")] = None
+    published: Annotated[
+        bool,
+        Flag(help="Of the programs that the published logbooks describe, to compare with their rows; with a range."),
+    ] = False
 
 
 _OTHER = inspect.Parameter(
@@ -63,16 +54,6 @@ def predict(given: Mapping[str, Any]) -> None:
     said of any case, 2 the request is wrong.
     """
     asked = build(Asked, given)
-    if asked.calibrate is not None:
-        _refuse_idle(given)
-        calibrate(Path(asked.calibrate), None if asked.out is None else Path(asked.out))
-        return
-    if asked.out is not None:
-        raise UsageError(
-            f"--out {asked.out} changes nothing without --calibrate",
-            cause="it names the file with the factors that --calibrate writes",
-            hint="add --calibrate ROWS.json, or leave --out out",
-        )
     if given.get("aot") is None:
         raise UsageError(
             "predict needs --aot, the slice of TPUs to predict for",
@@ -80,26 +61,13 @@ def predict(given: Mapping[str, Any]) -> None:
             hint="use --aot v5p-8",
         )
     target = choose_target(given["aot"])
-    factors = calibration.seeds() if asked.calibration is None else calibration.read(Path(asked.calibration))
     sides = _sides(given, target)
-    predictions = list(say_predictions(_subjects(sides), target, factors, full=asked.full))
+    _refuse_tile(sides, published=asked.published)
+    predictions = list(say_predictions(_subjects(sides), target, full=asked.full, published=asked.published))
     if len(sides) == 2:
         _say_outcome(predictions[0], predictions[1])
     if all(one.bound is None for one in predictions):
         raise typer.Exit(1)
-
-
-def _refuse_idle(given: Mapping[str, Any]) -> None:
-    """Refuse options beside --calibrate, which takes its cases from the rows."""
-    defaults = read_words(command, [])
-    typed = [name for name, value in given.items() if value != defaults.get(name)]
-    idle = [option(name) if name != "other" else "--" for name in typed if name not in ("calibrate", "out")]
-    if idle:
-        raise UsageError(
-            f"{' and '.join(idle)} {'changes' if len(idle) == 1 else 'change'} nothing beside --calibrate",
-            cause="it predicts nothing, and its cases are those of the rows",
-            hint="leave it out" if len(idle) == 1 else "leave them out",
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +102,16 @@ def _sides(given: Mapping[str, Any], target: AotTarget) -> list[Side]:
                 hint="leave lists and both out, or predict without --",
             )
     return sides
+
+
+def _refuse_tile(sides: Sequence[Side], *, published: bool) -> None:
+    named = [chosen.case.tile for side in sides for chosen in side.cases if chosen.case.tile is not None]
+    if published and named:
+        raise UsageError(
+            f"--tile {named[0]} cannot be combined with --published",
+            cause="the published programs have a tile of their own",
+            hint="leave --tile out",
+        )
 
 
 def _subjects(sides: Sequence[Side]) -> list[Subject]:

@@ -2,13 +2,13 @@
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
-import typer
-
-from bench_core.accounting.communication import read_communication
+from bench_core.accounting import throughput
+from bench_core.accounting.communication import size
+from bench_core.accounting.roofline import Resource, Roofline, Term, roofline, sourced
 from bench_core.aot.targets import AotTarget, aot_config, choose_target
 from bench_core.cli import hillclimb
 from bench_core.cli.flags import with_flags
@@ -16,10 +16,7 @@ from bench_core.cli.rows import Printed
 from bench_core.errors import UsageError
 from bench_core.flag import Declared, Flag, build, declared
 from bench_core.harness.case import Case
-from bench_core.harness.record import Row, result_file
-
-if TYPE_CHECKING:
-    from bench_core.aot.bounded import Made
+from bench_core.harness.record import Number, Row, result_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,15 +26,14 @@ class Asked:
     time_s: Annotated[
         float | None, Flag(help="Seconds that one call took there: its rates, too.", metavar="SECONDS")
     ] = None
-    analytic: Annotated[bool, Flag(help="Compile nothing: only what follows from the model and the form.")] = False
 
 
-def roofline(given: Mapping[str, Any]) -> None:
+def bound_cases(given: Mapping[str, Any]) -> None:
     """Bound the time of a call of a gated MoE block by the published peaks of TPUs that need not be there.
 
-    Of what any call has to compute, move and send by the model, and of what the program does that the compiler
-    schedules for the slice that --aot names. Prints a table and a RESULT_JSON line per case on stdout; nothing of it is
-    measured. Exit code: 0 done, 1 a case does not compile, 2 the request is wrong.
+    Counts what any program of the case has to compute, to move (arguments and results, each once) and to send in its
+    form. Nothing is compiled or measured; `predict` gives the same bound. Prints a table and a RESULT_JSON line per
+    case on stdout. Exit code: 0 done, 2 the request is wrong.
     """
     asked = build(Asked, given)
     if given.get("aot") is None:
@@ -50,52 +46,79 @@ def roofline(given: Mapping[str, Any]) -> None:
     cases = hillclimb.cases_on(given, target)
     _refuse_time(asked.time_s, len(cases))
     # Late, so that help and refusals do not wait for JAX.
-    from bench_core.aot.bounded import bounded, compute_on_cpu
+    from bench_core.aot.libtpu import draw_on_cpu
+    from bench_core.aot.roofline import case_work, whole_step
+    from bench_core.harness.environment import describe_environment
 
-    environment = compute_on_cpu()
-    report, good = Printed(result_file(os.environ)), True
-    programs = _programs([chosen.case for chosen in cases], target, analytic=asked.analytic)
-    for chosen, program in zip(cases, programs, strict=True):
-        found = bounded(chosen.case, target, program.made, refused=program.refused, time_s=asked.time_s)
+    draw_on_cpu()
+    environment = replace(describe_environment(), devices=())
+    report = Printed(result_file(os.environ))
+    for chosen in cases:
+        case, devices = chosen.case, chosen.case.parallel.spread.devices
+        work, sent = case_work(case)
+        found = roofline(work, target.device_kind, target.slice)
+        seen: dict[str, Number] = {"flops": work.flops * devices, **found.observations()}
+        seen |= sent if devices > 1 else {}
+        if asked.time_s is not None:
+            seen |= _rates(found, case, asked.time_s) | (
+                whole_step("model", sent["model_ring_bytes"], asked.time_s) if devices > 1 else {}
+            )
         row = Row(
-            config=aot_config(chosen.case, target),
-            environment=replace(environment, software={**environment.software, **program.software}),
-            observations=found.observations(),
+            config=aot_config(case, target),
+            environment=environment,
+            observations=seen,
             labels={**chosen.labels(), **found.labels()},
         )
-        print("\n".join(found.lines()), flush=True)
+        print("\n".join(_lines(found, case, target, seen)), flush=True)
         # No RESULT line: there is no result to read from it.
         report.lines(row.lines()[-1:], row.as_json())
-        good &= program.refused is None
-    if not good:
-        raise typer.Exit(1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Program:
-    """A case as compiled, if it was."""
+def _rates(found: Roofline, case: Case, time_s: float) -> dict[str, Number]:
+    """What a measured time makes of the model's work."""
+    devices, mxu = case.parallel.spread.devices, found.terms[0]
+    tflops = throughput(flops=round(mxu.amount * devices), tokens=case.shape.tokens, time_s=time_s).tflops
+    return {
+        "given_time_s": time_s,
+        "given_tflops": tflops,
+        "given_tflops_per_device": tflops / devices,
+        "given_mfu": None if mxu.time_s is None else mxu.time_s / time_s,
+        "roofline_fraction": None if found.bound_s is None else found.bound_s / time_s,
+    }
 
-    made: "Made | None" = None
-    refused: str | None = None
-    software: Mapping[str, str] = field(default_factory=dict)
+
+def _lines(found: Roofline, case: Case, target: AotTarget, seen: Mapping[str, Number]) -> Iterator[str]:
+    spread = case.parallel.spread
+    mesh = f"{spread.dp} x {spread.ep} devices (data x expert)" if spread.devices > 1 else "one device"
+    yield f"{target.name}, {mesh}; nothing here is compiled or measured"
+    yield "each device | peak | at the least | in the time"
+    for term in found.terms:
+        yield " | ".join([term.resource, term.peak.words or f"unknown: {term.peak.unknown}", *_cells(term)])
+    least = found.bound
+    yield (
+        "no call is faster: unknown" if least is None else f"no call is faster: {_ms(found.bound_s)}, {least.resource}"
+    )
+    if (time_s := seen.get("given_time_s")) is not None:
+        mfu = "no MFU" if seen["given_mfu"] is None else f"MFU {100 * seen['given_mfu']:.3g}%"
+        each = f", {seen['given_tflops_per_device']:.4g} on each" if spread.devices > 1 else ""
+        yield f"a call of {_ms(time_s)}: {seen['given_tflops']:.4g} TF/s in all{each}, {mfu}"
+        if (fraction := seen["roofline_fraction"]) is not None:
+            wrong = ": the time, the case or a peak is not the right one" if fraction > 1 else ""
+            yield f"the bound is {100 * fraction:.3g}% of it{wrong}"
+        if (rate := seen.get("model_ring_gb_per_s_of_whole_step")) is not None:
+            yield f"sent bytes over the whole step: {rate:.2f} GB/s on each device"
+            yield "this divides by the whole step: it says how busy the links were, not how fast they are"
+    for term in found.known:
+        yield f"{term.resource} peak: {sourced(term.peak)}"
 
 
-def _programs(cases: Sequence[Case], target: AotTarget, *, analytic: bool) -> Iterator[_Program]:
-    if analytic:
-        yield from (_Program() for _ in cases)
-        return
-    from bench_core.aot.bounded import Made
-    from bench_core.predict.predicting import case_terms
-    from bench_core.predict.scheduled import Scheduled, schedule
+def _cells(term: Term) -> list[str]:
+    amount = f"{term.amount / 1e12:.4g} TFLOP" if term.resource is Resource.MXU else size(term.amount)
+    return [amount, "unknown" if term.time_s is None else _ms(term.time_s)]
 
-    for case, found in zip(cases, schedule(cases, target), strict=True):
-        software = {"libtpu": found.libtpu}
-        if not isinstance(found, Scheduled):
-            yield _Program(refused=f"{found.reason}: {' '.join(found.message.split())}", software=software)
-            continue
-        terms, sent = case_terms(case, found), read_communication(found.hlo)
-        made = Made(flops=terms.flops, hbm_bytes=terms.hbm_bytes, sent=sent, uncounted=terms.unknown)
-        yield _Program(made=made, software=software)
+
+def _ms(time_s: float | None) -> str:
+    return "unknown" if time_s is None else f"{1e3 * time_s:.4g} ms"
 
 
 def _refuse_time(time_s: float | None, cases: int) -> None:
@@ -117,4 +140,4 @@ def _flags() -> list[Declared]:
     return [*hillclimb.ON_SLICE, *declared(Asked)]
 
 
-command = with_flags(roofline, _flags())
+command = with_flags(bound_cases, _flags())

@@ -1,35 +1,23 @@
 """Run cases one after another, and print the row of each when it is there."""
 
 import os
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import typer
 
 from bench_core.aot.targets import AotTarget
-from bench_core.errors import MAKING_INPUTS, UsageError
+from bench_core.errors import MAKING_INPUTS
+from bench_core.flag import ConfigValue
 from bench_core.harness.case import Case
-from bench_core.harness.record import FAILED_WHILE, Environment, Row, result_file, write_rows
-from bench_core.job.flags import JobFlags, refuse_idle_devices
-from bench_core.parallel.spread import Parallel
+from bench_core.harness.record import FAILED_WHILE, Row, result_file, write_rows
 
 if TYPE_CHECKING:
     from bench_core.harness.chosen import Chosen
 
 Progress = Callable[[str], None]
-
-
-class Report(Protocol):
-    """Who is told what becomes of the cases, which are counted from 1."""
-
-    def progress(self, text: str) -> None: ...
-
-    def begun(self, index: int, row: Row) -> None: ...
-
-    def ended(self, index: int, row: Row) -> None: ...
 
 
 @dataclass(slots=True)
@@ -42,10 +30,7 @@ class Printed:
     def progress(self, text: str) -> None:
         typer.echo(text, err=True)
 
-    def begun(self, index: int, row: Row) -> None:
-        pass
-
-    def ended(self, index: int, row: Row) -> None:
+    def ended(self, row: Row) -> None:
         self.lines(row.lines(), row.as_json())
 
     def lines(self, lines: list[str], document: Mapping[str, object]) -> None:
@@ -62,97 +47,41 @@ class Request:
     """Cases, which have one mesh, and what is done with each.
 
     With `choose_backend` they get the platform's default in the place of theirs. With `profile`, the trace of case N
-    is below its folder `case-N`. With `tuned` they get the tiles that are kept in that file.
+    is below its folder `case-N`. `keys` are what the config of each row begins with, `labels` those of all rows.
     """
 
     cases: list[Case]
     choose_backend: bool
     stage_timing: bool = False
     profile: Path | None = None
-    tuned: Path | None = None
+    keys: tuple[Mapping[str, ConfigValue], ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_cases(request: Request) -> bool:
     """Check and time every case; True when none failed."""
     report = Printed(result_file(os.environ))
     parallel = request.cases[0].parallel
-    refuse_processes(parallel)
     for case in request.cases:
         case.require_fit()
     # Late, so that help and refusals do not wait for JAX.
-    from bench_core.harness.environment import make_cpu_devices
+    from bench_core.aot.roofline import with_roofline
+    from bench_core.harness.environment import describe_environment, make_cpu_devices
+    from bench_core.harness.run import Extras, run_case
 
     if parallel.devices is not None:
         make_cpu_devices(parallel.devices, os.environ)
-    return measure_cases(request, report)
-
-
-def refuse_processes(parallel: Parallel) -> None:
-    """Refuse several processes where one has to run the case.
-
-    Raises:
-        UsageError: they are asked for.
-    """
-    if parallel.is_shared:
-        raise UsageError(
-            f"--processes {parallel.processes} is not served by this command",
-            cause="its cases are run by one process, which has all devices",
-            hint="leave --processes out, or use bench-core hillclimb",
-        )
-
-
-def lead_cases(command: str, given: Mapping[str, Any], request: Request, flags: JobFlags) -> bool:
-    """The same by several processes, each of which is given the command and its flags."""
-    from bench_core.job.lead import Job, lead
-
-    parallel = request.cases[0].parallel
-    environment = Environment(devices=(), software={}, host=platform.node())
-    cases = request.cases
-    if parallel.devices is not None:
-        cases = [refuse_idle_devices(case.over(parallel.devices), parallel.devices) for case in cases]
-    job = Job(
-        command=command,
-        given=given,
-        flags=flags,
-        processes=parallel.processes or 1,
-        devices=parallel.devices,
-        # Which backend a case gets that names none, only a process with devices knows.
-        blank=[
-            Row(
-                config={k: v for k, v in case.config().items() if k != "backend" or not request.choose_backend},
-                environment=environment,
-            )
-            for case in cases
-        ],
-    )
-    return lead(job, Printed(result_file(os.environ)))
-
-
-def measure_cases(
-    request: Request,
-    report: Report,
-    *,
-    first: int = 1,
-    require: Callable[[Environment], None] = lambda environment: None,
-) -> bool:
-    """The same on JAX's devices as they are, from the case with the index `first` on, once `require` has seen them."""
-    from bench_core.aot.roofline import with_roofline
-    from bench_core.harness.environment import describe_environment
-    from bench_core.harness.run import Extras, run_case
-
     environment = describe_environment()
-    require(environment)
     cases = [case.over(environment.available) for case in request.cases]
     used = environment.devices[0]
     chosen = chosen_cases(request, cases, platform=used.platform, device_kind=used.kind)
 
     def measure(case: Case, index: int, progress: Progress) -> Row:
-        report.begun(index, Row(config=case.config(), environment=environment.using(case.parallel.spread.devices)))
         folder = None if request.profile is None else request.profile / f"case-{index}"
         row = run_case(case, environment, progress, Extras(stage_timing=request.stage_timing, profile=folder))
         return with_roofline(with_suggestion(row, case), case)
 
-    return report_rows(chosen, measure, report, first)
+    return report_rows(request, chosen, measure, report)
 
 
 def compile_cases(request: Request, target: AotTarget) -> bool:
@@ -164,40 +93,33 @@ def compile_cases(request: Request, target: AotTarget) -> bool:
     cases = [case.over(len(compiler.devices)) for case in request.cases]
     first = compiler.devices[0]
     chosen = chosen_cases(request, cases, platform=first.platform, device_kind=first.device_kind)
-    return report_rows(chosen, lambda case, index, progress: aot_row(case, compiler, progress), report)
+    return report_rows(request, chosen, lambda case, index, progress: aot_row(case, compiler, progress), report)
 
 
 def chosen_cases(request: Request, cases: list[Case], *, platform: str, device_kind: str) -> "list[Chosen]":
-    """The cases of a request with the backends and tiles that they get on this device."""
+    """The cases of a request with the backends that they get on this device."""
     from bench_core.harness.chosen import choose_backends
-    from bench_core.tune.chosen import with_tuned_tiles
 
-    chosen = choose_backends(cases, named=not request.choose_backend, platform=platform, device_kind=device_kind)
-    if request.tuned is None:
-        return chosen
-    return with_tuned_tiles(chosen, request.tuned, platform=platform, device_kind=device_kind)
+    return choose_backends(cases, named=not request.choose_backend, platform=platform, device_kind=device_kind)
 
 
 def report_rows(
-    cases: "Sequence[Chosen]", make: Callable[[Case, int, Progress], Row], report: Report, first: int = 1
+    request: Request, cases: "Sequence[Chosen]", make: Callable[[Case, int, Progress], Row], report: Printed
 ) -> bool:
-    """Make and report the row of every case, from that with the index `first` on; True when none failed."""
+    """Make and report the row of every case; True when none failed."""
     from bench_core.harness.run import numbered
 
     good = True
-    for index, chosen in enumerate(cases[first - 1 :], start=first):
+    for index, chosen in enumerate(cases, start=1):
         progress = numbered(report.progress, chosen.case, index, len(cases))
         row = make(chosen.case, index, progress)
-        row = labelled(row, chosen)
-        report.ended(index, row)
+        keys = request.keys[index - 1] if request.keys else {}
+        labels = {**row.labels, **chosen.labels(), **request.labels}
+        row = replace(row, config={**keys, **row.config}, labels=labels)
+        report.ended(row)
         good &= row.failed is None
         tell_failure(row, progress)
     return good
-
-
-def labelled(row: Row, chosen: "Chosen") -> Row:
-    """The row, which says why the case has its backend and its tile."""
-    return replace(row, labels={**row.labels, **chosen.labels()})
 
 
 def tell_failure(row: Row, progress: Progress) -> None:

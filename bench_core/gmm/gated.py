@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from jaxtyping import Array, Float, Float32, Int32
+from jaxtyping import Array, Float, Int32
 
 from bench_core.quant.sums import Sums
 
@@ -17,7 +17,7 @@ class ExpertRows(NamedTuple):
     """
 
     token: Int32[Array, " rows"]
-    weight: Float32[Array, " rows"]
+    weight: Sums[Array, " rows"]
     group_sizes: Int32[Array, " g"]
 
 

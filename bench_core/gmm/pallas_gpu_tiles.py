@@ -1,6 +1,8 @@
-"""How the kernels of `pallas_gpu` cut a product into tiles: sizes, which tile has which rows, loads and stores."""
+"""How the kernels of `pallas_gpu` cut a product into tiles: sizes, which tile has which rows, loads, stores, and the
+call of a kernel, each program of which computes one tile of the result."""
 
 import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,7 +10,16 @@ import jax
 import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
-from jaxtyping import Array, Bool, Float, Int32
+from jaxtyping import Array, Bool, Float, Float32, Int32
+
+from bench_core.gmm.precision import matmul_precision
+from bench_core.gmm.varying import traced_apart, varies_over
+
+Kernel = Callable[..., None]
+
+# JAX leaves these without types.
+_shape: Callable[..., Any] = jax.ShapeDtypeStruct
+_axis_type: Callable[..., Any] = jax.sharding.ManualAxisType
 
 Ref = Any
 """An array in the GPU's memory, as a kernel sees it. JAX has no public type for it."""
@@ -154,3 +165,113 @@ def store(
     if at is not None:
         index = (at, *index)
     triton.store(ref.at[index], block.astype(ref.dtype), mask=mask_of(first, second))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What one program computes: rows of one group, and columns."""
+
+    group: Int32[Array, ""]
+    real: Any
+    """Whether the group has a matrix; the rows past the last group have none. A traced bool."""
+    rows: Part
+    columns: Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsGrid:
+    """The programs of a product whose result has a row for each row of its left operand.
+
+    `blocks.m` are rows, `blocks.n` columns of the result, and `blocks.k` is the width that is summed at a time.
+    """
+
+    tiles: RowTiles
+    groups: int
+    width: int
+    blocks: Blocks
+
+    @classmethod
+    def of(cls, rows: int, width: int, inner: int, group_sizes: Int32[Array, " g"], blocks: Blocks) -> "RowsGrid":
+        own = blocks.within(m=rows, n=width, k=inner)
+        return cls(tiles=row_tiles(group_sizes, rows, own.m), groups=group_sizes.shape[0], width=width, blocks=own)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.tiles.group.shape[0], pl.cdiv(self.width, self.blocks.n)
+
+    def place(self, group_ref: Ref, start_ref: Ref, end_ref: Ref) -> Place:
+        """That of the program that asks."""
+        tile, column = ordered(pl.program_id(0), *self.shape)
+        group = group_ref[tile]
+        return Place(
+            group=jnp.minimum(group, self.groups - 1),
+            real=group < self.groups,
+            rows=Part(start=start_ref[tile], size=self.blocks.m, end=end_ref[tile]),
+            columns=Part.number(column, self.blocks.n, self.width),
+        )
+
+    def zeros(self) -> Float32[Array, "m n"]:
+        return jnp.zeros((self.blocks.m, self.blocks.n), jnp.float32)
+
+    def summed(
+        self,
+        place: Place,
+        inner: int,
+        products: Callable[[Part, tuple[Array, ...]], tuple[Array, ...]],
+        sums: tuple[Float32[Array, "m n"], ...],
+    ) -> tuple[Float32[Array, "m n"], ...]:
+        """`sums` after `products` was called for each part of the inner width, if the place has a matrix."""
+        size = self.blocks.k
+
+        def step(number: Array, sums: tuple[Array, ...]) -> tuple[Array, ...]:
+            return products(Part.number(number, size, inner), sums)
+
+        steps = jnp.where(place.real, jnp.int32(pl.cdiv(inner, size)), 0)
+        done: tuple[Array, ...] = jax.lax.fori_loop(0, steps, step, sums)
+        return done
+
+
+def multiplied(
+    left: Float[Array, "m k"], right: Float[Array, "..."], *, transposed: bool = False
+) -> Float32[Array, "m n"]:
+    """left @ right, or left @ right.T, of two blocks."""
+    product: Array = triton.dot(left, right, trans_b=transposed, precision=matmul_precision(left))
+    return product
+
+
+def launch(
+    kernel: Kernel,
+    operands: Sequence[Array],
+    results: Sequence[tuple[tuple[int, ...], Any]],
+    *,
+    programs: Sequence[int],
+    blocks: Blocks,
+    interpret: bool,
+) -> tuple[Array, ...]:
+    """Run the kernel over operands and results, which are shapes and dtypes, once for each program.
+
+    In a `shard_map` the results vary over what the operands vary over. `interpret`: on a CPU, as XLA operations.
+    """
+    axes = frozenset[str]().union(*map(varies_over, operands))
+
+    def call(*arguments: Array, axes: frozenset[str] = frozenset()) -> tuple[Array, ...]:
+        shapes = [_shaped(shape, dtype, axes) for shape, dtype in results]
+        called: Callable[..., Any] = pl.pallas_call(
+            kernel,
+            out_shape=shapes,
+            grid=(functools.reduce(lambda a, b: a * b, programs),),
+            compiler_params=triton.CompilerParams(num_warps=blocks.warps, num_stages=blocks.stages),
+            interpret=interpret,
+        )
+        return tuple(called(*arguments))
+
+    if axes and interpret:
+        # What a kernel does inside is not made for such axes when it is interpreted.
+        return traced_apart(call, operands, platform="cpu")
+    return call(*operands, axes=axes)
+
+
+def _shaped(shape: tuple[int, ...], dtype: Any, axes: frozenset[str]) -> Any:
+    if not axes:
+        return _shape(shape, dtype)
+    return _shape(shape, dtype, manual_axis_type=_axis_type(varying=axes))

@@ -1,7 +1,9 @@
-"""The tile of a blocked grouped matmul, or the rows of several tiles, as a flag names them. No JAX."""
+"""The tile of a blocked grouped matmul, or the rows of several tiles, as a flag names them, and which of those cover
+groups whose sizes are known only when the program runs. No JAX."""
 
+import itertools
+import math
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 
 from bench_core.errors import UsageError
 
@@ -67,7 +69,7 @@ class RowSizes:
 
     def __post_init__(self) -> None:
         wrong = [size for size in self.sizes if not 1 <= size <= _MOST_ROWS]
-        descending = all(larger > smaller for larger, smaller in pairwise(self.sizes))
+        descending = all(larger > smaller for larger, smaller in itertools.pairwise(self.sizes))
         if wrong or not descending or not 1 <= len(self.sizes) <= _MOST_SIZES:
             raise UsageError(
                 f"--row-tiles {self} are not usable tiles",
@@ -93,6 +95,46 @@ class RowSizes:
 
     def __str__(self) -> str:
         return ",".join(map(str, self.sizes))
+
+
+LARGEST, MIDDLE, SMALLEST = 512, 128, 32
+FITTED = range(48, 257, 16)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung:
+    """A static number of rows, and the fewest remaining rows of a group for which it is used."""
+
+    rows: int
+    least: int
+
+
+def ladder(rows: int, groups: int, *, close: bool = False, row_tiles: RowSizes | None = None) -> tuple[Rung, ...]:
+    """Descending tiles for `rows` rows in `groups` groups; the last one serves any remainder.
+
+    A group takes the largest tile as long as more than three quarters of it are needed, and more than the next one
+    holds, then the next. So it computes less than a quarter of one larger tile, or less than one smallest tile, in
+    vain.
+
+    The middle tile is fitted to a balanced load where that calls for a tile of about its size: independent
+    choices give a group mean = rows / groups rows with a standard deviation of at most sqrt(mean) (a binomial
+    distribution), so that mean + 1.5 sqrt(mean), on a multiple of 16, holds nine of ten groups. `close` adds a tile
+    of the mean on a multiple of 16, for the smaller half of them; it costs the compiling of one more loop body.
+    `row_tiles`: these sizes in the place of all that.
+    """
+    wanted = _fitting(rows, groups, close=close) if row_tiles is None else row_tiles.sizes
+    sizes = sorted({min(size, rows) for size in wanted}, reverse=True)
+    larger = (Rung(rows=size, least=max(size * 3 // 4, following) + 1) for size, following in itertools.pairwise(sizes))
+    return (*larger, Rung(rows=sizes[-1], least=1))
+
+
+def _fitting(rows: int, groups: int, *, close: bool) -> tuple[int, ...]:
+    mean = rows / groups
+    fitted = 16 * math.ceil((mean + 1.5 * math.sqrt(mean)) / 16)
+    middle = {fitted} if fitted in FITTED else {MIDDLE}
+    if close and fitted in FITTED:
+        middle.add(16 * math.ceil(mean / 16))
+    return (LARGEST, *middle, SMALLEST)
 
 
 def _whole_numbers(text: str) -> tuple[int, ...] | None:

@@ -1,18 +1,29 @@
-"""The grouped matmul for CPUs: small dense matmuls over the rows that each group really has."""
+"""The grouped matmul for CPUs: small dense matmuls over the rows that each group really has.
 
-from dataclasses import dataclass
-from typing import ClassVar, final
+The gated experts are one loop over experts and, inside, over static row tiles. Within a tile all products of its rows
+follow one another while the rows are in cache: the rows of x and of the upstream gradient are gathered there, so that
+sorted copies of them exist only as tiles. Buffers of sorted rows have one largest tile to spare: what a tile writes
+beyond its expert's rows, the experts that follow overwrite.
+"""
 
-from jaxtyping import Array, Float, Int32
+import functools
+import itertools
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, final
 
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int32, Shaped
+
+from bench_core.device import host_cpu
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs
-from bench_core.gmm.tile import RowSizes
-from bench_core.gmm.tiled_gated import RowTiles, gated_rows
-from bench_core.gmm.tiled_gated_grad import gated_gradients
-from bench_core.gmm.tiled_loops import groups_product, rows_product
-from bench_core.quant.sums import Sums
+from bench_core.gmm.tile import RowSizes, Rung, ladder
+from bench_core.gmm.tiled_loops import Operands, groups_product, rows_product
+from bench_core.gmm.varying import varying_as
+from bench_core.quant.rounding import round_to
+from bench_core.quant.sums import Sums, sum_dtype
 
 
 @final
@@ -21,7 +32,8 @@ class Tiled(GroupedMatmul, GatedExperts):
     """Equals `jax.lax.ragged_dot_general`, at a cost that does not grow with the number of groups.
 
     Rows that a mask sets to zero add exact zeros, so the error bound is that of the group's own terms. `row_tiles`: see
-    `tiled_ladder.ladder`.
+    `tile.ladder`. `narrow`: bfloat16 is multiplied as such, where the processor has instructions for it; else as
+    float32, whose products and sums are the same.
     """
 
     name: ClassVar[str] = "tiled"
@@ -30,6 +42,7 @@ class Tiled(GroupedMatmul, GatedExperts):
     skips_rows: ClassVar[bool] = True
 
     row_tiles: RowSizes | None = None
+    narrow: bool = field(default_factory=lambda: host_cpu().bfloat16)
 
     def ran(self) -> str:
         return self.summary if self.row_tiles is None else f"{self.summary}; tiles of {self.row_tiles} rows"
@@ -42,24 +55,241 @@ class Tiled(GroupedMatmul, GatedExperts):
     def forward(
         self, lhs: Float[Array, "m k"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
     ) -> Sums[Array, "m n"]:
-        return rows_product(lhs, rhs, group_sizes, rhs_axis=0, row_tiles=self.row_tiles)
+        return rows_product(lhs, rhs, group_sizes, rhs_axis=0, narrow=self.narrow, row_tiles=self.row_tiles)
 
     def grad_lhs(
         self, cotangent: Float[Array, "m n"], rhs: Float[Array, "g k n"], group_sizes: Int32[Array, " g"]
     ) -> Sums[Array, "m k"]:
-        return rows_product(cotangent, rhs, group_sizes, rhs_axis=1, row_tiles=self.row_tiles)
+        return rows_product(cotangent, rhs, group_sizes, rhs_axis=1, narrow=self.narrow, row_tiles=self.row_tiles)
 
     def grad_rhs(
         self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
     ) -> Sums[Array, "g k n"]:
-        return groups_product(lhs, cotangent, group_sizes, row_tiles=self.row_tiles)
+        return groups_product(lhs, cotangent, group_sizes, narrow=self.narrow, row_tiles=self.row_tiles)
 
     def gated_forward(
         self, inputs: GatedInputs, *, keep: bool
     ) -> tuple[Sums[Array, "padded hidden"], tuple[Sums[Array, "padded _"], ...]]:
-        return gated_rows(inputs, RowTiles.of(inputs, self.row_tiles), keep=keep)
+        return _rows(inputs, self._tiles(inputs), keep=keep)
 
     def gated_backward(
         self, inputs: GatedInputs, kept: tuple[Sums[Array, "padded _"], ...], cotangent: Sums[Array, "tokens hidden"]
     ) -> GatedGradients:
-        return gated_gradients(inputs, RowTiles.of(inputs, self.row_tiles), kept, cotangent)
+        return _gradients(inputs, self._tiles(inputs), kept, cotangent)
+
+    def _tiles(self, inputs: GatedInputs) -> "_RowTiles":
+        rows, operands = inputs.rows, Operands(dtype=inputs.x.dtype, narrow=self.narrow)
+        tiles = ladder(rows.token.shape[0], rows.group_sizes.shape[0], close=True, row_tiles=self.row_tiles)
+        token, weight = (jnp.pad(own, (0, tiles[0].rows)) for own in (rows.token, rows.weight))
+        return _RowTiles(operands=operands, x=operands.carried(inputs.x), token=token, weight=weight, ladder=tiles)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RowTiles:
+    """Tiles of the rows of `x`, as `operands` carries it. `token` and `weight` are as in `ExpertRows`, with one largest
+    tile to spare."""
+
+    operands: Operands
+    x: Shaped[Array, "tokens hidden"]
+    token: Int32[Array, " padded"]
+    weight: Sums[Array, " padded"]
+    ladder: tuple[Rung, ...]
+
+    @property
+    def sums(self) -> jnp.dtype:
+        return sum_dtype(self.operands.dtype)
+
+    def buffer(self, width: int) -> Sums[Array, "padded width"]:
+        return jnp.zeros((self.token.shape[0], width), self.sums)
+
+    def tokens(self, at: Int32[Array, ""], size: int) -> Int32[Array, " tile"]:
+        return jax.lax.dynamic_slice_in_dim(self.token, at, size)
+
+    def weights(self, at: Int32[Array, ""], size: int) -> Sums[Array, "tile 1"]:
+        return jax.lax.dynamic_slice_in_dim(self.weight, at, size)[:, None].astype(self.sums)
+
+    def own_rows(self, token: Int32[Array, " tile"]) -> Shaped[Array, "tile hidden"]:
+        return self.x.at[token].get(mode="promise_in_bounds")
+
+
+def _halves(projected: tuple[Sums[Array, "tile _"], ...]) -> tuple[Array, Array]:
+    """The arguments of silu and of the product: x @ w1 and x @ w3."""
+    if len(projected) == 2:
+        return projected[0], projected[1]
+    gate, up = jnp.split(projected[0], 2, axis=-1)
+    return gate, up
+
+
+def _written(buffer: Shaped[Array, "padded _"], part: Shaped[Array, "tile _"], at: Int32[Array, ""]) -> Array:
+    return jax.lax.dynamic_update_slice_in_dim(buffer, part, at, axis=0)
+
+
+def _rows(
+    inputs: GatedInputs, tiles: _RowTiles, *, keep: bool
+) -> tuple[Sums[Array, "padded hidden"], tuple[Sums[Array, "padded _"], ...]]:
+    """See `GatedExperts.gated_forward`."""
+    up_weights, down_weights, sizes = inputs.up_weights, inputs.down_weights, inputs.rows.group_sizes
+    ends, operands = jnp.cumsum(sizes), tiles.operands
+
+    def one_group(index: Array, buffers: tuple[Array, ...]) -> tuple[Array, ...]:
+        *ups, down = (operands.matrix(own, index) for own in (*up_weights, down_weights))
+
+        def take(tile: Rung, carry: tuple[Array, tuple[Array, ...]]) -> tuple[Array, tuple[Array, ...]]:
+            at, buffers = carry
+            own = operands.multiplied(tiles.own_rows(tiles.tokens(at, tile.rows)))
+            projected = tuple(operands.dot(own, matrix, (1, 0)) for matrix in ups)
+            gate, up = _halves(projected)
+            hidden = jax.nn.silu(gate) * up
+            if inputs.preweight:
+                hidden = hidden * tiles.weights(at, tile.rows)
+            result = operands.dot(operands.rounded(hidden), down, (1, 0))
+            made = (result, *projected) if keep else (result,)
+            return at + tile.rows, tuple(_written(*own, at) for own in zip(buffers, made, strict=True))
+
+        def worthwhile(tile: Rung, carry: tuple[Array, tuple[Array, ...]]) -> Array:
+            return ends[index] - carry[0] >= tile.least
+
+        carry = (ends[index] - sizes[index], buffers)
+        for tile in tiles.ladder:
+            carry = jax.lax.while_loop(functools.partial(worthwhile, tile), functools.partial(take, tile), carry)
+        return carry[1]
+
+    widths = [down_weights.shape[2], *(own.shape[2] for own in up_weights if keep)]
+    buffers = tuple(varying_as(tiles.buffer(width), tiles.x, down_weights) for width in widths)
+    out, *kept = jax.lax.fori_loop(0, down_weights.shape[0], one_group, buffers)
+    return out, tuple(kept)
+
+
+_Carry = tuple[Array, Array, tuple[Array, ...]]
+"""The next row that is to be computed, int32 []; the gradient rows so far; the expert's weight gradients so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ExpertBackward:
+    """The backward pass of one expert: its rows [start, end), its matrices, and what all experts share."""
+
+    tiles: _RowTiles
+    kept: tuple[Sums[Array, "padded _"], ...]
+    cotangent: Sums[Array, "tokens hidden"]
+    ups: tuple[Float[Array, "hidden _"], ...]
+    down: Float[Array, "mlp hidden"]
+    start: Int32[Array, ""]
+    end: Int32[Array, ""]
+    preweight: bool
+
+    def gradients(self, size: int, at: Int32[Array, ""]) -> tuple[Array, tuple[Array, ...]]:
+        """What the rows [at, at + size) add to the gradient of x and to the weight gradients (up, then down), as sums.
+
+        With s = sigmoid(gate): hidden = gate s up, d gate = d hidden up (s + gate s (1 - s)), d up = d hidden gate s.
+        Rows of other experts are zeros in every operand: zero times the infinity of such a row is not zero.
+        """
+        own: Bool[Array, "tile 1"] = (at + jnp.arange(size, dtype=jnp.int32) < self.end)[:, None]
+        turns = (at < self.end).astype(jnp.int32)
+        token, weight = self.tiles.tokens(at, size), self.tiles.weights(at, size)
+        operands = self.tiles.operands
+        left = self.tiles.own_rows(token)
+        left = operands.multiplied(jnp.where(own, left, jnp.zeros((), left.dtype)))
+        upstream = self.cotangent.at[token].get(mode="promise_in_bounds")
+        upstream = operands.rounded(jnp.where(own, upstream if self.preweight else upstream * weight, 0.0))
+        gate, up = (
+            jnp.where(own, part, 0.0)
+            for part in _halves(tuple(jax.lax.dynamic_slice_in_dim(part, at, size) for part in self.kept))
+        )
+        sigmoid = jax.nn.sigmoid(gate)
+        activated = gate * sigmoid
+        hidden = activated * up
+        # Rounded as the gradient of every matmul operand is.
+        grad_hidden = round_to(operands.dot(upstream, self.down, (1, 1)), operands.dtype).astype(self.tiles.sums)
+        if self.preweight:
+            hidden, grad_hidden = hidden * weight, grad_hidden * weight
+        grad_gate = grad_hidden * up * (sigmoid + activated * (1.0 - sigmoid))
+        grads = [operands.rounded(part) for part in (grad_gate, grad_hidden * activated)]
+        if len(self.ups) == 1:
+            grads = [jnp.concatenate(grads, axis=-1)]
+        grad_rows = functools.reduce(
+            jnp.add, [operands.dot(part, matrix, (1, 1)) for part, matrix in zip(grads, self.ups, strict=True)]
+        )
+        down = operands.rows_dot(operands.rounded(hidden), upstream, turns)
+        return grad_rows, (*(operands.rows_dot(left, part, turns) for part in grads), down)
+
+    def first_tile(self, tile: Rung, above: Rung, carry: _Carry) -> _Carry:
+        """Make the weight gradients with a tile, where the expert's rows call for `tile` and not for `above`.
+
+        Most experts have one tile when there are many experts. Then nothing is added to an array in memory.
+        """
+
+        def make(carry: _Carry) -> _Carry:
+            at, buffer, _ = carry
+            grad_rows, gradients = self.gradients(tile.rows, at)
+            return at + tile.rows, _written(buffer, grad_rows, at), gradients
+
+        size = self.end - self.start
+        wanted = (size >= tile.least) & (size < above.least)
+        # Not a conditional: the compiler would copy all gradient rows into and out of it.
+        made: _Carry = jax.lax.while_loop(lambda carry: wanted & (carry[0] == self.start), make, carry)
+        return made
+
+    def further_tiles(self, tile: Rung, carry: _Carry) -> _Carry:
+        """Add the gradients of `tile`s as long as one is worth it. At the first row, what is there is not ours."""
+
+        def add(carry: _Carry) -> _Carry:
+            at, buffer, so_far = carry
+            grad_rows, gradients = self.gradients(tile.rows, at)
+            sums = tuple(
+                jnp.where(at == self.start, 0.0, before) + gradient
+                for before, gradient in zip(so_far, gradients, strict=True)
+            )
+            return at + tile.rows, _written(buffer, grad_rows, at), sums
+
+        added: _Carry = jax.lax.while_loop(lambda carry: self.end - carry[0] >= tile.least, add, carry)
+        return added
+
+
+def _gradients(
+    inputs: GatedInputs,
+    tiles: _RowTiles,
+    kept: tuple[Sums[Array, "padded _"], ...],
+    cotangent: Sums[Array, "tokens hidden"],
+) -> GatedGradients:
+    """See `GatedExperts.gated_backward`."""
+    x, sizes, operands = tiles.x, inputs.rows.group_sizes, tiles.operands
+    ends = jnp.cumsum(sizes)
+    weights = (*inputs.up_weights, inputs.down_weights)
+
+    def one_group(index: Array, carry: tuple[Array, tuple[Array, ...], tuple[Array, ...]]) -> tuple[Any, ...]:
+        buffer, so_far, results = carry
+        *ups, down = (operands.matrix(own, index) for own in weights)
+        own = _ExpertBackward(
+            tiles=tiles,
+            kept=kept,
+            cotangent=cotangent,
+            ups=tuple(ups),
+            down=down,
+            start=ends[index] - sizes[index],
+            end=ends[index],
+            preweight=inputs.preweight,
+        )
+        state = (own.start, buffer, so_far)
+        for above, tile in itertools.pairwise(tiles.ladder[:-1]):
+            state = own.first_tile(tile, above, state)
+        for tile in tiles.ladder:
+            state = own.further_tiles(tile, state)
+        _, buffer, so_far = state
+        done = (round_to(jnp.where(own.end > own.start, sums, 0.0), operands.dtype) for sums in so_far)
+        results = tuple(
+            jax.lax.dynamic_update_index_in_dim(result, operands.carried(gradient), index, axis=0)
+            for result, gradient in zip(results, done, strict=True)
+        )
+        return buffer, so_far, results
+
+    carry = jax.tree.map(
+        lambda zeros: varying_as(zeros, x, *weights),
+        (
+            tiles.buffer(x.shape[1]),
+            tuple(jnp.zeros(own.shape[1:], tiles.sums) for own in weights),
+            tuple(jnp.zeros_like(operands.carried(own)) for own in weights),
+        ),
+    )
+    buffer, _, results = jax.lax.fori_loop(0, sizes.shape[0], one_group, carry)
+    *ups, down = (operands.valued(result) for result in results)
+    return GatedGradients(rows=buffer, up_weights=tuple(ups), down_weights=down)

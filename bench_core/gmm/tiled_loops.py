@@ -1,34 +1,103 @@
-"""Grouped products as loops over groups and, inside, over static row tiles.
+"""Grouped products as loops over groups and, inside, over static row tiles; and what such loops have for operands.
 
 The work is proportional to the rows, not to rows times groups. Buffers are not padded: a tile that would
 reach beyond the last row is moved up instead.
-bfloat16 operands are carried as their bits (see `tiled_bits`).
 """
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int32, Shaped
+from jaxtyping import Array, Bool, Float, Int, Int32, Shaped
 
-from bench_core.gmm.tile import RowSizes
-from bench_core.gmm.tiled_bits import bits, dot, valued
-from bench_core.gmm.tiled_ladder import Tile, ladder
+from bench_core.gmm.precision import matmul_precision
+from bench_core.gmm.tile import RowSizes, Rung, ladder
 from bench_core.gmm.varying import varying_as
+from bench_core.quant.rounding import round_to
 from bench_core.quant.sums import Sums, sum_dtype
+
+# JAX leaves this without types.
+_barrier: Callable[..., Any] = jax.lax.optimization_barrier
 
 _Carry = tuple[Array, Array]
 """The next row that is to be computed, int32 [], and the result so far, of the dtype of sums."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _RowsGroup:
-    """One group of `rows_product`: its rows [start, end) of `lhs` (see `bits`; `dtype` is the operands'), its
-    matrix, and the end of all groups."""
+class Operands:
+    """How the loops carry and multiply operands of `dtype`.
 
-    lhs: Shaped[Array, "m c"]
+    bfloat16 is carried as its bits, unsigned 16-bit integers: XLA for CPU has no bfloat16 slice, it would widen whole
+    operands to float32 before the loop, and narrow every slice again inside. `narrow`: it is multiplied as bfloat16;
+    else as float32, which has the same products and sums.
+    """
+
     dtype: jnp.dtype
+    narrow: bool
+
+    def carried(self, operand: Float[Array, "*shape"]) -> Shaped[Array, "*shape"]:
+        """bfloat16 as uint16, bit by bit; others as they are."""
+        return jax.lax.bitcast_convert_type(operand, jnp.uint16) if operand.dtype == jnp.bfloat16 else operand
+
+    def valued(self, moved: Shaped[Array, "*shape"]) -> Float[Array, "*shape"]:
+        """The inverse of `carried`."""
+        return moved if moved.dtype == self.dtype else jax.lax.bitcast_convert_type(moved, self.dtype)
+
+    def multiplied(self, moved: Shaped[Array, "*shape"]) -> Float[Array, "*shape"]:
+        """What is carried, as `dot` takes it."""
+        values = self.valued(moved)
+        return values if self.narrow else values.astype(sum_dtype(self.dtype))
+
+    def matrix(self, stacked: Float[Array, "g _ _"], index: Int[Array, ""]) -> Float[Array, "_ _"]:
+        """Matrix `index`, as `dot` takes it.
+
+        Of bfloat16 XLA would make the bits of all matrices before the loop; behind the barrier it makes those of one.
+        """
+        if stacked.dtype == jnp.bfloat16:
+            stacked, index = _barrier((stacked, index))
+        return self.multiplied(jax.lax.dynamic_index_in_dim(self.carried(stacked), index, keepdims=False))
+
+    def rounded(self, sums: Sums[Array, "*shape"]) -> Float[Array, "*shape"]:
+        """Sums that become an operand, as `dot` takes it."""
+        values = round_to(sums, self.dtype)
+        return values if self.narrow else values.astype(sum_dtype(self.dtype))
+
+    def dot(self, lhs: Float[Array, "_ _"], rhs: Float[Array, "_ _"], axes: tuple[int, int]) -> Sums[Array, "_ _"]:
+        """lhs contracted with rhs over one axis of each."""
+        return jax.lax.dot_general(
+            lhs,
+            rhs,
+            (((axes[0],), (axes[1],)), ((), ())),
+            precision=matmul_precision(lhs),
+            preferred_element_type=sum_dtype(self.dtype),
+        )
+
+    def rows_dot(
+        self, lhs: Float[Array, "tile k"], rhs: Float[Array, "tile n"], turns: Int32[Array, ""]
+    ) -> Sums[Array, "k n"]:
+        """lhs.T @ rhs. `turns` is one, which the compiler must not know.
+
+        XLA for CPU has bfloat16 kernels for what is contracted on the last axis of the left side, and widens the rest.
+        It folds a transpose into the product unless it comes out of a loop whose length it cannot tell.
+        """
+        if lhs.dtype != jnp.bfloat16:
+            return self.dot(lhs, rhs, (0, 0))
+        moved = self.carried(lhs)
+        zeros = varying_as(jnp.zeros(moved.shape[::-1], moved.dtype), lhs, turns)
+        turned = jax.lax.fori_loop(0, turns, lambda _, before: moved.T, zeros)
+        return self.dot(self.valued(turned), rhs, (1, 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RowsGroup:
+    """One group of `rows_product`: its rows [start, end) of `lhs` as `operands` carries it, its matrix, and the end of
+    all groups."""
+
+    operands: Operands
+    lhs: Shaped[Array, "m c"]
     matrix: Float[Array, "_ _"]
     matrix_axis: int
     start: Int32[Array, ""]
@@ -37,9 +106,10 @@ class _RowsGroup:
 
     def multiply(self, at: Int32[Array, ""], rows: int) -> Sums[Array, "tile _"]:
         """The product of rows [at, at + rows)."""
-        return dot(valued(_tile(self.lhs, at, rows), self.dtype), self.matrix, (1, self.matrix_axis))
+        own = self.operands.multiplied(_tile(self.lhs, at, rows))
+        return self.operands.dot(own, self.matrix, (1, self.matrix_axis))
 
-    def larger_tiles(self, tile: Tile, carry: _Carry) -> _Carry:
+    def larger_tiles(self, tile: Rung, carry: _Carry) -> _Carry:
         """Take `tile` as long as it is worth it.
 
         What it writes beyond the group's end is overwritten by the groups that follow. Beyond the end of all
@@ -80,18 +150,20 @@ def rows_product(
     group_sizes: Int32[Array, " g"],
     *,
     rhs_axis: int,
+    narrow: bool,
     row_tiles: RowSizes | None = None,
 ) -> Sums[Array, "m _"]:
-    """out[i] = lhs[i] contracted with axis `rhs_axis` (0 or 1) of rhs[group of i]."""
+    """out[i] = lhs[i] contracted with axis `rhs_axis` (0 or 1) of rhs[group of i]. `narrow`: see `Operands`."""
     groups, ends = rhs.shape[0], jnp.cumsum(group_sizes)
     *larger, last = ladder(lhs.shape[0], groups, row_tiles=row_tiles)
-    lhs_bits, rhs_bits = bits(lhs), bits(rhs)
+    operands = Operands(dtype=lhs.dtype, narrow=narrow)
+    moved = operands.carried(lhs)
 
     def one_group(index: Array, out: Array) -> Array:
         group = _RowsGroup(
-            lhs=lhs_bits,
-            dtype=lhs.dtype,
-            matrix=valued(jax.lax.dynamic_index_in_dim(rhs_bits, index, keepdims=False), rhs.dtype),
+            operands=operands,
+            lhs=moved,
+            matrix=operands.matrix(rhs, index),
             matrix_axis=rhs_axis,
             start=ends[index] - group_sizes[index],
             end=ends[index],
@@ -112,9 +184,10 @@ def groups_product(
     rhs: Float[Array, "m n"],
     group_sizes: Int32[Array, " g"],
     *,
+    narrow: bool,
     row_tiles: RowSizes | None = None,
 ) -> Sums[Array, "g k n"]:
-    """out[g] = lhs[rows of g].T @ rhs[rows of g].
+    """out[g] = lhs[rows of g].T @ rhs[rows of g]. `narrow`: see `Operands`.
 
     The first tile of a group makes its result, further ones add to it: a group of one tile, the usual one
     when there are many, never reads a [k, n] array that it has written.
@@ -122,11 +195,13 @@ def groups_product(
     tiles = ladder(lhs.shape[0], group_sizes.shape[0], row_tiles=row_tiles)
     leasts = jnp.array([tile.least for tile in tiles[:-1]], jnp.int32)
     rows = jnp.array([tile.rows for tile in tiles], jnp.int32)
+    operands = Operands(dtype=lhs.dtype, narrow=narrow)
+    sides = operands.carried(lhs), operands.carried(rhs)
 
     def one_group(bounds: tuple[Array, Array]) -> Array:
         start, end = bounds
         first = jnp.sum(end - start < leasts)
-        products = [functools.partial(_masked_product, bits(lhs), bits(rhs), lhs.dtype, tile.rows) for tile in tiles]
+        products = [functools.partial(_masked_product, operands, *sides, tile.rows) for tile in tiles]
         carry: _Carry = (start + rows[first], jax.lax.switch(first, products, start, end))
         for tile, product in zip(tiles, products, strict=True):
             carry = _accumulate(tile, product, end, carry)
@@ -137,7 +212,7 @@ def groups_product(
     return out
 
 
-def _accumulate(tile: Tile, product: "functools.partial[Array]", end: Int32[Array, ""], carry: _Carry) -> _Carry:
+def _accumulate(tile: Rung, product: "functools.partial[Array]", end: Int32[Array, ""], carry: _Carry) -> _Carry:
     """Add the products of `tile`s as long as one is worth it."""
     taken: _Carry = jax.lax.while_loop(
         lambda carry: end - carry[0] >= tile.least,
@@ -148,23 +223,23 @@ def _accumulate(tile: Tile, product: "functools.partial[Array]", end: Int32[Arra
 
 
 def _masked_product(
+    operands: Operands,
     lhs: Shaped[Array, "m k"],
     rhs: Shaped[Array, "m n"],
-    dtype: jnp.dtype,
     rows: int,
     begin: Int32[Array, ""],
     end: Int32[Array, ""],
 ) -> Sums[Array, "k n"]:
-    """lhs.T @ rhs over those of the rows [begin, begin + rows) that lie before `end`; operands as `bits` has them.
+    """lhs.T @ rhs over those of the rows [begin, begin + rows) that lie before `end`; both sides as they are carried.
 
-    Both operands are masked: zero times the infinity of another group's row is not zero.
+    Both are masked: zero times the infinity of another group's row is not zero.
     """
     at = jnp.minimum(begin, lhs.shape[0] - rows)
     keep = _within(begin, end, at, rows)
-    left, right = (_tile(operand, at, rows) for operand in (lhs, rhs))
-    # A zero of the operand's own type: all bits of the number zero are zero.
-    left, right = (valued(jnp.where(keep, tile, jnp.zeros((), tile.dtype)), dtype) for tile in (left, right))
-    return dot(left, right, (0, 0))
+    left, right = (_tile(side, at, rows) for side in (lhs, rhs))
+    # A zero of what is carried: all bits of the number zero are zero.
+    left, right = (operands.multiplied(jnp.where(keep, tile, jnp.zeros((), tile.dtype))) for tile in (left, right))
+    return operands.rows_dot(left, right, (begin < end).astype(jnp.int32))
 
 
 def _within(begin: Int32[Array, ""], end: Int32[Array, ""], at: Int32[Array, ""], rows: int) -> Bool[Array, "tile 1"]:

@@ -9,19 +9,16 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int32
 
-from bench_core.blocks.impls import IMPLS
-from bench_core.blocks.modes import Programs, QueueMode
+from bench_core.blocks.modes import IMPLS, Programs, QueueMode, RematMode
 from bench_core.blocks.moe import BlockSpec, Queue
 from bench_core.blocks.program import Block, one_device, pass_function, prepare_queue, routing_inside
-from bench_core.blocks.stages import block_stages, whole_stages
 from bench_core.errors import UnsupportedCase
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.harness.case import Case
-from bench_core.parallel.block import SpreadSpec, spread_block, spread_queue, spread_spec
-from bench_core.parallel.placing import mesh_of, places
+from bench_core.parallel.block import SpreadSpec, mesh_of, places, spread_block, spread_queue, spread_spec
 from bench_core.parallel.plan import SpreadPlan, plan_spread
 from bench_core.parallel.spread import EpImpl
-from bench_core.parallel.stages import device_stages, spread_stage, whole_device_stages
+from bench_core.parallel.stages import block_stages, device_stages, spread_stage, whole_device_stages, whole_stages
 from bench_core.routing.layout import Assignments
 from bench_core.routing.topk import Routing
 from bench_core.shapes import MoeShape
@@ -74,7 +71,7 @@ class Built:
 
     @property
     def prequeued(self) -> bool:
-        return self.case.queue_mode is QueueMode.PREQUEUE
+        return self.case.prequeued
 
     def queue(self, x: Float[Array, "tokens hidden"], routing: Routing) -> Queue:
         """The dispatch that a prequeued case leaves out, of all experts."""
@@ -87,6 +84,8 @@ class Built:
     def ran(self, *, staged: bool = False) -> str:
         """The code that was timed; the stages have other code where that is one operation."""
         more = "; experts chosen inside the program" if self.case.routes_inside else ""
+        if self.case.queue_mode is QueueMode.PREQUEUE and not self.prequeued:
+            more += "; prequeue as full, because a gradient goes through dispatch"
         products = self.prequeued or self.case.staged
         if self.case.programs in _SAID:
             more += f"; pack, up, down and combine as programs of their own, {_SAID[self.case.programs]}"
@@ -159,7 +158,7 @@ def block_spec(case: Case, backend: GroupedMatmul, assignments: Assignments) -> 
         quant_mode=case.quant_mode,
         shared_fused=case.shared_fused,
         pack_strategy=case.pack_strategy,
-        remat_mode=case.remat_mode,
+        remat_mode=RematMode.NONE if "remat_mode" in case.no_effect() else case.remat_mode,
         layout=assignments.layout,
     )
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated
 
-from bench_core.blocks.impls import IMPLS
-from bench_core.blocks.modes import Programs, QueueMode, RematMode, Router
+from bench_core.blocks.modes import IMPLS, Programs, QueueMode, RematMode, Router
 from bench_core.errors import UsageError
 from bench_core.flag import ConfigValue, Flag, choose, declared
 from bench_core.gmm.default import ANYWHERE
@@ -23,8 +22,7 @@ from bench_core.harness.compiler_flags import NO_FLAGS, CompilerFlags
 from bench_core.parallel.spread import ALONE, ONE_DEVICE, Parallel, Spread
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import UNLIMITED, Capacity
-from bench_core.routing.distribution import RUN_FLAGS, Distribution, RoutingRequest
-from bench_core.routing.strategy import PackStrategy
+from bench_core.routing.distribution import RUN_FLAGS, Distribution, PackStrategy, RoutingRequest
 from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape, timed_dtype
 
 
@@ -85,15 +83,19 @@ class Case:
     ] = PackStrategy.ARGSORT
     queue_mode: Annotated[
         QueueMode,
-        Flag(help="prequeue: dispatch is prepared outside the timed call; forward only.", several=True),
+        Flag(
+            help="prequeue: forward leaves dispatch out of the timed call; forward_backward runs as full.", several=True
+        ),
     ] = QueueMode.FULL
     router: Annotated[
         Router,
-        Flag(help="inside: the timed program chooses the experts, from the router's logits.", unsaid=True),
+        Flag(help="inside: the timed program chooses the experts, as train always does.", unsaid=True),
     ] = Router.OUTSIDE
     bench_pass: Annotated[
         BenchPass,
-        Flag(help="What one call computes; backward: mean of squares, gradients to x and all weights."),
+        Flag(
+            help="What one call computes; backward: gradients to x and the experts; train: to routing and router, too."
+        ),
     ] = BenchPass.FORWARD
     programs: Annotated[
         Programs,
@@ -155,7 +157,9 @@ class Case:
             capacity=self.capacity,
         )
         if self.routes_inside:
-            refuse_routing_inside(queue_mode=self.queue_mode, routing=self.routing)
+            refuse_routing_inside(
+                router=self.router, bench_pass=self.bench_pass, queue_mode=self.queue_mode, routing=self.routing
+            )
         if self.staged:
             self.require_stages(f"--programs {self.programs}")
 
@@ -170,7 +174,17 @@ class Case:
     @property
     def routes_inside(self) -> bool:
         """Whether the timed program begins with router logits."""
-        return self.router is Router.INSIDE
+        return self.router is Router.INSIDE or self.has_router
+
+    @property
+    def has_router(self) -> bool:
+        """Whether the router is a weight of the block."""
+        return self.bench_pass is BenchPass.TRAIN
+
+    @property
+    def prequeued(self) -> bool:
+        """Whether dispatch is left out of the timed call. As in the published runs, only forward leaves it out."""
+        return self.queue_mode is QueueMode.PREQUEUE and self.bench_pass is BenchPass.FORWARD
 
     @property
     def staged(self) -> bool:
@@ -183,15 +197,7 @@ class Case:
         Raises:
             UsageError: it cannot be spread over them.
         """
-        spread = self.parallel.over(available, self.shape.experts)
-        most = max(1, -(-self.shape.tokens // spread.devices))
-        if spread.chunks > most:
-            raise UsageError(
-                f"--chunks {spread.chunks} are more than the tokens of a device",
-                cause=f"{self.shape.tokens} tokens on {spread.devices} devices are {most} each",
-                hint="use --chunks 2" if most > 1 else "leave --chunks out",
-            )
-        return replace(self, parallel=self.parallel.as_spread(spread))
+        return replace(self, parallel=self.parallel.as_spread(self.parallel.over(available, self.shape.experts)))
 
     def require_fit(self) -> None:
         """Refuse what cannot be spread over the devices that are asked for, before any of them is made.
@@ -209,6 +215,7 @@ class Case:
             pack_strategy=self.pack_strategy,
             queue_mode=self.queue_mode,
             remat_mode=self.remat_mode,
+            bench_pass=self.bench_pass,
         )
 
     def config(self) -> dict[str, ConfigValue]:

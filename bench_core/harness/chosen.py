@@ -12,17 +12,13 @@ from bench_core.routing.capacity import CapacityPolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """A case with the backend that it was given. `why`: where a table or a refusal decided. `tuned`: where its tile
-    comes from, of a case that asked for a tuned one."""
+    """A case with the backend that it was given. `why`: where a table or a refusal decided."""
 
     case: Case
     why: str | None = None
-    tuned: str | None = None
 
     def labels(self) -> dict[str, str]:
-        why = None if self.why is None else f"{self.case.backend}: {self.why}"
-        labels = {"default_backend": why, "tile_from": self.tuned}
-        return {name: text for name, text in labels.items() if text is not None}
+        return {} if self.why is None else {"default_backend": f"{self.case.backend}: {self.why}"}
 
 
 def choose_backends(cases: Sequence[Case], *, named: bool, platform: str, device_kind: str) -> list[Chosen]:

@@ -1,13 +1,12 @@
 """Combinations of flags that are impossible, or that change nothing. No JAX."""
 
-from bench_core.blocks.modes import QueueMode, RematMode
+from bench_core.blocks.modes import QueueMode, RematMode, Router
 from bench_core.errors import UsageError
 from bench_core.gmm.registry import BACKENDS
 from bench_core.gmm.tile import RowSizes, Tile
 from bench_core.parallel.spread import DpImpl, Parallel
 from bench_core.routing.capacity import Capacity, CapacityPolicy
-from bench_core.routing.distribution import RoutingRequest
-from bench_core.routing.strategy import PackStrategy
+from bench_core.routing.distribution import PackStrategy, RoutingRequest
 from bench_core.shapes import BenchPass, MoeShape
 
 
@@ -32,7 +31,9 @@ def refuse_combinations(
             cause="--shared-expert-dim is 0",
             hint="add --shared-expert-dim N, or leave --shared-fused out",
         )
-    if queue_mode is QueueMode.PREQUEUE and bench_pass is not BenchPass.FORWARD:
+    # The published harness took prequeue with forward_backward, and ran full: that is `idle_keys`.
+    prequeued = queue_mode is QueueMode.PREQUEUE and bench_pass is BenchPass.FORWARD
+    if queue_mode is QueueMode.PREQUEUE and bench_pass is BenchPass.TRAIN:
         raise UsageError(
             f"--queue-mode prequeue cannot be combined with --bench-pass {bench_pass}",
             cause="the gradient to the input goes through dispatch, so dispatch cannot be left out of the timed part",
@@ -42,15 +43,15 @@ def refuse_combinations(
         raise UsageError(
             f"--remat-mode {remat_mode} changes nothing in --bench-pass forward",
             cause="only a backward pass recomputes",
-            hint="use --bench-pass forward_backward, or --remat-mode none",
+            hint="use --bench-pass train, or --remat-mode none",
         )
-    if queue_mode is QueueMode.PREQUEUE and parallel.ep_impl is not None and parallel.ep_impl.spreads_tokens:
+    if prequeued and parallel.ep_impl is not None and parallel.ep_impl.spreads_tokens:
         raise UsageError(
             f"--queue-mode prequeue cannot be combined with --ep-impl {parallel.ep_impl}",
             cause="the dispatch that it leaves out is what devices send to each other",
             hint="use --queue-mode full, or --ep-impl psum",
         )
-    if queue_mode is QueueMode.PREQUEUE and parallel.dp_impl is DpImpl.AUTO:
+    if prequeued and parallel.dp_impl is DpImpl.AUTO:
         raise UsageError(
             "--queue-mode prequeue cannot be combined with --dp-impl auto",
             cause="one program sorts the rows of all devices, so a prepared queue belongs to none of them",
@@ -64,23 +65,34 @@ def refuse_combinations(
         )
 
 
-def refuse_routing_inside(*, queue_mode: QueueMode, routing: RoutingRequest) -> None:
+def refuse_routing_inside(
+    *, router: Router, bench_pass: BenchPass, queue_mode: QueueMode, routing: RoutingRequest
+) -> None:
     """Refuse a routing inside the timed program that has to be known before it starts.
 
     Raises:
-        UsageError: dispatch, or a null slot, is made of it outside.
+        UsageError: dispatch, or a null slot, is made of it outside; or the pass has it inside in any case.
     """
+    train = bench_pass is BenchPass.TRAIN
+    if train and router is Router.INSIDE:
+        raise UsageError(
+            "--router inside changes nothing in --bench-pass train",
+            cause="train has the router in the timed program in any case",
+            hint="leave --router out",
+        )
+    asked = "--bench-pass train" if train else "--router inside"
+    other = "--bench-pass forward_backward" if train else "--router outside"
     if queue_mode is QueueMode.PREQUEUE:
         raise UsageError(
-            "--router inside cannot be combined with --queue-mode prequeue",
+            f"{asked} cannot be combined with --queue-mode prequeue",
             cause="the dispatch that prequeue prepares outside needs experts that have been chosen",
-            hint="use --queue-mode full, or --router outside",
+            hint=f"use --queue-mode full, or {other}",
         )
     if routing.null_frac:
         raise UsageError(
-            "--router inside cannot be combined with --null-route-frac",
+            f"{asked} cannot be combined with --null-route-frac",
             cause="null slots are drawn outside the timed program, and router logits do not hold them",
-            hint="use --router outside, or leave --null-route-frac out",
+            hint=f"use {other}, or leave --null-route-frac out",
         )
 
 
@@ -90,7 +102,6 @@ def refuse_stages(asked: str, *, bench_pass: BenchPass, queue_mode: QueueMode, p
     Raises:
         UsageError: the pass is not forward, dispatch is not part of it, or it has other parts.
     """
-    chunks = parallel.chunks or 1
     others = {
         f"--bench-pass {bench_pass}": (
             bench_pass is not BenchPass.FORWARD,
@@ -106,11 +117,6 @@ def refuse_stages(asked: str, *, bench_pass: BenchPass, queue_mode: QueueMode, p
             parallel.dp_impl is DpImpl.AUTO,
             "the stages are programs that say what each device does, and there XLA's partitioner decides it",
             "use --dp-impl shard_map",
-        ),
-        f"--chunks {chunks}": (
-            chunks > 1,
-            "the stages of one chunk may overlap with those of another",
-            "leave --chunks out",
         ),
     }
     for other, (given, cause, hint) in others.items():
@@ -184,14 +190,23 @@ def refuse_measuring(*, stage_timing: bool, profile: bool) -> None:
 
 
 def idle_keys(
-    *, routing: RoutingRequest, pack_strategy: PackStrategy, queue_mode: QueueMode, remat_mode: RematMode
+    *,
+    routing: RoutingRequest,
+    pack_strategy: PackStrategy,
+    queue_mode: QueueMode,
+    remat_mode: RematMode,
+    bench_pass: BenchPass,
 ) -> tuple[str, ...]:
     """Config keys whose value is not the default and yet changes nothing in this case."""
     idle = []
-    if pack_strategy is not PackStrategy.ARGSORT and queue_mode is QueueMode.PREQUEUE:
+    prequeue = queue_mode is QueueMode.PREQUEUE
+    if prequeue and bench_pass.backward:
+        # A gradient goes through dispatch, so it is in the timed function.
+        idle.append("queue_mode")
+    elif prequeue and pack_strategy is not PackStrategy.ARGSORT:
         # Sorting is outside of the timed function.
         idle.append("routing_pack_strategy")
-    if remat_mode is RematMode.COMBINE:
+    if remat_mode is RematMode.COMBINE and bench_pass is not BenchPass.TRAIN:
         # Routing weights are constants, so the weighted sum keeps nothing that could be recomputed.
         idle.append("remat_mode")
     if routing.null_frac == 0:

@@ -12,7 +12,6 @@ import jax
 from bench_core.device import host_cpu
 from bench_core.errors import UsageError
 from bench_core.harness.record import DeviceGroup, Environment
-from bench_core.timing.processes import largest
 
 # JAX leaves these without types.
 _config: Any = jax.config
@@ -73,6 +72,5 @@ def make_cpu_devices(count: int, environ: Mapping[str, str]) -> None:
 def device_peak_bytes(devices: int = 1) -> int | None:
     """Peak bytes in use on the fullest of the first devices since the process began; None where the platform has no
     count."""
-    here = [device for device in jax.devices()[:devices] if device.process_index == jax.process_index()]
-    found = [(device.memory_stats() or {}).get("peak_bytes_in_use") for device in here]
-    return largest(max((int(peak) for peak in found if peak is not None), default=None))
+    found = [(device.memory_stats() or {}).get("peak_bytes_in_use") for device in jax.devices()[:devices]]
+    return max((int(peak) for peak in found if peak is not None), default=None)

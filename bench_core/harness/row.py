@@ -1,25 +1,24 @@
-"""From what was measured to the row that reports it."""
+"""From what was measured to the row that reports it, with what a case sends."""
 
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bench_core.accounting import count_bytes, count_flops, throughput
 from bench_core.accounting.chips import Arithmetic, peak_flops
+from bench_core.accounting.communication import Communication, read_communication
 from bench_core.accounting.inflation import Inflation, weigh
 from bench_core.accounting.roofline import device_bytes
 from bench_core.harness.case import Case
 from bench_core.harness.check import CheckReport
-from bench_core.harness.communication import case_sends
 from bench_core.harness.record import VIRTUAL, Environment, Failure, Measurement, Number, Row
 from bench_core.harness.stages import stage_observations
+from bench_core.parallel.communication import model_ring_bytes, sendings
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import Spread
 from bench_core.quant.mode import QuantMode
-from bench_core.routing.load import LoadStatistics, RunStatistics
-from bench_core.shapes import BenchPass
-from bench_core.timing.cost import ProgramCost
+from bench_core.routing.layout import LoadStatistics, RunStatistics
+from bench_core.timing.cost import ProgramCost, ProgramMemory
 from bench_core.timing.measure import Program, Samples
-from bench_core.timing.memory import ProgramMemory
 from bench_core.timing.staged import StagedProgram
 
 
@@ -101,7 +100,7 @@ def case_inflation(case: Case, cost: ProgramCost | None, model_flops: int, sprea
     if cost is None:
         return Inflation(unknown="the case is several programs, and the compiler counts each alone")
     roles: dict[tuple[int, ...], str] = {}
-    if case.bench_pass is BenchPass.FORWARD_BACKWARD:
+    if case.bench_pass.backward:
         shape, experts = case.shape, case.shape.experts // spread.ep
         roles = {
             (experts, shape.hidden, shape.mlp_dim): "gradient of w1 or w3",
@@ -126,7 +125,7 @@ def arithmetic_of(case: Case) -> Arithmetic | None:
     """What multiplies in its matmuls; None for int8_real with a backward pass, which has two."""
     if case.quant_mode is not QuantMode.INT8_REAL:
         return Arithmetic(case.dtype.value)
-    return None if case.bench_pass is BenchPass.FORWARD_BACKWARD else Arithmetic.INT8
+    return None if case.bench_pass.backward else Arithmetic.INT8
 
 
 def computed_rows(case: Case, plan: SpreadPlan) -> int:
@@ -206,3 +205,27 @@ def failed_row(
         observations=observations or {},
         labels=labels or {},
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """Empty on one device. `model` has the keys of `parallel.communication`."""
+
+    compiled: Communication | None = None
+    model: dict[str, float] = field(default_factory=dict)
+
+    def observations(self) -> dict[str, float | None]:
+        return {**self.model, **({} if self.compiled is None else self.compiled.observations())}
+
+    def labels(self) -> dict[str, str]:
+        return {} if self.compiled is None else self.compiled.labels()
+
+
+def case_sends(case: Case, plan: SpreadPlan, text: str | None, *, several_programs: bool = False) -> Sent:
+    """`text`: the optimised HLO; None where it cannot be read, and of `several_programs`."""
+    if plan.spread.devices == 1:
+        return Sent()
+    model = model_ring_bytes(sendings(case.shape, case.dtype, case.bench_pass, plan))
+    if several_programs:
+        return Sent(compiled=Communication(unknown="the case is several programs"), model=model)
+    return Sent(compiled=read_communication(text), model=model)

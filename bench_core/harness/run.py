@@ -11,9 +11,9 @@ from jaxtyping import Int32
 
 from bench_core.blocks.compare import FLOAT64_TOLERANCE
 from bench_core.blocks.inputs import BlockInputs, make_inputs, make_logits
-from bench_core.blocks.int8_matmul import INTEGER_PRODUCTS, LONGEST_SUM
+from bench_core.blocks.matmul import INTEGER_PRODUCTS, LONGEST_SUM
 from bench_core.blocks.moe import store_weights
-from bench_core.errors import MAKING_INPUTS, CaseFailed, CheckFailed, JobBroken, UnsupportedCase, noted
+from bench_core.errors import MAKING_INPUTS, CaseFailed, CheckFailed, UnsupportedCase, noted
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.registry import BACKENDS
 from bench_core.harness.build import Built, build_case, compile_built, plan_case, require_form
@@ -24,23 +24,21 @@ from bench_core.harness.environment import device_peak_bytes
 from bench_core.harness.record import FAILED_WHILE, Environment, Failure, Row
 from bench_core.harness.row import Measured, failed_row, measured_row
 from bench_core.harness.stages import time_stages
-from bench_core.parallel.placing import padded, padded_logits, padded_routing
+from bench_core.parallel.block import padded, padded_logits, padded_routing
 from bench_core.parallel.spread import DpImpl
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.sums import types_for
-from bench_core.routing.load import load_statistics, run_statistics
+from bench_core.routing.layout import load_statistics, run_statistics
 from bench_core.shapes import DType, MoeShape
-from bench_core.timing.cost import program_cost
+from bench_core.timing.cost import program_cost, program_memory
 from bench_core.timing.measure import (
     Call,
     Program,
     Samples,
     call,
-    of_slowest,
     sample,
     trace_call,
 )
-from bench_core.timing.memory import program_memory
 from bench_core.timing.staged import StagedProgram
 
 Progress = Callable[[str], None]
@@ -80,7 +78,7 @@ def run_case(case: Case, environment: Environment, progress: Progress, extras: E
     try:
         ready = make_ready(case, progress, extras)
         progress(f"timing {case.warmup} + {case.iters} calls")
-        samples = of_slowest(sample(ready.program, warmup=case.warmup, iters=case.iters))
+        samples = sample(ready.program, warmup=case.warmup, iters=case.iters)
         if extras.profile is not None:
             progress(f"tracing one call into {extras.profile}")
             trace_call(ready.program, extras.profile)
@@ -94,16 +92,12 @@ def row_of_error(case: Case, environment: Environment, error: Exception) -> Row:
 
     Raises:
         UsageError: the compiler does not take one of the case's flags.
-        JobBroken: the case may have failed in one of several processes alone.
     """
     if isinstance(error, CheckFailed):
         failure = _failure(error)
         return failed_row(case, environment, failure, observations=error.observations, labels=error.labels)
     raise_refused_flag(error)
     failure = _failure(error)
-    if jax.process_count() > 1 and not isinstance(error, CaseFailed):
-        # What all processes compute fails in all. This may have failed in one.
-        raise JobBroken(failure.reason, failure.message) from error
     steps = getattr(error, "__notes__", [])
     return failed_row(case, environment, failure, labels={FAILED_WHILE: steps[-1]} if steps else {})
 
@@ -265,7 +259,8 @@ def load_backend(case: Case, *, platform: str) -> GroupedMatmul:
 def _prepare(case: Case, shape: MoeShape, backend: GroupedMatmul) -> _Prepared:
     with noted(MAKING_INPUTS):
         # Waited for: NumPy ends the process where it reads an array for which there was no memory.
-        inputs = _ready(make_inputs(case.seed, shape=shape, dtype=case.dtype, request=case.routing))
+        drawn = make_inputs(case.seed, shape=shape, dtype=case.dtype, request=case.routing, router=case.has_router)
+        inputs = _ready(drawn)
         spread = case.parallel.spread
         x, routing = padded(inputs.x, spread), padded_routing(inputs.routing, spread, shape.experts)
         plan = plan_case(case, shape, np.asarray(routing.experts))

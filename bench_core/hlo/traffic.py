@@ -6,9 +6,8 @@ Memory spaces are read off the layouts: an array in VMEM, `S(1)`, costs nothing 
 import re
 
 from bench_core.hlo.collectives import CollectiveKind
-from bench_core.hlo.module import Computation, Instruction, Module, callees, operand_name
-from bench_core.hlo.sizes import parts, shape_bytes
-from bench_core.hlo.starts import inside
+from bench_core.hlo.module import Computation, Instruction, Module, callees, operand_name, parts, shape_bytes
+from bench_core.hlo.schedule import inside
 
 _COLLECTIVES = frozenset(kind.value for kind in CollectiveKind)
 _ONLY_SENDS = ('custom_call_target="AsyncCollectiveStart"', 'custom_call_target="AsyncCollectiveDone"')

@@ -1,21 +1,24 @@
-"""The MoE block over several devices."""
+"""The MoE block over several devices, and where its arrays lie before its clock starts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import PartitionSpec
-from jaxtyping import Array, Float
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array, Float, Float32
 
-from bench_core.blocks.moe import BlockSpec, Queue, Weights, block_rows, pack, routed_block, shared_block
+from bench_core.blocks.inputs import ROUTER
+from bench_core.blocks.moe import BlockSpec, Queue, Weights, block_rows, pack, routed_block, routed_inside, shared_block
 from bench_core.parallel.forms import DATA_AXIS, EXPERT_AXIS, Form, Sent, enter, leave, varying
 from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import EpImpl, Spread
 from bench_core.quant.rounding import round_to
 from bench_core.quant.sums import Sums, sum_dtype
-from bench_core.routing.topk import RouterInput, Routing, route_padded
+from bench_core.routing.topk import RouterInput, Routing
+from bench_core.timing.measure import Places
 
 # JAX leaves these without types.
 _P: Callable[..., PartitionSpec] = PartitionSpec
@@ -37,9 +40,8 @@ class SpreadSpec:
         """What a row says about the code that computed it."""
         spread = self.spread
         form = spread.impl.value if spread.impl is not None else "dp"
-        chunks = f" in {spread.chunks} chunks" if spread.chunks > 1 else ""
         mesh = f"{spread.dp} x {spread.ep} devices (data x expert)"
-        return f"{self.block.ran(prequeued=prequeued)}; {form}{chunks} over {mesh}, shard_map"
+        return f"{self.block.ran(prequeued=prequeued)}; {form} over {mesh}, shard_map"
 
 
 def spread_spec(block: BlockSpec, plan: SpreadPlan, *, experts: int, topk: int) -> SpreadSpec:
@@ -66,8 +68,8 @@ def token_partition(spread: Spread) -> PartitionSpec:
 
 
 def weight_partition(name: str) -> PartitionSpec:
-    """Experts lie apart; the shared expert is on every device."""
-    return _P() if name.startswith("shared_") else _P(EXPERT_AXIS)
+    """Experts lie apart; the shared expert and the router are on every device."""
+    return _P() if name == ROUTER or name.startswith("shared_") else _P(EXPERT_AXIS)
 
 
 def spread_block(
@@ -87,9 +89,10 @@ def spread_block(
     """
 
     def local(x: Array, weights: Mapping[str, Array], routing: RouterInput, queue: Queue | None) -> Array:
-        routing = varying(routing)
-        chosen = routing if isinstance(routing, Routing) else route_padded(routing, spec.form.topk)
-        return _local_block(varying(x), varying(dict(weights)), chosen, spec, queue)
+        x, own, routing = varying(x), varying(dict(weights)), varying(routing)
+        if not isinstance(routing, Routing):
+            routing = routed_inside(x, own, routing, spec.form.topk, padded=True)
+        return _local_block(x, own, routing, spec, queue)
 
     tokens = token_partition(spec.spread)
     places = tokens, {name: weight_partition(name) for name in weights}, tokens, QUEUE_PARTITION
@@ -115,10 +118,11 @@ def spread_queue(
 def _local_block(x: Array, weights: dict[str, Array], routing: Routing, spec: SpreadSpec, queue: Queue | None) -> Array:
     """What each device does."""
     rows = block_rows(x, spec.block)
-    if spec.form.impl is not None and spec.form.impl.spreads_tokens:
-        return _with_shared(_in_chunks(x, weights, routing, spec), rows, weights, spec)
     entered = enter(x, routing, spec.form)
-    return finish(routed_block(rows, weights, entered.routing, spec.block, queue), rows, weights, entered.sent, spec)
+    spreads = spec.form.impl is not None and spec.form.impl.spreads_tokens
+    received = block_rows(entered.x, spec.block) if spreads else rows
+    output = routed_block(received, weights, entered.routing, spec.block, queue)
+    return finish(output, rows, weights, entered.sent, spec)
 
 
 def finish(
@@ -148,19 +152,6 @@ def _with_shared(left: Array, rows: Array, weights: Mapping[str, Array], spec: S
     return round_to(left.astype(sum_dtype(rows.dtype)) + shared_block(rows, weights, spec.block), rows.dtype)
 
 
-def _in_chunks(x: Array, weights: dict[str, Array], routing: Routing, spec: SpreadSpec) -> Array:
-    """The routed part of tokens that are sent, chunk by chunk. No chunk needs what another one gives, so a compiler may
-    send one while it computes another."""
-    size = x.shape[0] // spec.spread.chunks
-    parts = []
-    for start in range(0, x.shape[0], size):
-        part = slice(start, start + size)
-        entered = enter(x[part], Routing(*(array[part] for array in routing)), spec.form)
-        output = routed_block(block_rows(entered.x, spec.block), weights, entered.routing, spec.block)
-        parts.append(leave(round_to(output, x.dtype), entered.sent, spec.form))
-    return jnp.concatenate(parts) if len(parts) > 1 else parts[0]
-
-
 def _same_on_experts(output: Array) -> Array:
     """An axis of one device: its sum is itself, and says so to the types."""
     return _psum(output, EXPERT_AXIS)
@@ -174,3 +165,54 @@ def _part_of_shared(rows: Array, weights: Mapping[str, Array], spec: SpreadSpec)
     zeros: Any = varying(jnp.zeros(rows.shape, sum_dtype(rows.dtype)))
     placed: Array = jax.lax.dynamic_update_slice_in_dim(zeros, shared_block(part, weights, spec.block), start, 0)
     return placed
+
+
+# JAX leaves these constructors without types.
+_sharding: Callable[[Mesh, PartitionSpec], NamedSharding] = NamedSharding
+
+
+def mesh_of(devices: Sequence[jax.Device], spread: Spread) -> Mesh:
+    """The first devices as data x expert."""
+    grid = np.array(devices[: spread.devices]).reshape(spread.dp, spread.ep)
+    return Mesh(grid, (DATA_AXIS, EXPERT_AXIS))
+
+
+def padded(x: Float[Array, "tokens hidden"], spread: Spread) -> Float[Array, "padded hidden"]:
+    """With so many rows that every device has as many: zeros that no expert gets."""
+    more = spread.padded_tokens(x.shape[0]) - x.shape[0]
+    return jnp.pad(x, ((0, more), (0, 0))) if more else x
+
+
+def padded_routing(routing: Routing, spread: Spread, experts: int) -> Routing:
+    """The routing of `padded` tokens: those that were added have null slots."""
+    more = spread.padded_tokens(routing.experts.shape[0]) - routing.experts.shape[0]
+    if not more:
+        return routing
+    rows = ((0, more), (0, 0))
+    chosen = jnp.pad(routing.experts, rows, constant_values=experts)
+    return Routing(experts=chosen, weights=jnp.pad(routing.weights, rows))
+
+
+def padded_logits(logits: Float32[Array, "tokens experts"], spread: Spread) -> Float32[Array, "padded experts"]:
+    """The logits of `padded` tokens: those that were added choose no expert (see `routing.topk.route_padded`)."""
+    more = spread.padded_tokens(logits.shape[0]) - logits.shape[0]
+    return jnp.pad(logits, ((0, more), (0, 0)), constant_values=-jnp.inf) if more else logits
+
+
+def places(mesh: Mesh, spread: Spread, weights: Collection[str], *, queued: bool = False) -> Places:
+    """Of x, weights of these names, routing (or its logits) and a queue, and of what a pass gives: a gradient lies
+    where its array lies."""
+    tokens = _sharding(mesh, token_partition(spread))
+    by_weight = {name: _sharding(mesh, weight_partition(name)) for name in weights}
+
+    def of(name: str) -> NamedSharding:
+        if name in ("output", "grad_x"):
+            return tokens
+        return by_weight[name.removeprefix("grad_")] if name.startswith("grad_") else _sharding(mesh, _P())
+
+    def outputs(shapes: Mapping[str, Any]) -> dict[str, NamedSharding]:
+        return {name: of(name) for name in shapes}
+
+    arguments = tokens, by_weight, tokens
+    queue = (_sharding(mesh, QUEUE_PARTITION),) if queued else ()
+    return Places(arguments=arguments + queue, outputs=outputs)

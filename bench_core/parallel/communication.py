@@ -14,7 +14,9 @@ from bench_core.parallel.plan import SpreadPlan
 from bench_core.parallel.spread import EpImpl
 from bench_core.shapes import BenchPass, DType, MoeShape
 
-SLOT_BYTES = 4 + 4
+WEIGHT_BYTES = 4
+"""Of a routing weight: float32."""
+SLOT_BYTES = 4 + WEIGHT_BYTES
 """Of the expert and the weight of a slot, which are sent beside tokens and rows: int32 and float32."""
 
 
@@ -38,12 +40,12 @@ def sendings(shape: MoeShape, dtype: DType, bench_pass: BenchPass, plan: SpreadP
     """What a call sends between devices.
 
     forward_backward adds the gradients: those of what was sent go the other way, and those of weights that lie on
-    several devices are summed over these.
+    several devices are summed over these. So does train with those of the routing weights and of the router.
     """
-    backward = bench_pass is BenchPass.FORWARD_BACKWARD
-    found = list(_tokens(shape, dtype, plan, backward=backward))
-    if backward:
-        found += _weights(shape, dtype, plan)
+    trains = bench_pass is BenchPass.TRAIN
+    found = list(_tokens(shape, dtype, plan, backward=bench_pass.backward, trains=trains))
+    if bench_pass.backward:
+        found += _weights(shape, dtype, plan, trains=trains)
     return found
 
 
@@ -56,7 +58,7 @@ def model_ring_bytes(found: list[Sending]) -> dict[str, float]:
     return numbers or {"model_ring_bytes": 0.0}
 
 
-def _tokens(shape: MoeShape, dtype: DType, plan: SpreadPlan, *, backward: bool) -> Iterator[Sending]:
+def _tokens(shape: MoeShape, dtype: DType, plan: SpreadPlan, *, backward: bool, trains: bool) -> Iterator[Sending]:
     spread = plan.spread
     row, group = shape.hidden * ITEM_BYTES[dtype], spread.ep
     own = spread.padded_tokens(shape.tokens) // spread.dp
@@ -79,11 +81,13 @@ def _tokens(shape: MoeShape, dtype: DType, plan: SpreadPlan, *, backward: bool) 
             if backward:
                 yield sends("output_gradients", CollectiveKind.ALL_GATHER, own * row)
                 yield sends("token_gradients", CollectiveKind.REDUCE_SCATTER, own * row)
+            if trains:
+                yield sends("routing_gradients", CollectiveKind.REDUCE_SCATTER, own * shape.topk * WEIGHT_BYTES)
         case EpImpl.ALL_TO_ALL | EpImpl.RAGGED_ALL_TO_ALL:
             exact = spread.impl is EpImpl.RAGGED_ALL_TO_ALL
             kind = CollectiveKind.RAGGED_ALL_TO_ALL if exact else CollectiveKind.ALL_TO_ALL
             # Buffers are of one size, exact parts of that device which sends, or gets, the most.
-            there = plan.sent_rows if exact else spread.chunks * spread.ep * plan.pair_rows
+            there = plan.sent_rows if exact else spread.ep * plan.pair_rows
             back = plan.most_rows if exact else there
             yield sends("tokens", kind, there * row)
             yield sends("routing", kind, there * SLOT_BYTES)
@@ -91,13 +95,16 @@ def _tokens(shape: MoeShape, dtype: DType, plan: SpreadPlan, *, backward: bool) 
             if backward:
                 yield sends("output_gradients", kind, there * row)
                 yield sends("token_gradients", kind, back * row)
+            if trains:
+                yield sends("routing_gradients", kind, back * WEIGHT_BYTES)
 
 
-def _weights(shape: MoeShape, dtype: DType, plan: SpreadPlan) -> Iterator[Sending]:
+def _weights(shape: MoeShape, dtype: DType, plan: SpreadPlan, *, trains: bool) -> Iterator[Sending]:
     spread = plan.spread
     routed = 3 * shape.experts // spread.ep * shape.hidden * shape.mlp_dim
     shared = 3 * shape.hidden * shape.shared_expert_dim
-    for elements, group in ((routed, spread.dp), (shared, spread.devices)):
+    router = shape.hidden * shape.experts if trains else 0
+    for elements, group in ((routed, spread.dp), (shared + router, spread.devices)):
         if elements and group > 1:
             payload = elements * ITEM_BYTES[dtype]
             yield Sending(what="weight_gradients", kind=CollectiveKind.ALL_REDUCE, payload_bytes=payload, group=group)

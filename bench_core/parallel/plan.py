@@ -29,10 +29,10 @@ class Buckets:
 class SpreadPlan:
     """The static part of a spread block.
 
-    `assignments` counts all devices; its layout is that of one device's experts for one chunk, or of all where XLA's
-    partitioner shares them out. `pair_rows` is the size of the buffer that a device sends to another one for a chunk
-    (all_to_all), `sent_rows` what it sends in all (ragged). `rows` are those that each device's experts compute for all
-    chunks, in the order of the mesh; one number where nobody knows who computes which. `buckets`: None without a
+    `assignments` counts all devices; its layout is that of one device's experts, or of all where XLA's partitioner
+    shares them out. `pair_rows` is the size of the buffer that a device sends to another one (all_to_all), `sent_rows`
+    what it sends in all (ragged). `rows` are those that each device's experts compute, in the order of the mesh; one
+    number where nobody knows who computes which. `buckets`: None without a
     capacity.
     """
 
@@ -45,7 +45,7 @@ class SpreadPlan:
 
     @property
     def most_rows(self) -> int:
-        """Rows that the experts of each device compute at once: as many as the device, and chunk, with the most has."""
+        """Rows that the experts of each device compute: as many as the device with the most has."""
         layout = self.assignments.layout
         return max(self.rows) if layout is None else layout.rows
 
@@ -63,13 +63,12 @@ def plan_spread(
     if buckets is not None:
         kept &= _ranks(buckets.of) < buckets.capacity
     own = _data_shard(chosen, spread) * spread.ep + np.where(kept, chosen, 0) // (experts // spread.ep)
-    chunk = own * spread.chunks + _source(chosen, spread) % spread.chunks
-    by_chunk = np.bincount(chunk[kept], minlength=spread.devices * spread.chunks).reshape(-1, spread.chunks)
+    by_device = np.bincount(own[kept], minlength=spread.devices)
     real = int(kept.sum())
     slots = tokens * chosen.shape[1]
     pairs = spread.impl in (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL)
     limit = buckets.capacity if buckets is not None and not pairs else None
-    layout: Layout | None = Layout(rows=max(1, int(by_chunk.max())), capacity=limit, filled=True)
+    layout: Layout | None = Layout(rows=max(1, int(by_device.max())), capacity=limit, filled=True)
     if capacity.policy is CapacityPolicy.PAD and limit is not None:
         layout = Layout(rows=experts // spread.ep * limit, capacity=limit, padded=True)
     elif spread.impl is None and real == chosen.size:
@@ -78,7 +77,7 @@ def plan_spread(
     return SpreadPlan(
         spread=spread,
         assignments=Assignments(real=real, null=null, dropped=slots - null - real, layout=layout),
-        rows=tuple(int(n) for n in by_chunk.sum(axis=1)),
+        rows=tuple(int(n) for n in by_device),
         pair_rows=max(1, int(sent.max())),
         sent_rows=max(1, int(sent.sum(axis=1).max())),
         buckets=buckets,
@@ -107,19 +106,19 @@ def _data_shard(chosen: Int32[np.ndarray, "tokens topk"], spread: Spread) -> Int
 
 
 def _source(chosen: Int32[np.ndarray, "tokens topk"], spread: Spread) -> Int64[np.ndarray, "tokens 1"]:
-    """The device that has a token, where tokens are spread over all, and the chunk: device * chunks + chunk."""
-    tokens, parts = chosen.shape[0], spread.devices * spread.chunks
-    sources: Int64[np.ndarray, "tokens 1"] = (np.arange(tokens) * parts // tokens)[:, None]
+    """The device that has a token, where tokens are spread over all."""
+    tokens = chosen.shape[0]
+    sources: Int64[np.ndarray, "tokens 1"] = (np.arange(tokens) * spread.devices // tokens)[:, None]
     return sources
 
 
 def _buckets(chosen: Int32[np.ndarray, "tokens topk"], experts: int, capacity: Capacity, spread: Spread) -> Buckets:
-    """By expert, among the tokens that its device sees; of a form that sends rows, by the pair of devices and chunk."""
+    """By expert, among the tokens that its device sees; of a form that sends rows, by the pair of devices."""
     real = chosen < experts
     if spread.impl in (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL):
         of = _source(chosen, spread) * spread.ep + chosen // (experts // spread.ep)
-        limit = capacity.per_expert(assignments=chosen.size // (spread.devices * spread.chunks), experts=spread.ep)
-        per = "pair of devices" if spread.chunks == 1 else "pair of devices and chunk"
+        limit = capacity.per_expert(assignments=chosen.size // spread.devices, experts=spread.ep)
+        per = "pair of devices"
     else:
         of = _data_shard(chosen, spread) * experts + chosen
         limit = capacity.per_expert(assignments=chosen.size // spread.dp, experts=experts)
@@ -142,8 +141,8 @@ def _ranks(of: Int64[np.ndarray, "tokens topk"]) -> Int64[np.ndarray, "tokens to
 def _sent(
     chosen: Int32[np.ndarray, "tokens topk"], kept: np.ndarray, experts: int, spread: Spread
 ) -> Int64[np.ndarray, "sources ep"]:
-    """Rows that each device sends, for each chunk, to each of its data shard's devices."""
+    """Rows that each device sends to each of its data shard's devices."""
     pair = _source(chosen, spread) * spread.ep + np.where(kept, chosen, 0) // (experts // spread.ep)
-    counts = np.bincount(pair[kept], minlength=spread.devices * spread.chunks * spread.ep)
+    counts = np.bincount(pair[kept], minlength=spread.devices * spread.ep)
     sent: Int64[np.ndarray, "sources ep"] = counts.reshape(-1, spread.ep).astype(np.int64)
     return sent

@@ -75,21 +75,20 @@ def fitting_sizes(experts: int, devices: int, *, least: int = 1) -> list[int]:
     return [size for size in range(devices, least - 1, -1) if experts % size == 0 and devices % size == 0]
 
 
-def way_to_fit(experts: int, devices: int, *, least: int = 1, processes: int = 1, named: bool = False) -> str:
+def way_to_fit(experts: int, devices: int, *, least: int = 1, named: bool = False) -> str:
     """Flags with which `experts` can be spread over devices, `least` or more of them for all experts.
 
     Args:
         experts: of the block.
         devices: that there are; all of them are used where that is possible.
         least: devices that share the experts.
-        processes: which share the devices equally.
         named: whether `--ep-size` or `--dp-size` was given, so that both must be said.
     """
     fitting = fitting_sizes(experts, devices, least=least)
     if fitting:
         said = ", ".join(map(str, fitting))
         return f"use --ep-size {fitting[0]} --dp-size {devices // fitting[0]} (sizes that fit: {said})"
-    fewer = [size for size in range(devices - 1, least - 1, -1) if experts % size == 0 and size % processes == 0]
+    fewer = [size for size in range(devices - 1, least - 1, -1) if experts % size == 0]
     if fewer:
         return f"use --devices {fewer[0]}" + (f" --ep-size {fewer[0]} --dp-size 1" if named else "")
     if devices < least:

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated
 
-from bench_core.blocks.sends import ALONE as ALONE_SENDS
-from bench_core.blocks.sends import Sends, added
+from bench_core.blocks.modes import ALONE as ALONE_SENDS
+from bench_core.blocks.modes import Sends, added
 from bench_core.errors import UsageError
 from bench_core.flag import Flag
 from bench_core.parallel.sizes import MOST_DEVICES, mesh, require_devices, sized, uneven, way_to_fit
@@ -57,14 +57,12 @@ class EpImpl(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """A mesh of `dp` x `ep` devices. `impl` is None where no expert lies apart (ep = 1). Each device sends its tokens
-    in `chunks` parts, one after another. `auto`: XLA's partitioner cuts the program of one device, which sees all
-    tokens."""
+    """A mesh of `dp` x `ep` devices. `impl` is None where no expert lies apart (ep = 1). `auto`: XLA's partitioner cuts
+    the program of one device, which sees all tokens."""
 
     dp: int = 1
     ep: int = 1
     impl: EpImpl | None = None
-    chunks: int = 1
     auto: bool = False
 
     @property
@@ -77,9 +75,8 @@ class Spread:
         return self.devices if self.impl is not None and self.impl.spreads_tokens else self.dp
 
     def padded_tokens(self, tokens: int) -> int:
-        """So many rows the devices hold: a multiple of their number, so that each has as many, in as many chunks."""
-        parts = self.devices * self.chunks
-        return -(-tokens // parts) * parts
+        """So many rows the devices hold: a multiple of their number, so that each has as many."""
+        return -(-tokens // self.devices) * self.devices
 
     def sends(self, *, topk: int, shared: bool) -> Sends:
         """The roundings of what devices send, of a block with or without a shared expert.
@@ -103,9 +100,7 @@ class Spread:
             case EpImpl.ALL_TO_ALL | EpImpl.RAGGED_ALL_TO_ALL:
                 # Rows come back rounded. The gradients of rows are rounded on one device too.
                 output = 1 + shared
-        # Each chunk has its own part of a routed weight's gradient.
-        parts = self.dp * self.chunks
-        return Sends(output=output, input_gradient=gradient, weight_parts=parts, shared_parts=self.devices)
+        return Sends(output=output, input_gradient=gradient, weight_parts=self.dp, shared_parts=self.devices)
 
 
 ONE_DEVICE = Spread()
@@ -132,31 +127,22 @@ class Parallel:
     ep_impl: Annotated[EpImpl | None, Flag(help="ep: what devices send to each other.", unless=EpImpl.PSUM.value)] = (
         None
     )
-    chunks: Annotated[
-        int | None, Flag(help="all_to_all: parts in which a device sends its tokens.", metavar="N", unless="1")
-    ] = None
     ep_size: Annotated[int | None, Flag(help="ep: devices that share the experts.", unless="all")] = None
     dp_size: Annotated[int | None, Flag(help="dp and ep: parts of the tokens.", unless="dp: all, ep: 1")] = None
     devices: Annotated[int | None, Flag(help="Devices to use; on CPU so many virtual ones are made.", unless="all")] = (
         None
     )
-    processes: Annotated[
-        int | None,
-        Flag(help="dp and ep: processes that share the devices equally; without --coordinator all on this host."),
-    ] = None
 
     def __post_init__(self) -> None:
         sizes = {
             "--ep-size": self.ep_size,
             "--dp-size": self.dp_size,
             "--devices": self.devices,
-            "--processes": self.processes,
         }
         for flag, number in sizes.items():
             if number is not None and number < 1:
-                what = "process" if flag == "--processes" else "device"
                 raise UsageError(
-                    f"{flag} {number} is too small", cause=f"there is at least one {what}", hint=f"use {flag} 2"
+                    f"{flag} {number} is too small", cause="there is at least one device", hint=f"use {flag} 2"
                 )
             if number is not None and number > MOST_DEVICES:
                 raise UsageError(
@@ -164,34 +150,20 @@ class Parallel:
                     cause=f"this benchmark spreads a block over {MOST_DEVICES} devices at most",
                     hint=f"use {flag} {MOST_DEVICES} or less",
                 )
-        if self.chunks is not None:
-            self._require_chunks(self.chunks)
         given = {**sizes, "--dp-impl": self.dp_impl, "--ep-impl": self.ep_impl}
         idle = {
-            ParallelMode.NONE: ("--dp-impl", "--ep-impl", "--ep-size", "--dp-size", "--processes"),
+            ParallelMode.NONE: ("--dp-impl", "--ep-impl", "--ep-size", "--dp-size"),
             ParallelMode.DP: ("--ep-impl", "--ep-size"),
             ParallelMode.EP: ("--dp-impl",),
         }[self.mode]
         for flag in idle:
             if given[flag] is not None:
-                wanted = {"--dp-size": "dp or ep", "--processes": "dp or ep", "--dp-impl": "dp"}.get(flag, "ep")
+                wanted = {"--dp-size": "dp or ep", "--dp-impl": "dp"}.get(flag, "ep")
                 raise UsageError(
                     f"{flag} changes nothing in --parallel-mode {self.mode}",
                     cause=f"it is about --parallel-mode {wanted}",
                     hint=f"add --parallel-mode {wanted.split()[-1]}, or leave {flag} out",
                 )
-
-    def _require_chunks(self, chunks: int) -> None:
-        if chunks < 1:
-            raise UsageError(f"--chunks {chunks} is too small", cause="one chunk is all tokens", hint="use --chunks 2")
-        if self.ep_impl is not EpImpl.ALL_TO_ALL:
-            form = f"with --ep-impl {self.ep_impl}" if self.ep_impl is not None else "without --ep-impl all_to_all"
-            mode = "" if self.mode is ParallelMode.EP else "--parallel-mode ep "
-            raise UsageError(
-                f"--chunks {chunks} changes nothing {form}",
-                cause="only all_to_all sends its tokens in chunks",
-                hint=f"use {mode}--ep-impl all_to_all, or leave --chunks out",
-            )
 
     def over(self, available: int, experts: int) -> Spread:
         """The mesh that the flags ask for, on `available` devices.
@@ -219,14 +191,13 @@ class Parallel:
                 if experts % ep:
                     raise uneven(experts, ep, self.way_to_fit(experts, count))
                 if ep == 1 and self.ep_impl is not None:
-                    idle = "--ep-impl" if self.chunks is None else "--ep-impl and --chunks"
                     raise UsageError(
                         f"--ep-impl {self.ep_impl} changes nothing with one device for all experts",
                         cause=f"the mesh is {dp} x 1 (data x expert), so no expert lies apart",
-                        hint=f"leave {idle} out, or {self.way_to_fit(experts, count)}",
+                        hint=f"leave --ep-impl out, or {self.way_to_fit(experts, count)}",
                     )
                 impl = (self.ep_impl or EpImpl.PSUM) if ep > 1 else None
-                return Spread(dp=dp, ep=ep, impl=impl, chunks=self.chunks or 1)
+                return Spread(dp=dp, ep=ep, impl=impl)
 
     def way_to_fit(self, experts: int, devices: int) -> str:
         """The flags with which these experts can be spread over so many devices; what they send needs two of them."""
@@ -234,42 +205,33 @@ class Parallel:
             experts,
             devices,
             least=1 if self.ep_impl is None else 2,
-            processes=self.processes or 1,
             named=self.ep_size is not None or self.dp_size is not None,
         )
 
     def as_spread(self, spread: Spread) -> "Parallel":
         """The same with all sizes said, as a row reports them; one device has none to say."""
-        processes = None if self.processes == 1 else self.processes
         match self.mode:
             case ParallelMode.NONE:
                 return ALONE
             case ParallelMode.DP:
                 dp_impl = DpImpl.AUTO if spread.auto else None
-                return replace(self, dp_impl=dp_impl, dp_size=spread.dp, devices=spread.devices, processes=processes)
+                return replace(self, dp_impl=dp_impl, dp_size=spread.dp, devices=spread.devices)
             case ParallelMode.EP:
                 return replace(
                     self,
                     ep_impl=spread.impl,
                     ep_size=spread.ep,
                     dp_size=spread.dp,
-                    chunks=spread.chunks if spread.chunks > 1 else None,
                     devices=spread.devices,
-                    processes=processes,
                 )
-
-    @property
-    def is_shared(self) -> bool:
-        """Several processes have the devices."""
-        return (self.processes or 1) > 1
 
     @property
     def spread(self) -> Spread:
         """The mesh, once all sizes are said."""
         if self.mode is ParallelMode.NONE:
             return ONE_DEVICE
-        auto, chunks = self.dp_impl is DpImpl.AUTO, self.chunks or 1
-        return Spread(dp=self.dp_size or 1, ep=self.ep_size or 1, impl=self.ep_impl, auto=auto, chunks=chunks)
+        auto = self.dp_impl is DpImpl.AUTO
+        return Spread(dp=self.dp_size or 1, ep=self.ep_size or 1, impl=self.ep_impl, auto=auto)
 
 
 ALONE = Parallel()

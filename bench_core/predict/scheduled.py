@@ -19,8 +19,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench_core.accounting.chips import Arithmetic
+from bench_core.accounting.roofline import Work
 from bench_core.aot.targets import AotTarget
 from bench_core.errors import UsageError
+from bench_core.gmm.tile import Tile
 from bench_core.harness.case import Case
 
 _TOTAL = re.compile(r"^Memory Space: default.*\nTotal bytes: (\d+)", re.MULTILINE)
@@ -31,8 +34,9 @@ class Scheduled:
     """A program as it is scheduled on each device.
 
     `hlo` is its text, `buffer_bytes` what it holds in HBM at its peak, arguments and results with it. `vmem` is
-    `not checked`, or, of a program that was compiled to its end, `fits`. `ran` names the code of the case.
-    `processor_s` is what it took, `variables` are those of the environment that flags of the compiler stood in.
+    `not checked`, or, of a program that was compiled to its end, `fits`. `ran` names the code of the case, `work` is
+    what any program of it has to do. `moved_before` are bytes that leave one chip before a call of a published program
+    begins. `processor_s` is what it took, `variables` are those of the environment that flags of the compiler stood in.
     """
 
     hlo: str
@@ -41,6 +45,8 @@ class Scheduled:
     ran: str
     libtpu: str
     processor_s: float
+    work: Work
+    moved_before: int = 0
     variables: str = ""
 
 
@@ -56,22 +62,23 @@ class NotScheduled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What the process that compiles is started with. `full`: to the end of every compilation. `lower` names the
-    function that lowers a case, as `aot.program.lower_case` does."""
+    """What the process that compiles is started with. `full`: to the end of every compilation. `published`: programs as
+    the published logbooks describe them."""
 
     target: str
     cases: tuple[Case, ...]
     full: bool
     folder: str
-    lower: str
+    published: bool
 
 
 _LIBTPU = "LIBTPU_INIT_ARGS"
-LOWER = "bench_core.aot.program:lower_case"
+PUBLISHED_TILE = Tile(m=512, k=1024, n=1024)
+"""Of the grouped matmuls of published programs."""
 
 
 def schedule(
-    cases: Sequence[Case], target: AotTarget, *, full: bool = False, lower: str = LOWER
+    cases: Sequence[Case], target: AotTarget, *, full: bool = False, published: bool = False
 ) -> Iterator[Scheduled | NotScheduled]:
     """Compile the cases one after another, for devices of `target`, of which each case says how many it uses.
 
@@ -82,7 +89,7 @@ def schedule(
         RuntimeError: the process died.
     """
     with tempfile.TemporaryDirectory(prefix="bench-core-predict-") as folder:
-        request = Request(target=target.name, cases=tuple(cases), full=full, folder=folder, lower=lower)
+        request = Request(target=target.name, cases=tuple(cases), full=full, folder=folder, published=published)
         process = _start(request)
         try:
             for _ in cases:
@@ -120,25 +127,14 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _outcome(said: dict[str, Any]) -> Scheduled | NotScheduled:
-    match said["kind"]:
-        case "usage":
-            raise UsageError(said["message"], cause=said["cause"], hint=said["hint"])
-        case "refused":
-            return NotScheduled(
-                reason=said["reason"],
-                message=said["message"],
-                libtpu=said["libtpu"],
-                processor_s=said["processor_s"],
-            )
-    return Scheduled(
-        hlo=said["hlo"],
-        buffer_bytes=peak_bytes(said["report"]),
-        vmem=said["vmem"],
-        ran=said["ran"],
-        libtpu=said["libtpu"],
-        processor_s=said["processor_s"],
-        variables=said["variables"],
-    )
+    kind = said.pop("kind")
+    if kind == "usage":
+        raise UsageError(said["message"], cause=said["cause"], hint=said["hint"])
+    if kind == "refused":
+        return NotScheduled(**{name: said[name] for name in ("reason", "message", "libtpu", "processor_s")})
+    arithmetic = said["work"]["arithmetic"]
+    work = Work(**said.pop("work") | {"arithmetic": arithmetic and Arithmetic(arithmetic)})
+    return Scheduled(buffer_bytes=peak_bytes(said.pop("report")), work=work, **said)
 
 
 def variables(environ: Mapping[str, str]) -> str:

@@ -3,25 +3,23 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from bench_core.gmm.tile import Tile
 from bench_core.hlo.collectives import Collective, collectives
-from bench_core.hlo.kernels import Kernel
 from bench_core.hlo.module import Computation, Instruction, Module, callees, operand_name, parse
-from bench_core.hlo.operations import operations
+from bench_core.hlo.operations import Kernel, operations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     """FLOPs and bytes of one device and one call.
 
-    matmul_flops   dots and convolutions; `int8_flops` those of integers among them
+    matmul_flops   dots and convolutions
     matmul_bytes   what the operations with these read and write in HBM
     kernel_flops   grouped matmuls in kernels, of the rows that they are given
     padded_flops   the same with what their tiles add
-    kernel_bytes   what these kernels state to read and write in HBM, weights of a tile again for each tile
+    kernel_bytes   what these kernels copy from and to HBM; a block that a step shares with the one before is not copied
     other_bytes    all other operations
     moved_bytes    rows that are gathered or scattered
     sent_bytes     ring-equivalent bytes of collectives by the devices that take part in one
@@ -32,7 +30,6 @@ class Terms:
     """
 
     matmul_flops: int
-    int8_flops: int
     matmul_bytes: int
     kernel_flops: int
     padded_flops: int
@@ -44,25 +41,6 @@ class Terms:
     buffer_bytes: int
     program: str
     unknown: tuple[str, ...] = ()
-
-    @property
-    def flops(self) -> int:
-        return self.matmul_flops + self.kernel_flops
-
-    @property
-    def hbm_bytes(self) -> int:
-        return self.matmul_bytes + self.kernel_bytes + self.other_bytes + self.moved_bytes
-
-    def json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def of_json(cls, document: Mapping[str, Any]) -> "Terms":
-        sent = {
-            name: {int(group): size for group, size in document[name].items()}
-            for name in ("sent_bytes", "hidden_bytes")
-        }
-        return cls(**{**document, **sent, "unknown": tuple(document["unknown"])})
 
 
 def terms_of(text: str, *, buffer_bytes: int, tile: Tile | None, settings: str = "") -> Terms:
@@ -85,11 +63,10 @@ def terms_of(text: str, *, buffer_bytes: int, tile: Tile | None, settings: str =
     unknown.update("a grouped matmul with other tiles than the case" for k, _ in kernels if not _has_tile(k, tile))
     return Terms(
         matmul_flops=sum(cost.matmul_flops for cost in costs),
-        int8_flops=sum(cost.int8_flops for cost in costs),
         matmul_bytes=sum(cost.hbm_bytes for cost in costs if cost.matmul_flops),
         kernel_flops=sum(kernel.flops * times for kernel, times in kernels),
         padded_flops=sum(_padded(kernel, tile) * times for kernel, times in kernels if tile is not None),
-        kernel_bytes=sum(kernel.stated_bytes * times for kernel, times in kernels),
+        kernel_bytes=sum(k.copied_bytes(tile.m, tile.k, tile.n) * times for k, times in kernels if tile is not None),
         other_bytes=sum(cost.hbm_bytes for cost in costs if not cost.matmul_flops),
         moved_bytes=sum(cost.moved_bytes for cost in costs),
         sent_bytes=_by_group(sent),
@@ -114,13 +91,8 @@ def _has_tile(kernel: Kernel, tile: Tile | None) -> bool:
 
 def _padded(kernel: Kernel, tile: Tile) -> int:
     """FLOPs of whole tiles: each visit computes for all rows of a tile, and K and N are whole tiles too."""
-    contracted, columns = (-(-size // step) * step for size, step in _cut(kernel, tile))
+    contracted, columns = -(-kernel.contracted // tile.k) * tile.k, -(-kernel.columns // tile.n) * tile.n
     return 2 * kernel.visits * tile.m * contracted * columns
-
-
-def _cut(kernel: Kernel, tile: Tile) -> Iterator[tuple[int, int]]:
-    yield kernel.contracted, tile.k
-    yield kernel.columns, tile.n
 
 
 def digest(module: Module, settings: str) -> str:

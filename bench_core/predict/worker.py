@@ -6,7 +6,6 @@ results; when it ends, so does everything here.
 
 import contextlib
 import ctypes
-import importlib
 import json
 import os
 import pickle
@@ -16,23 +15,26 @@ import shutil
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from bench_core.aot.libtpu import compile_devices, libtpu_version
-from bench_core.aot.program import CompiledCase, LoweredCase, compile_case
+from bench_core.aot.program import CompiledCase, compile_case, lower_case
 from bench_core.aot.refusals import Reason
+from bench_core.aot.roofline import case_work
 from bench_core.aot.targets import TARGETS
 from bench_core.errors import CaseFailed, UsageError
 from bench_core.harness.case import Case
 from bench_core.harness.run import load_backend
+from bench_core.predict.published import lower_published, moved_bytes
 from bench_core.predict.scheduled import Request, variables, without_dumps
 
 MODULE = "jit_into"
 """What JAX names the program that `timing.measure.lower_program` lowers."""
 _REPORT = f"*{MODULE}*after_optimizations-memory-usage-report.txt"
 _PROGRAM = f"*{MODULE}*after_optimizations.txt"
+_LOWERED = "lowered.json"
 _POLL_S = 0.02
 
 
@@ -124,7 +126,7 @@ def _found(folder: Path) -> dict[str, Any]:
         "hlo": program.read_text(),
         "report": report.read_text(),
         "vmem": said.get("vmem", "not checked"),
-        "ran": (folder / "ran").read_text(),
+        **json.loads((folder / _LOWERED).read_text()),
     }
 
 
@@ -153,11 +155,16 @@ def _compile(case: Case, request: Request, folder: Path) -> None:
 
 
 def _told(case: Case, request: Request, folder: Path) -> dict[str, Any]:
-    module, _, function = request.lower.partition(":")
-    lower: Callable[..., LoweredCase] = getattr(importlib.import_module(module), function)
     try:
-        lowered = lower(case, compile_devices(TARGETS[request.target]))
-        (folder / "ran").write_text(lowered.ran)
+        devices = compile_devices(TARGETS[request.target])
+        lowered = (lower_published if request.published else lower_case)(case, devices)
+        # A published program sums no gradients of a shared expert across devices: each computes all of them.
+        work, moved = case_work(case)[0], 0
+        if request.published:
+            routed = replace(case, shape=replace(case.shape, shared_expert_dim=0), shared_fused=False)
+            work, moved = replace(work, ring_bytes=case_work(routed)[0].ring_bytes), moved_bytes(case)
+        known = {"ran": lowered.ran, "work": asdict(work), "moved_before": moved}
+        (folder / _LOWERED).write_text(json.dumps(known))
         outcome = compile_case(lowered, case.compiler_flags)
     except CaseFailed as error:
         return {"kind": "refused", "reason": error.reason, "message": error.message}

@@ -1,11 +1,12 @@
-"""Symmetric int8 fake quantisation with straight-through gradients."""
+"""Symmetric int8 quantisation: codes and scales, and fake quantisation with straight-through gradients."""
 
 import functools
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int8
 
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.rounding import round_to
@@ -60,3 +61,22 @@ def operand(values: Float[Array, "*shape"], mode: QuantMode, *, axis: int, dtype
     if mode is QuantMode.INT8:
         wide = fake_quantise(wide, axis)
     return round_to(wide, dtype)
+
+
+class Codes(NamedTuple):
+    """codes * scale is the quantised array; `scale` has size 1 along the reduced axis."""
+
+    codes: Int8[Array, "*shape"]
+    scale: Sums[Array, "*scales"]
+
+
+def int8_codes(values: Sums[Array, "*shape"], *, axis: int) -> Codes:
+    """The codes behind `fake_quantise`: clip(round(values / scale), -127, 127), scale = absmax / 127."""
+    scale = jnp.max(jnp.abs(values), axis=axis, keepdims=True) / LEVELS
+    # As in `fake_quantise`: no division by a scale that the hardware may flush to zero.
+    scale = jnp.where(scale >= FLOAT32_TINY, scale, 1.0)
+    return Codes(codes=jnp.clip(jnp.round(values / scale), -LEVELS, LEVELS).astype(jnp.int8), scale=scale)
+
+
+def dequantised(codes: Codes) -> Sums[Array, "*shape"]:
+    return codes.codes.astype(codes.scale.dtype) * codes.scale

@@ -1,4 +1,4 @@
-"""What is asked of the routing. No JAX."""
+"""What is asked of the routing, and of sorting by it. No JAX."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,6 +6,13 @@ from typing import Annotated
 
 from bench_core.errors import UsageError
 from bench_core.flag import Flag
+
+
+class PackStrategy(StrEnum):
+    """`argsort`: two argsorts. `tuple_sort`: pairs (expert, assignment) are sorted, and sorted back."""
+
+    ARGSORT = "argsort"
+    TUPLE_SORT = "tuple_sort"
 
 
 class Distribution(StrEnum):

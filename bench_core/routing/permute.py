@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float32, Int32
+from jaxtyping import Array, Float, Int32
 
 from bench_core.quant.rounding import round_to
 from bench_core.quant.sums import Sums, sum_dtype
+from bench_core.routing.distribution import PackStrategy
 from bench_core.routing.layout import Layout
-from bench_core.routing.strategy import PackStrategy
 
 
 class Permutation(NamedTuple):
@@ -99,7 +99,7 @@ def _gather(rows: Float[Array, "m *width"], at: Int32[Array, " n"], partial: boo
 def _slot_sum(
     rows: Float[Array, "rows width"],
     row_of: Int32[Array, "tokens topk"],
-    weights: Float32[Array, "tokens topk"] | None,
+    weights: Sums[Array, "tokens topk"] | None,
     partial: bool,
 ) -> Sums[Array, "tokens width"]:
     """out[t] = sum over slots of weights[t, slot] * rows[row_of[t, slot]] in `sum_dtype`; without weights, the sum.
@@ -152,8 +152,8 @@ dispatch.defvjp(_dispatch_forward, _dispatch_backward)
 
 
 def row_weights(
-    permutation: Permutation, weights: Float32[Array, "tokens topk"], partial: bool = False
-) -> Float32[Array, " rows"]:
+    permutation: Permutation, weights: Sums[Array, "tokens topk"], partial: bool = False
+) -> Sums[Array, " rows"]:
     """The routing weight of the assignment in each row; 0 in a row without one."""
     return _gather(weights.reshape(-1), permutation.order, partial)
 
@@ -161,7 +161,7 @@ def row_weights(
 def combine(
     rows: Sums[Array, "rows width"],
     permutation: Permutation,
-    weights: Float32[Array, "tokens topk"],
+    weights: Sums[Array, "tokens topk"],
     partial: bool = False,
     *,
     weighted: bool = True,
@@ -177,7 +177,7 @@ def combine(
 def _combine(
     rows: Sums[Array, "rows width"],
     permutation: Permutation,
-    weights: Float32[Array, "tokens topk"],
+    weights: Sums[Array, "tokens topk"],
     partial: bool,
     weighted: bool,
 ) -> Sums[Array, "tokens width"]:
@@ -187,7 +187,7 @@ def _combine(
 def _combine_forward(
     rows: Sums[Array, "rows width"],
     permutation: Permutation,
-    weights: Float32[Array, "tokens topk"],
+    weights: Sums[Array, "tokens topk"],
     partial: bool,
     weighted: bool,
 ) -> tuple[Array, tuple[Array, Permutation, Array]]:
@@ -205,27 +205,22 @@ def _combine_backward(
     grad_rows = _gather(cotangent, permutation.order // weights.shape[1], partial)
     if not weighted:
         return grad_rows, None, jnp.zeros_like(weights)
-    by_slot = [
-        (_gather(rows, own, partial) * cotangent).sum(axis=-1) for own in permutation.inverse.reshape(weights.shape).T
-    ]
     own_weights = row_weights(permutation, weights, partial)[:, None].astype(grad_rows.dtype)
-    return grad_rows * own_weights, None, jnp.stack(by_slot, axis=1).astype(weights.dtype)
+    return grad_rows * own_weights, None, weights_gradient(rows, permutation, weights, cotangent, partial)
 
 
 _combine.defvjp(_combine_forward, _combine_backward)
 
 
-def scatter_combine(
+def weights_gradient(
     rows: Sums[Array, "rows width"],
     permutation: Permutation,
-    weights: Float32[Array, "tokens topk"],
+    weights: Sums[Array, "tokens topk"],
+    cotangent: Sums[Array, "tokens width"],
     partial: bool = False,
-    *,
-    weighted: bool = True,
-) -> Sums[Array, "tokens width"]:
-    """The same by a scatter-add. The order of a token's additions is the compiler's."""
-    tokens, topk = weights.shape
-    if weighted:
-        rows = rows * row_weights(permutation, weights, partial)[:, None].astype(rows.dtype)
-    zeros = jnp.zeros((tokens, rows.shape[-1]), rows.dtype)
-    return zeros.at[permutation.order // topk].add(rows, mode="drop")
+) -> Sums[Array, "tokens topk"]:
+    """out[t, slot] = rows[row of (t, slot)] . cotangent[t]: the gradient of `combine` to the routing weights."""
+    by_slot = [
+        (_gather(rows, own, partial) * cotangent).sum(axis=-1) for own in permutation.inverse.reshape(weights.shape).T
+    ]
+    return jnp.stack(by_slot, axis=1).astype(weights.dtype)

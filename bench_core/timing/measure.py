@@ -1,22 +1,81 @@
-"""Lower, compile, call: each stage timed on its own, and every sample kept."""
+"""Lower, compile, call: each stage timed on its own, and every sample kept.
 
+Outputs are poisoned before each call, so that one that a program leaves unwritten shows.
+"""
+
+import functools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
-from bench_core.errors import MAKING_INPUTS, noted
-from bench_core.timing.poison import poisoned, require_written
-from bench_core.timing.processes import put, slowest, wait_for_all
+from bench_core.errors import MAKING_INPUTS, NonFiniteOutput, noted
+
+
+def _fresh(like: Any) -> Any:
+    return jax.tree.map(lambda one: jnp.full(one.shape, _lost(one.dtype), one.dtype), like)
+
+
+def _on_devices(one: Any) -> jax.Array:
+    return jnp.full(one.shape, _lost(one.dtype), one.dtype, device=one.sharding)
+
+
+def _lost(dtype: np.dtype[Any]) -> float | int:
+    return float("nan") if jnp.issubdtype(dtype, jnp.inexact) else int(np.iinfo(dtype).min)
+
+
+_in_place: Callable[[Any], Any] = jax.jit(_fresh, donate_argnums=0, keep_unused=True)
+
+
+@functools.lru_cache(maxsize=16)
+def _in_their_places(shardings: tuple[jax.sharding.Sharding, ...]) -> Callable[[Any], Any]:
+    """As `_in_place`, for lists of arrays on several devices: values that depend on nothing would lie on all."""
+    return jax.jit(_fresh, donate_argnums=0, keep_unused=True, out_shardings=list(shardings))
+
+
+def poisoned(like: Any, outputs: Any = None) -> Any:
+    """Arrays like `like` full of NaN (integers: the lowest value), on the devices that its shardings name.
+    `outputs` gives its memory away for them."""
+    leaves, tree = jax.tree.flatten(like)
+    shardings = tuple(one.sharding for one in leaves if one.sharding is not None)
+    if outputs is None:
+        return jax.tree.map(_on_devices, like)
+    if not shardings:
+        return _in_place(outputs)
+    return jax.tree.unflatten(tree, _in_their_places(shardings)(jax.tree.leaves(outputs)))
+
+
+@jax.jit
+def _finite(outputs: Any) -> Any:
+    return jax.tree.map(lambda array: jnp.isfinite(array).all(), outputs)
+
+
+def require_written(outputs: Any) -> None:
+    """Every element is finite, so the program has written it.
+
+    Raises:
+        NonFiniteOutput: one is not; the error names its output.
+    """
+    for path, finite in jax.tree.leaves_with_path(_finite(outputs)):
+        if not bool(finite):
+            raise NonFiniteOutput(
+                f"{jax.tree_util.keystr(path, simple=True)} holds NaN or infinity after a call",
+                cause="the program computed it, or left a part unwritten: outputs hold NaN before each call",
+                hint="run the case again; if it repeats, report the backend",
+            )
+
 
 Clock = Callable[[], float]
 """Returns seconds; only differences count."""
 
 # JAX leaves this function without types.
 _ready: Callable[[Any], Any] = jax.block_until_ready
+_put: Any = jax.device_put
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +193,7 @@ def compile_program(
         RuntimeError: the program would move its arguments before it begins.
     """
     with noted(MAKING_INPUTS):
-        arguments = _ready(put(arguments, None if places is None else places.arguments))
+        arguments = _ready(_put(arguments, None if places is None else places.arguments))
     outputs, shardings = placed_outputs(function, arguments, places)
     started = clock()
     lowered = lower_program(function, arguments, outputs, shardings)
@@ -156,13 +215,12 @@ def call(program: Startable, clock: Clock = time.perf_counter, *, before: Any = 
     """Run the program once and wait for all of its outputs.
 
     They are poisoned before the clock starts, in the memory of the outputs `before` when those are given, and
-    must be finite after it has stopped. The clock is this process's: see `processes.slowest`.
+    must be finite after it has stopped.
 
     Raises:
         NonFiniteOutput: they are not.
     """
     into = _ready(poisoned(program.outputs, before))
-    wait_for_all()
     started = clock()
     outputs = _ready(program.start(into))
     time_s = clock() - started
@@ -214,11 +272,6 @@ def sample(program: Startable, *, warmup: int, iters: int, clock: Clock = time.p
     for _ in range(warmup + iters):
         sampler.take()
     return sampler.samples(warmup=warmup)
-
-
-def of_slowest(samples: Samples) -> Samples:
-    """The same, each call as long as in the process that took longest over it."""
-    return replace(samples, warmup_s=slowest(samples.warmup_s), time_s=slowest(samples.time_s))
 
 
 def trace_call(program: Startable, folder: Path) -> None:

@@ -9,10 +9,10 @@ import jax
 
 from bench_core.errors import MAKING_INPUTS, noted
 from bench_core.timing.measure import Clock, Places, lower_program, placed_outputs, require_in_place
-from bench_core.timing.processes import put
 
 # JAX leaves this function without types.
 _ready: Callable[[Any], Any] = jax.block_until_ready
+_put: Any = jax.device_put
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ def compile_staged(
         RuntimeError: a stage would move its arguments before it begins.
     """
     with noted(MAKING_INPUTS):
-        placed = _ready(put(tuple(arguments.values()), None if places is None else places.arguments))
+        placed = _ready(_put(tuple(arguments.values()), None if places is None else places.arguments))
     start = dict(zip(arguments, placed, strict=True))
     values: dict[str, Any] = dict(start)
     compiled: dict[str, CompiledStage] = {}

@@ -23,6 +23,8 @@ _SIDE = "side"
 # Of config: the slice that is predicted for, and how a measurement is repeated.
 _SAME_CASE = frozenset(("aot", "iters", "warmup"))
 _REFUSED_CHARS = 300
+# Of a prediction with --published.
+_PUBLISHED = ", published program"
 _SHOWN, _SHOWN_HEADLINE, _SHOWN_NOTES = 100, 4, 10
 # Seconds in a unit, and its name.
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -132,7 +134,7 @@ def predicted_parts(said: Prediction) -> list[str]:
         times,
         ", ".join([*memory, f"VMEM {said.vmem}"]),
         f"libtpu {said.libtpu}, {calibration}",
-        f"model {said.model}, {said.devices} x {said.device_kind} of {said.target}",
+        f"model {said.model}, {said.devices} x {said.device_kind} of {said.target}" + _PUBLISHED * said.published,
         *([f"operations that the model does not know: {', '.join(said.unknown)}"] if said.unknown else []),
     ]
     return [cut_line(part, _REFUSED_CHARS) for part in parts]

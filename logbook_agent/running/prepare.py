@@ -37,7 +37,7 @@ _SHELL_WORDS = frozenset(
 # The in-house benchmark, which is run with this Python.
 PROGRAM = "bench-core"
 # What it takes as its first word: another one would take an ID for nothing.
-BENCHMARKS = ("hillclimb", "overlap", "compare", "check", "roofline", "tune")
+BENCHMARKS = ("hillclimb", "overlap", "compare", "check", "roofline")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

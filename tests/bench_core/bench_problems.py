@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench_core.blocks.bounded import Bounded, BoundedMath
-from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.inputs import BlockInputs, make_inputs
+from bench_core.blocks.modes import IMPLS
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.oracle import Oracle
 from bench_core.blocks.program import canonical_outputs, one_device, pass_function
@@ -87,11 +87,10 @@ def expected_of(
     quant_mode: QuantMode,
     bench_pass: BenchPass = BenchPass.FORWARD_BACKWARD,
     *,
-    impl: str = "baseline",
     capacity: Capacity = UNLIMITED,
 ) -> dict[str, Bounded]:
     math = BoundedMath(arithmetic=FLOAT32_ACCUMULATION, dtype=dtype)
-    oracle = Oracle(math=math, quant_mode=quant_mode, preweight=IMPLS[impl].preweight)
+    oracle = Oracle(math=math, quant_mode=quant_mode)
     experts = inputs.weights["w2"].shape[0]
     rows = capacity.per_expert(assignments=inputs.routing.experts.size, experts=experts)
     of = np.asarray(inputs.routing.experts, np.int64)

@@ -14,7 +14,7 @@ from jaxtyping import install_import_hook
 
 pytest.register_assert_rewrite("gmm_contract")
 # From here on a call with a wrong shape or dtype is a test failure in every layer that handles arrays.
-_ARRAY_LAYERS = ["blocks", "gmm", "harness", "parallel", "quant", "routing", "studies", "timing", "tune"]
+_ARRAY_LAYERS = ["blocks", "gmm", "harness", "parallel", "quant", "routing", "timing"]
 install_import_hook([f"bench_core.{layer}" for layer in _ARRAY_LAYERS], "beartype.beartype")
 
 

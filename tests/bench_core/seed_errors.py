@@ -1,51 +1,68 @@
-"""How far the model's estimates of the published rows are off. Pure."""
+"""How far predictions of the published rows are off. Pure."""
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
-from typing import Any
 
-from seed_rows import SeedRow, parts_of, terms_of_row
+from seed_rows import SeedRow, predicted, read_rows
 
-from bench_core.accounting.prediction import DECIDES
-from bench_core.predict.calibration import Calibration
-from bench_core.predict.model import bound
-from bench_core.predict.slice import SliceRates
+from bench_core.accounting import count_flops
+from bench_core.accounting.prediction import Prediction, Word, outcome
+from bench_core.predict.model import Accuracy, Calibration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """A row with its estimate, collectives' part of that, and lower bound, in seconds."""
+    """A row with what is predicted of it. `estimate_s` is the prediction's, or that of another sum."""
 
     row: SeedRow
-    time_s: float
+    said: Prediction
     estimate_s: float
-    send_s: float
-    bound_s: float
+
+    @property
+    def time_s(self) -> float:
+        return self.row.time_s
 
     @property
     def error(self) -> float:
         """Of the estimate, relative to the measurement."""
         return self.estimate_s / self.time_s - 1
 
+    @property
+    def inside(self) -> bool:
+        """Whether the measurement lies in the range that is printed."""
+        return (
+            self.said.low is not None and self.said.high is not None and self.said.low <= self.time_s <= self.said.high
+        )
 
-def compare_rows(
-    rows: Iterable[SeedRow], document: Mapping[str, Any], fitted: Calibration, rates: SliceRates
-) -> list[Compared]:
+
+def scored_rows(*, unseen: bool) -> list[SeedRow]:
+    """Rows that test the model: not of the study whose code nobody knows, and without ragged_dot, which today's libtpu
+    compiles otherwise. `unseen`: of no case that the factors were fitted on."""
+    fitted = {row.case for row in read_rows() if unseen and "fit" in row.marks}
+    return [
+        row
+        for row in read_rows()
+        if row.case not in fitted and "dp_study" not in row.marks and row.case.backend != "ragged_dot"
+    ]
+
+
+def compared(rows: Iterable[SeedRow], form: str, fitted: Calibration | None = None) -> list[Compared]:
     found = []
     for row in rows:
-        terms, parts = terms_of_row(document, row), parts_of(document, row, rates)
-        found.append(
-            Compared(
-                row=row,
-                time_s=row.time_s,
-                estimate_s=fitted.estimate(parts),
-                send_s=parts.send,
-                bound_s=bound(terms, rates),
-            )
-        )
+        said = predicted(row, form, fitted)
+        assert said.estimate is not None, (row.source, said.refused)
+        found.append(Compared(row=row, said=said, estimate_s=said.estimate))
     return found
+
+
+def without_move(some: Sequence[Compared]) -> list[Compared]:
+    """The same without the term `move_arguments`."""
+    return [
+        Compared(row=one.row, said=one.said, estimate_s=one.estimate_s - one.said.terms.get("move_arguments", 0.0))
+        for one in some
+    ]
 
 
 GROUPS: Mapping[str, Callable[[frozenset[str]], bool]] = {
@@ -57,60 +74,90 @@ GROUPS: Mapping[str, Callable[[frozenset[str]], bool]] = {
 """Kinds of rows that the targets are about, by their marks."""
 
 
-def unseen(rows: Sequence[SeedRow]) -> list[SeedRow]:
-    """Rows that test the model: of no case that the factors were fitted on, not of the study whose code nobody knows,
-    and without ragged_dot, which today's libtpu compiles otherwise."""
-    fitted = {row.case for row in rows if "fit" in row.marks}
-    return [
-        row
-        for row in rows
-        if row.case not in fitted and "dp_study" not in row.marks and row.case.backend != "ragged_dot"
-    ]
-
-
-def likely(compared: Sequence[Compared]) -> tuple[float, float]:
+def likely(some: Sequence[Compared]) -> tuple[float, float]:
     """What nine in ten measurements are of their estimates, at the least and at the most."""
-    ratios = quantiles([one.time_s / one.estimate_s for one in compared], n=20, method="inclusive")
+    ratios = quantiles([one.time_s / one.estimate_s for one in some], n=20, method="inclusive")
     return ratios[0], ratios[-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errors:
-    """Of a group of rows. `claimed` are its pairs with a predicted ratio from which a direction is claimed, `right`
-    those of them with that direction."""
+    """Of a group of rows. `claimed` are its pairs of as many devices of which a direction is claimed, `right` those of
+    them with that direction; `one_claimed` and `one_right` are those that differ in one option."""
 
     rows: int
-    cases: int
     rank_correlation: float
     median: float
     largest: float
     bias: float
+    inside: int
     claimed: int
     right: int
+    one_claimed: int
+    one_right: int
+
+    @property
+    def accuracy(self) -> Accuracy:
+        return Accuracy(
+            rows=self.rows,
+            rank_correlation=round(self.rank_correlation, 3),
+            median_error=round(self.median, 4),
+            inside=self.inside,
+        )
 
 
-def errors(compared: Sequence[Compared]) -> Errors:
-    found = [one.error for one in compared]
-    claimed = [(a, b) for a, b in itertools.combinations(compared, 2) if _ratio(a, b) >= DECIDES]
+def errors(some: Sequence[Compared]) -> Errors:
+    found = [one.error for one in some]
+    pairs = [(a, b) for a, b in itertools.combinations(some, 2) if a.said.devices == b.said.devices]
+    claims = [right for a, b in pairs for right in _claim(a, b)]
+    of_one = [right for a, b in pairs if _differ_in_one(a.row, b.row) for right in _claim(a, b)]
     return Errors(
-        rows=len(compared),
-        cases=len(once(compared)),
-        rank_correlation=spearman([one.estimate_s for one in compared], [one.time_s for one in compared]),
+        rows=len(some),
+        rank_correlation=spearman([one.estimate_s for one in some], [one.time_s for one in some]),
         median=median(map(abs, found)),
         largest=max(map(abs, found)),
         bias=median(found),
-        claimed=len(claimed),
-        right=sum((a.estimate_s > b.estimate_s) == (a.time_s > b.time_s) for a, b in claimed),
+        inside=sum(one.inside for one in some),
+        claimed=len(claims),
+        right=sum(claims),
+        one_claimed=len(of_one),
+        one_right=sum(of_one),
     )
 
 
-def once(compared: Sequence[Compared]) -> list[Compared]:
-    """Each case by its first row, however its options are written."""
-    return list({one.row.case: one for one in reversed(compared)}.values())[::-1]
+def _claim(a: Compared, b: Compared) -> Iterator[bool]:
+    """Whether the direction that is claimed of a pair is right; nothing where none is claimed."""
+    word = outcome(a.said, b.said).word
+    if word in (Word.WINS, Word.LOSES):
+        yield (word is Word.WINS) == (b.time_s < a.time_s)
 
 
-def _ratio(a: Compared, b: Compared) -> float:
-    return max(a.estimate_s, b.estimate_s) / min(a.estimate_s, b.estimate_s)
+def _differ_in_one(a: SeedRow, b: SeedRow) -> bool:
+    one, other = a.case.config(), b.case.config()
+    return sum(one.get(key) != other.get(key) for key in one.keys() | other.keys()) == 1
+
+
+def against_one_device(some: Sequence[Compared]) -> list[tuple[Compared, Compared]]:
+    """Pairs of one case on one device and with expert parallelism, one device first."""
+    one = [c for c in some if c.said.devices == 1]
+    spread = [c for c in some if c.said.devices > 1]
+    return [(a, b) for a in one for b in spread if _same_work(a.row, b.row)]
+
+
+def _same_work(a: SeedRow, b: SeedRow) -> bool:
+    def words(row: SeedRow) -> frozenset[str]:
+        case = row.case
+        return frozenset(
+            map(str, (case.shape, case.routing, case.bench_pass, case.remat_mode, case.queue_mode, case.shared_fused))
+        )
+
+    return words(a) == words(b)
+
+
+def flops_alone(some: Sequence[Compared]) -> float:
+    """The rank correlation of the model's FLOPs of a device with the measured times."""
+    work = [count_flops(c.row.case.shape, c.row.case.bench_pass).total / c.said.devices for c in some]
+    return spearman(work, [one.time_s for one in some])
 
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:

@@ -19,6 +19,8 @@ def test_every_pair_of_values_meets() -> None:
         ((one, value), (other, further))
         for one, other in itertools.combinations(AXES, 2)
         for value, further in itertools.product(AXES[one], AXES[other])
+        # Null slots are drawn outside the program, and the router of train is inside.
+        if (one, value) != ("pass", "train") or other != "null" or further == "none"
     }
     assert met == wanted
     assert len(choices(full=False)) < 40
@@ -64,7 +66,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Case], Outco
     return install
 
 
-@pytest.mark.parametrize(("failing", "code"), [(None, 0), ("scatter", 1)])
+@pytest.mark.parametrize(("failing", "code"), [(None, 0), ("fused_w13", 1)])
 def test_exit_code_and_table(
     answers: Callable[..., None], capsys: pytest.CaptureFixture[str], failing: str | None, code: int
 ) -> None:
@@ -80,7 +82,7 @@ def test_exit_code_and_table(
         main(["check", "--backend", "ragged_dot"])
     assert int(exit_.value.code or 0) == code
     head, *rows, total = capsys.readouterr().out.splitlines()
-    assert head == "backend | impl | quant | null | capacity | remat | dtype | shape | result"
+    assert head == "backend | impl | pass | quant | null | capacity | remat | dtype | shape | result"
     assert len(rows) == len(choices(full=False))
     assert ("failed (x): y" in "".join(rows)) == bool(failing)
     assert total.endswith("0 unsupported")

@@ -34,14 +34,6 @@ BAD = {
     "shared fused": ("--shared-fused", "--shared-fused changes nothing without a shared expert"),
     "pack": ("--routing-pack-strategy radix", "--routing-pack-strategy radix is not known"),
     "queue": ("--queue-mode later", "--queue-mode later is not known"),
-    "prequeue backward": (
-        "--queue-mode prequeue --bench-pass forward_backward",
-        "--queue-mode prequeue cannot be combined with --bench-pass forward_backward",
-    ),
-    "both queues backward": (
-        "--queue-mode both --bench-pass forward_backward",
-        "--queue-mode prequeue cannot be combined with --bench-pass forward_backward",
-    ),
     "router": ("--router elsewhere", "--router elsewhere is not known"),
     "router prequeue": (
         "--router inside --queue-mode prequeue",
@@ -63,10 +55,6 @@ BAD = {
     "programs auto": (
         "--programs stages --parallel-mode dp --dp-impl auto",
         "--programs stages cannot be combined with --dp-impl auto",
-    ),
-    "programs chunks": (
-        "--programs stages --parallel-mode ep --ep-impl all_to_all --chunks 2",
-        "--programs stages cannot be combined with --chunks 2",
     ),
     "remat": ("--remat-mode all", "--remat-mode all is not known"),
     "remat forward": ("--remat-mode combine", "--remat-mode combine changes nothing in --bench-pass forward"),
@@ -104,14 +92,6 @@ BAD = {
         "--stage-timing cannot be combined with --router inside",
     ),
     "stages of stages": ("--stage-timing --programs stages", "--stage-timing cannot be combined with --programs"),
-    "more chunks than tokens": (
-        "--parallel-mode ep --ep-impl all_to_all --devices 4 --tokens 32 --chunks 9",
-        "--chunks 9 are more than the tokens of a device",
-    ),
-    "stages in chunks": (
-        "--stage-timing --parallel-mode ep --ep-impl all_to_all --chunks 2",
-        "--stage-timing cannot be combined with --chunks",
-    ),
     "ahead of time": ("--aot v3", "--aot v3 is not known"),
     "tile": ("--backend gmm --tile 8", "--tile 8 is not a tile"),
     "row tiles": ("--backend tiled --row-tiles 8,many", "--row-tiles 8,many are not row tiles"),

@@ -2,11 +2,9 @@
 
 import pytest
 
-from bench_core.hlo.collectives import Collective, collectives
-from bench_core.hlo.groups import group_size
-from bench_core.hlo.module import parse
-from bench_core.hlo.sizes import parts, shape_bytes
-from bench_core.hlo.starts import Between
+from bench_core.hlo.collectives import Collective, collectives, group_size
+from bench_core.hlo.module import parse, parts, shape_bytes
+from bench_core.hlo.schedule import Between
 
 HEADER = "HloModule jit_f, is_scheduled=true, replica_count=1, num_partitions=4"
 ADD = """%add (a: f32[], b: f32[]) -> f32[] {

@@ -15,7 +15,6 @@ from bench_core.cli.hillclimb import Asked, read_request
 from bench_core.errors import UsageError
 from bench_core.flag import Flag, build, declared, option
 from bench_core.harness.case import CASE_FLAGS, Case
-from bench_core.job.flags import JobFlags
 from bench_core.routing.distribution import RUN_FLAGS
 from bench_core.shapes import MoeShape
 
@@ -119,7 +118,7 @@ EVEN = ("--parallel-mode ep --ep-impl all_to_all --devices 4", "--parallel-mode 
 def test_a_default_that_is_given_is_the_default(words: str) -> None:
     told: list[Mapping[str, Any]] = []
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
-    app.command()(with_flags(told.append, declared(Case, Asked, JobFlags)))
+    app.command()(with_flags(told.append, declared(Case, Asked)))
 
     def config(*more: str) -> dict[str, Any]:
         assert CliRunner().invoke(app, [*words.split(), *more]).exit_code == 0
@@ -127,11 +126,11 @@ def test_a_default_that_is_given_is_the_default(words: str) -> None:
         return case.over(4).config()
 
     plain = config()
-    assert not {"router", "programs", "chunks", "compiler_flag"} & plain.keys()
+    assert not {"router", "programs", "compiler_flag"} & plain.keys()
     # Defaults that depend on other flags.
     of_mode = {
-        "ep": ["--ep-size 4", "--dp-size 1", "--chunks 1", "--processes 1"],
-        "dp": ["--dp-impl shard_map", "--dp-size 4", "--processes 1"],
+        "ep": ["--ep-size 4", "--dp-size 1"],
+        "dp": ["--dp-impl shard_map", "--dp-size 4"],
     }
     fixed = [
         f"{option(flag.name)} {flag.default}"

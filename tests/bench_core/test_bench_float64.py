@@ -15,8 +15,7 @@ from bench_core.errors import UnsupportedCase
 from bench_core.gmm.dense import DenseMatmul
 from bench_core.harness.case import Case
 from bench_core.harness.run import check_case, load_backend
-from bench_core.harness.spread_table import forms
-from bench_core.harness.table import ROUTINGS
+from bench_core.harness.table import ROUTINGS, forms
 from bench_core.parallel.spread import ALONE, Parallel
 from bench_core.quant.sums import sum_dtype, types_for
 from bench_core.routing.capacity import Capacity, CapacityPolicy
@@ -28,7 +27,7 @@ from tests.breadth import wide
 SHAPE = MoeShape(tokens=7, hidden=9, mlp_dim=5, experts=8, topk=2, shared_expert_dim=2)
 
 
-def _case(backend: str, parallel: Parallel = ALONE, *, impl: str = "fused_w13_preweight") -> Case:
+def _case(backend: str, parallel: Parallel = ALONE, *, impl: str = "fused_w13") -> Case:
     return Case(
         shape=SHAPE,
         dtype=DType.FLOAT64,
@@ -70,11 +69,11 @@ def test_inputs_are_the_numbers_of_float32(request_: RoutingRequest) -> None:
 @pytest.mark.parametrize(
     ("backend", "form", "impl"),
     [
-        ("tiled", "one", "scatter"),
-        ("tiled", "psum 4", "fused_w13_preweight"),
-        wide("ragged_dot", "one", "preweight"),
-        wide("tiled", "dp 4", "preweight"),
-        wide("tiled", "ring 2 x 2", "fast"),
+        ("tiled", "one", "baseline"),
+        ("tiled", "psum 4", "fused_w13"),
+        wide("ragged_dot", "one", "baseline"),
+        wide("tiled", "dp 4", "baseline"),
+        wide("tiled", "ring 2 x 2", "fused_w13"),
         wide("tiled", "all_to_all 4", "baseline"),
     ],
 )

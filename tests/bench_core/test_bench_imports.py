@@ -59,10 +59,8 @@ COMMANDS = (
     "hillclimb",
     "hillclimb --list",
     "hillclimb --parallel-mode dp --devices 2",
-    "hillclimb --parallel-mode dp --devices 2 --processes 2",
     "overlap --devices 2",
     "compare --devices 2",
-    "tune",
 )
 
 

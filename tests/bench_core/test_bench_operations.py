@@ -1,13 +1,14 @@
 """What scheduled operations cost, read from small programs that are written here."""
 
+import itertools
+
 import pytest
 from test_bench_collectives_programs import FOLDER, program_text
 
-from bench_core.hlo.kernels import Kernel
 from bench_core.hlo.matmuls import matmuls
 from bench_core.hlo.module import parse
-from bench_core.hlo.operations import Operation, operations
-from bench_core.hlo.turns import by_names, turns
+from bench_core.hlo.operations import Kernel, Operation, operations
+from bench_core.hlo.schedule import by_names, turns
 
 MIB = 2**20
 
@@ -147,8 +148,7 @@ CALL = """  %n = s32[] constant(3)
   %w = bf16[16,2048,4096]{2,1,0} parameter(1)
   %dy = bf16[16512,4096]{1,0} parameter(2)
 """
-STATED = """custom_call_target="tpu_custom_call", metadata={op_name="jit(into)/jvp(jit(NAME))/pallas_call"}, \
-backend_config={"custom_call_config":{"body":"x","cost_estimate":{"flops":"1","bytes_accessed":"4850712576"}}}"""
+STATED = 'custom_call_target="tpu_custom_call", metadata={op_name="jit(into)/jvp(jit(NAME))/pallas_call"}'
 
 
 def test_kernels_of_grouped_matmuls() -> None:
@@ -157,16 +157,54 @@ def test_kernels_of_grouped_matmuls() -> None:
     gmm = f"{CALL}  %k = f32[16512,4096]{{1,0}} custom-call({operands}, %w), {STATED.replace('NAME', 'gmm')}"
     [found] = [cost.kernel for cost in entry(gmm) if cost.kernel]
     sizes = {"rows": 16512, "contracted": 2048, "columns": 4096, "groups": 16, "visits": 144}
-    assert found == Kernel(name="gmm", stated_bytes=4850712576, **sizes)
+    rows, matrices, wide = 2 * 16512 * 2048, 2 * 16 * 2048 * 4096, 4 * 16512 * 4096
+    assert found == Kernel(name="gmm", left=rows, right=matrices, result=wide, **sizes)
     assert found.flops == 2 * 16512 * 2048 * 4096
     tgmm = f"{CALL}  %k = f32[16,2048,4096]{{2,1,0}} custom-call({operands}, %dy), {STATED.replace('NAME', 'tgmm')}"
     [found] = [cost.kernel for cost in entry(tgmm) if cost.kernel]
-    assert found == Kernel(name="tgmm", stated_bytes=4850712576, **sizes)
+    assert found == Kernel(name="tgmm", left=rows, right=wide // 2, result=2 * matrices, **sizes)
     # Other shapes are another kernel, whatever its name.
     odd = gmm.replace("f32[16512,4096]", "f32[16512,4095]")
     assert [cost.unknown for cost in entry(odd) if cost.opcode == "tpu_custom_call"] == [
         "a kernel, jit(into)/jvp(jit(gmm))/pallas_call"
     ]
+
+
+@pytest.mark.parametrize("name", ["gmm", "tgmm"])
+@pytest.mark.parametrize(("m", "k", "n"), [(16, 8, 8), (16, 32, 8), (16, 8, 32), (8, 32, 32)])
+def test_copies_are_those_of_the_grid(name: str, m: int, k: int, n: int) -> None:
+    """Counted by going through the grid of the kernel: a block is copied unless the step before had it."""
+    rows, contracted, columns, ends = 64, 32, 32, [0, 20, 44, 64]
+    visits = [(g, t) for g, (a, b) in enumerate(itertools.pairwise(ends)) for t in range(a // m, -(-b // m))]
+    groups, cut, across = len(ends) - 1, contracted // k, columns // n
+    if name == "gmm":
+        steps = [(i, v, j) for i in range(across) for v in visits for j in range(cut)]
+        blocks = [((t, j), (g, j, i), (t, i)) for i, (g, t), j in steps]
+        sizes = m * k, k * n, m * n
+        left, right, result = 2 * rows * contracted, 2 * groups * contracted * columns, 2 * rows * columns
+    else:
+        steps = [(i, v, j) for i in range(across) for j in range(cut) for v in visits]
+        blocks = [((t, j), (t, i), (g, j, i)) for i, (g, t), j in steps]
+        sizes = m * k, m * n, k * n
+        left, right, result = 2 * rows * contracted, 2 * rows * columns, 2 * groups * contracted * columns
+    copied = sum(
+        2
+        * size
+        * sum(before is None or one[at] != before[at] for before, one in zip([None, *blocks], blocks, strict=False))
+        for at, size in enumerate(sizes)
+    )
+    kernel = Kernel(
+        name=name,
+        rows=rows,
+        contracted=contracted,
+        columns=columns,
+        groups=groups,
+        visits=len(visits),
+        left=left,
+        right=right,
+        result=result,
+    )
+    assert kernel.copied_bytes(m, k, n) == copied
 
 
 @pytest.mark.slow

@@ -18,15 +18,14 @@ from bench_core.errors import NonFiniteOutput
 from bench_core.harness.build import build_case, plan_case
 from bench_core.harness.case import Case
 from bench_core.harness.run import _checked, _prepare, check_case, load_backend
-from bench_core.harness.spread_table import forms, spread_case, spread_choices
+from bench_core.harness.table import forms, spread_case, spread_choices
 from bench_core.parallel.spread import EpImpl, Parallel, ParallelMode
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.sums import types_for
 from bench_core.routing.distribution import RoutingRequest
 from bench_core.routing.topk import Routing
 from bench_core.shapes import BenchPass, DType, MoeShape
-from bench_core.timing.measure import Program, call, require_in_place
-from bench_core.timing.poison import poisoned, require_written
+from bench_core.timing.measure import Program, call, poisoned, require_in_place, require_written
 from bench_core.timing.staged import StagedProgram
 from tests.breadth import covering, wide
 
@@ -250,7 +249,12 @@ REDUCTIONS = ("dot_general", "ragged_dot_general", "reduce_sum", "scatter-add")
 @pytest.mark.parametrize("backend", ["ragged_dot", "tiled"])
 def test_what_xla_may_sum_across_devices_is_float32(backend: str) -> None:
     """Hence no rounding is allowed for what it sends in `--dp-impl auto`."""
-    options = {"impl": "fast", "dtype": DType.BFLOAT16, "bench_pass": BenchPass.FORWARD_BACKWARD, "backend": backend}
+    options = {
+        "impl": "fused_w13",
+        "dtype": DType.BFLOAT16,
+        "bench_pass": BenchPass.FORWARD_BACKWARD,
+        "backend": backend,
+    }
     case = _case("auto 4", **options)
     chosen = np.tile(np.arange(SMALL.topk, dtype=np.int32), (8, 1))
     plan = plan_case(case, SMALL, chosen)

@@ -15,12 +15,11 @@ from tests.breadth import examples
 SPREADS = [
     Spread(dp=4),
     *(Spread(dp=dp, ep=4 // dp, impl=impl) for impl in EpImpl for dp in (1, 2)),
-    *(Spread(dp=dp, ep=4 // dp, impl=EpImpl.ALL_TO_ALL, chunks=3) for dp in (1, 2)),
 ]
 
 
 def _named(spread: Spread) -> str:
-    return f"{spread.impl or 'dp'} {spread.dp} x {spread.ep}" + (" in chunks" if spread.chunks > 1 else "")
+    return f"{spread.impl or 'dp'} {spread.dp} x {spread.ep}"
 
 
 SENDS_ROWS = (EpImpl.ALL_TO_ALL, EpImpl.RAGGED_ALL_TO_ALL)
@@ -44,27 +43,26 @@ def _padded(chosen: np.ndarray, experts: int, spread: Spread) -> np.ndarray:
 
 
 def _slots(chosen: np.ndarray, experts: int, spread: Spread, capacity: Capacity) -> tuple[list, list, int | None]:
-    """(source, target, chunk) of every slot that is kept, in the order of tokens; those that are dropped; the limit."""
+    """(source, target) of every slot that is kept, in the order of tokens; those that are dropped; the limit."""
     tokens, topk = chosen.shape
     own = tokens // spread.devices
-    size = own // spread.chunks
     sends_rows = spread.impl in SENDS_ROWS
     limit = capacity.per_expert(
-        assignments=(size if sends_rows else tokens // spread.dp) * topk,
+        assignments=(own if sends_rows else tokens // spread.dp) * topk,
         experts=spread.ep if sends_rows else experts,
     )
     seen: Counter[tuple[int, ...]] = Counter()
     kept, dropped = [], []
     for token in range(tokens):
-        source, chunk = token // own, token % own // size
+        source = token // own
         shard = source // spread.ep
         for expert in chosen[token]:
             if expert == experts:
                 continue
             target = shard * spread.ep + int(expert) // (experts // spread.ep)
-            bucket = (source, target, chunk) if sends_rows else (shard, int(expert))
+            bucket = (source, target) if sends_rows else (shard, int(expert))
             seen[bucket] += 1
-            (dropped if limit is not None and seen[bucket] > limit else kept).append((source, target, chunk))
+            (dropped if limit is not None and seen[bucket] > limit else kept).append((source, target))
     return kept, dropped, limit
 
 
@@ -85,14 +83,14 @@ def test_counts_are_those_of_a_count_by_hand(
     kept, dropped, limit = _slots(chosen, experts, spread, capacity)
     null = int((chosen[:tokens] == experts).sum())
     assert (plan.assignments.real, plan.assignments.dropped, plan.assignments.null) == (len(kept), len(dropped), null)
-    rows = Counter(target for _, target, _ in kept)
+    rows = Counter(target for _, target in kept)
     assert plan.rows == tuple(rows[device] for device in range(4))
     # Every device's buffer holds the most that one has, and is not larger.
-    assert plan.most_rows == max([1, *Counter((target, chunk) for _, target, chunk in kept).values()])
+    assert plan.most_rows == max([1, *rows.values()])
     if spread.impl in SENDS_ROWS:
         pairs = Counter(kept)
         assert plan.pair_rows == max([1, *pairs.values()])
-        assert plan.sent_rows == max([1, *Counter((source, chunk) for source, _, chunk in kept).values()])
+        assert plan.sent_rows == max([1, *Counter(source for source, _ in kept).values()])
     assert (None if plan.buckets is None else plan.buckets.capacity) == limit
 
 

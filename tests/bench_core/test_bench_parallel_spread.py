@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from bench_core.blocks.sends import Sends
+from bench_core.blocks.modes import Sends
 from bench_core.cli import main
 from bench_core.errors import UnsupportedCase, UsageError
 from bench_core.harness.build import require_form
 from bench_core.harness.environment import make_cpu_devices
-from bench_core.harness.spread_table import spread_case, spread_choices
+from bench_core.harness.table import spread_case, spread_choices
 from bench_core.parallel.spread import ONE_DEVICE, DpImpl, EpImpl, Parallel, ParallelMode, Spread
 
 EP = ParallelMode.EP
@@ -32,7 +32,6 @@ SIZES = ["--tokens", "16", "--hidden", "8", "--mlp-dim", "8", "--experts", "4", 
         (Parallel(mode=EP, dp_size=2), Spread(dp=2, ep=4, impl=EpImpl.PSUM)),
         (Parallel(mode=EP, dp_size=2, ep_size=2), Spread(dp=2, ep=2, impl=EpImpl.PSUM)),
         (Parallel(mode=EP, ep_size=1), Spread()),
-        (Parallel(mode=EP, ep_impl=EpImpl.ALL_TO_ALL, chunks=3), Spread(ep=8, impl=EpImpl.ALL_TO_ALL, chunks=3)),
     ],
 )
 def test_sizes(parallel: Parallel, spread: Spread) -> None:
@@ -83,9 +82,6 @@ BAD = {
     "--parallel-mode ep --ep-size 0": "--ep-size 0 is too small",
     "--parallel-mode ep --ep-impl star": "--ep-impl star is not known",
     "--parallel-mode ep --ep-size 3": "4 experts cannot be spread over 3 devices",
-    "--parallel-mode ep --ep-impl ring --chunks 2": "--chunks 2 changes nothing with --ep-impl ring",
-    "--parallel-mode ep --chunks 2": "--chunks 2 changes nothing without --ep-impl all_to_all",
-    "--parallel-mode ep --ep-impl all_to_all --chunks 0": "--chunks 0 is too small",
     "--parallel-mode dp --devices 9": "--devices 9 asks for more devices than there are",
     "--parallel-mode ep --ep-impl ring --queue-mode prequeue": (
         "--queue-mode prequeue cannot be combined with --ep-impl ring"
@@ -203,7 +199,7 @@ def test_the_table_for_devices(answered: Callable[[str], None], capsys: pytest.C
         main(["check", "--backend", "tiled", "--devices", "4"])
     assert not exit_.value.code
     head, *rows, total = capsys.readouterr().out.splitlines()
-    assert head == "backend | form | impl | quant | null | capacity | remat | dtype | shape | result"
+    assert head == "backend | form | impl | pass | quant | null | capacity | remat | dtype | shape | result"
     assert total == f"{len(rows)} passed, 0 failed, 0 unsupported"
 
 

@@ -9,26 +9,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cli_support import Outcome
-from seed_rows import case_of
 
-from bench_core.aot.targets import choose_target
-from bench_core.predict import calibration
-from bench_core.predict.model import seconds
-from bench_core.predict.predicting import case_terms
-from bench_core.predict.scheduled import Scheduled, schedule
-from bench_core.predict.slice import slice_rates
+from bench_core.predict.model import calibration
 from tests.breadth import wide
 
 Bench = Callable[..., Outcome]
 
 needs_libtpu = pytest.mark.skipif(sys.platform != "linux" or os.uname().machine != "x86_64", reason="no libtpu here")
 SIZES = ["--tokens", "1024", "--hidden", "256", "--mlp-dim", "256", "--experts", "8", "--backend", "gmm"]
-
-SHIPPED = calibration.seeds().json()
 
 SPREAD = [*SIZES, "--parallel-mode", "ep", "--aot", "v5p-8"]
 
@@ -38,23 +29,12 @@ SPREAD = [*SIZES, "--parallel-mode", "ep", "--aot", "v5p-8"]
     [
         ([], "predict needs --aot, the slice of TPUs to predict for"),
         (["--aot", "v3"], "--aot v3 is not known"),
-        (["--aot", "v5p", "--out", "f"], "--out f changes nothing without --calibrate"),
-        (["--aot", "v5p", "--calibration", "none.json"], "--calibration none.json cannot be read"),
-        (["--calibrate", "rows.json"], "--calibrate rows.json needs --out"),
-        (["--calibrate", "rows.json", "--out", "."], "--out . cannot be written"),
-        (["--calibrate", "rows.json", "--out", "rows.json"], "--out rows.json cannot be written"),
-        (["--calibrate", "r.json", "--out", "f", "--topk", "4"], "--topk changes nothing beside --calibrate"),
-        (
-            ["--calibrate", "r.json", "--full", "--aot", "v5p", "--", "--topk", "4"],
-            "-- and --aot and --full change nothing beside --calibrate",
-        ),
-        (["--calibrate", "none.json", "--out", "f.json"], "the rows of none.json make no calibration"),
+        (["--aot", "v5p", "--published", "--backend", "gmm", "--tile", "128,128,128"], "--tile 128,128,128 cannot be"),
         (["--aot", "v5p", "--", "--aot", "v5e"], "--aot cannot stand behind --"),
         (["--aot", "v5p", "--", "--topk-list", "1,2"], "B has 2 cases"),
-        (["--aot", "v5p", "--impl", "both", "--", "--topk", "1"], "A has 6 cases"),
+        (["--aot", "v5p", "--impl", "both", "--", "--topk", "1"], "A has 2 cases"),
         (["--aot", "v5p", "--", "--wrong"], "no such option: --wrong"),
         (["--aot", "v5p", "--stage-timing"], "no such option: --stage-timing"),
-        (["--aot", "v5p", "--parallel-mode", "ep", "--processes", "2"], "--processes 2 is not served"),
         (["--aot", "v5p", "--experts", "6", "--parallel-mode", "ep"], "6 experts cannot be spread over 4 devices"),
     ],
 )
@@ -66,28 +46,6 @@ def test_bad_requests(
     found = bench("predict", *words)
     assert (found.code, found.out) == (2, "")
     assert message in found.err.splitlines()[-3]
-
-
-@pytest.mark.parametrize(
-    ("document", "cause"),
-    [
-        ("{", "cannot be read"),
-        ([], "is of format None and model None"),
-        ({"format": 1, "model": 0}, "is of format 1 and model 0"),
-        ({"format": 1, "model": 1, "name": "x"}, "is no calibration: it lacks or does not know constants, device_kind"),
-        ({**SHIPPED, "more": 1}, "is no calibration: it lacks or does not know more"),
-        ({**SHIPPED, "matmul_factor": "1.3"}, "matmul_factor cannot be '1.3'"),
-        ({**SHIPPED, "routed_factor": -1.0, "tiles": "512"}, "routed_factor, tiles cannot be -1.0, '512'"),
-        ({**SHIPPED, "most_sent": float("nan"), "constants": None}, "most_sent, constants cannot be nan, None"),
-        ({**SHIPPED, "low": 5.0, "high": 6.0}, "an estimate is outside of its own range of 5 to 6"),
-    ],
-)
-def test_files_that_are_no_calibration(bench: Bench, tmp_path: Path, document: Any, cause: str) -> None:
-    path = tmp_path / "f.json"
-    path.write_text(document if isinstance(document, str) else json.dumps(document))
-    found = bench("predict", *SPREAD, "--calibration", str(path))
-    assert (found.code, found.out) == (2, "")
-    assert cause in found.err.splitlines()[0]
 
 
 @needs_libtpu
@@ -108,9 +66,10 @@ def test_two_sides(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert row["labels"]["side"] == side
         assert "psum over 1 x 4 devices" in row["labels"]["ran"]
         prediction = row["prediction"]
-        assert prediction["bound"] < prediction["low"] <= prediction["estimate"] <= prediction["high"]
+        assert prediction["bound"] < prediction["estimate"]
+        assert (prediction["low"], prediction["high"], prediction["published"]) == (None, None, False)
         assert sum(prediction["terms"].values()) == pytest.approx(prediction["estimate"])
-        assert prediction["calibration"] == calibration.seeds().name
+        assert prediction["calibration"] == calibration().name
         assert (prediction["fits"], prediction["vmem"]) == (True, "not checked")
         assert prediction["libtpu"] == row["software"]["libtpu"]
     assert a["prediction"]["program"] == b["prediction"]["program"]
@@ -118,7 +77,8 @@ def test_two_sides(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     # Nothing on it can be taken for a measurement.
     assert not {"tflops", "time_s", "estimate"} & found.results[0].keys()
     assert found.results[0]["prediction"] == "made"
-    assert "lower bound: no call is faster" in found.err
+    assert "lower bound: no call of the case is faster" in found.err
+    assert "programs: of this version" in found.err
 
 
 @needs_libtpu
@@ -156,89 +116,17 @@ def test_a_kernel_that_is_too_large_for_vmem(bench: Bench) -> None:
 
 @needs_libtpu
 @pytest.mark.wide
-def test_factors_are_fitted_to_measured_rows(bench: Bench, tmp_path: Path) -> None:
-    """Rows with the times that two factors give are fitted by these."""
-    shared = ["--shared-expert-dim", "512"]
-    target = choose_target("v5p-8")
-    rates = slice_rates(target)
-    assert rates is not None
-    cases = [case_of(" ".join(words)) for words in ([*SIZES, *shared], SIZES)]
-    rows: list[dict[str, Any]] = []
-    for case, scheduled in zip(cases, schedule(cases, target), strict=True):
-        assert isinstance(scheduled, Scheduled)
-        parts = seconds(case_terms(case, scheduled), rates)
-        time_s = 1.25 * parts.matmul + 1.75 * parts.routed
-        rows.append(
-            {
-                "config": case.config(),
-                "metrics": {"time_s": {"samples": [time_s], "unit": "s", "direction": "min"}},
-                "devices": [{"platform": "tpu", "kind": target.device_kind, "count": 4, "used": 1}],
-                "software": {"libtpu": scheduled.libtpu},
-            }
-        )
-    file, out = tmp_path / "rows.json", tmp_path / "f.json"
-    file.write_text(json.dumps({"rows": rows}))
-    done = bench("predict", "--calibrate", str(file), "--out", str(out))
-    assert done.code == 0
-    assert "1.250 for plain matmuls (1.299 on the published rows), 1.750 for grouped ones" in done.err
-    for number, row in enumerate(rows, start=1):
-        [time_s] = row["metrics"]["time_s"]["samples"]
-        assert f"row {number}: {time_s:.6g} s; with these factors {time_s:.6g} s" in done.err
-    fitted = calibration.read(out)
-    assert (fitted.matmul_factor, fitted.routed_factor) == pytest.approx((1.25, 1.75))
-    assert fitted.libtpu == fitted.measured_with == rows[0]["software"]["libtpu"]
-    found = bench("predict", *SIZES, "--aot", "v5p", "--calibration", str(out))
-    assert found.rows[0]["prediction"]["estimate"] == pytest.approx(rows[1]["metrics"]["time_s"]["samples"][0])
-    rows[0]["software"] = {"libtpu": "0.0.1"}
-    rows[1]["software"] = {"libtpu": "0.0.1"}
-    file.write_text(json.dumps(rows))
-    refused = bench("predict", "--calibrate", str(file), "--out", str(out))
-    assert refused.code == 2
-    assert "libtpu 0.0.1 ran them, and installed is" in refused.err
-
-
-def test_two_files_of_one_name_are_two_calibrations(tmp_path: Path) -> None:
-    names = []
-    for factor in (1.0, 1.5):
-        (tmp_path / "f.json").write_text(json.dumps({**SHIPPED, "routed_factor": factor}))
-        names.append(calibration.read(tmp_path / "f.json").name)
-    assert len({*names, SHIPPED["name"]}) == 3
-    assert all(name.startswith(f"{SHIPPED['name']}, ") for name in names)
-
-
-def _row(**changes: Any) -> dict[str, Any]:
-    device = {"platform": "tpu", "kind": "TPU v5", "count": 4, "used": 1}
-    return {
-        "config": case_of(" ".join(SIZES)).config(),
-        "metrics": {"time_s": {"samples": [0.1]}},
-        "devices": [device],
-        "software": {"libtpu": "0.0.1"},
-        **changes,
-    }
-
-
-@pytest.mark.parametrize(
-    ("rows", "cause"),
-    [
-        ([_row()], "has 1 rows; two factors take 2 to 3"),
-        ([_row()] * 4, "has 4 rows; two factors take 2 to 3"),
-        ([_row(), _row(devices=[{"kind": "TPU v5", "used": 4}])], "row 2 was measured on several devices"),
-        ([_row(), _row(metrics={})], "row 2 lacks 'time_s'"),
-        ([_row(), _row(metrics={"time_s": {"samples": []}})], "row 2 has no times"),
-        ([_row(), _row(software={})], "row 2 lacks 'libtpu'"),
-        ([_row(), _row(config={"path": "dp"})], "row 2 has path, which no case of hillclimb has"),
-        ([_row(), _row(software={"libtpu": "0.0.2"})], "with libtpu 0.0.1 and 0.0.2"),
-        ([_row(), _row(devices=[{"kind": "TPU v5", "used": 0}])], "row 2 does not say which device it was measured on"),
-        ([_row(), _row(metrics={"time_s": {"samples": [0.1, float("nan")]}})], "row 2 has no times"),
-        ([_row(), _row(config={**_row()["config"], "iters": 9})], "row 1 and row 2 are of one case"),
-        ([_row(devices=[{"kind": "TPU v1", "used": 1}])] * 2, "TPU v1 is no TPU that this version compiles for"),
-    ],
-)
-def test_rows_that_make_no_calibration(bench: Bench, tmp_path: Path, rows: list[Any], cause: str) -> None:
-    (tmp_path / "rows.json").write_text(json.dumps(rows))
-    found = bench("predict", "--calibrate", str(tmp_path / "rows.json"), "--out", str(tmp_path / "f.json"))
-    assert (found.code, (tmp_path / "f.json").exists()) == (2, False)
-    assert cause in found.err.splitlines()[1]
+def test_published_programs(bench: Bench) -> None:
+    """One device against four; what the logbooks do not describe is refused."""
+    sizes = [*SIZES, "--impl", "fused_w13", "--bench-pass", "forward_backward", "--aot", "v5p-8", "--published"]
+    found = bench("predict", *sizes, "--", "--parallel-mode", "ep")
+    assert (found.code, [row["prediction"]["devices"] for row in found.rows]) == (0, [1, 4])
+    assert all(row["config"]["published"] and row["config"]["tile"] == "512,1024,1024" for row in found.rows)
+    assert "move_arguments" in found.rows[1]["prediction"]["terms"]
+    assert found.out.splitlines()[-1].startswith("PREDICTED ")
+    ring = bench("predict", *sizes, "--parallel-mode", "ep", "--ep-impl", "ring")
+    assert ring.code == 1
+    assert ring.rows[0]["prediction"]["refused"].startswith("unsupported: --published has no program with --ep-impl")
 
 
 def _processes(folder: Path) -> list[int]:
@@ -281,22 +169,3 @@ def test_nothing_is_left_behind(predicting: "subprocess.Popen[bytes]", tmp_path:
     predicting.send_signal(number)
     predicting.wait(60)
     _until(lambda: not _processes(tmp_path) and not list(tmp_path.iterdir()))
-
-
-@needs_libtpu
-@pytest.mark.wide
-def test_a_study_is_predicted(bench: Bench) -> None:
-    """Rows carry the path as measured ones do; what is said of two paths stands on stderr."""
-    sizes = ["--hidden", "256", "--mlp-dim", "256", "--experts", "8", "--batch", "8", "--topk", "2", "--backend", "gmm"]
-    found = bench("compare", "--predict", "--aot", "v5p-8", *sizes, "--path", "dp,dp_ep")
-    assert found.code == 0
-    assert [row["config"]["path"] for row in found.rows] == ["dp", "dp_ep"]
-    assert all(row["prediction"]["estimate"] > 0 and "metrics" not in row for row in found.rows)
-    [said] = [line for line in found.err.splitlines() if line.startswith("predicted, ")]
-    assert said.startswith("predicted, batch=8 topk=2: dp_ep 2 against dp: ")
-
-
-def test_a_study_is_predicted_for_a_slice(bench: Bench) -> None:
-    found = bench("compare", "--predict")
-    assert (found.code, found.out) == (2, "")
-    assert found.err.splitlines()[0] == "error: --predict needs --aot"

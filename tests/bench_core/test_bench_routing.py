@@ -6,7 +6,7 @@ from bench_problems import COMPILES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_core.routing.load import load_statistics
+from bench_core.routing.layout import load_statistics
 from bench_core.routing.permute import combine, dispatch, sort_by_expert
 from bench_core.routing.topk import route, route_padded
 

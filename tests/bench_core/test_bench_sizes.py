@@ -36,42 +36,22 @@ def test_the_way_to_fit_fits(experts: int, devices: int, ep_impl: EpImpl | None,
 
 
 WAYS = {
-    "overlap --devices 2 --ep-size 1": [
-        "error: --ep-size 1 gives all experts to every device",
-        "  cause: the EP paths need experts that lie apart: without them fused_ep computes what ref_dp does",
-        "  next: use --ep-size 2 --dp-size 1 (sizes that fit: 2)",
-    ],
-    "overlap --devices 2 --dp-size 2": [
-        "error: --dp-size 2 gives all experts to every device",
-        "  cause: the EP paths need experts that lie apart: without them fused_ep computes what ref_dp does",
-        "  next: use --ep-size 2 --dp-size 1 (sizes that fit: 2)",
-    ],
     "overlap --devices 3": [
         "error: 4 experts cannot be spread over 3 devices",
         "  cause: every device has as many experts, so the number of devices must divide theirs",
         "  next: use --devices 2",
     ],
-    "hillclimb --parallel-mode ep --ep-impl all_to_all --chunks 2 --ep-size 1 --devices 2": [
+    "hillclimb --parallel-mode ep --ep-impl all_to_all --ep-size 1 --devices 2": [
         "error: --ep-impl all_to_all changes nothing with one device for all experts",
         "  cause: the mesh is 1 x 1 (data x expert), so no expert lies apart",
-        "  next: leave --ep-impl and --chunks out, or use --ep-size 2 --dp-size 1 (sizes that fit: 2)",
+        "  next: leave --ep-impl out, or use --ep-size 2 --dp-size 1 (sizes that fit: 2)",
     ],
-    "hillclimb --parallel-mode ep --devices 4 --processes 3": [
-        "error: --devices 4 cannot be shared out among 3 processes",
-        "  cause: every process has as many devices",
-        "  next: use --processes 2 (numbers that fit: 2, 4)",
+    "compare --devices 4 --ep-size 3": [
+        "error: --ep-size 3 does not fit 4 devices",
+        "  cause: an expert axis has two devices or more and divides all of them (2, 4)",
+        "  next: use --ep-size 2",
     ],
-    "hillclimb --parallel-mode ep --devices 6 --processes 4": [
-        "error: 4 experts cannot be spread over 6 devices",
-        "  cause: every device has as many experts, so the number of devices must divide theirs",
-        "  next: use --ep-size 2 --dp-size 3 (sizes that fit: 2, 1)",
-    ],
-    "hillclimb --parallel-mode ep --devices 4 --processes 2 --ep-size 2": [
-        "error: a mesh of 2 devices leaves 2 of the job idle",
-        "  cause: the 2 processes have 4, and all of them must take part",
-        "  next: use --ep-size 4 --dp-size 1 (sizes that fit: 4, 2)",
-    ],
-    "tune --parallel-mode ep --devices 1000": [
+    "hillclimb --parallel-mode ep --devices 1000": [
         "error: 4 experts cannot be spread over 1000 devices",
         "  cause: every device has as many experts, so the number of devices must divide theirs",
         "  next: use --ep-size 4 --dp-size 250 (sizes that fit: 4, 2, 1)",
@@ -89,20 +69,12 @@ def test_what_a_refusal_proposes(command: str, capsys: pytest.CaptureFixture[str
     assert _refused(f"{command} {SIZES}", capsys) == WAYS[command]
 
 
-def test_a_path_in_one_chunk_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _refused(f"overlap --devices 2 --chunks 1 {SIZES}", capsys) == [
-        "error: --chunks 1 changes nothing",
-        "  cause: one chunk is all tokens, and chunked_ep would be fused_ep",
-        "  next: use --chunks 2, or leave --chunks out",
-    ]
-
-
 @pytest.mark.parametrize("devices", [0, -1, MOST_DEVICES + 1])
 def test_a_number_of_devices_is_refused_alike_by_all_commands(devices: int, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UsageError) as refused:
         Parallel(devices=devices)
     said = refused.value.render().splitlines()
-    for command in ("check", "compare", f"hillclimb {SIZES}", f"overlap {SIZES}", f"tune {SIZES}"):
+    for command in ("check", "compare --path dp", f"hillclimb {SIZES}", f"overlap {SIZES}"):
         assert _refused(f"{command} --devices {devices}", capsys) == said
 
 
@@ -112,7 +84,7 @@ LIMITS = {
         "  cause: programs index arrays with int32, so tokens must be at most 2147483647",
         "  next: give --tokens a value of 2147483647 or less",
     ],
-    "tune --tokens 2147483647": [
+    "hillclimb --tokens 2147483647": [
         "error: --tokens 2147483647 x --topk 2 are too many rows",
         "  cause: programs index rows with int32, so there are at most 2147483647",
         "  next: use --tokens 1073741823 or less",
@@ -123,9 +95,9 @@ LIMITS = {
         "  next: use smaller sizes",
     ],
     "compare --devices 2 --batch 10000000000000000000000": [
-        "error: --batch 10000000000000000000000 x --seq 128 are too many tokens",
-        "  cause: programs index rows with int32, so tokens x topk are at most 2147483647",
-        "  next: use --batch 2097151 or less",
+        "error: --tokens 1280000000000000000000000 is not a usable size",
+        "  cause: programs index arrays with int32, so tokens must be at most 2147483647",
+        "  next: give --tokens a value of 2147483647 or less",
     ],
 }
 

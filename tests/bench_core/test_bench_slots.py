@@ -8,13 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_core.routing.capacity import UNLIMITED, Capacity, CapacityPolicy
-from bench_core.routing.distribution import Distribution, NullMode, RoutingRequest
-from bench_core.routing.layout import plan_assignments
-from bench_core.routing.load import load_statistics, run_statistics
-from bench_core.routing.nulls import real_slots, real_weights
+from bench_core.routing.distribution import Distribution, NullMode, PackStrategy, RoutingRequest
+from bench_core.routing.draws import real_slots, real_weights, run_favourites, run_logits
+from bench_core.routing.layout import load_statistics, plan_assignments, run_statistics
 from bench_core.routing.permute import combine, dispatch, row_weights, sort_by_expert
-from bench_core.routing.runs import run_favourites, run_logits
-from bench_core.routing.strategy import PackStrategy
 from bench_core.shapes import DType, MoeShape
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,8 @@ from bench_core.harness.build import Built
 from bench_core.harness.case import Case
 from bench_core.harness.check import check_outputs
 from bench_core.harness.run import _prepare, load_backend
-from bench_core.harness.spread_table import forms
 from bench_core.harness.stages import time_stages
+from bench_core.harness.table import forms
 from bench_core.parallel.spread import ALONE
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.capacity import Capacity, CapacityPolicy
@@ -62,10 +62,10 @@ def _chained(built: Built, arguments: tuple[object, ...]) -> tuple[dict[str, obj
 @pytest.mark.parametrize(
     ("form", "impl", "quant_mode", "send", "back"),
     [
-        ("psum 2 x 2", "preweight", QuantMode.INT8, None, {"all-reduce"}),
+        ("psum 2 x 2", "fused_w13", QuantMode.INT8, None, {"all-reduce"}),
         ("all_to_all 4", "baseline", QuantMode.NONE, {"all-to-all"}, {"all-to-all"}),
-        wide("ring 2 x 2", "fast", QuantMode.INT8_REAL, {"all-gather"}, {"reduce-scatter"}),
-        wide("dp 4", "scatter", QuantMode.NONE, None, None),
+        wide("ring 2 x 2", "fused_w13", QuantMode.INT8_REAL, {"all-gather"}, {"reduce-scatter"}),
+        wide("dp 4", "baseline", QuantMode.NONE, None, None),
         wide("one", "fused_w13", QuantMode.NONE, None, None),
         wide("ragged_all_to_all 4", "baseline", QuantMode.NONE, {"all-gather"}, {"all-gather"}),
     ],

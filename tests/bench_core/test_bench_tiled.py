@@ -2,28 +2,30 @@
 
 import functools
 import itertools
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import ClassVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from bench_problems import COMPILES, ODD, expected_of, inputs_of, with_experts
-from gmm_contract import GROUPS, ROWS, BackendContract, computed, expected, operands, require_apart
+from gmm_contract import GROUPS, ROWS, SIZES, BackendContract, computed, expected, operands, require_apart
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_core.blocks.compare import compare
-from bench_core.blocks.impls import IMPLS
 from bench_core.blocks.inputs import BlockInputs
-from bench_core.blocks.modes import RematMode
+from bench_core.blocks.modes import IMPLS, RematMode
 from bench_core.blocks.moe import BlockSpec, store_weights
 from bench_core.blocks.program import canonical_outputs, one_device, pass_function
+from bench_core.device import host_cpu
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
 from bench_core.gmm.registry import BACKENDS
-from bench_core.gmm.tile import RowSizes
+from bench_core.gmm.tile import LARGEST, SMALLEST, RowSizes, ladder
 from bench_core.gmm.tiled import Tiled
-from bench_core.gmm.tiled_ladder import LARGEST, SMALLEST, ladder
 from bench_core.quant.mode import QuantMode
 from bench_core.routing.layout import Layout
 from bench_core.shapes import TIMED_DTYPES, BenchPass, DType, MoeShape
@@ -88,15 +90,64 @@ def test_the_ladder_covers_every_size_and_computes_little_in_vain(
     assert 0 <= vain < max(sizes[-1], sizes[0] / 4)
 
 
+class TestNarrow:
+    """bfloat16 multiplied as bfloat16, also on a processor that has no instructions for it."""
+
+    @pytest.mark.parametrize("narrow", [True, False])
+    @pytest.mark.parametrize("sizes", [SIZES["one_past_a_tile"], SIZES["empty_between"]])
+    def test_products_agree_with_float64(self, narrow: bool, sizes: tuple[int, ...]) -> None:
+        backend, problem = Tiled(narrow=narrow), operands(ROWS, DType.BFLOAT16)
+        comparison = compare(computed(backend, problem, sizes), expected(backend, problem, sizes))
+        assert comparison.passed, comparison
+
+    def test_no_product_is_left_to_be_widened(self) -> None:
+        lhs, _, cotangent = operands(ROWS, DType.BFLOAT16)
+        sizes = jnp.array(SIZES["balanced"], jnp.int32)
+        text = jax.jit(Tiled(narrow=True).grad_rhs).lower(lhs, cotangent, sizes).compile().as_text()
+        products = [line for line in text.splitlines() if " dot(" in line]
+        assert products
+        assert all("lhs_contracting_dims={1}" in line for line in products)
+        assert not [line for line in products if re.search(r"dot\(%\S*convert", line)]
+
+    def test_the_bits_of_matrices_are_made_one_by_one(self) -> None:
+        lhs, rhs, _ = operands(ROWS, DType.BFLOAT16)
+        sizes = jnp.array(SIZES["balanced"], jnp.int32)
+        text = jax.jit(Tiled(narrow=False).forward).lower(lhs, rhs, sizes).compile().as_text()
+        whole = ",".join(map(str, rhs.shape))
+        assert f"bf16[{whole}]" in text
+        assert not re.search(rf" = u16\[{whole}\]\S* fusion\(", text)
+
+
+@pytest.mark.parametrize(
+    ("flags", "answer"),
+    [
+        ("flags\t: fpu avx512_bf16 fsrm", True),
+        ("Features : fp bf16", True),
+        ("flags : fpu avx512f", False),
+        ("", False),
+    ],
+)
+def test_the_processor_says_whether_it_multiplies_bfloat16(tmp_path: Path, flags: str, answer: bool) -> None:
+    table = tmp_path / "cpuinfo"
+    table.write_text(f"processor : 0\nmodel name : One\n{flags}\n\nmodel name : Other\n")
+    found = host_cpu(table)
+    assert (found.model, found.bfloat16) == ("One", answer)
+    assert not host_cpu(tmp_path / "none").bfloat16
+
+
 TILES = MoeShape(tokens=330, hidden=11, mlp_dim=7, experts=3, topk=2)
 """Enough assignments for every tile."""
 
 
 @functools.cache
 def _block(
-    impl: str, quant_mode: QuantMode, bench_pass: BenchPass, row_tiles: RowSizes | None = None
+    impl: str,
+    quant_mode: QuantMode,
+    bench_pass: BenchPass,
+    row_tiles: RowSizes | None = None,
+    narrow: bool = False,
 ) -> Callable[..., dict[str, jax.Array]]:
-    spec = BlockSpec(backend=Tiled(row_tiles=row_tiles), impl=IMPLS[impl], quant_mode=quant_mode)
+    spec = BlockSpec(backend=Tiled(row_tiles=row_tiles, narrow=narrow), impl=IMPLS[impl], quant_mode=quant_mode)
     return jax.jit(pass_function(one_device(spec), bench_pass))
 
 
@@ -107,11 +158,12 @@ def _block_agrees(
     quant_mode: QuantMode,
     bench_pass: BenchPass,
     row_tiles: RowSizes | None = None,
+    narrow: bool = False,
 ) -> None:
-    program = _block(impl, quant_mode, bench_pass, row_tiles)
+    program = _block(impl, quant_mode, bench_pass, row_tiles, narrow)
     outputs = canonical_outputs(program(inputs.x, store_weights(inputs.weights, IMPLS[impl]), inputs.routing))
     arrays = {name: np.asarray(array) for name, array in outputs.items()}
-    comparison = compare(arrays, expected_of(inputs, dtype, quant_mode, bench_pass, impl=impl))
+    comparison = compare(arrays, expected_of(inputs, dtype, quant_mode, bench_pass))
     assert comparison.passed, comparison
 
 
@@ -142,6 +194,14 @@ def test_every_block_agrees_with_the_oracle(
     bench_pass: BenchPass, dtype: DType, quant_mode: QuantMode, impl: str
 ) -> None:
     _block_agrees(inputs_of(TILES, dtype), dtype, impl, quant_mode, bench_pass)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bench_pass", BenchPass)
+@pytest.mark.sample(1)
+def test_blocks_that_multiply_bfloat16_agree_with_the_oracle(bench_pass: BenchPass) -> None:
+    inputs = with_experts(inputs_of(TILES, DType.BFLOAT16), UNEVEN["skewed"])
+    _block_agrees(inputs, DType.BFLOAT16, "fused_w13", QuantMode.NONE, bench_pass, narrow=True)
 
 
 @pytest.mark.slow
@@ -199,7 +259,7 @@ def test_a_block_says_whether_its_experts_are_one_operation() -> None:
 
     whole = f"{Tiled.summary}; routed experts as one operation"
     assert ran() == whole
-    assert ran(impl=IMPLS["fused_w13_preweight"]) == whole
+    assert ran(impl=IMPLS["fused_w13"]) == whole
     assert ran(layout=Layout(rows=3, filled=True)) == whole
     assert (
         ran(Tiled(row_tiles=RowSizes(sizes=(8, 4))))

@@ -143,7 +143,7 @@ def test_a_misspelt_benchmark_takes_no_id(started: Cli) -> None:
     # A prediction is no benchmark: `logbook predict` records it apart.
     assert {*get_command(app).commands} == {*BENCHMARKS, "predict"}  # type: ignore[attr-defined]
     answer = started("bench", "--", "hilclimb", "--tokens", "4")
-    known = "hillclimb, overlap, compare, check, roofline, tune"
+    known = "hillclimb, overlap, compare, check, roofline"
     said = f"error: no benchmark 'hilclimb'\n  cause: the benchmarks are {known}\n"
     assert (answer.code, answer.err) == (2, f"{said}  next:  bench-core hillclimb ...\n")
     assert started("list", "--json").data == []

@@ -33,7 +33,7 @@ def test_two_sides(book: Cli) -> None:
     assert done.code == 0, done.err
     sides = recorded(book, "MOE-000")
     assert [p["labels"]["side"] for p in sides] == ["A", "B"]
-    assert all(p["prediction"]["low"] <= p["prediction"]["estimate"] <= p["prediction"]["high"] for p in sides)
+    assert all(p["prediction"]["bound"] <= p["prediction"]["estimate"] for p in sides)
     assert book("show", "MOE-000", "--json").data["runs"][0]["problems"] == []
     [pair] = [line for line in done.err.splitlines() if "B against A: " in line]
     said = json.loads(next(line for line in done.out.splitlines() if line.startswith("PREDICTED "))[10:])
@@ -65,4 +65,4 @@ def test_the_program_that_is_asked_is_there() -> None:
         check=True,
         timeout=120,
     )
-    assert "--calibration" in found.stdout
+    assert "--published" in found.stdout

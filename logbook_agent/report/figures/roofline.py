@@ -113,7 +113,8 @@ def _work(row: Row) -> _Work | None:
     """The work of one device; None where the row does not say it."""
     seen = row.observations
     used = sum(device.used or 0 for device in row.devices)
-    per_device = seen.get("model_bytes_per_device") or (seen.get("model_bytes") if used == 1 else None)
+    moved_by = "roofline_hbm_bytes", "model_bytes_per_device", *(["model_bytes"] if used == 1 else [])
+    per_device = next((seen[name] for name in moved_by if seen.get(name)), None)
     numbers = [seen.get("flops"), per_device, seen.get("roofline_mxu_s"), seen.get("roofline_hbm_s")]
     flops, moved, mxu_s, hbm_s = (value if value and math.isfinite(value) and value > 0 else None for value in numbers)
     if not used or flops is None or moved is None or mxu_s is None or hbm_s is None:

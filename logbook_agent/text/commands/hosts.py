@@ -19,8 +19,6 @@ _HOSTS = {
 _ALLOCATED = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
 # `2`, `1-4` of Slurm and `1:4` of torchrun: the last is the most.
 _MOST = re.compile(r"(?:\d+[-:])?(?P<most>\d+)")
-# A process of the benchmark that others on other hosts belong to.
-_BENCHMARK, _MEMBER = "bench-core", "--coordinator"
 
 
 def several_hosts(argv: Sequence[str], environ: Mapping[str, str]) -> str | None:
@@ -31,8 +29,6 @@ def several_hosts(argv: Sequence[str], environ: Mapping[str, str]) -> str | None
 def _said(simple: Simple, environ: Mapping[str, str]) -> str | None:
     words = [word.text for word in simple]
     names = [posixpath.basename(word) for word in words]
-    if _BENCHMARK in names and any(word.partition("=")[0] == _MEMBER for word in words[names.index(_BENCHMARK) :]):
-        return f"{_BENCHMARK} {_MEMBER}"
     if names[0] not in _HOSTS:
         return None
     for option, number in _options(words[1:], _HOSTS[names[0]]):

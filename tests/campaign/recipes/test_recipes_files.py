@@ -16,10 +16,6 @@ import pytest
 
 from bench_core.cli import main
 from bench_core.cli.rows import Request
-from bench_core.harness.case import Case
-from bench_core.harness.record import Environment, Row
-from bench_core.studies.paths import PathName
-from bench_core.studies.study import Study
 from logbook_agent.campaign.recipe_files import choose_recipe, list_recipes
 from logbook_agent.campaign.recipes.expand import SweepPlan
 from logbook_agent.campaign.recipes.habits import CAN_ANSWER, violations
@@ -39,6 +35,7 @@ COUNTS = {
     "mlp-width-qwen-a": (4, 0, 2, 0),
     "mlp-width-qwen-b": (4, 0, 2, 0),
     "backend-ab": (2 * 2, 0, 2, 0),
+    "tile-ab": (5, 0, 2, 0),
     "null-routing": (3 * 3 * 9 + 3 * 3, 3 * 3, 2 * 2 + 2, 2),
     "null-modes": (3 * 3 * 9 * 2, 0, 2, 0),
     "ep-none": (2 * 2 * 2, 0, 2, 0),
@@ -53,9 +50,6 @@ COUNTS = {
 COUNTED = re.compile(
     r"\b(two|three|four|five|six|nine|ten|\d+) [\w-]*\s?(batches|shapes|values|fractions|widths)\b", re.IGNORECASE
 )
-
-
-NOWHERE = Environment(devices=(), software={}, host="")
 
 
 ON_FOUR = [name for name in COUNTS if name not in ("ep-none", "ep-forms", "dp-ep", "null-routing-ep", "overlap-topk")]
@@ -110,22 +104,13 @@ def test_bench_core_takes_every_command(
     configs: list[Mapping[str, object]] = []
 
     def take(request: Request) -> bool:
-        configs.extend(case.config() for case in request.cases)
+        keys = request.keys or ({},) * len(request.cases)
+        configs.extend({**own, **case.config()} for own, case in zip(keys, request.cases, strict=True))
         return True
-
-    def take_paths(cases: list[Case], paths: list[PathName], *_: object, **__: object) -> bool:
-        configs.extend({**case.config(), "path": path.value} for case in cases for path in paths)
-        return True
-
-    def take_study(study: Study, devices: int, *, named: bool) -> list[None]:
-        entries = study.entries(devices)
-        configs.extend(entry.row(Row(config=entry.case.config(), environment=NOWHERE)).config for entry in entries)
-        return []
 
     # By its module: `bench_core.cli.hillclimb` as an attribute is the command.
     monkeypatch.setattr(sys.modules["bench_core.cli.hillclimb"], "run_cases", take)
-    monkeypatch.setattr(sys.modules["bench_core.cli.overlap"], "_run", take_paths)
-    monkeypatch.setattr("bench_core.cli.compare._measured", take_study)
+    monkeypatch.setattr("bench_core.cli.paths.run_cases", take)
     plan = chosen(name, scale)
     runs = list(plan) if scale in ("tiny", "tiny-ep") else [run for part in plan.ends(6) for run in part]
     for run in runs:

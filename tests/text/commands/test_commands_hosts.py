@@ -17,8 +17,6 @@ SEVERAL = {
     "timeout 30 /usr/bin/srun -N 1-4 python b.py": "srun -N 1-4",
     "bash -lc 'cd x && srun --nodes 3 ./b'": "srun --nodes 3",
     "torchrun --nnodes=1:2 b.py": "torchrun --nnodes 1:2",
-    "bench-core hillclimb --coordinator 10.0.0.1:1 --process-id 0": "bench-core --coordinator",
-    "srun --nodes=1 bench-core hillclimb --coordinator=10.0.0.1:1": "bench-core --coordinator",
 }
 ONE = (
     "python b.py --nodes 2",
@@ -26,8 +24,6 @@ ONE = (
     "srun -N1 ./b",
     "srun ./b",
     "torchrun --nproc-per-node 8 b.py",
-    "bench-core hillclimb --processes 2",
-    "echo --coordinator bench-core",
 )
 
 

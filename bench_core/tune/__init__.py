@@ -1,1 +1,0 @@
-"""The tiles of one case: candidates, measured and confirmed, and the file that keeps the fastest."""
