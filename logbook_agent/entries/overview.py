@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
@@ -13,6 +14,7 @@ from logbook_agent.store.open_runs import open_runs, open_series
 from logbook_agent.store.workspace import Workspace
 
 _WARNING_CHARACTERS = 150
+_T = TypeVar("_T")
 
 
 def overview(
@@ -42,6 +44,7 @@ def overview(
         reserved=_if_readable(workspace, lambda: [v.id for v in book.voids()]),
         runs=open_runs(book.outgoing()),
         series=open_series(book),
+        claims=_if_readable(workspace, lambda: [claim.data() for claim in book.claims.held()]),
         code=_code(workspace, book, found),
     )
     _bound(workspace.warnings, budget // 4)
@@ -69,7 +72,7 @@ def _code(workspace: Workspace, book: Book, found: Findings) -> Mapping[str, obj
         return None
 
 
-def _if_readable(workspace: Workspace, ask: Callable[[], list[str]]) -> list[str]:
+def _if_readable(workspace: Workspace, ask: Callable[[], list[_T]]) -> list[_T]:
     """An answer from a single file; where that is damaged, the rest still is told."""
     try:
         return ask()

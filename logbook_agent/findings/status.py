@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NotRequired, TypeAlias, TypedDict, cast
 
@@ -40,14 +40,15 @@ _TYPED = re.compile(r"logbook (?:ab|sweep) .*")
 class OnMachine:
     """What `status` says beside the records: where the `view` is and which of its blocks were `edited` by hand, IDs
     that were `reserved` and never became an entry, `runs` that have not ended, entries whose `series` of runs is made
-    now, by entry who `claims` it, and whether the working tree is the `code` that was kept last."""
+    now, the `claims` of plans in all worktrees of the clone, and whether the working tree is the `code` that was kept
+    last."""
 
     view: str
     edited: Sequence[str] = ()
     reserved: Sequence[str] = ()
     runs: Sequence[UnfinishedRun] = ()
     series: Sequence[str] = ()
-    claims: Mapping[str, str] = field(default_factory=dict)
+    claims: Sequence[Mapping[str, object]] = ()
     code: Mapping[str, object] | None = None
 
 
@@ -178,6 +179,7 @@ class StatusAnswer(ThreadState):
     baseline: NotRequired[dict[str, object]]
     constraints: NotRequired[list[str]]
     detached_series: NotRequired[list[str]]
+    claimed: NotRequired[list[dict[str, object]]]
     issue: NotRequired[str]
     links: NotRequired[list[str]]
     code: NotRequired[dict[str, object]]
@@ -306,9 +308,10 @@ def _going_on(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
     running = [{k: v for k, v in one.data().items() if v is not None} for one in here.runs]
     yield from newest_last("running", running)
     yield from newest_last("detached_series", list(here.series))
+    yield from newest_last("claimed", list(here.claims))
     order = {entry: n for n, entry in enumerate(thread.by_id)}
     ages = [(OPEN.index(e["state"]), -order[e["id"]]) for e in thread.open]
-    yield from lines_of("open", [(e["state"], _open(e, here.claims)) for e in thread.open], ages)
+    yield from lines_of("open", [(e["state"], _open(e)) for e in thread.open], ages)
     steps = [{"id": e["id"], "next": _text(e["next"] or "")} for e in thread.next_actions]
     if first.next and not steps:
         steps = [({"id": first.next_of} if first.next_of else {}) | {"next": _text(first.next)}]
@@ -317,11 +320,10 @@ def _going_on(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
     yield from newest_last("reserved", list(here.reserved))
 
 
-def _open(entry: Summary, claims: Mapping[str, str]) -> dict[str, object]:
+def _open(entry: Summary) -> dict[str, object]:
     # Of a settled entry, the next action has its own line.
     step = {"next": _text(entry["next"])} if entry["next"] and not entry["settled"] else {}
-    claimed = {"claimed_by": _text(claims[entry["id"]])} if entry["id"] in claims else {}
-    return {"id": entry["id"], "title": _name(entry["title"]), **step, **claimed}
+    return {"id": entry["id"], "title": _name(entry["title"]), **step}
 
 
 def _criterion(number: int, criterion: Criterion) -> dict[str, object]:

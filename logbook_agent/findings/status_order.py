@@ -19,7 +19,7 @@ from logbook_agent.text.shell_words import assignments
 KINDS = (
     *("not_settled", "command", "best_so_far", "closed", "summary", "in_words"),
     *("answers.settled", "code", "decisions", "negative_results", "answers.open", "criteria.unmet"),
-    *("running", "detached_series", "open", "next_actions", "failed", "edited_by_hand", "reserved"),
+    *("running", "detached_series", "claimed", "open", "next_actions", "failed", "edited_by_hand", "reserved"),
     *("best", "baseline", "metrics", "constraints", "criteria.met", "view", "issue", "links"),
     *("last", "runs"),
 )

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.running.confirmation import remember_command
 from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
 
 JOB = """
@@ -52,7 +54,17 @@ def trees(cli: Cli, tmp_path: Path) -> tuple[Path, Path]:
     git(tmp_path, "add", "logbooks")
     git(tmp_path, "commit", "-q", "-m", "plan")
     git(tmp_path, "worktree", "add", "-q", "-b", "other", str(tmp_path / "other"))
+    for tree in (tmp_path, tmp_path / "other"):
+        confirm_plans(tree, "moe")
     return tmp_path, tmp_path / "other"
+
+
+def confirm_plans(tree: Path, topic: str) -> None:
+    """Confirm the planned commands in a worktree, as their user would."""
+    space = Workspace(cwd=tree, environ=os.environ)
+    for record in Book(tree / "logbooks", topic).contents().records:
+        for command in record.entry.commands:
+            remember_command(space, command.argv, cwd=tree)
 
 
 def wait_for(path: Path, lines: int) -> None:
@@ -74,6 +86,7 @@ def test_a_second_one_is_told_who_has_it_and_a_killed_claim_returns(trees: tuple
     assert (claim.entry, claim.pid, claim.root) == ("MOE-000", agent.pid, str(first / "logbooks"))
     [plan] = json.loads(logbook(second, "next", "--json").stdout)["data"]["steps"][:1]
     assert plan["claimed_by"] == claim.text
+    assert json.loads(logbook(second, "status", "--json").stdout)["data"]["claimed"] == [claim.data()]
     assert not plan["can_run"]
     error = refusal(second, "run", "--id", "MOE-000")
     assert error["status"] == "3"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from logbook_agent.store.book import Book
+from tests.agents.test_agents_claims import confirm_plans
 from tests.stress.harness import PREFIX, fork
 from tests.stress.writers import logged_main
 
@@ -89,6 +90,7 @@ def _trees(folder: Path, worktrees: int, plans: int, killed: int) -> list[Path]:
     for i in range(1, worktrees):
         trees.append(folder / f"tree-{i}")
         subprocess.run([*git, "worktree", "add", "-q", "-b", f"b{i}", str(trees[-1])], cwd=main_tree, check=True)
+        confirm_plans(trees[-1], "stress")
     return trees
 
 
