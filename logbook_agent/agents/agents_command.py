@@ -7,13 +7,13 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.agents.installing import HOSTS, Change, install, uninstall
+from logbook_agent.agents.installing import HOSTS, InstalledFile, install, uninstall
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import UsageError
 
-_OWN_BRANCH = "logbook start TOPIC --own-branch ..."
+_OWN_BRANCH = "logbook start TOPIC --own-branch logbooks ..."
 
 
 def agents_command(
@@ -51,5 +51,5 @@ def agents_command(
     emit("agents", data, "\n".join(lines), as_json=common.as_json)
 
 
-def _line(change: Change) -> str:
+def _line(change: InstalledFile) -> str:
     return f"{change.state} {change.path}" + (f": {change.why}" if change.why else "")

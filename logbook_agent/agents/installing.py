@@ -34,7 +34,7 @@ State = Literal["written", "removed", "unchanged", "left"]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class InstalledFile:
     """What became of a file of the project; `left` with the reason."""
 
     path: str
@@ -43,7 +43,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class AgentHost:
     """What a person types, or adds to a file, so that an agent's host starts the MCP server."""
 
     name: str
@@ -52,11 +52,11 @@ class Host:
 
 _SERVER = json.dumps({"name": "logbook", "command": "logbook", "args": ["mcp"]}, separators=(",", ":"))
 HOSTS = (
-    Host("Claude Code", "claude mcp add logbook -- logbook mcp"),
-    Host("Claude Code, with skill and hook", f"claude --plugin-dir {PLUGIN}"),
-    Host("Codex", "codex mcp add logbook -- logbook mcp"),
-    Host("VS Code", f"code --add-mcp '{_SERVER}'"),
-    Host("others, in their own settings", '{"mcpServers": {"logbook": {"command": "logbook", "args": ["mcp"]}}}'),
+    AgentHost("Claude Code", "claude mcp add logbook -- logbook mcp"),
+    AgentHost("Claude Code, with skill and hook", f"claude --plugin-dir {PLUGIN}"),
+    AgentHost("Codex", "codex mcp add logbook -- logbook mcp"),
+    AgentHost("VS Code", f"code --add-mcp '{_SERVER}'"),
+    AgentHost("others, in their own settings", '{"mcpServers": {"logbook": {"command": "logbook", "args": ["mcp"]}}}'),
 )
 
 
@@ -94,7 +94,7 @@ def _parts(text: str) -> tuple[str, str, str]:
     return before, f"{begin}{block}{end}\n", after.removeprefix("\n")
 
 
-def install(project: Path) -> list[Change]:
+def install(project: Path) -> list[InstalledFile]:
     """Write the skill and the block, or bring them up to date. Raises UsageError, and writes nothing, where a file of
     another origin is in the way."""
     skill = _SKILL.read_text()
@@ -111,7 +111,7 @@ def install(project: Path) -> list[Change]:
     return [_write(project, place, text) for place, text in wanted.items()]
 
 
-def uninstall(project: Path) -> list[Change]:
+def uninstall(project: Path) -> list[InstalledFile]:
     """Remove what `install` wrote; what was changed by hand since is left."""
     notes = _read(project, _NOTES)
     rest = without_block(notes) if notes is not None else None
@@ -119,10 +119,10 @@ def uninstall(project: Path) -> list[Change]:
     if notes is not None and rest != notes:
         if rest is None:
             remove(project / _NOTES, within=project)
-            changes.append(Change(_NOTES, "removed"))
+            changes.append(InstalledFile(_NOTES, "removed"))
         else:
             write_text(project / _NOTES, rest, within=project)
-            changes.append(Change(_NOTES, "written", "without the block"))
+            changes.append(InstalledFile(_NOTES, "written", "without the block"))
     return [change for change in changes if change is not None]
 
 
@@ -150,25 +150,25 @@ def _read(project: Path, place: str) -> str | None:
         raise UsageError(f"{place} is not UTF-8", cause=str(error), hint=f"look at it: {path}") from error
 
 
-def _write(project: Path, place: str, text: str) -> Change:
+def _write(project: Path, place: str, text: str) -> InstalledFile:
     if _read(project, place) == text:
-        return Change(place, "unchanged")
+        return InstalledFile(place, "unchanged")
     path = project / place
     make_folder(path.parent, within=project)
     write_text(path, text, within=project)
-    return Change(place, "written")
+    return InstalledFile(place, "written")
 
 
-def _take_away(project: Path, place: str) -> Change | None:
+def _take_away(project: Path, place: str) -> InstalledFile | None:
     held = _read(project, place)
     if held is None or _OURS not in held:
         return None
     if held != _SKILL.read_text():
-        return Change(place, "left", "it is not as this version writes it: remove it yourself")
+        return InstalledFile(place, "left", "it is not as this version writes it: remove it yourself")
     path = project / place
     remove(path, within=project)
     for folder in path.relative_to(project).parents:
         if folder == Path() or any((project / folder).iterdir()):
             break
         remove_folder(project / folder, within=project)
-    return Change(place, "removed")
+    return InstalledFile(place, "removed")

@@ -22,6 +22,7 @@ from logbook_agent.model.errors import CommandNotFound, LogbookError, NotExecuta
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Process, Run, UntrackedFile
 from logbook_agent.model.worker_report import Began
+from logbook_agent.running.confirmation import confirmed_command
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, work_of
@@ -61,9 +62,12 @@ class _Watch:
         self._display.done()
 
 
-def reproduce(workspace: Workspace, entry_id: str, display: Display, *, number: int | None = None) -> Reproduction:
+def reproduce(
+    workspace: Workspace, entry_id: str, display: Display, *, number: int | None = None, confirm: str | None = None
+) -> Reproduction:
     """A run made again, like for like beside its record; without a `number`, the last run that finished. Raises
-    NotFound, and UsageError for an entry without such a run."""
+    NotFound, and UsageError for an entry without such a run, or for a command that this user did not type here, unless
+    `confirm` is its digest."""
     book = workspace.book(entry_id)
     record = book.record(book.resolve(entry_id))
     run = _chosen(record, number)
@@ -73,6 +77,9 @@ def reproduce(workspace: Workspace, entry_id: str, display: Display, *, number: 
     if commit is None or run.on not in (None, LOCAL):
         return _cannot(run, missing)
     here = checkout_of(workspace.cwd, workspace.environ)
+    again = f"logbook reproduce {record.id} --run {run.run}"
+    typed_in = (here.top / (run.cwd or ".")).resolve()
+    confirmed_command(workspace, record.id, run.argv, cwd=typed_in, shell=run.shell, digest=confirm, again=again)
     checkout = dataclasses.replace(here, inside=run.cwd or ".")
     if checkout.commit_of(commit) is None:
         lost = f"commit {commit[:12]}: not in the repository {here.top.name}; git fetch may bring it"
