@@ -40,6 +40,7 @@ def case_work(case: Case) -> tuple[Work, dict[str, float]]:
             case.bench_pass,
             read=_read_experts(kept, shape.experts, spread),
             stored=shape.experts // spread.ep,
+            read_tokens=_read_tokens(case, kept) / spread.devices,
             tokens=shape.tokens / spread.devices,
         ),
         ring_bytes=_least_ring_bytes(case, mean) if spread.devices > 1 else None,
@@ -62,6 +63,13 @@ def _kept(chosen: Int32[np.ndarray, "padded topk"], buckets: Buckets, experts: i
     kept = chosen.copy()
     kept[: len(buckets.of)][~buckets.kept] = experts
     return kept
+
+
+def _read_tokens(case: Case, kept: Int32[np.ndarray, "padded topk"]) -> int:
+    """All where a shared expert or a router reads them, else those with a row."""
+    if case.shape.shared_expert_dim or case.has_router:
+        return case.shape.tokens
+    return int((kept < case.shape.experts).any(axis=1).sum())
 
 
 def _read_experts(chosen: Int32[np.ndarray, "tokens topk"], experts: int, spread: Spread) -> int:

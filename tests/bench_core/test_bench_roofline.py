@@ -117,11 +117,21 @@ def test_experts_whose_slots_are_all_dropped_are_not_read(form: EpImpl) -> None:
     shape = MoeShape(tokens=64, hidden=16, mlp_dim=16, experts=16, topk=2)
     few = Capacity(policy=CapacityPolicy.DROP, factor=0.01)
     case = replace(CASE, shape=shape, parallel=parallel, bench_pass=BenchPass.FORWARD)
-    expert, rows = 3 * 16 * 16 * 2, 2 * 32 * 16 * 2
-    read = [(case_work(one)[0].hbm_bytes - rows) / expert for one in (case, replace(case, capacity=few))]
-    assert read[0] == 8
+    expert, row = 3 * 16 * 16 * 2, 16 * 2
+    assert case_work(case)[0].hbm_bytes == 8 * expert + 2 * 32 * row
     # An expert of a data shard keeps a slot in any case.
-    assert read[1] <= 2 if form is EpImpl.ALL_TO_ALL else read[1] == 8
+    most = {EpImpl.ALL_TO_ALL: (2, 4), EpImpl.PSUM: (8, 16)}[form]
+    dropping = case_work(replace(case, capacity=few))[0].hbm_bytes
+    assert expert + 32 * row < dropping <= most[0] * expert + (32 + most[1] / 2) * row
+
+
+def test_tokens_without_an_expert_are_not_read() -> None:
+    case = Case(shape=SHAPE, routing=RoutingRequest(null_frac=0.9))
+    row = 2048 * 2
+    less = case_work(replace(case, routing=RoutingRequest()))[0].hbm_bytes - case_work(case)[0].hbm_bytes
+    assert less / row == pytest.approx(0.9**2 * 32768, rel=0.02)
+    shared = replace(case, shape=replace(SHAPE, shared_expert_dim=8))
+    assert case_work(shared)[0].hbm_bytes == case_work(replace(shared, routing=RoutingRequest()))[0].hbm_bytes
 
 
 def row(kind: str, count: int = 4, **observations: float | None) -> Row:
