@@ -178,7 +178,7 @@ wheel: setup  ## build and check the wheel
 	@$(BIN)/python -m pytest -q tests/project/test_project_wheel.py
 
 constraints:  ## pin all dependencies again (needs uv)
-	uv pip compile pyproject.toml --extra bench --extra plot --extra serve --extra pandas --extra polars --extra parquet --group dev --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --extra bench --extra plot --extra serve --extra pandas --extra polars --extra parquet --extra mcp --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/dev.txt
 	uv pip compile pyproject.toml --extra tpu --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/tpu.txt

@@ -29,7 +29,7 @@ from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
 from logbook_agent.findings.queries import listed, search, shown, table, table_data
 from logbook_agent.findings.read import read
-from logbook_agent.findings.status import StatusAnswer
+from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
 from logbook_agent.findings.summaries import line_of
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.trust import Compared
@@ -270,9 +270,9 @@ class Logbook:
         """Entries that contain all words of `text`."""
         return listed(search(read(self._workspace, self._book), [text]), state=None, kind=None, last=None)
 
-    def status(self) -> StatusAnswer:
-        """What `logbook status --json` tells."""
-        return overview(self._workspace, self._book)
+    def status(self, budget: int = BUDGET_BYTES) -> StatusAnswer:
+        """What `logbook status --json` tells within a budget of bytes."""
+        return overview(self._workspace, self._book, budget=budget)
 
     def compare(
         self,

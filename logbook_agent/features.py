@@ -42,6 +42,10 @@ class Feature:
     collects: str | None = None
     artifacts: str | None = None
     reads: str | None = None
+    # `syncs` has `sync_by_digest(workspace, ...)`, a sync whose plan is shown first, and applied by its digest.
+    syncs: str | None = None
+    # `cites` has `shown(findings, text, plain=...)`, which puts numbers for citations, and `restored(text)`.
+    cites: str | None = None
     # `drawn` has `draw_NAME(...)`, which draws an answer on a terminal; `live` has `RunDisplay` and `SeriesDisplay`.
     drawn: str | None = None
     live: str | None = None
@@ -49,6 +53,10 @@ class Feature:
     # (`curves/stored_curves.py`).
     points: str | None = None
     curves: str | None = None
+    # `code_state` has a function of that name, which tells whether the working tree is the code that was kept last.
+    # `own_branch` has `own_branch_root(workspace, name)`, which makes the root of logbooks on a branch of their own.
+    code_state: str | None = None
+    own_branch: str | None = None
     # Kinds of executors, each with what makes one of its settings: `module:function`, below `logbook_agent`.
     executors: Mapping[str, str] = field(default_factory=dict)
     # Checks of `logbook doctor`, in the same form: each takes the workspace and the book, and yields a `Trouble`.
@@ -58,6 +66,7 @@ class Feature:
 FEATURES = (
     Feature(
         name="issue",
+        syncs="issue.planned_sync",
         commands=(
             Subcommand("sync", "issue.commands", "Bring the GitHub issue up to date."),
             Subcommand("link", "issue.commands", "Link the experiment issue or a related one; confirm a host."),
@@ -115,7 +124,29 @@ FEATURES = (
             ),
         ),
     ),
-    Feature(name="agents", commands=()),
+    Feature(
+        name="agents",
+        cites="agents.shown_citations",
+        code_state="agents.kept_code",
+        own_branch="agents.own_branch",
+        checks=("agents.patching:check_cut_off",),
+        commands=(
+            Subcommand("next", "agents.next_command", "Say what to do next: why, what it settles, what it costs."),
+            Subcommand("keep", "agents.keep_commands", "Record that the code of an entry is kept."),
+            Subcommand("discard", "agents.keep_commands", "Record that the code of an entry is discarded, and why."),
+            Subcommand("patch", "agents.patch_command", "Show, apply or undo the uncommitted changes of a run's code."),
+            Subcommand(
+                "reproduce", "agents.reproduce_command", "Make a recorded run again, and hold it against its record."
+            ),
+            Subcommand(
+                "cite", "agents.cite_command", "Fill in, or check, the numbers that files cite from the record."
+            ),
+            Subcommand("mcp", "agents.mcp.mcp_command", "Serve the logbook to a coding agent, by MCP on stdio."),
+            Subcommand(
+                "agents", "agents.agents_command", "Write the skill for coding agents into a project, or remove it."
+            ),
+        ),
+    ),
     Feature(name="curves", points="curves.point_sink", curves="curves.stored_curves"),
     Feature(
         name="cluster",

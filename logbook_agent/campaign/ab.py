@@ -232,6 +232,7 @@ class Rounds:
             repeat=None if discarded else part.pair,
             timeout_s=case.timeout_s,
             keep=tuple(self._request.run.keep),
+            inputs=tuple(self._request.run.inputs),
             discarded=discarded,
         )
 

@@ -54,7 +54,7 @@ class CodeAxis(AbAxis):
 
     def commands(self, workspace: Workspace, run: RunRequest) -> tuple[Command, ...]:
         """The command in the tree of each side."""
-        return tuple(self._command(workspace, run, tree) for tree in self.trees)
+        return tuple(command_in(workspace, run, self.checkout, tree) for tree in self.trees)
 
     def measuring(self, command: Command) -> AbstractContextManager[None]:
         """Around a run, which counts only while both trees hold their files."""
@@ -67,23 +67,26 @@ class CodeAxis(AbAxis):
         fields = (f"Code={self.described}", *run.prose.fields)
         return dataclasses.replace(run, prose=dataclasses.replace(run.prose, fields=fields))
 
-    def _command(self, workspace: Workspace, run: RunRequest, tree: Tree) -> Command:
-        words = list(run.argv)
-        if not run.shell:
-            words = [_in_tree(word, self.checkout.top, tree.top) for word in words]
-            words[:1] = [_program(word, self.checkout.top / self.checkout.inside, tree.folder) for word in words[:1]]
-        paths = self._python_paths(workspace, run, tree)
-        env = {**run.env, _PYTHON_PATH: os.pathsep.join(paths)} if paths else run.env
-        return prepared(workspace, dataclasses.replace(run, env=env, cwd=str(tree.folder)), words, run.label)
 
-    def _python_paths(self, workspace: Workspace, run: RunRequest, tree: Tree) -> list[str]:
-        """Where Python looks first: the folders of this tree in place of those of the repository that PYTHONPATH names,
-        or that are installed as editable packages; empty where there are none."""
-        environ = {**workspace.environ, **run.env}
-        given = [path for path in environ.get(_PYTHON_PATH, "").split(os.pathsep) if path]
-        installed = imported_from(run.argv, self.checkout.top / self.checkout.inside, environ, within=self.checkout.top)
-        mapped = [_in_tree(path, self.checkout.top, tree.top) for path in (*map(str, installed), *given)]
-        return list(dict.fromkeys(mapped)) if mapped != given else []
+def command_in(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: Tree) -> Command:
+    """A command that was typed in a checkout, as it runs in a tree of another commit."""
+    words = list(run.argv)
+    if not run.shell:
+        words = [_in_tree(word, checkout.top, tree.top) for word in words]
+        words[:1] = [_program(word, checkout.top / checkout.inside, tree.folder) for word in words[:1]]
+    paths = _python_paths(workspace, run, checkout, tree)
+    env = {**run.env, _PYTHON_PATH: os.pathsep.join(paths)} if paths else run.env
+    return prepared(workspace, dataclasses.replace(run, env=env, cwd=str(tree.folder)), words, run.label)
+
+
+def _python_paths(workspace: Workspace, run: RunRequest, checkout: Checkout, tree: Tree) -> list[str]:
+    """Where Python looks first: the folders of this tree in place of those of the repository that PYTHONPATH names, or
+    that are installed as editable packages; empty where there are none."""
+    environ = {**workspace.environ, **run.env}
+    given = [path for path in environ.get(_PYTHON_PATH, "").split(os.pathsep) if path]
+    installed = imported_from(run.argv, checkout.top / checkout.inside, environ, within=checkout.top)
+    mapped = [_in_tree(path, checkout.top, tree.top) for path in (*map(str, installed), *given)]
+    return list(dict.fromkeys(mapped)) if mapped != given else []
 
 
 @contextlib.contextmanager

@@ -53,14 +53,17 @@ class WaitedFor:
     runs: tuple[Run, ...]
     is_cut_off: bool = False
 
-    def data(self, book: Book) -> dict[str, object]:
+    def data(self, book: Book, most_runs: int | None = None) -> dict[str, object]:
+        """For machines. Of more than `most_runs` runs those are left out that ended first, and counted."""
         statuses = [RunStatus(run=run, state=run_state(run, book.life)) for run in self.runs]
+        left_out = 0 if most_runs is None else max(0, len(statuses) - most_runs)
         return {
             "id": self.id,
             "state": self.state,
             "exit_status": self.exit_status,
             "cut_off": self.is_cut_off,
-            "runs": [brief_run(status, book.log_path) for status in statuses],
+            "runs": [brief_run(status, book.log_path) for status in statuses[left_out:]],
+            **({"runs_left_out": left_out} if left_out else {}),
         }
 
 
@@ -74,6 +77,15 @@ class Waited:
     said: tuple[str, ...] = ()
     is_timeout: bool = False
     is_past: bool = False
+
+    def data(self, book: Book, most_runs: int | None = None) -> dict[str, object]:
+        """For machines; of each entry the last `most_runs` runs."""
+        return {
+            "ended": [one.data(book, most_runs) for one in self.ended],
+            "going": list(self.going),
+            "said": list(self.said),
+            "timeout": self.is_timeout,
+        }
 
     @property
     def exit_status(self) -> int:
@@ -205,3 +217,9 @@ def cancel(workspace: Workspace, book: Book, entry_id: str) -> list[Run]:
     collect_ended(workspace, book)
     numbers = {run.run for run in stopped}
     return [run for run in book.runs(entry_id) if run.run in numbers]
+
+
+def cancelled(book: Book, runs: Sequence[Run]) -> dict[str, object]:
+    """The answer of `cancel` for machines: the runs that have ended by it."""
+    statuses = [RunStatus(run=run, state=run_state(run, book.life)) for run in runs]
+    return {"ended": [{"id": one.run.entry, **brief_run(one, book.log_path)} for one in statuses]}

@@ -18,6 +18,7 @@ from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import ended_badly, is_made
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import refresh
+from logbook_agent.running.confirmation import remember_command
 from logbook_agent.running.endings import close_dead
 from logbook_agent.running.execution import make_runs, submit
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
@@ -154,11 +155,14 @@ class Driver:
         self.is_stopped()
 
     def _before(self, order: RunPlan) -> None:
-        """What precedes every run: the view, and a word about a busy machine."""
+        """What precedes every run: the view, and a word about a busy machine. Its command needs no confirmation from
+        here on."""
         self._refresh_now_and_then()
+        command = order.command
+        remember_command(self.workspace, command.argv, cwd=command.cwd, shell=command.shell)
         # Where a compiler is asked what a program would take, the load of this machine changes nothing.
         if not self.runs and not self.entry.is_prediction:
-            self._say_if_busy(order.command)
+            self._say_if_busy(command)
 
     def _say_if_busy(self, command: Command) -> None:
         """Before the first run of an invocation: that others use the machine, and what to do."""

@@ -6,9 +6,11 @@ import dataclasses
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypedDict
 
 from logbook_agent.campaign.driver import Driver, driving
+from logbook_agent.campaign.planned_claim import claimed
 from logbook_agent.entries.drafts import Prose, check_required, create_entry, draft_entry, with_relations
 from logbook_agent.entries.tried_before import tried_before
 from logbook_agent.findings.case_repeats import FEWEST_PAIRS, Noise, noise_of
@@ -20,6 +22,7 @@ from logbook_agent.model.entry import PREDICTION, Entry
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import Record, RunStatus, is_made, run_state
 from logbook_agent.model.run import Run, Scalar
+from logbook_agent.running.confirmation import confirmed_commands, remember_command
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command, bench_folder, own_benchmark, prepare
 from logbook_agent.store.book import Book
@@ -34,7 +37,7 @@ class RunRequest:
 
     Before the `repeat` runs of each command, `discard` more are made that warm up and never count. `noise`: a new entry
     is a measurement of noise, or with `predicts` a prediction. `detach`: a single run is submitted, and continues
-    without this process.
+    without this process. `confirm`: the digest of planned commands that the user did not type here.
     """
 
     argv: Sequence[str] = ()
@@ -48,12 +51,14 @@ class RunRequest:
     read: str | None = None
     cwd: str | None = None
     keep: Sequence[str] = ()
+    inputs: Sequence[str] = ()
     on: str | None = None
     entry_id: str | None = None
     shell: bool = False
     noise: bool = False
     predicts: bool = False
     detach: bool = False
+    confirm: str | None = None
 
     @property
     def is_single(self) -> bool:
@@ -102,6 +107,12 @@ def run(
     book = workspace.book(request.entry_id)
     check_count("--repeat", request.repeat)
     check_count("--discard", request.discard, least=0)
+    if request.confirm is not None and (request.argv or request.entry_id is None):
+        raise UsageError(
+            "--confirm needs --id, and no command",
+            cause="it allows the planned commands of an entry; a command that you type needs no confirmation",
+            hint="leave it out",
+        )
     request = dataclasses.replace(request, prose=with_relations(book, request.prose))
     earlier = book.entry(request.entry_id) if request.entry_id is not None else None
     if earlier is not None:
@@ -111,6 +122,8 @@ def run(
         check_required(workspace, request.prose, request.label)
     if earlier is not None:
         check_apart(earlier, predicts=request.predicts)
+    if request.argv:
+        remember_command(workspace, request.argv, cwd=commands[0].cwd, shell=request.shell)
     # Before there is a new entry, which is none of those that are looked at.
     words = [command.words for command in commands]
     for line in tried_before(workspace, book, words, request.config, own_id=earlier.id if earlier else None):
@@ -119,15 +132,18 @@ def run(
     is_sent = request.detach or (request.is_single and request.on is None and commands[0].submits)
 
     def found() -> Entry:
+        # Another process may have executed them since they were looked up.
+        if earlier is not None and not plan.commands:
+            raise _nothing_planned(book.record(earlier.id), request)
         return earlier or _new_entry(workspace, book, request, commands[0])
 
-    with driving(workspace, book, found, display) as made:
-        orders = list(_orders(request, commands, made.entry.id))
+    with claimed(workspace, book, earlier, commands) as plan, driving(workspace, book, found, display) as made:
+        orders = list(_orders(request, plan.commands, made.entry.id))
         if is_sent:
             made.send(orders[0])
         else:
-            for _ in made.each(orders):
-                pass
+            for _, run_made in made.each(orders):
+                plan.executed(run_made)
     is_first = bool(made.runs) and made.runs[0].run == 1 and not is_sent
     if is_first and not request.predicts and (why := unmeasured(made.runs, book.header.metrics)) is not None:
         workspace.warnings.append(why)
@@ -136,7 +152,7 @@ def run(
         workspace.warnings.append(f"{book.header.topic} was closed on {closed}: logbook close --reopen opens it again")
     # Of a single run that was cut off nothing needs to be said.
     if made.is_cut_off and (len(orders) > 1 or not made.runs):
-        workspace.warnings.append(_rest(made, commands, len(commands) * request.repeat))
+        workspace.warnings.append(_rest(made, plan.commands, len(plan.commands) * request.repeat))
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 
 
@@ -153,6 +169,7 @@ def _orders(request: RunRequest, commands: Sequence[Command], entry_id: str) -> 
                 timeout_s=request.timeout_s,
                 config=dict(request.config),
                 keep=tuple(request.keep),
+                inputs=tuple(request.inputs),
             )
 
 
@@ -180,6 +197,9 @@ def _commands_for(workspace: Workspace, book: Book, request: RunRequest, entry: 
     if not pending:
         raise _nothing_planned(record, request)
     found = []
+    planned = [entry.commands[place] for place in pending]
+    folder = (workspace.cwd / request.cwd) if request.cwd is not None else None
+    confirmed_commands(workspace, entry.id, [(c.argv, c.shell) for c in planned], cwd=folder, digest=request.confirm)
     for place in pending:
         c = entry.commands[place]
         command = prepared(workspace, request, c.argv, c.label, shell=c.shell)
@@ -238,6 +258,7 @@ def prepared(
 ) -> Command:
     """A command as the request wants it run; the benchmark is this Python's own."""
     is_shell = request.shell if shell is None else shell
+    _check_inputs(workspace, request)
     own = bench_folder() if request.predicts else None if is_shell else own_benchmark(argv, request.on)
     return prepare(
         workspace,
@@ -251,6 +272,18 @@ def prepared(
         timeout_s=request.timeout_s,
         read=request.read,
     )
+
+
+def _check_inputs(workspace: Workspace, request: RunRequest) -> None:
+    """Raises UsageError for an input that is not there; on another machine nobody looks."""
+    folder = workspace.cwd / (request.cwd or ".")
+    for name in request.inputs if request.on is None else ():
+        if not (folder / Path(name).expanduser()).exists():
+            raise UsageError(
+                f"--input {name}: no such file or folder",
+                cause=f"it is looked for in {folder}, where the command runs",
+                hint="give its path from there, or a whole one",
+            )
 
 
 # How often the command is run, unless a number is given.

@@ -228,12 +228,13 @@ def _check_unchanged(workspace: Workspace, request: SweepRequest, resumed: Earli
 
 
 def _recorded(workspace: Workspace, entry_id: str, file: str) -> Path:
-    """The path of the recipe file that an entry names. Raises UsageError for one outside of the repository: entries
-    come with a branch that anybody may have written."""
+    """The path of the recipe file that an entry names. Raises UsageError for one outside of the repositories of the
+    root and of the code: entries come with a branch that anybody may have written."""
     place = repository_of(workspace.root)
     bounds = place.top if place is not None else workspace.root.parent
     path = workspace.root.parent / file
-    if "\0" not in file and is_inside(path, bounds):
+    code = repository_of(workspace.cwd)
+    if "\0" not in file and (is_inside(path, bounds) or (code is not None and is_inside(path, code.top))):
         return path
     raise UsageError(
         f"the recipe of {entry_id} is outside of {bounds}",

@@ -207,7 +207,7 @@ def ended_by(error: LogbookError | OSError | KeyboardInterrupt | typer.Abort, *,
     if isinstance(error, BrokenPipeError):
         return _without_reader()
     if isinstance(error, OSError):
-        return report_error(_system_error(error), as_json=as_json)
+        return report_error(system_error(error), as_json=as_json)
     print("interrupted", file=sys.stderr)
     return 130
 
@@ -257,7 +257,7 @@ def _shared_options_last(words: list[str]) -> list[str]:
     return [*rest[:1], *front, *rest[1:]] if rest else front
 
 
-def _system_error(error: OSError) -> StoreError:
+def system_error(error: OSError) -> StoreError:
     """What the system refused, in the form of all our errors. Records are replaced whole or not at all, so
     nothing is half-written, and the next command finds what stood before."""
     return StoreError(

@@ -8,8 +8,10 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, ResultOption, Text, Texts, Words, prose
 from logbook_agent.cli.output import emit, say
-from logbook_agent.entries.entries import EditRequest, edit, note
+from logbook_agent.entries.entries import EditRequest, edit, note, written
 from logbook_agent.model.entry import Entry
+from logbook_agent.model.errors import UsageError
+from logbook_agent.running.confirmation import remember_command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
@@ -30,6 +32,9 @@ def note_command(
         Texts,
         Option("--command", metavar="'LABEL: CMD'", help="A command of a plan; the label is optional; repeatable."),
     ] = None,
+    release: Annotated[
+        Text, Option("--release", metavar="ID", help="End the claim of a plan whose process is gone, or was elsewhere.")
+    ] = None,
     common: Common,
 ) -> None:
     """Add an entry without running anything.
@@ -39,6 +44,15 @@ def note_command(
     Example: logbook note --plan "First A/B" --command "Baseline: python bench.py --quant-mode none"
     """
     space = common.space()
+    if release is not None:
+        if text is not None or command is not None:
+            raise UsageError(
+                "--release cannot be used with a text or --command",
+                cause="it ends the claim of a plan that is there, and adds no entry",
+                hint=f"logbook note --plan --release {release}",
+            )
+        _release(space, release, as_json=common.as_json)
+        return
     is_plan = plan or command is not None
     book, entry = note(
         space,
@@ -48,10 +62,27 @@ def note_command(
         commands=command or () if is_plan else None,
         tell=None if common.as_json else say,
     )
+    for planned in entry.commands:
+        remember_command(space, planned.argv, cwd=space.cwd, shell=planned.shell)
     said = f"noted {entry.id} {entry.title}"
     if is_plan:
         said = f"planned {entry.id} {entry.title}\nrun it with: logbook run --id {entry.id}"
     _written("plan" if is_plan else "note", space, book, entry, said, common.as_json)
+
+
+def _release(space: Workspace, entry_id: str, *, as_json: bool) -> None:
+    """End the claim of a plan, so that it can be executed."""
+    book = space.book(entry_id)
+    entry_id = book.resolve(entry_id)
+    before = book.claims.release(entry_id)
+    claim = before.claim
+    if claim is not None and claim.is_held:
+        space.warnings.append(f"{claim.text} may still execute {entry_id}; to stop it: logbook cancel {entry_id}")
+    who = f"released {entry_id}: it was claimed by {claim.text}" if claim is not None else f"nobody claims {entry_id}"
+    rooms = sorted({one.root for one in before.executed.values()})
+    text = f"{who}; it was executed in {', '.join(rooms)}" if rooms else who
+    data = {"id": entry_id, "claim": claim.data() if claim is not None else None, "executed_in": rooms}
+    emit("release", data, text, as_json=as_json, warnings=space.warnings)
 
 
 def edit_command(
@@ -94,11 +125,4 @@ def edit_command(
 
 
 def _written(command: str, space: Workspace, book: Book, entry: Entry, text: str, as_json: bool) -> None:
-    data = {
-        "id": entry.id,
-        "title": entry.title,
-        "kind": entry.kind,
-        "entry": str(book.entry_path(entry.id)),
-        "view": str(book.view_path),
-    }
-    emit(command, data, text, as_json=as_json, warnings=space.warnings)
+    emit(command, written(book, entry), text, as_json=as_json, warnings=space.warnings)

@@ -72,7 +72,7 @@ def workspace(logbook: str | None, root: str | None) -> Workspace:
         logbook_option=logbook,
         now=utc_now,
         timing=timing,
-        arrive=_collect,
+        arrive=collect,
     )
     redact_by(lambda: space.redactor)
     _SPACES.append(space)
@@ -90,7 +90,7 @@ def take_spaces() -> list[Workspace]:
     return found
 
 
-def _collect(space: Workspace, book: Book) -> None:
+def collect(space: Workspace, book: Book) -> None:
     """Whatever is asked for, runs that have ended meanwhile are part of the answer, and what a killed process left in
     the folder of checkouts is removed."""
     if book.spools():

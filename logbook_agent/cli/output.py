@@ -75,8 +75,7 @@ def emit(
     of the text instead, by the functions of the module that it is given."""
     _make_room()
     if as_json:
-        answer = {"schema": f"logbook/{command}/1", "data": data, "warnings": list(warnings)}
-        print(_json(answer))
+        print(json_answer(command, data, warnings))
         return
     drawn = hook_module("drawn") if draw is not None and text and is_drawn_on(sys.stdout) else None
     if drawn is not None and draw is not None:
@@ -85,6 +84,11 @@ def emit(
         print(clean(text))
     for warning in warnings:
         say(f"warning: {warning}")
+
+
+def json_answer(command: str, data: Any, warnings: Sequence[str] = ()) -> str:
+    """A command's answer in JSON, as it is printed."""
+    return _json({"schema": f"logbook/{command}/1", "data": data, "warnings": list(warnings)})
 
 
 def emit_line(command: str, data: Any, *, warnings: Sequence[str] = ()) -> None:
@@ -103,9 +107,7 @@ def _json(answer: dict[str, object], indent: int | None = 1) -> str:
 def report_error(error: LogbookError, *, as_json: bool) -> int:
     """Print an error in its three parts; the exit code that goes with it."""
     if as_json:
-        texts = {"message": error.message, "cause": error.cause, "hint": error.hint}
-        body = {"code": error.code, **{name: _short(_redactor().text(text)) for name, text in texts.items()}}
-        print(_json({"schema": "logbook/error/1", "error": body}))
+        print(_json(error_answer(error, _redactor())))
     else:
         say(f"error: {_short(clean(error.message))}")
         if error.cause:
@@ -113,6 +115,13 @@ def report_error(error: LogbookError, *, as_json: bool) -> int:
         if error.hint:
             say(f"  next:  {_short(clean(error.hint))}")
     return error.exit_code
+
+
+def error_answer(error: LogbookError, redactor: Redactor) -> dict[str, object]:
+    """An error for machines: its code, which is stable, and its three parts."""
+    texts = {"message": error.message, "cause": error.cause, "hint": error.hint}
+    body = {"code": error.code, **{name: _short(redactor.text(text)) for name, text in texts.items()}}
+    return {"schema": "logbook/error/1", "error": body}
 
 
 def _short(text: str) -> str:
@@ -123,12 +132,10 @@ def _short(text: str) -> str:
 
 # A message may quote a file of somebody else's: what a terminal would obey is shown as text, and so is what turns the
 # direction of what follows.
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)}
-_CONTROLS |= {
-    code: f"\\u{code:04x}" for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-}
+CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)}
+CONTROLS |= {code: f"\\u{code:04x}" for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 # The same in JSON, whose own escapes leave only these.
-_CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in _CONTROLS if code > 31}
+_CONTROLS_IN_JSON = {code: f"\\u{code:04x}" for code in CONTROLS if code > 31}
 
 
 # A runner of GitHub Actions takes such lines of a step, on stdout or stderr, for commands to itself.
@@ -141,7 +148,7 @@ def _is_action() -> bool:
 
 
 def _shown(text: str) -> str:
-    shown = text.translate(_CONTROLS)
+    shown = text.translate(CONTROLS)
     if _is_action():
         shown = _COMMAND_LINE.sub(r"\1: ", shown).replace(_OLD_COMMAND, "## [")
     return shown

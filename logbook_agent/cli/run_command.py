@@ -56,6 +56,14 @@ KeepOption = Annotated[
         help="Keep the files that match when it has ended, such as 'out/*.png'; below its working folder; repeatable.",
     ),
 ]
+InputOption = Annotated[
+    Texts,
+    Option(
+        "--input",
+        metavar="PATH",
+        help="Record the digest of a file or folder that the command reads; seen from its working folder; repeatable.",
+    ),
+]
 CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run it in this folder.")]
 OnOption = Annotated[
     Text, Option("--on", metavar="NAME", help="Run it on this executor or launcher; see `logbook executors`.")
@@ -75,6 +83,7 @@ class How:
     cwd: CwdOption = None
     read: ReadOption = None
     keep: KeepOption = None
+    input: InputOption = None
 
     def request(self, argv: Sequence[str], prose: Prose, entry_id: str | None) -> RunRequest:
         """What is asked for, the options read."""
@@ -87,6 +96,7 @@ class How:
             cwd=self.cwd,
             read=self.read,
             keep=tuple(self.keep or ()),
+            inputs=tuple(self.input or ()),
             entry_id=entry_id,
         )
 
@@ -111,6 +121,10 @@ def run_command(
     on: OnOption = None,
     entry_id: IdOption = None,
     shell: Annotated[bool, Option("--shell", help="Pass the command to /bin/sh as one string.")] = False,
+    confirm: Annotated[
+        Text,
+        Option("--confirm", metavar="DIGEST", help="With --id: run planned commands that you did not type here."),
+    ] = None,
     detach: DetachOption = False,
     common: Common,
 ) -> int:
@@ -130,6 +144,7 @@ def run_command(
         shell=shell,
         detach=detach,
         noise=noise,
+        confirm=confirm,
     )
     space = common.space()
     if noise:

@@ -10,16 +10,17 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, prose
-from logbook_agent.cli.output import clean, emit, write_bytes
+from logbook_agent.cli.output import clean, emit, json_answer, write_bytes
 from logbook_agent.cli.wait_commands import FollowedLog, last_lines, last_run
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
-from logbook_agent.findings.opening import SHOWN_FAILED
+from logbook_agent.findings.brief_entry import brief
 from logbook_agent.findings.queries import shown
 from logbook_agent.findings.read import read
-from logbook_agent.findings.status import StatusAnswer
+from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
 from logbook_agent.model.errors import UsageError
 from logbook_agent.pages.blocks import blocks_of
+from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.plotted import plots_of
 from logbook_agent.store.book import Book
 from logbook_agent.store.records import dump_yaml
@@ -62,13 +63,13 @@ def show_command(
     later = found.later(record.entry)
     if common.as_json:
         data = shown(found, record, book.log_path, full=full)
+        data = data if full else brief(data, [m.name for m in found.header.metrics])
     else:
         compared = found.compared(record.entry)
-        text = (
-            blocks_of(space, book)
-            .entry(record, later=later, compared=compared, plots=plots_of(found, record.entry))
-            .strip("\n")
+        block = blocks_of(space, book).entry(
+            record, later=later, compared=compared, plots=plots_of(found, record.entry)
         )
+        text = with_numbers(found, block, plain=True).strip("\n")
     if text and sys.stdout.isatty():
         _pretty(text)
         text = ""
@@ -108,6 +109,9 @@ def status_command(
             help="Set the summary, which status shows from now on: text, @FILE or -; '' removes it.",
         ),
     ] = None,
+    budget: Annotated[
+        int, Option("--budget", metavar="BYTES", help="Print at most so many bytes; the least useful is left out.")
+    ] = BUDGET_BYTES,
     common: Common,
 ) -> None:
     """Show where the thread stands.
@@ -115,14 +119,19 @@ def status_command(
     That is: what was asked, what is settled, what is open, what to type next. Type it first when you have lost all
     context.
 
-    Example: logbook status --json
+    Example: logbook status --json --budget 6000
     """
     space = common.space()
     book = space.book()
     if summary is not None:
         summarise(space, book, prose(summary) or "")
     found = read(space, book)
-    data = overview(space, book, found)
+
+    def size(answer: StatusAnswer) -> int:
+        text = json_answer("status", answer, space.warnings) if common.as_json else clean(_status_text(answer))
+        return len(text.encode("utf-8", "surrogatepass")) + 1
+
+    data = overview(space, book, found, budget=budget, size=size)
     text = "" if common.as_json else _status_text(data)
 
     def draw(d: Any) -> None:
@@ -132,8 +141,8 @@ def status_command(
 
 
 _OPENING = (
-    *("logbook", "asked", "not_settled", "command", "answers", "settled", "open_questions", "in_words", "best_so_far"),
-    *("negative_results", "failed", "next_step", "next_actions", "summary", "summary_before"),
+    *("logbook", "asked", "not_settled", "command", "answers", "code", "in_words", "best_so_far", "decisions"),
+    *("negative_results", "failed", "next_actions", "summary", "summary_before"),
 )
 
 
@@ -144,50 +153,60 @@ def _status_text(data: StatusAnswer) -> str:
 
 def _rest(data: StatusAnswer) -> dict[str, object]:
     """What the first lines do not say."""
-    return _said({name: value for name, value in data.items() if name not in _OPENING})
+    return {name: value for name, value in data.items() if name not in _OPENING and value not in ([], {})}
 
 
 def _opening_lines(data: StatusAnswer) -> Iterator[str]:
-    """What was asked and found, what would settle the rest, what failed, the next actions."""
+    """What was asked, found and decided, what would settle the rest, what failed, the next actions."""
     book = data["logbook"]
     yield f"{book['title'] or book['topic']} ({book['topic']}, {book['prefix']})"
     yield f"asked: {data['asked']}"
     yield from _answer_lines(data, is_settled=True)
-    if data["not_settled"]:
+    if "not_settled" in data:
         yield data["not_settled"]
-    if data["command"]:
+    if "command" in data:
         yield f"  to compare: {data['command']}"
     yield from _answer_lines(data, is_settled=False)
-    yield from (f"{one['kind']} of {one['id']}: {one['text']}" for one in data["in_words"])
-    if data["best_so_far"]:
+    yield from (f"{one['kind']} of {one['id']}: {one['text']}" for one in data.get("in_words", ()))
+    if "code" in data:
+        yield from _code_lines(data["code"])
+    if "best_so_far" in data:
         yield data["best_so_far"]
-    if data["summary"]:
-        before = f" (written before the result of {', '.join(data['summary_before'])})" * bool(data["summary_before"])
+    if "summary" in data:
+        later = ", ".join(data.get("summary_before", ()))
+        before = f" (written before the result of {later})" * bool(later)
         yield f"summary{before}: {data['summary']}"
-    failed = {one["id"] for one in data["failed"]}
-    negative = [one for one in data["negative_results"] if one["id"] not in failed and "text" in one]
-    yield from (f"negative result: {one['id']} {one['title']}: {one['text']}" for one in negative[-SHOWN_FAILED:])
-    yield from (f"failed: {one['id']} {one['title']}: {one['text']}" for one in data["failed"])
-    yield from (f"next, from {one['id']}: {one['next']}" for one in data["next_actions"])
-    if data["next_step"] is not None and not data["next_actions"]:
-        yield f"next: {data['next_step']['next']}"
+    yield from (f"decision: {_told(one)}" for one in data["decisions"])
+    yield from (f"negative result: {_told(one)}" for one in data["negative_results"])
+    yield from (f"failed: {_told(one)}" for one in data["failed"])
+    yield from (f"next{', from ' * ('id' in one)}{one.get('id', '')}: {one['next']}" for one in data["next_actions"])
     yield ""
+
+
+def _told(one: Mapping[str, object]) -> str:
+    """`MOE-I8-006 Where the criteria stand: no verdict from this host (superseded by MOE-I8-009)`."""
+    later = one.get("superseded_by")
+    text = ": ".join(str(part) for part in (f"{one['id']} {one['title']}", one.get("text")) if part)
+    return text + (f" (superseded by {', '.join(later)})" if isinstance(later, list) else "")
+
+
+def _code_lines(code: Mapping[str, object]) -> Iterator[str]:
+    """Whether the working tree is the code that was kept, and what to type."""
+    yield f"code: {code['said']}"
+    if "to_return" in code:
+        yield f"  to return to it: {code['to_return']}"
+    if "repeat" in code:
+        yield f"  to compare again: {code['repeat']}"
 
 
 def _answer_lines(data: StatusAnswer, *, is_settled: bool) -> Iterator[str]:
     """A line for each comparison, with why it is open and what to type to go on."""
-    commands = {line["id"]: line["command"] for line in reversed(data["open_questions"]) if "command" in line}
     for one in data["answers"]:
         if one["settled"] is is_settled:
-            notes = filter(None, (f"{one['id']} {one['title']}", one.get("confidence")))
+            later = f"superseded by {', '.join(one['superseded_by'])}" if "superseded_by" in one else None
+            notes = filter(None, (f"{one['id']} {one['title']}", one.get("confidence"), later))
             yield f"- {one['answer']} [{'; '.join(notes)}]"
             if "why" in one:
                 yield f"  why it is open: {one['why']}"
-            if one["id"] in commands:
-                yield f"  to add up to {counted(one['pairs_to_add'], 'pair')}: {commands[one['id']]}"
-
-
-def _said(data: Mapping[str, object]) -> dict[str, object]:
-    """Without what says nothing."""
-    found = {k: _said(v) if isinstance(v, dict) else v for k, v in data.items()}
-    return {k: v for k, v in found.items() if v not in (None, [], {})}
+            if "command" in one:
+                yield f"  to add up to {counted(one['pairs_to_add'], 'pair')}: {one['command']}"

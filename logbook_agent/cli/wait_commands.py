@@ -9,13 +9,12 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.campaign.detached_runs import WaitedFor, cancel, collect_ended, no_run, wait
+from logbook_agent.campaign.detached_runs import WaitedFor, cancel, cancelled, collect_ended, no_run, wait
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say, write_bytes
-from logbook_agent.findings.queries import brief_run
 from logbook_agent.findings.summaries import LOST
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.record import RunStatus, run_state
+from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
 from logbook_agent.running.executors.dispatch import log_piece
 from logbook_agent.running.prepare import parse_duration
@@ -65,19 +64,13 @@ def wait_command(
             )
         follow_log(space, book, book.resolve(ids[0]), limit_s)
     done = wait(space, book, ids or (), is_any=any_, timeout_s=limit_s, tell=say)
-    data = {
-        "ended": [one.data(book) for one in done.ended],
-        "going": list(done.going),
-        "said": list(done.said),
-        "timeout": done.is_timeout,
-    }
     lines = [_ended_text(one) for one in done.ended]
     if done.is_timeout:
         lines += [f"still running: {', '.join(done.going)}", *done.said]
     if done.is_past:
         lines = ["nothing is running" + "".join(f"; the last to end was {line}" for line in lines)]
     text = "\n".join(lines)
-    emit("wait", data, text, as_json=common.as_json, warnings=space.warnings)
+    emit("wait", done.data(book), text, as_json=common.as_json, warnings=space.warnings)
     return done.exit_status
 
 
@@ -102,13 +95,8 @@ def cancel_command(
     space = common.space()
     book = space.book(entry_id)
     runs = cancel(space, book, entry_id)
-    data = {"ended": [_brief(book, run) for run in runs]}
     text = "\n".join(_run_text(book, run) for run in runs) or f"{entry_id}: stopped"
-    emit("cancel", data, text, as_json=common.as_json, warnings=space.warnings)
-
-
-def _brief(book: Book, run: Run) -> dict[str, object]:
-    return {"id": run.entry, **brief_run(RunStatus(run=run, state=run_state(run, book.life)), book.log_path)}
+    emit("cancel", cancelled(book, runs), text, as_json=common.as_json, warnings=space.warnings)
 
 
 def _run_text(book: Book, run: Run) -> str:

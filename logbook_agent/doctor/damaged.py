@@ -108,6 +108,8 @@ def _backwards(examination: Examination, entry: Entry, name: str) -> Iterator[Tr
         return
     message = f"{entry.id} {name} {target}, which is no earlier entry"
     mend = f"logbook edit {entry.id} --{name} '' takes it back"
+    if name == "decides":
+        mend = f"logbook edit {entry.id} --state void takes it back"
     yield Trouble("warning", "relation", book.entry_path(entry.id), message, mend)
 
 

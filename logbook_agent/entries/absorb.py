@@ -13,6 +13,7 @@ from logbook_agent.findings.read import Findings, read
 from logbook_agent.model.entry import Entry, id_number
 from logbook_agent.model.errors import StoreError
 from logbook_agent.pages.blocks import blocks_of
+from logbook_agent.pages.cited import with_numbers, without_numbers
 from logbook_agent.pages.hand_edits import StandingText, TakenEdit, read_own, take
 from logbook_agent.pages.plotted import plots_of
 from logbook_agent.pages.views import FOOTER, HEADER, changing
@@ -109,9 +110,9 @@ def _step(workspace: Workspace, book: Book, found: Findings, view: str, block: v
     form, plots = blocks_of(workspace, book), plots_of(found, record.entry)
     rendered = form.entry(record, later=later, compared=compared, plots=plots)
     standing = StandingText(
-        text=block.text(view),
+        text=without_numbers(block.text(view)),
         line=view.count("\n", 0, block.text_start) + 1,
-        is_first=lambda text: views.digest(views.protect(text.strip("\n"))) == block.hash,
+        is_first=lambda text: views.digest(views.protect(with_numbers(found, text).strip("\n"))) == block.hash,
         clean=workspace.redactor.text,
     )
     taken: TakenEdit = take(
@@ -123,6 +124,7 @@ def _step(workspace: Workspace, book: Book, found: Findings, view: str, block: v
     now = dataclasses.replace(record, entry=new)
     text = form.entry(now, later=later, compared=compared, plots=plots)
     read_own(now, form.sections(now, later=later, compared=compared, plots=plots), text)
+    text = with_numbers(found, text)
     nothing = not taken.changed and taken.refused
     return _Step(
         block=block,
@@ -130,7 +132,7 @@ def _step(workspace: Workspace, book: Book, found: Findings, view: str, block: v
         text=text,
         absorbed=None
         if nothing
-        else Absorbed(id=record.id, changed=taken.changed, diff=_diff(record.id, rendered, text)),
+        else Absorbed(id=record.id, changed=taken.changed, diff=_diff(record.id, with_numbers(found, rendered), text)),
         refused=taken.refused,
     )
 

@@ -46,6 +46,7 @@ class Prose:
     continues: str | None = None
     completes: str | None = None
     supersedes: str | None = None
+    decides: str | None = None
 
     def given(self) -> list[tuple[str, str]]:
         """Labels and texts that were given; free ones come where the form has its middle (before
@@ -141,6 +142,7 @@ def draft_entry(
         continues=prose.continues,
         completes=prose.completes,
         supersedes=prose.supersedes,
+        decides=prose.decides,
         commands=tuple(commands),
         fields=edited_fields((), prose.given(), append=False),
     )

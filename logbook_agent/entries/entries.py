@@ -138,6 +138,17 @@ def note(
     return book, made
 
 
+def written(book: Book, entry: Entry) -> dict[str, object]:
+    """The answer of `note` and `edit` for machines."""
+    return {
+        "id": entry.id,
+        "title": entry.title,
+        "kind": entry.kind,
+        "entry": str(book.entry_path(entry.id)),
+        "view": str(book.view_path),
+    }
+
+
 def _with_text(prose: Prose, text: str) -> Prose:
     lines = text.strip().splitlines()
     if not lines:

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
+from logbook_agent.features import hook_module
 from logbook_agent.findings.read import Findings, read
-from logbook_agent.findings.status import OnMachine, StatusAnswer, status
-from logbook_agent.model.errors import StoreError
+from logbook_agent.findings.status import BUDGET_BYTES, LEAST_BYTES, OnMachine, Size, StatusAnswer, json_size, status
+from logbook_agent.model.errors import LogbookError, StoreError, UsageError
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import open_runs, open_series
 from logbook_agent.store.workspace import Workspace
 
 _WARNING_CHARACTERS = 150
+_T = TypeVar("_T")
 
 
-def overview(workspace: Workspace, book: Book, found: Findings | None = None) -> StatusAnswer:
-    """The answer of `logbook status`; what cannot be read is warned about. `found`: the logbook as it was just read."""
+def overview(
+    workspace: Workspace,
+    book: Book,
+    found: Findings | None = None,
+    *,
+    budget: int = BUDGET_BYTES,
+    size: Size | None = None,
+) -> StatusAnswer:
+    """The answer of `logbook status` within a budget of bytes; what cannot be read is warned about. `found`: the
+    logbook as it was just read. `size` tells how many bytes an answer takes: in JSON with these warnings, unless
+    another is given. Raises UsageError for a budget that is too small."""
+    if budget < LEAST_BYTES:
+        raise UsageError(
+            f"--budget {budget}: expected at least {LEAST_BYTES:,} bytes",
+            cause="the answer has to say what the logbook is about",
+            hint=f"logbook status --budget {LEAST_BYTES}",
+        )
     found = read(workspace, book) if found is None else found
     workspace.warnings += [_unreadable(workspace, message) for message in found.unreadable[:3]]
     # Those of the criteria stand with these.
@@ -26,11 +44,35 @@ def overview(workspace: Workspace, book: Book, found: Findings | None = None) ->
         reserved=_if_readable(workspace, lambda: [v.id for v in book.voids()]),
         runs=open_runs(book.outgoing()),
         series=open_series(book),
+        claims=_if_readable(workspace, lambda: [claim.data() for claim in book.claims.held()]),
+        code=_code(workspace, book, found),
     )
-    return status(found, here)
+    _bound(workspace.warnings, budget // 4)
+    return status(found, here, budget, size or (lambda answer: json_size(answer, workspace.warnings)))
 
 
-def _if_readable(workspace: Workspace, ask: Callable[[], list[str]]) -> list[str]:
+def _bound(warnings: list[str], room: int) -> None:
+    """Keep the first warnings, as many as there is room for in bytes, and count the others."""
+    for number, warning in enumerate(warnings):
+        room -= len(warning.encode("utf-8", "surrogatepass"))
+        if room < 0:
+            warnings[number:] = [f"{len(warnings) - number} more warnings: logbook doctor"]
+            return
+
+
+def _code(workspace: Workspace, book: Book, found: Findings) -> Mapping[str, object] | None:
+    """What is known of the code that was kept; None where no decision is about code."""
+    if not any(summary["kept"] for summary in found.summaries):
+        return None
+    feature = hook_module("code_state")
+    try:
+        return feature.code_state(workspace, book, found) if feature is not None else None
+    except LogbookError as error:
+        workspace.warnings.append(_unreadable(workspace, error.message))
+        return None
+
+
+def _if_readable(workspace: Workspace, ask: Callable[[], list[_T]]) -> list[_T]:
     """An answer from a single file; where that is damaged, the rest still is told."""
     try:
         return ask()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from logbook_agent.findings.queries import BriefMetric
-from logbook_agent.findings.status import AnswerInStatus, BestLine, StatusAnswer
+from logbook_agent.findings.status import AnswerInStatus, BestLine, StatusAnswer, case_words
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import spelt
 from logbook_agent.text.as_html import visible
@@ -28,18 +28,18 @@ def logbook_html(data: StatusAnswer) -> str:
     facts = [
         ("Asked", data["asked"]),
         *(("Found", _answer(one)) for one in data["answers"] if one["settled"]),
-        ("Not settled", data["not_settled"]),
+        ("Not settled", data.get("not_settled")),
         *(("Open", _answer(one)) for one in data["answers"] if not one["settled"]),
-        *((f"{one['kind'].capitalize()} of {one['id']}", one["text"]) for one in data["in_words"]),
+        *((f"{one['kind'].capitalize()} of {one['id']}", one["text"]) for one in data.get("in_words", ())),
         *(("Failed", f"{one['id']} {one['title']}: {one['text']}") for one in data["failed"]),
-        *(("Next", f"{action['id']}: {action['next']}") for action in data["next_actions"]),
-        ("Closed" if data["closed"] else "", data["closed"]["conclusion"] if data["closed"] else None),
-        ("Summary", data["summary"]),
+        *(("Next", ": ".join([*([one["id"]] if "id" in one else []), one["next"]])) for one in data["next_actions"]),
+        *([("Closed", data["closed"]["conclusion"])] if "closed" in data else []),
+        ("Summary", data.get("summary")),
         ("Entries", f"{data['entries']['total']} ({counts})" if counts else "none"),
         *(("Best", _best(best)) for best in data["best"]),
         *(("Criterion", f"{'met' if c['met'] else 'not met'}: {c['text']}") for c in data["criteria"]),
     ]
-    lines = [[e["id"], e["state"], e["title"], e["result"]] for e in reversed(data["last"])]
+    lines = [[e["id"], e["state"], e["title"], e.get("result")] for e in reversed(data["last"])]
     head = f"{logbook['title']} ({logbook['topic']}, {logbook['prefix']})"
     return _block(head, _list(facts), _table(["Entry", "State", "Title", "Result"], lines, "last entries"))
 
@@ -78,7 +78,7 @@ def _answer(one: AnswerInStatus) -> str:
 def _best(best: BestLine) -> str:
     where = best.get("entry") or ", ".join(best.get("entries", ()))
     value = format_value(best["value"], decimals=known(best["metric"]).decimals)
-    words = [best["metric"], value, best.get("unit"), f"in {where}", best.get("label"), best.get("config")]
+    words = [best["metric"], value, best.get("unit"), f"in {where}", best.get("label"), *case_words(best)]
     return " ".join(filter(None, words))
 
 

@@ -40,6 +40,21 @@ def go_on(records: Records, answer: Answer) -> str:
     return ab_again(records, answer.entry, answer.question, f"--max-pairs {pairs}")
 
 
+def asked_again(records: Records, entry_id: str, *, codes: tuple[str, str] | None = None) -> str:
+    """What to type to ask the question of a comparison again in an entry of its own; `codes` are to be compared instead
+    of those that a comparison of code had."""
+    entry = records.entry(entry_id)
+    if entry.recipe is not None:
+        recipe = entry.recipe
+        return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=recipe.sets, on=recipe.on)
+    if entry.comparison is None:
+        return ""
+    question = entry.comparison.question
+    run = next((run for run in records.runs(entry_id) if run.part is not None), None)
+    options = command_line(_options(run, question.axis)) if run is not None else ""
+    return _asked_again(records, entry_id, question, codes).replace("logbook ab", f"logbook ab {options}".rstrip(), 1)
+
+
 def ab_again(records: Records, entry_id: str, question: Question, more: str) -> str:
     """The `logbook ab` command that adds pairs to the A/B of an entry, with the options of its first run and `more`;
     prose is not repeated."""
@@ -63,7 +78,7 @@ def _options(run: Run, axis: str) -> list[str]:
     ]
 
 
-def _asked_again(records: Records, entry_id: str, question: Question) -> str:
+def _asked_again(records: Records, entry_id: str, question: Question, codes: Sequence[str] | None = None) -> str:
     """The `logbook ab` command that asks the question of an entry again, with the command that its runs ran."""
     # One row of each side says it.
     of = {item.case.part.side: item for item in frame_of(cases(records.record(entry_id))).items if item.case.part}
@@ -71,7 +86,7 @@ def _asked_again(records: Records, entry_id: str, question: Question) -> str:
     axis = axis_option(question.axis, question.values)
     if question.axis == CODE_AXIS:
         # A hash stays what it is when a branch moves on.
-        codes = [code_hash(value) if "@" in value else code_name(value) for value in question.values]
+        codes = codes or [code_hash(value) if "@" in value else code_name(value) for value in question.values]
         axis = f"--code {' '.join(codes)}"
     if not items:
         return f"logbook ab {axis} -- COMMAND"

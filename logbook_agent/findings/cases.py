@@ -146,4 +146,5 @@ def _facts(run: Run, row: Row, code: str | None) -> dict[str, str]:
         **{f"env:{name}": value for name, value in run.env.variables.items()},
         **{f"package:{name}": version for name, version in sorted(software.items())},
         **{f"file:{file.path}": short(file.sha256) for file in (run.code.untracked if run.code is not None else ())},
+        **{f"file:{file.path}": short(file.sha256) for file in run.inputs},
     }

@@ -11,7 +11,7 @@ from logbook_agent.findings.tables.spec import Table
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.load import machine_text
 from logbook_agent.model.record import Record
-from logbook_agent.model.run import Device, Run, Scalar
+from logbook_agent.model.run import Device, InputFile, Run, Scalar
 from logbook_agent.model.values import spelt
 from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import bounded, listed
@@ -105,6 +105,7 @@ def config_section(record: Record, table: Table | None) -> str:
     lines += _per_run("read", [md.inline_code(r.read) if r.read else "" for r in runs], runs)
     lines += _per_run("launcher", [r.through for r in runs], runs)
     lines += _code_lines(runs)
+    lines += _per_run("input", [", ".join(map(_input, r.inputs)) for r in runs], runs)
     # A run without rows measured nothing, so what it ran on tells no result apart; and a prediction says itself for
     # which devices it is, whatever it was made on.
     measured = [r for r in runs if r.rows] or [r for r in runs if not r.predictions]
@@ -157,6 +158,10 @@ def _code_lines(runs: Sequence[Run]) -> list[str]:
     differs = len(set(names)) > 1 or bool(changed)
     texts = [_code(r, identified=differs, changed=changed) for r in runs]
     return _per_run("code", texts, runs, differs=differs)
+
+
+def _input(file: InputFile) -> str:
+    return f"{md.inline_code(file.path)} ({short(file.sha256)})"
 
 
 def no_code(run: Run) -> str:

@@ -3,6 +3,7 @@ what is open and what would settle it, what failed, what comes next."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -12,7 +13,7 @@ from logbook_agent.findings.attempts import FAILURE
 from logbook_agent.findings.best import BestCase, bests, choices
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
-from logbook_agent.findings.comparison.answers import settled, unsettled
+from logbook_agent.findings.comparison.answers import missing_pairs, settled, unsettled
 from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_open
 from logbook_agent.findings.contrast import kept, settle_varied
 from logbook_agent.findings.protocol import Records
@@ -52,7 +53,8 @@ class Line:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synopsis:
     """A comparison in one sentence (`text`), with its latest entry. Where a goal is open, `why` says why and what it
-    needs, and `command` what to type for that, which adds up to so many `pairs`."""
+    needs, and `command` what to type for that, which adds up to so many `pairs`. `is_hopeless`: no practical number of
+    pairs would settle it."""
 
     entry: str
     title: str
@@ -63,6 +65,7 @@ class Synopsis:
     why: str = ""
     command: str = ""
     pairs: int = 0
+    is_hopeless: bool = False
 
     @property
     def to_add(self) -> str:
@@ -175,6 +178,7 @@ def _synopsis(answer: Answer, titles: Mapping[str, str], command: str, *, is_ear
         why=why_open(answer),
         command=command,
         pairs=pairs_to_add(answer) if command else 0,
+        is_hopeless=bool(command) and all(math.isinf(missing_pairs(f)) for f in answer.goals if not f.is_settled),
     )
 
 
@@ -300,7 +304,7 @@ def _against(best: BestCase, header: Header) -> str:
     return f", whose number is {number}" + (f" {unit}" if unit else "")
 
 
-# -- what failed, and what comes next ----------------------------------------------------------------------
+# -- what failed ----------------------------------------------------------------------------------------
 
 _ENDED_BADLY = ("failed", "timeout", "interrupted", "lost", "never-started")
 
@@ -336,20 +340,3 @@ def _how_it_failed(summary: Summary) -> str:
     if summary["state"] not in _ENDED_BADLY:
         return ""
     return ": ".join(filter(None, [summary["state"], summary["interpretation"]]))
-
-
-def next_step(thread: Thread, answers: Sequence[Synopsis]) -> tuple[str, str]:
-    """The entry of the next step, and the step as Markdown: the latest next action; of a closed thread what its
-    conclusion names; else what is planned, the comparison to go on with, or a stop criterion that is not met."""
-    closing = thread.header.closing
-    if closing is not None:
-        return "", "; ".join(closing.next_steps) or "Nothing: the thread is closed"
-    if thread.next_actions:
-        return thread.next_actions[-1]["id"], thread.next_actions[-1]["next_lead"] or ""
-    waiting: Iterator[Summary] = (s for s in thread.open if s["state"] in ("planned", "blocked"))
-    if (first := next(waiting, None)) is not None:
-        return first["id"], f"{first['title']} ({first['state']})"
-    if (going_on := next((one for one in answers if one.command), None)) is not None:
-        return going_on.entry, f"Add pairs to {going_on.entry}, which is open"
-    unmet = next((c for c in thread.header.stop_criteria if not c.met), None)
-    return "", f"Work on the stop criterion that is not met: {unmet.text}" if unmet and thread.summaries else ""

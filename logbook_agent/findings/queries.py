@@ -62,6 +62,7 @@ def shown(found: Findings, record: Record, log_path: Callable[[str, int], object
         "continues": entry.continues,
         "completes": entry.completes,
         "supersedes": entry.supersedes,
+        **({"decides": entry.decides, "kept": entry.kept, "commit": entry.commit} if entry.decides else {}),
         "completed_by": [],
         "superseded_by": [],
         **found.later(entry),

@@ -15,6 +15,7 @@ from logbook_agent.findings.attempts import without_gain
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs
 from logbook_agent.findings.comparisons import Comparisons
 from logbook_agent.findings.contrast import Contrasted, kept
+from logbook_agent.findings.open_steps import next_step
 from logbook_agent.findings.opening import (
     Opening,
     best_of,
@@ -22,7 +23,6 @@ from logbook_agent.findings.opening import (
     failures,
     in_words,
     negatives,
-    next_step,
     nothing_settled,
 )
 from logbook_agent.findings.protocol import Clock, Records

@@ -1,62 +1,55 @@
-"""`logbook status`: the one call after losing all context. At most 8,000 bytes, and what is cut is counted."""
+"""`logbook status`: the one call after losing all context, within a budget of bytes. What is left out is counted."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict, cast
+from itertools import chain
+from typing import Any, NotRequired, TypeAlias, TypedDict, cast
 
 from logbook_agent.findings.best import BestCase, bests
-from logbook_agent.findings.opening import SHOWN_FAILED, Line, Opening, Synopsis
+from logbook_agent.findings.opening import Synopsis
 from logbook_agent.findings.read import Findings
+from logbook_agent.findings.status_order import StatusLine, fitting, lines_of, newest_last
+from logbook_agent.findings.summaries import TEXT_CHARS
 from logbook_agent.findings.thread import Thread
-from logbook_agent.model.entry import State
+from logbook_agent.model.entry import OPEN, State
 from logbook_agent.model.header import Criterion, Header
-from logbook_agent.model.record import UnfinishedRun
-from logbook_agent.model.summary import Summary
-from logbook_agent.text.markdown import cut_sentence, one_line
+from logbook_agent.model.record import UnfinishedRun, UnfinishedRunData
+from logbook_agent.model.stats import median
+from logbook_agent.model.summary import Summary, Trial
+from logbook_agent.text.markdown import cut_sentence
 from logbook_agent.text.shell_words import assignments
 
-LIMIT_BYTES = 8000
-# Room for the envelope of the answer: schema, warnings.
-_RESERVED_BYTES = 800
-# From generous to sparse: characters of a text, entries of a list.
-_STEPS = ((600, 12), (300, 10), (200, 8), (140, 6), (90, 4), (60, 3), (40, 2), (24, 1))
-# The texts that are cut, by key, and how many characters they keep in any case: what was asked, a sentence about a
-# comparison and a command that is to be typed stay whole for longer. All other texts stay as they are.
-_TEXTS = {
-    **dict.fromkeys(("title", "conclusion", "metrics", "constraints", "reason", "evidence"), 0),
-    **dict.fromkeys(("metric", "side", "case", "source", "confidence", "problem", "flags", "apart", "against"), 0),
-    **dict.fromkeys(("unit", "label", "config", "last", "said", "result", "interpretation"), 0),
-    "links": 160,
-    # How something failed, and what comes next: often one sentence that says it at its end.
-    "text": 160,
-    "next": 160,
-    "found": 200,
-    "answer": 240,
-    "why": 240,
-    "to_settle": 200,
-    "asked": 300,
-    "summary": 300,
-    "command": 600,
-}
-# The lists of which the newest, that is the last ones, are kept; of others the first ones.
-_NEWEST = {"next_actions", "decisions", "negative_results", "open", "last", "moved", "reserved"}
+BUDGET_BYTES = 8000
+# What is always there takes no more.
+LEAST_BYTES = 2000
+# A longer text ends after the last whole sentence; a title or a name is shorter.
+_NAME_CHARS, _ASKED_CHARS = 100, 300
+_LAST = 5
+# Of entries that share a case, or supersede one, the latest.
+_SHOWN_ENTRIES = 3
+# The command that supplies what a criterion lacks, at the end of its reason.
+_TYPED = re.compile(r"logbook (?:ab|sweep) .*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnMachine:
     """What `status` says beside the records: where the `view` is and which of its blocks were `edited` by hand, IDs
-    that were `reserved` and never became an entry, `runs` that have not ended, and entries whose `series` of runs is
-    made now."""
+    that were `reserved` and never became an entry, `runs` that have not ended, entries whose `series` of runs is made
+    now, the `claims` of plans in all worktrees of the clone, and whether the working tree is the `code` that was kept
+    last."""
 
     view: str
     edited: Sequence[str] = ()
     reserved: Sequence[str] = ()
     runs: Sequence[UnfinishedRun] = ()
     series: Sequence[str] = ()
+    claims: Sequence[Mapping[str, object]] = ()
+    code: Mapping[str, object] | None = None
 
 
 class BookNames(TypedDict):
@@ -65,20 +58,9 @@ class BookNames(TypedDict):
     prefix: str
 
 
-class FoundLine(TypedDict):
-    """A finding of a comparison in one sentence, and what would settle an open one."""
-
-    id: str
-    title: str
-    found: str
-    confidence: NotRequired[str]
-    to_settle: NotRequired[str]
-    command: NotRequired[str]
-
-
 class AnswerInStatus(TypedDict):
-    """A comparison in one sentence (`answer`); of one with an open goal, `why`. What to type to add pairs stands in
-    `open_questions`."""
+    """A comparison in one sentence (`answer`). Of one with an open goal, `why`, and the `command` that adds so many
+    pairs."""
 
     id: str
     title: str
@@ -87,40 +69,51 @@ class AnswerInStatus(TypedDict):
     settled: bool
     confidence: NotRequired[str]
     why: NotRequired[str]
+    command: NotRequired[str]
     pairs_to_add: NotRequired[int]
+    superseded_by: NotRequired[list[str]]
 
 
 class BestLine(TypedDict):
-    """The best case of a problem, measured in one `entry` or several `entries`."""
+    """The best case of a problem, measured in one `entry` or several `entries`. `problem` are the keys in which it
+    differs from other problems, `flags` those from its other `cases`, `config` the rest that not all cases share."""
 
     metric: str
     value: float
-    unit: str | None
     runs: int
-    label: str | None
-    config: str
+    cases: int
+    unit: NotRequired[str]
+    label: NotRequired[str]
     entry: NotRequired[str]
     entries: NotRequired[list[str]]
+    more_entries: NotRequired[int]
+    problem: NotRequired[str]
+    flags: NotRequired[str]
+    config: NotRequired[str]
+    against: NotRequired[str]
+    is_baseline: NotRequired[bool]
+
+
+def case_words(best: BestLine) -> list[str]:
+    """What tells a best case from others: its problem, its flags, its other config."""
+    return [text for text in (best.get("problem"), best.get("flags"), best.get("config")) if text]
 
 
 class JudgedCriterion(TypedDict):
-    """A stop criterion: whether it is met, and by what."""
+    """A stop criterion: whether it is met, and by what; else what to type."""
 
     text: str
     met: bool
+    doubt: NotRequired[str]
     reason: NotRequired[str]
     evidence: NotRequired[str]
+    command: NotRequired[str]
 
 
 class NextAction(TypedDict):
-    id: str
-    next: str
+    """A next action that no entry has taken up; without `id` what else comes next."""
 
-
-class NextStep(TypedDict):
-    """The latest next action, or what else comes next: then `id` may be null."""
-
-    id: str | None
+    id: NotRequired[str]
     next: str
 
 
@@ -130,15 +123,24 @@ class ClosedLine(TypedDict):
 
 
 class LastEntry(TypedDict):
-    """One of the last entries."""
+    """One of the last entries. Its result is left out where `answers` have it."""
 
     id: str
     opened: str
     state: State
     title: str
-    result: str | None
-    confidence: str | None
-    interpretation: str | None
+    result: NotRequired[str]
+    interpretation: NotRequired[str]
+
+
+class RunLine(TypedDict):
+    """The medians of one case of an entry that compares nothing, over so many runs."""
+
+    id: str
+    metrics: dict[str, float]
+    runs: int
+    label: NotRequired[str]
+    config: NotRequired[str]
 
 
 class ThreadState(TypedDict):
@@ -146,131 +148,224 @@ class ThreadState(TypedDict):
 
     logbook: BookNames
     asked: str
-    not_settled: str | None
-    answers: list[AnswerInStatus]
-    settled: list[FoundLine]
-    open_questions: list[FoundLine]
-    in_words: list[dict[str, str]]
-    best_so_far: str | None
-    failed: list[dict[str, str]]
-    next_step: NextStep | None
-    next_actions: list[NextAction]
-    closed: ClosedLine | None
-    best: list[BestLine]
     entries: dict[str, int]
+    not_settled: NotRequired[str]
+    best_so_far: NotRequired[str]
+    closed: NotRequired[ClosedLine]
+    in_words: NotRequired[list[dict[str, str]]]
+    answers: list[AnswerInStatus]
+    failed: list[dict[str, str]]
+    next_actions: list[NextAction]
+    best: list[BestLine]
     last: list[LastEntry]
     criteria: list[JudgedCriterion]
 
 
 class StatusAnswer(ThreadState):
-    """The answer of `logbook status`, with what is scarcely read by programs as plain data."""
+    """The answer of `logbook status`. What there is none of is left out, but for lists; `left_out` counts what the
+    budget has no room for, by key. `shared_config` is what the cases of `best` and `runs` have in common."""
 
-    command: str | None
-    summary: str | None
-    summary_before: list[str]
-    view: str
-    scope: dict[str, list[str]]
-    baseline: dict[str, object] | None
+    command: NotRequired[str]
+    summary: NotRequired[str]
+    summary_before: NotRequired[list[str]]
     decisions: list[dict[str, object]]
     negative_results: list[dict[str, object]]
     open: dict[str, list[dict[str, object]]]
-    running: list[dict[str, object]]
-    detached_series: list[str]
-    issue: str | None
-    links: list[str]
-    cut: dict[str, int]
+    running: list[UnfinishedRunData]
+    runs: list[RunLine]
+    metrics: list[str]
+    shared_config: NotRequired[str]
+    view: NotRequired[str]
+    baseline: NotRequired[dict[str, object]]
+    constraints: NotRequired[list[str]]
+    detached_series: NotRequired[list[str]]
+    claimed: NotRequired[list[dict[str, object]]]
+    issue: NotRequired[str]
+    links: NotRequired[list[str]]
+    code: NotRequired[dict[str, object]]
     reserved: NotRequired[list[str]]
     edited_by_hand: NotRequired[list[str]]
     damaged: NotRequired[int]
+    left_out: NotRequired[dict[str, int]]
 
 
-def status(found: Findings, here: OnMachine) -> StatusAnswer:
-    """What was asked and found, next actions, scope, baseline, best row, criteria, last entries; within the limit."""
-    whole = _answer(found, here)
-    for characters, entries in _STEPS:
-        cutter = _Cutter(characters, entries)
-        answer = {**cutter.cut(whole), "cut": {"texts": cutter.texts, **cutter.lists}}
-        size = len(json.dumps(answer, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass"))
-        if size <= LIMIT_BYTES - _RESERVED_BYTES:
-            break
-    return cast("StatusAnswer", answer)
+# How many bytes an answer takes where it is shown.
+Size: TypeAlias = Callable[[StatusAnswer], int]
 
 
-class _Cutter:
-    """Cuts texts and lists to a size and counts what it cut."""
-
-    def __init__(self, characters: int, entries: int) -> None:
-        self._characters, self._entries = characters, entries
-        self.texts = 0
-        self.lists: dict[str, int] = {}
-
-    def cut(self, value: Any, key: str = "", path: str = "") -> Any:
-        """The value that stands under a key, at a path such as `open.blocked`."""
-        if isinstance(value, str) and key in _TEXTS:
-            text = cut_sentence(value, max(self._characters, _TEXTS[key]))
-            self.texts += text != one_line(value)
-            return text
-        if isinstance(value, Mapping) and key in ("config", "metrics"):
-            return {k: self.cut(v, key) for k, v in self._kept(list(value.items()), path)}
-        if isinstance(value, Mapping):
-            return {k: self.cut(v, k, f"{path}.{k}".removeprefix(".")) for k, v in value.items()}
-        if isinstance(value, list | tuple):
-            is_newest = not _NEWEST.isdisjoint((key, path.partition(".")[0]))
-            return [self.cut(v, key, path) for v in self._kept(value, path, is_newest=is_newest)]
-        return value
-
-    def _kept(self, values: Sequence[Any], path: str, *, is_newest: bool = False) -> Sequence[Any]:
-        more = len(values) - self._entries
-        if more <= 0:
-            return values
-        self.lists[path] = self.lists.get(path, 0) + more
-        return values[-self._entries :] if is_newest else values[: self._entries]
+def json_size(answer: StatusAnswer, warnings: Sequence[str] = ()) -> int:
+    """The bytes of the answer in JSON, with its envelope."""
+    whole = {"schema": "logbook/status/1", "data": answer, "warnings": list(warnings)}
+    return len(json.dumps(whole, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")) + 1
 
 
-def _answer(found: Findings, here: OnMachine) -> dict[str, object]:
-    """The answer before it is cut."""
-    header, entries, thread, first = found.header, found.summaries, found.thread, found.opening
-    answer: dict[str, object] = {
-        "logbook": {"topic": header.topic, "title": header.title, "prefix": header.prefix},
-        "asked": first.asked,
-        "not_settled": first.not_settled or None,
-        "command": first.command or None,
-        "answers": [_answer_line(one) for one in first.answers],
-        "settled": [_line(line) for line in first.settled],
-        "open_questions": [_line(line) for line in first.open],
-        **_others(first),
-        "next_actions": [{"id": e["id"], "next": e["next"]} for e in thread.next_actions],
-        "summary": header.summary,
-        "summary_before": [i for w in first.in_words if w.kind == "summary" for i in w.before],
-        "closed": header.closing and {"at": header.closing.at, "conclusion": header.closing.conclusion},
-        "view": here.view,
-        "scope": {
-            "metrics": [":".join(t for t in (m.name, m.direction, m.unit) if t) for m in header.metrics],
-            "constraints": list(header.constraints),
-        },
-        "baseline": _baseline(header),
-        "best": [_best(best) for best in bests(thread, found.answers)],
-        "decisions": [_told(thread, e, e["decision"]) for e in thread.decisions],
-        "negative_results": [_told(thread, e, e["negative"]) for e in thread.negative],
-        "entries": {"total": len(entries), **Counter(str(entry["state"]) for entry in entries)},
-        "open": {
-            state: [_open(e) for e in thread.open if e["state"] == state]
-            for state in dict.fromkeys(e["state"] for e in thread.open)
-        },
-        "running": [{k: v for k, v in one.data().items() if v is not None} for one in here.runs],
-        "detached_series": list(here.series),
-        "last": [_last(e) for e in entries[-5:]],
-        "criteria": [_criterion(c) for c in header.stop_criteria],
-        "issue": header.issue.url if header.issue is not None else None,
-        "links": [f"{link.label}: {link.url}" for link in header.links],
+def status(found: Findings, here: OnMachine, budget: int = BUDGET_BYTES, size: Size = json_size) -> StatusAnswer:
+    """Answers, decisions, refuted ideas, what is open and what comes next, as much as the budget of bytes holds, the
+    most useful first (`findings.status_order`)."""
+    lines = [
+        *_opening(found),
+        *_results(found, here),
+        *_going_on(found, here),
+        *_setting(found, here),
+        *_records(found),
+    ]
+    header = found.header
+    head = {
+        "logbook": {"topic": header.topic, "title": _name(header.title), "prefix": header.prefix},
+        "asked": cut_sentence(found.opening.asked, _ASKED_CHARS),
     }
-    if here.reserved:
-        answer["reserved"] = list(here.reserved)
-    if here.edited:
-        answer["edited_by_hand"] = list(here.edited)
-    if found.unreadable:
-        answer["damaged"] = len(found.unreadable)
-    return answer
+    end = _end(found)
+
+    def fits(answer: dict[str, Any]) -> bool:
+        return size(cast("StatusAnswer", {**answer, **end})) <= budget
+
+    return cast("StatusAnswer", {**fitting(head, lines, fits, budget // 2), **end})
+
+
+def _end(found: Findings) -> dict[str, Any]:
+    """How many entries there are, by state, and how many cannot be read; which results are newer than the summary."""
+    entries = found.summaries
+    counts = {"total": len(entries), **Counter(str(entry["state"]) for entry in entries)}
+    before = [i for w in found.opening.in_words if w.kind == "summary" for i in w.before[-_LAST:]]
+    more = {"damaged": len(found.unreadable), "summary_before": before}
+    return {"entries": counts, **{name: value for name, value in more.items() if value}}
+
+
+def _opening(found: Findings) -> Iterator[StatusLine]:
+    """What is said of the whole thread."""
+    header, first = found.header, found.opening
+    closing = header.closing
+    single = {
+        "not_settled": _text(first.not_settled),
+        "command": first.command,
+        "best_so_far": _text(first.best),
+        "closed": closing and {"at": closing.at, "conclusion": _text(closing.conclusion)},
+        "summary": _text(header.summary or ""),
+    }
+    yield from (line for kind, value in single.items() if value for line in lines_of(kind, [value]))
+    # Decisions have a list of their own.
+    said = [w for w in first.in_words if w.entry and w.kind != "decision"]
+    yield from lines_of("in_words", [{"id": w.entry, "kind": w.kind, "text": _text(w.text)} for w in said])
+
+
+# -- results -------------------------------------------------------------------------------------------------
+
+
+def _results(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
+    """Answers, decisions, negative results, and failures that no negative result speaks of."""
+    thread, first = found.thread, found.opening
+    order = {entry: n for n, entry in enumerate(thread.by_id)}
+    for kind, answers, at in (("answers.settled", first.found, 0), ("answers.open", first.left, len(first.found))):
+        ages = [-order[one.entry] for one in answers]
+        yield from lines_of(kind, [_answer_line(thread, one) for one in answers], ages, first=at)
+    if here.code is not None:
+        yield from lines_of("code", [dict(here.code)])
+    yield from newest_last("decisions", [_decided(thread, e) for e in thread.decisions])
+    yield from newest_last("negative_results", [_told(thread, e, e["negative"]) for e in thread.negative])
+    negative = {e["id"] for e in thread.negative}
+    failed = [f for f in first.failed if f.entry not in negative]
+    yield from lines_of("failed", [{"id": f.entry, "title": _name(f.title), "text": _text(f.text)} for f in failed])
+
+
+def _answer_line(thread: Thread, one: Synopsis) -> dict[str, object]:
+    found = {
+        "id": one.entry,
+        "title": _name(one.title),
+        "answer": _text(one.text),
+        "outcome": one.outcome,
+        "settled": one.is_settled,
+    }
+    more: dict[str, object] = {"why": _text(one.why), "command": one.command, "pairs_to_add": one.pairs}
+    # Nearly all are exploratory.
+    more |= {"confidence": one.confidence} if one.confidence != "exploratory" else {}
+    more |= {"superseded_by": list(thread.superseded_by(one.entry)[-_SHOWN_ENTRIES:])}
+    return found | {name: value for name, value in more.items() if value}
+
+
+def _told(thread: Thread, entry: Summary, text: str | None) -> dict[str, object]:
+    line = {"id": entry["id"], "title": _name(entry["title"]), **({"text": _text(text)} if text else {})}
+    later = thread.superseded_by(entry["id"])
+    return line | ({"superseded_by": list(later[-_SHOWN_ENTRIES:])} if later else {})
+
+
+def _decided(thread: Thread, entry: Summary) -> dict[str, object]:
+    """A decision; of one about the code of an entry, which, whether it was kept, and the commit to return to."""
+    about = {"decides": entry["decides"], "kept": entry["kept"], "commit": entry["commit"]}
+    return _told(thread, entry, entry["decision"]) | {name: value for name, value in about.items() if value is not None}
+
+
+# -- what goes on, and what comes next -----------------------------------------------------------------------
+
+
+def _going_on(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
+    """Running work, entries that wait, criteria that lack something, next actions."""
+    thread, first = found.thread, found.opening
+    seen: Counter[str] = Counter()
+    for number, criterion in enumerate(found.header.stop_criteria, 1):
+        kind = "criteria.met" if criterion.met else "criteria.unmet"
+        yield StatusLine(kind=kind, value=_criterion(number, criterion), rank=seen[kind], place=number)
+        seen[kind] += 1
+    running = [{k: v for k, v in one.data().items() if v is not None} for one in here.runs]
+    yield from newest_last("running", running)
+    yield from newest_last("detached_series", list(here.series))
+    yield from newest_last("claimed", list(here.claims))
+    order = {entry: n for n, entry in enumerate(thread.by_id)}
+    ages = [(OPEN.index(e["state"]), -order[e["id"]]) for e in thread.open]
+    yield from lines_of("open", [(e["state"], _open(e)) for e in thread.open], ages)
+    steps = [{"id": e["id"], "next": _text(e["next"] or "")} for e in thread.next_actions]
+    if first.next and not steps:
+        steps = [({"id": first.next_of} if first.next_of else {}) | {"next": _text(first.next)}]
+    yield from newest_last("next_actions", steps)
+    yield from lines_of("edited_by_hand", [_name(name) for name in here.edited])
+    yield from newest_last("reserved", list(here.reserved))
+
+
+def _open(entry: Summary) -> dict[str, object]:
+    # Of a settled entry, the next action has its own line.
+    step = {"next": _text(entry["next"])} if entry["next"] and not entry["settled"] else {}
+    return {"id": entry["id"], "title": _name(entry["title"]), **step}
+
+
+def _criterion(number: int, criterion: Criterion) -> dict[str, object]:
+    """The text, whether it is met, and what shows it, or what to type."""
+    judgement, computed = criterion.judgement, criterion.computed
+    line: dict[str, object] = {"text": _text(criterion.text), "met": criterion.met}
+    if criterion.doubt is not None:
+        line["doubt"] = _text(criterion.doubt)
+    command = ""
+    if computed is not None:
+        command = typed[0] if (typed := _TYPED.search(computed.reason)) is not None else ""
+        line |= {"computed": computed.state, "reason": _text(computed.reason.removesuffix(command).rstrip(" :"))}
+    if judgement is not None:
+        line["evidence"] = _text(judgement.evidence)
+    elif computed is not None and computed.evidence:
+        line["evidence"] = computed.runs_text
+    if not criterion.met and computed is None:
+        command = f"logbook criteria --met {number} --evidence ID"
+    return line | ({"command": command} if command and not criterion.met else {})
+
+
+# -- what was measured, and against what ---------------------------------------------------------------------
+
+
+def _setting(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
+    """The best cases, what results are compared with, and where things are."""
+    header, thread = found.header, found.thread
+    # What the baseline itself measured is known.
+    cases = sorted(bests(thread, found.answers), key=lambda best: best.is_baseline)
+    for item, best in zip(lines_of("best", list(map(_best, cases))), cases, strict=True):
+        said = frozenset({**best.problem, **best.flags})
+        yield StatusLine(kind="best", value=item.value, rank=item.rank, place=item.place, config=best.config, said=said)
+    metrics = [":".join(t for t in (m.name, m.direction, m.unit) if t) for m in header.metrics]
+    for kind, values in (
+        ("baseline", [baseline] if (baseline := _baseline(header)) else []),
+        ("metrics", metrics),
+        ("constraints", list(map(_text, header.constraints))),
+        ("view", [here.view] if here.view else []),
+        ("issue", [header.issue.url] if header.issue is not None else []),
+        ("links", [f"{_name(link.label)}: {link.url}" for link in header.links]),
+    ):
+        yield from lines_of(kind, values)
 
 
 def _baseline(header: Header) -> dict[str, object] | None:
@@ -279,99 +374,83 @@ def _baseline(header: Header) -> dict[str, object] | None:
         return None
     plain = {
         "date": baseline.date,
-        "case": assignments(baseline.config),
-        "numbers": [{"config": n.config, "metrics": n.metrics} for n in baseline.numbers],
+        "case": _text(assignments(baseline.config)),
+        "numbers": [
+            ({"config": _text(assignments(n.config))} if n.config else {})
+            | {"metrics": dict([*n.metrics.items()][:_LAST])}
+            for n in baseline.numbers[:_LAST]
+        ],
         "entry": baseline.entry,
-        "source": baseline.source,
-        "confidence": baseline.confidence,
-        "moved": [{"at": m.at, "reason": m.reason} for m in header.baseline_moves],
+        "source": _text(baseline.source or ""),
+        "moved": [{"at": m.at, "reason": _text(m.reason)} for m in header.baseline_moves[-1:]],
     }
     return {k: v for k, v in plain.items() if v}
 
 
-def _criterion(criterion: Criterion) -> dict[str, object]:
-    """The text, whether it is met, and what shows it."""
-    judgement, computed = criterion.judgement, criterion.computed
-    line: dict[str, object] = {"text": criterion.text, "met": criterion.met}
-    if criterion.doubt is not None:
-        line["doubt"] = criterion.doubt
-    if computed is not None:
-        line |= {"computed": computed.state, "reason": computed.reason}
-    if judgement is not None:
-        return {**line, "evidence": judgement.evidence}
-    return {**line, "evidence": computed.runs_text} if computed is not None and computed.evidence else line
-
-
 def _best(best: BestCase) -> dict[str, object]:
-    """The best case of a problem."""
-    entries = list(best.entries)
+    """The best case of a problem, without its config."""
+    entries, more = list(best.entries[-_SHOWN_ENTRIES:]), len(best.entries) - _SHOWN_ENTRIES
     told = {
-        "problem": assignments(best.problem),
-        "flags": assignments(best.flags),
-        "apart": assignments(best.apart),
-        "against": best.against,
+        "unit": best.unit,
+        "label": best.label and _name(best.label),
+        "problem": _text(assignments(best.problem)),
+        "flags": _text(assignments(best.flags)),
+        "apart": _text(assignments(best.apart)),
+        "against": _text(best.against),
+        "is_baseline": best.is_baseline,
     }
     return {
         "metric": best.metric,
-        "value": best.value,
-        **({"low": best.low, "high": best.high} if best.runs > 1 else {"run": best.run}),
-        "unit": best.unit,
+        "value": _rounded(best.value),
+        **({"low": _rounded(best.low), "high": _rounded(best.high)} if best.runs > 1 else {"run": best.run}),
         **({"entry": entries[0]} if len(entries) == 1 else {"entries": entries}),
+        **({"more_entries": more} if more > 0 else {}),
         "runs": best.runs,
         "cases": best.cases,
-        "label": best.label,
-        "config": assignments(best.config),
-        **({"is_baseline": True} if best.is_baseline else {}),
         **{name: text for name, text in told.items() if text},
     }
 
 
-def _answer_line(one: Synopsis) -> dict[str, object]:
-    found = {"id": one.entry, "title": one.title, "answer": one.text, "outcome": one.outcome, "settled": one.is_settled}
-    return found | {
-        k: v
-        for k, v in (("confidence", one.confidence), ("why", one.why), ("pairs_to_add", one.pairs))
-        if v and v != "exploratory"
-    }
+def _records(found: Findings) -> Iterator[StatusLine]:
+    """The last entries, and the numbers of those that compare nothing."""
+    answered = {one.entry for one in found.opening.answers}
+    last = [_last(e, is_answered=e["id"] in answered) for e in found.summaries[-_LAST:]]
+    yield from newest_last("last", last)
+    counted = [s for s in found.thread.counted if s["comparison"] is None and s["measured"]]
+    cases = list(chain.from_iterable(map(_cases, counted)))
+    for item, (_, config) in zip(newest_last("runs", cases), cases, strict=True):
+        yield StatusLine(kind="runs", value=item.value[0], rank=item.rank, place=item.place, config=config)
 
 
-def _others(first: Opening) -> dict[str, object]:
-    """What was found without a comparison, and what failed."""
-    return {
-        "in_words": [{"id": w.entry, "kind": w.kind, "text": w.text} for w in first.in_words if w.entry],
-        "best_so_far": first.best or None,
-        "failed": [{"id": f.entry, "title": f.title, "text": f.text} for f in first.failed[:SHOWN_FAILED]],
-        "next_step": {"id": first.next_of or None, "next": first.next} if first.next else None,
-    }
+def _last(entry: Summary, *, is_answered: bool) -> dict[str, object]:
+    plain: dict[str, object] = {name: entry[name] for name in ("id", "opened", "state")}
+    more = {"result": None if is_answered else entry["result"], "interpretation": entry["interpretation"]}
+    return {**plain, "title": _name(entry["title"]), **{name: _text(text) for name, text in more.items() if text}}
 
 
-def _line(line: Line) -> dict[str, object]:
-    """A finding in one sentence, with the entry that has it, and how to settle an open one."""
-    found = {
-        "id": line.entry,
-        "title": line.title,
-        "metric": line.metric,
-        "side": line.side,
-        "case": line.case,
-        "outcome": line.outcome,
-        "found": line.text,
-        "confidence": line.confidence,
-        "to_settle": line.to_settle,
-        "command": line.command,
-    }
-    return {k: v for k, v in found.items() if v and v != "exploratory"}
+def _cases(entry: Summary) -> Iterator[tuple[dict[str, object], dict[str, str]]]:
+    """Each case of an entry with its medians, and its config."""
+    of: dict[str, dict[str, Trial]] = {}
+    for metric, measured in entry["measured"].items():
+        for trial in measured.get("trials", ()):
+            of.setdefault(trial["key"], {})[metric] = trial
+    for trials in of.values():
+        one = next(iter(trials.values()))
+        line: dict[str, object] = {"id": entry["id"], **({"label": _name(one["label"])} if one["label"] else {})}
+        medians = {name: _rounded(median(trial["values"])) for name, trial in trials.items()}
+        yield {**line, "runs": len(one["runs"]), "metrics": medians}, one["config"]
 
 
-def _told(thread: Thread, entry: Summary, text: str | None) -> dict[str, object]:
-    line = {"id": entry["id"], "title": entry["title"], **({"text": text} if text else {})}
-    later = thread.superseded_by(entry["id"])
-    return line | ({"superseded_by": list(later)} if later else {})
+def _rounded(value: float) -> float:
+    """Eight digits of a number: more than any noise leaves."""
+    return float(f"{value:.8g}")
 
 
-def _open(entry: Summary) -> dict[str, object]:
-    return {"id": entry["id"], "title": entry["title"], **({"next": entry["next"]} if entry["next"] else {})}
+def _text(text: str) -> str:
+    # What the index cut ends in the middle of a sentence.
+    was_cut = text.endswith("…") and len(text) > 0.9 * TEXT_CHARS
+    return cut_sentence(text, min(TEXT_CHARS, len(text) - 1) if was_cut else TEXT_CHARS)
 
 
-def _last(entry: Summary) -> dict[str, object]:
-    plain = {name: entry[name] for name in ("id", "opened", "state", "title", "result")}
-    return {**plain, "confidence": entry["confidence_text"], "interpretation": entry["interpretation"]}
+def _name(text: str) -> str:
+    return cut_sentence(text, _NAME_CHARS)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from logbook_agent.findings.carried_out import CommandsRun
 from logbook_agent.findings.protocol import Records
 from logbook_agent.model.entry import (
     DECISION,
@@ -35,12 +36,13 @@ from logbook_agent.model.summary import SaidByEntry, Summary
 class Standing:
     """Whether an entry counts. The tuples are IDs of entries that are not withdrawn, in their order.
 
-    `taken_up_by`: those that continue, complete or supersede it.
+    `taken_up_by`: those that continue, complete, supersede or decide it.
     """
 
     withdrawn: State | None = None
     superseded_by: tuple[str, ...] = ()
     completed_by: tuple[str, ...] = ()
+    decided_by: tuple[str, ...] = ()
     taken_up_by: tuple[str, ...] = ()
 
     @property
@@ -57,7 +59,7 @@ class Standing:
 
     @property
     def later(self) -> dict[str, list[str]]:
-        """The entries that complete or supersede it, by `completed_by` and `superseded_by`, where there are some."""
+        """The entries that complete, supersede or decide it, by names such as `completed_by`, where there are some."""
         return {name: [*ids] for name in INVERSE.values() if (ids := getattr(self, name))}
 
 
@@ -97,6 +99,9 @@ def said_by(entry: Entry) -> SaidByEntry:
         "continues": entry.continues,
         "completes": entry.completes,
         "supersedes": entry.supersedes,
+        "decides": entry.decides,
+        "kept": entry.kept,
+        "commit": entry.commit,
         "aliases": list(entry.aliases),
         "decision": entry.text(DECISION) or "" if entry.kind == "decision" else None,
         "negative": entry.text(NEGATIVE_RESULT),
@@ -172,10 +177,13 @@ class Thread(Statements[Summary]):
 
     @cached_property
     def next_actions(self) -> list[Summary]:
-        """Settled entries whose next action no other entry has taken up; none once the thread is closed."""
+        """Settled entries whose next action no other entry has taken up, and whose commands none has run; none once the
+        thread is closed."""
         if self.header.closing is not None:
             return []
-        return [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(self.standing[s["id"]])]
+        left = [s for s in self.summaries if s["next"] and s["settled"] and self._is_left(self.standing[s["id"]])]
+        commands = CommandsRun(s for s in self.summaries if self.standing[s["id"]].withdrawn is None)
+        return [s for s in left if not commands.carried_out(s)]
 
     @staticmethod
     def _is_left(standing: Standing) -> bool:
@@ -204,7 +212,7 @@ class Mentions:
         self._said_of: dict[str | None, list[SaidByEntry]] = {}
 
     def standing(self, entry: Entry) -> Standing:
-        """The standing of an entry. Of `taken_up_by`, only those that complete or supersede it are known."""
+        """The standing of an entry. Of `taken_up_by`, those that only continue it are not known."""
         self._read_behind(entry)
         return standing_of(entry.id, entry.state or "noted", self._said_of.get(entry.id, ()))
 

@@ -13,6 +13,7 @@ from shlex import quote
 from logbook_agent.model.errors import StoreError
 from logbook_agent.running.provenance.git_calls import DIFF, GitAnswer, read_git, write_git
 from logbook_agent.store.repository import Repository, repository_of
+from logbook_agent.store.root import books
 
 ADD_TIMEOUT_S = 60.0
 # Hooks run in it, and perhaps a program that signs.
@@ -28,37 +29,38 @@ def commit_root(root: Path, message: str, environ: Mapping[str, str]) -> str | N
     Raises StoreError with git's own words. After a hook that refused, the root's files are staged and nothing else
     has changed.
     """
-    repository, place = check_commit(root, environ)
-    spec = f":(top,literal){place}"
-    added = write_git(repository.top, ["add", "--", spec], environ, timeout_s=ADD_TIMEOUT_S)
+    repository, places = check_commit(root, environ)
+    specs = [f":(top,literal){place}" for place in places]
+    added = write_git(repository.top, ["add", "--", *specs], environ, timeout_s=ADD_TIMEOUT_S)
     if added.code != 0:
-        raise _failed(
-            "git could not add the logbook", added, f"git -C {quote(str(repository.top))} add -- {quote(place)}"
-        )
-    staged = read_git(repository.top, [*DIFF, "--cached", "--quiet", "--", spec], environ)
+        by_hand = f"git -C {quote(str(repository.top))} add -- {' '.join(map(quote, places))}"
+        raise _failed("git could not add the logbook", added, by_hand)
+    staged = read_git(repository.top, [*DIFF, "--cached", "--quiet", "--", *specs], environ)
     if staged.code == 0:
         return None
-    words = ["commit", "--only", "-q", "-m", message, "--", spec]
+    words = ["commit", "--only", "-q", "-m", message, "--", *specs]
     done = write_git(repository.top, words, environ, timeout_s=COMMIT_TIMEOUT_S)
     if done.code != 0:
         raise _failed("git did not commit the logbook", done, _hint(done, repository))
     return read_git(repository.top, ["rev-parse", "HEAD"], environ).lines()[0]
 
 
-def check_commit(root: Path, environ: Mapping[str, str]) -> tuple[Repository, str]:
-    """The repository, and where in it the root is. Raises StoreError where `commit_root` is sure to fail."""
+def check_commit(root: Path, environ: Mapping[str, str]) -> tuple[Repository, list[str]]:
+    """The repository, and what is committed: the root, or where that is the whole working tree, the logbooks in it.
+    Raises StoreError where `commit_root` is sure to fail."""
     repository = repository_of(root)
     if repository is None:
         raise StoreError(f"{root} is not in a git repository", cause="there is nothing to commit to", hint="git init")
     place = repository.place_of(root)
-    if place == ".":
-        raise StoreError(
-            "the logbook root is the whole repository, so it is not committed by itself",
-            cause="everything in the repository would go with it",
-            hint=f"choose what belongs in it: git -C {quote(str(root))} add ...; then commit",
-        )
     _check_state(repository, environ)
-    return repository, place
+    if place != ".":
+        return repository, [place]
+    names = [".gitignore", ".gitattributes"]
+    for book in books(root):
+        names += [book.view_path.name, book.folder.name]
+    if len(names) == 2:
+        raise StoreError(f"no logbook in {root} to commit", cause="none was started there", hint="logbook start TOPIC")
+    return repository, [name for name in names if os.path.lexists(repository.top / name)]
 
 
 def _check_state(repository: Repository, environ: Mapping[str, str]) -> None:

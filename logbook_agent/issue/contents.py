@@ -4,7 +4,7 @@ texts."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from logbook_agent.features import hook_module
 from logbook_agent.findings.best import bests
@@ -23,6 +23,7 @@ from logbook_agent.model.errors import UsageError
 from logbook_agent.model.header import Header
 from logbook_agent.model.record import Record, digest
 from logbook_agent.model.summary import Summary
+from logbook_agent.pages.cited import opening_with_numbers, with_numbers
 from logbook_agent.pages.plotted import NamedPlot, named_plots, naming_plots
 from logbook_agent.pages.sections import NO_LATER
 from logbook_agent.pages.templating.templates import templates_of
@@ -73,7 +74,7 @@ def gather(
         header=header,
         links=links,
         summaries=found.summaries,
-        first=found.opening,
+        first=opening_with_numbers(found),
         best_cases=bests(found.thread, found.answers),
         plots=named_plots(book, found, None),
     )
@@ -171,7 +172,7 @@ class BookDocuments(IssueDocuments):
         return self.update([self._updated(entry_id) for entry_id in entry_ids], room)
 
     def _updated(self, entry_id: str) -> UpdatedEntry:
-        record = self.findings.records.record(entry_id)
+        record = self._cited(self.findings.records.record(entry_id))
         return UpdatedEntry(
             record=record,
             later=self.later.get(entry_id, NO_LATER),
@@ -179,6 +180,11 @@ class BookDocuments(IssueDocuments):
             plots=self.plots.get(entry_id, ()),
             files=_files_of(record),
         )
+
+    def _cited(self, record: Record) -> Record:
+        """The record with the numbers that its prose cites."""
+        fields = (replace(f, text=with_numbers(self.findings, f.text, plain=True)) for f in record.entry.fields)
+        return replace(record, entry=replace(record.entry, fields=tuple(fields)))
 
     def snapshot_of(self, name: str, room: int) -> str:
         header = self.values.header

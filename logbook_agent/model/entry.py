@@ -68,9 +68,13 @@ OPEN: tuple[State, ...] = (
 )
 
 # What an entry may say of an earlier one, each a field of `Entry`; and what the page of that one calls it, if it does.
-Relation = Literal["continues", "completes", "supersedes"]
+Relation = Literal["continues", "completes", "supersedes", "decides"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
-INVERSE: Mapping[Relation, str] = {"completes": "completed_by", "supersedes": "superseded_by"}
+INVERSE: Mapping[Relation, str] = {
+    "completes": "completed_by",
+    "supersedes": "superseded_by",
+    "decides": "decided_by",
+}
 
 
 # What a plot can show.
@@ -166,6 +170,9 @@ class Entry:
     `comparison` is the question that its runs answer, with their design; `contrasts` are rows that are shown beside
     each other. `aliases` are IDs this entry had before it was renumbered; commands accept them. `noise`: its runs
     repeat one command, to tell how far they scatter. `plots`: those that its page shows, as `parse_plot` reads them.
+
+    A decision may be about the code of the entry that it `decides`: whether that is `kept`, and the `commit` to work on
+    from then on.
     """
 
     format: int = 1
@@ -179,6 +186,9 @@ class Entry:
     continues: str | None = None
     completes: str | None = None
     supersedes: str | None = None
+    decides: str | None = None
+    kept: bool | None = None
+    commit: str | None = None
     aliases: tuple[str, ...] = ()
     commands: tuple[PlannedCommand, ...] = ()
     recipe: RecipeUse | None = None

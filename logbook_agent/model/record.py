@@ -38,6 +38,8 @@ PlanKey = tuple[Key, int]
 
 # The states of a run whose command may still run.
 GOING: tuple[State, ...] = ("running", "submitted", "orphaned")
+# Those of runs whose command did not come to its end, and never will.
+_CUT_OFF: tuple[State, ...] = ("interrupted", "lost", "never-started")
 # Worst first: the state of an entry is the worst among the latest attempts at each of its commands.
 _SEVERITY: tuple[State, ...] = (
     *("orphaned", "running", "submitted", "lost", "never-started", "interrupted"),
@@ -125,8 +127,8 @@ class Record:
     @property
     def pending(self) -> tuple[int, ...]:
         """The places (from 0) of the planned commands that no run has executed yet: a run says which one
-        it executed, or is the same command under the same label."""
-        counting = [r.run for r in self.runs if r.counts]
+        it executed, or is the same command under the same label. One that was cut off executed nothing."""
+        counting = [r.run for r in self.runs if r.counts and r.state not in _CUT_OFF]
         places = {run.planned for run in counting}
         done = {(run.label, run.argv) for run in counting}
         return tuple(i for i, c in enumerate(self.entry.commands) if i not in places and (c.label, c.argv) not in done)

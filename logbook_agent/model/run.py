@@ -146,6 +146,16 @@ class UntrackedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InputFile:
+    """A file or folder that the user named as an input, as it was typed for the working folder; of a folder the digest
+    and size are those of all files in it."""
+
+    path: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
     """A file that the command left, called `name` in its working folder. `kept` is its copy in the folder of the run,
     and digest and size are those of the copy; a larger file has none and stays at `place`, a host and a path there."""
@@ -299,6 +309,7 @@ class Run:
     env: Env = field(default_factory=Env)
     config: dict[str, Scalar] = field(default_factory=dict)
     code: Code | None = None
+    inputs: tuple[InputFile, ...] = ()
     host: Host = field(default_factory=Host)
     devices: tuple[Device, ...] = ()
     software: dict[str, str] = field(default_factory=dict)

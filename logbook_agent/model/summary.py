@@ -10,7 +10,7 @@ from logbook_agent.model.values import Scalar
 
 class SaidByEntry(TypedDict):
     """The part of a summary that an entry's own file gives. `state` is its own here, `decision` None for what is none,
-    and empty for one whose title says it all."""
+    and empty for one whose title says it all; `kept` and `commit` are those of a decision on code."""
 
     id: str
     opened: str
@@ -20,6 +20,9 @@ class SaidByEntry(TypedDict):
     continues: str | None
     completes: str | None
     supersedes: str | None
+    decides: str | None
+    kept: bool | None
+    commit: str | None
     aliases: list[str]
     decision: str | None
     negative: str | None

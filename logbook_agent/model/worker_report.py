@@ -12,6 +12,7 @@ from logbook_agent.model.run import (
     Device,
     Exit,
     Host,
+    InputFile,
     Output,
     PredictedRow,
     Process,
@@ -35,6 +36,7 @@ class Began:
     env: dict[str, str] = field(default_factory=dict)
     contention: Contention | None = None
     code: Code | None = None
+    inputs: tuple[InputFile, ...] = ()
     apart: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 

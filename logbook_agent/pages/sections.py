@@ -22,6 +22,7 @@ from logbook_agent.model.entry import (
     PREDICTED,
     RESULT,
     SETTABLE_STATES,
+    Entry,
 )
 from logbook_agent.model.record import Record
 from logbook_agent.text.markdown import clean, escape, items, one_line
@@ -37,7 +38,7 @@ _RANK = {
     )
 }
 # What later entries may say of this one: the key in a template, and the label.
-LATER = {"completed_by": "Completed by", "superseded_by": "Superseded by"}
+LATER = {"completed_by": "Completed by", "superseded_by": "Superseded by", "decided_by": "Decided by"}
 NO_LATER: Mapping[str, Sequence[str]] = {}
 _SUFFIX = re.compile(r"\s*\([^)]*\)\s*$")
 
@@ -121,12 +122,21 @@ def _place(found: list[Section], label: str) -> int:
     return len(found)
 
 
+def _decided(entry: Entry) -> str | None:
+    """`MOE-003: kept, commit 3f2a9c01d` of a decision on code."""
+    if entry.decides is None:
+        return None
+    verdict = {True: ": kept", False: ": discarded", None: ""}[entry.kept]
+    return f"{entry.decides}{verdict}" + (f", commit `{entry.commit}`" if entry.commit else "")
+
+
 def _relations(record: Record, later: Mapping[str, Sequence[str]], taken: set[str]) -> list[Section]:
     entry = record.entry
     pairs = [
         ("Continues", entry.continues),
         ("Completes", entry.completes),
         ("Supersedes", entry.supersedes),
+        ("Decides", _decided(entry)),
         *((label, ", ".join(later.get(key, ())) or None) for key, label in LATER.items()),
     ]
     if record.state in SETTABLE_STATES:

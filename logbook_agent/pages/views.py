@@ -11,6 +11,7 @@ from logbook_agent.findings.thread import is_listed
 from logbook_agent.model.errors import LogbookError, NotFound, StoreError
 from logbook_agent.model.record import Record
 from logbook_agent.pages.blocks import Blocks
+from logbook_agent.pages.cited import cites, with_numbers
 from logbook_agent.pages.plotted import mark_due, naming_plots, plots_of, plots_of_thread
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
@@ -79,13 +80,14 @@ def _refreshed(
     present = _parsed(workspace, book, text)
     found = read(workspace, book)
     # What an entry says of a comparison follows from the rows of the others.
-    keepers = {keeper for i in found.order if i in changed for keeper in found.keepers(i)}
     compares = any(_compares(found, one) for one in changed)
-    keepers |= found.comparisons.following(changed) if compares else set()
-    wanted = changed | (set(found.order) - set(present)) | keepers
+    following = changed | found.comparisons.following(changed) if compares else changed
+    keepers = {keeper for i in found.order if i in following for keeper in found.keepers(i)}
+    citing = {name for name, block in present.items() if cites(block.text(text), following)}
+    wanted = following | (set(found.order) - set(present)) | keepers | citing
     blocks = Blocks(templates_of(workspace), found.header)
     footer = present[FOOTER].text(text) if FOOTER in present else ""
-    footer_changed = header_changed
+    footer_changed = header_changed or FOOTER in citing
     texts: dict[str, str | None] = {}
     seen: list[Record] = []
     for entry_id in (i for i in found.order if i in wanted):
@@ -102,10 +104,11 @@ def _refreshed(
     follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
     # The answers of comparisons are shown with what failed and what comes next, which any entry may change.
     answers = HEADER in present and _ANSWERS in present[HEADER].text(text)
-    if HEADER not in present or header_changed or follows or compares or answers or found.records.header.plots:
-        texts[HEADER] = blocks.header(plots_of_thread(found), found.answered)
+    follows |= HEADER not in present or HEADER in citing
+    if header_changed or follows or compares or answers or found.records.header.plots:
+        texts[HEADER] = with_numbers(found, blocks.header(plots_of_thread(found), found.answered))
     if footer_changed:
-        texts[FOOTER] = blocks.footer(found.listed) or None
+        texts[FOOTER] = with_numbers(found, blocks.footer(found.listed)) or None
     _write(workspace, book, text, present, texts, found.order)
     mark_due(workspace, book, (record.entry for record in seen))
     return seen, len(found.order)
@@ -182,7 +185,7 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
     blocks = Blocks(templates_of(workspace), found.header)
     mark_due(workspace, book, naming_plots(found))
 
-    made = [(HEADER, blocks.header(plots_of_thread(found), found.answered))]
+    made = [(HEADER, with_numbers(found, blocks.header(plots_of_thread(found), found.answered)))]
     for entry_id in found.order:
         try:
             record = found.records.record(entry_id)
@@ -190,14 +193,14 @@ def all_blocks(workspace: Workspace, book: Book) -> list[tuple[str, str]]:
             workspace.warnings.append(f"not rendered: {_brief(error)}")
             continue
         made.append((entry_id, _entry_block(found, blocks, record)))
-    footer = blocks.footer(found.listed)
+    footer = with_numbers(found, blocks.footer(found.listed))
     return [*made, (FOOTER, footer)] if footer else made
 
 
 def _entry_block(found: Findings, blocks: Blocks, record: Record) -> str:
     entry = record.entry
     later, compared = found.later(entry), found.compared(entry)
-    return blocks.entry(record, later=later, compared=compared, plots=plots_of(found, entry))
+    return with_numbers(found, blocks.entry(record, later=later, compared=compared, plots=plots_of(found, entry)))
 
 
 def _rebuild(workspace: Workspace, book: Book) -> None:

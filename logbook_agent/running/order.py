@@ -49,8 +49,8 @@ class Display(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
     """What one run is to be: its command, entry and declared config. `discarded`: it warms up and does not count.
-    `keep`: patterns of files to be kept. `always`: it is made even after a request to stop. `pin`: runs with the same
-    one are made on one machine, where an executor makes several at once."""
+    `keep`: patterns of files to be kept, `inputs`: files whose digests are recorded. `always`: it is made even after a
+    request to stop. `pin`: runs with the same one are made on one machine, where an executor makes several at once."""
 
     command: Command
     entry_id: str
@@ -60,6 +60,7 @@ class RunPlan:
     timeout_s: float | None = None
     config: dict[str, Scalar]
     keep: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
     always: bool = False
     pin: str | None = None
 
@@ -84,6 +85,7 @@ def work_of(workspace: Workspace, book: Book, plan: RunPlan, number: int) -> Wor
         env_patterns=config.env,
         packages=config.packages,
         keep=(*plan.keep, *_pictured(book, plan.entry_id)),
+        inputs=plan.inputs,
         metrics=header.metrics,
         case_keys=header.case_keys,
         config=plan.config,
@@ -136,6 +138,7 @@ def with_facts(run: Run, facts: Began) -> Run:
         child=facts.child,
         env=dataclasses.replace(run.env, relevant={**run.env.relevant, **around}),
         code=facts.code,
+        inputs=facts.inputs,
         host=facts.host,
         devices=facts.devices,
         software=facts.software,

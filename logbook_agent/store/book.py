@@ -18,6 +18,7 @@ from logbook_agent.model.header import Header
 from logbook_agent.model.record import Contents, Record, Summaries, record_of
 from logbook_agent.store import records
 from logbook_agent.store.book_runs import BookRuns
+from logbook_agent.store.claims import Claims
 from logbook_agent.store.files import (
     copy,
     locked,
@@ -139,6 +140,11 @@ class Book(BookRuns):
         data = json.dumps(owner).encode()
         found = reserve(place, self.header.prefix, self.entry_names(), data, runs=self.runs_folder)
         return found, place.warning
+
+    @property
+    def claims(self) -> Claims:
+        """Which planned entries are being executed, in all worktrees of this clone."""
+        return Claims(place=reservations_of(self.root, self.header.prefix))
 
     def voids(self) -> list[Void]:
         """IDs that were reserved here and never became an entry."""

@@ -35,6 +35,7 @@ Stamp: TypeAlias = tuple[int, int, int, int]
 _read: dict[Path, tuple[Stamp, Any]] = {}
 # What may be the name of an entry's file, also of one that a person named wrongly: `doctor` mends those.
 _SPOOL_NAME = re.compile(r"[0-9a-f]{16}")
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _MOST_PID = 2**31 - 1
 # A file system has names of 255 bytes, of which an ID, a number and an ending need some.
@@ -271,6 +272,8 @@ def check_entry(entry: Entry) -> None:
         target = getattr(entry, key)
         if target is not None:
             _check(key, target, _is_id, "the ID of an entry, PREFIX-NNN")
+    if entry.commit is not None:
+        _check("commit", entry.commit, _is_commit, "the SHA of a commit")
     for place, alias in enumerate(entry.aliases):
         _check(f"aliases[{place}]", alias, _is_name, "the ID of an entry, PREFIX-NNN")
     for place, comparison in enumerate(entry.contrasts):
@@ -335,6 +338,10 @@ def _is_name(text: str) -> bool:
 
 def _is_id(text: str) -> bool:
     return len(text) <= _MOST_CHARS and parse_id(text) is not None
+
+
+def _is_commit(text: str) -> bool:
+    return _COMMIT.fullmatch(text) is not None
 
 
 def _is_kept(text: str) -> bool:

@@ -67,11 +67,13 @@ class UserConfig:
     launchers: launchers of your own, as in a project
     executors: executors of your own
     allocators: allocators of your own
+    allow_run: folders of logbooks for which `logbook mcp --allow-run` may start commands; absolute, or from `~/`
     """
 
     launchers: dict[str, Any] = field(default_factory=dict)
     executors: dict[str, dict[str, Any]] = field(default_factory=dict)
     allocators: dict[str, dict[str, Any]] = field(default_factory=dict)
+    allow_run: tuple[str, ...] = ()
 
 
 def user_config_file(environ: Mapping[str, str]) -> Path | None:

@@ -77,7 +77,7 @@ def test_the_comparison_is_stated_first_and_settled_after_eight_pairs(ready: Cli
 def test_every_reader_says_the_same(ready: Cli, folder: Path) -> None:
     said = finding(ready(*AB, *SEED, "--json", *COMMAND))["sentence"]
     assert said in ready("show", "MOE-000").out
-    assert said in ready("status").out
+    assert f"- {said.removesuffix(')')} in 1 sitting) [MOE-000 " in ready("status").out
     assert ready("list", "--json").data[0]["result"] == said
     assert said in (folder / "logbooks/moe.md").read_text()
     shown = ready("show", "MOE-000", "--json").data
@@ -293,8 +293,8 @@ def test_pairs_under_other_conditions_are_another_question_and_counted(ready: Cl
     assert answer["pairs"] == 3
     assert answer["left_out"] == ["2 pairs: under other conditions (MODE)"]
     # More pairs go on with the later ones: those before them are no open question of their own.
-    open_questions = ready("status", "--json").data["open_questions"]
-    assert [(one["id"], "3 pairs" in one["found"]) for one in open_questions] == [("MOE-000", True)]
+    answers = ready("status", "--json").data["answers"]
+    assert [(one["id"], "(3 pairs" in one["answer"], one["settled"]) for one in answers] == [("MOE-000", True, False)]
 
 
 @pytest.mark.slow

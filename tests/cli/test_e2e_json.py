@@ -25,6 +25,7 @@ CALLS: dict[str, list[str]] = {
     "list": ["list", "--json"],
     "show": ["show", "MOE-000", "--json"],
     "status": ["--json", "status"],
+    "next": ["next", "--json"],
     "baseline": ["baseline", "--json"],
     "table": ["table", "MOE-000", "--json"],
     "export": ["export", "--as", "csv", "--json"],
@@ -38,12 +39,21 @@ CALLS: dict[str, list[str]] = {
     "link": ["link", "acme/moe#7", "--as", "Prior issue", "--json"],
     "close": ["close", "--reopen", "--json"],
     "report": ["report", "--json"],
+    "agents": ["agents", "install", "--json"],
     "publish": ["publish", "--file", "moe.html", "--json"],
     "render": ["render", "--json"],
     "absorb": ["render", "--absorb", "--json"],
     "doctor": ["doctor", "--json"],
+    "mcp": ["mcp", "--json"],
     "prune": ["doctor", "--prune", "--json"],
+    "keep": ["keep", "MOE-000", "--json"],
+    "discard": ["discard", "MOE-000", "--why", "slower", "--json"],
 }
+
+# Of a file that cites, and of a run or a patch in a repository: tests/agents. A snapshot is made of what is pushed:
+# tests/issue/test_sync_snapshot.py; a prediction by a compiler: tests/predict; base and head are two commits:
+# tests/issue/gate; what runs can be ended: tests/running/executors; what goes on until it is ended: tests/report/live.
+ELSEWHERE = ("cite", "reproduce", "patch", "snapshot", "predict", "cancel", "ci", "watch")
 
 
 @pytest.fixture
@@ -53,9 +63,6 @@ def filled(started: Cli) -> Cli:
     return started
 
 
-# A snapshot is made of what is pushed: tests/issue/test_sync_snapshot.py; a prediction by a compiler: tests/predict;
-# base and head are two commits: tests/issue/gate; what runs can be ended: tests/running/executors; what goes on until
-# it is ended: tests/report/live.
 def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
     """One command, another schema: its data have another shape."""
     log = json.loads(filled("show", "MOE-000", "--log", "--tail", "1", "--json").out)
@@ -66,7 +73,7 @@ def test_json_of_a_log_and_of_what_was_tried(filled: Cli) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *(c.name for c in SUBCOMMANDS if c.name not in ("snapshot", "predict", "cancel", "ci", "watch")),
+        *(c.name for c in SUBCOMMANDS if c.name not in ELSEWHERE),
         *("absorb", "prune", "plan", "noise"),
     ],
 )

@@ -104,6 +104,7 @@ def test_every_command_answers_in_json_and_is_shown() -> None:
             "tried",
             "serve",
             "plan",
+            "release",
             "noise",
             "run",
         ]

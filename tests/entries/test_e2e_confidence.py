@@ -31,7 +31,6 @@ def test_a_person_lowers_it_freely_and_raises_it_with_a_reason(started: Cli, fol
     assert "(confidence: stable)" in view.read_text()
     assert text in started("show", "MOE-000").out
     assert started("list", "--json").data[0]["confidence_text"] == text
-    assert started("status", "--json").data["last"][0]["confidence"] == text
     assert started("edit", "MOE-000", "--next", "more").code == 0, "other edits leave it"
     assert started("edit", "MOE-000", "--reason", "on four").code == 0
     assert "stated by hand: on four;" in view.read_text()

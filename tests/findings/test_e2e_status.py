@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from logbook_agent.findings.read import read
+from logbook_agent.findings.status import OnMachine, status
 from logbook_agent.model.entry import Entry, Field, PlannedCommand
 from logbook_agent.model.header import (
     Baseline,
@@ -23,6 +25,7 @@ from logbook_agent.model.header import (
 from logbook_agent.model.run import Exit, Measurement, Row, Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.root import create
+from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli
 
 URL = "https://example.org/" + "x" * 3000
@@ -83,12 +86,16 @@ def _check_status(cli: Cli, entries: int) -> None:
     assert len(as_json.out.encode()) <= 8000
     data = as_json.data
     assert data["entries"]["total"] == entries
-    assert data["cut"]["texts"] > 5
-    assert data["cut"]["criteria"] == 30 - len(data["criteria"])
-    assert data["cut"]["links"] == 30 - len(data["links"])
-    blocked = data["open"]["blocked"]
-    assert data["cut"]["open.blocked"] == entries // 5 - len(blocked)
-    assert data["last"][-1]["id"] == f"MANY-{entries - 1:03d}"
+    left_out = data["left_out"]
+    assert left_out["links"] == 30 - len(data.get("links", ()))
+    assert left_out["criteria"] == 30 - len(data["criteria"])
+    assert left_out["metrics"] == 40 - len(data["metrics"])
+    # Of those without a state, every other one has planned commands.
+    waiting = sum(n % 5 in (1, 2) or n % 10 in (5, 9) for n in range(entries))
+    assert left_out["open"] == waiting - sum(map(len, data["open"].values()))
+    assert left_out["last"] == 5 - len(data["last"])
+    # A text that is longer than a line has room for ends after a sentence.
+    assert data["closed"]["conclusion"].endswith("; …") or data["closed"]["conclusion"].endswith(" …")
     text = cli("status")
     assert len(text.out.encode()) <= 8000
     assert f"total: {entries}" in text.out
@@ -124,10 +131,10 @@ def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
     assert lines[2].endswith(" [MOE-002 Six]")
     assert lines[3] == "next, from MOE-000: compare them"
     data = cli("status", "--json").data
-    assert list(data)[:3] == ["logbook", "asked", "not_settled"]
-    assert (data["not_settled"], data["open_questions"], data["failed"]) == (None, [], [])
-    [line], [answer] = data["settled"], data["answers"]
-    assert (line["id"], line["metric"], line["side"], line["outcome"]) == ("MOE-002", "tflops", "6", "better")
+    assert list(data)[:3] == ["logbook", "asked", "answers"]
+    assert "not_settled" not in data
+    assert data["failed"] == []
+    [answer] = data["answers"]
     assert (answer["id"], answer["outcome"], answer["settled"]) == ("MOE-002", "better", True)
     assert lines[2] == f"- {answer['answer']} [MOE-002 Six]"
 
@@ -144,8 +151,11 @@ def test_status_names_ids_whose_command_died(started: Cli, folder: Path) -> None
 def test_status_says_which_criteria_are_met_where_the_issue_is_and_that_it_ended(cli: Cli) -> None:
     assert cli("start", "moe", "--prefix", "MOE", "--stop", "no speed-up", "--stop", "two weeks").code == 0
     data = cli("status", "--json").data
-    assert data["criteria"] == [{"text": "no speed-up", "met": False}, {"text": "two weeks", "met": False}]
-    assert (data["issue"], data["closed"]) == (None, None)
+    assert data["criteria"] == [
+        {"text": text, "met": False, "command": f"logbook criteria --met {n} --evidence ID"}
+        for n, text in enumerate(("no speed-up", "two weeks"), 1)
+    ]
+    assert not {"issue", "closed"} & data.keys()
     assert "issue" not in cli("status").out
     cli("note", "--title", "x")
     assert cli("criteria", "--met", "1", "--evidence", "MOE-000").code == 0
@@ -159,4 +169,16 @@ def test_status_says_which_criteria_are_met_where_the_issue_is_and_that_it_ended
     for words in ("issue: https://github.com/acme/moe/issues/7", "closed:", "met: true", "evidence: MOE-000"):
         assert words in text
     assert cli("close", "--reopen", "--local").code == 0
-    assert cli("status", "--json").data["closed"] is None
+    assert "closed" not in cli("status", "--json").data
+
+
+@pytest.mark.slow
+def test_a_budget_is_kept_and_a_claim_is_named(crowded: Book, cli: Cli, folder: Path) -> None:
+    for budget in (2000, 3000, 12_000):
+        for words in (["--json"], []):
+            assert len(cli("status", "--budget", str(budget), *words).out.encode()) <= budget
+    refused = cli("status", "--budget", "1999")
+    assert (refused.code, "at least 2,000 bytes" in refused.err) == (2, True)
+    found = read(Workspace(cwd=folder, environ=os.environ), crowded)
+    claim = {"id": "MANY-001", "host": "a", "pid": 7}
+    assert status(found, OnMachine(view="", claims=[claim]))["claimed"] == [claim]

@@ -94,7 +94,7 @@ class Readers:
 
     def next_action(self) -> set[bool]:
         """Whether that of MOE-000 is left to be done."""
-        of_status = any(action["id"] == "MOE-000" for action in self.status["next_actions"])
+        of_status = any(action.get("id") == "MOE-000" for action in self.status["next_actions"])
         return {of_status, "- Next, from MOE-000: try topk" in self.issue}
 
 

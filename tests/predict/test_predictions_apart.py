@@ -26,7 +26,7 @@ def test_no_reader_counts_a_prediction(moe: Cli, folder: Path) -> None:
         assert answer.code == 2, words
     status = moe("status", "--json").data
     assert status["best"] == []
-    assert status["settled"] == []
+    assert status["answers"] == []
     assert moe("list", "--tried", "--json").data["tried"] == []
     assert "1 experiment" not in moe("sync", "--offline").out
 

@@ -70,7 +70,7 @@ def test_show_as_json(moe: Cli, clock: FixedClock) -> None:
     measure(moe, *A)
     shown = moe("show", "MOE-000", "--json").data
     assert shown["kind"] == "prediction"
-    assert shown["confidence"] is None
+    assert "confidence" not in shown
     assert [run["rows"] for run in shown["runs"]] == [[]]
     assert [p["labels"] for p in shown["runs"][0]["predictions"]] == [{"side": "A"}, {"side": "B"}]
 

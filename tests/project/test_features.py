@@ -69,6 +69,7 @@ def test_what_a_folder_leaves_behind_is_no_feature(tmp_path: Path, monkeypatch: 
 # What an option says that needs the feature.
 REFUSED = {
     "predict": ("sweep ep-forms --predict v5p-8", "error: --predict is not available"),
+    "agents": ("start two --own-branch logbooks", "error: --own-branch is not available"),
     "formats": ("run --read hyperfine -- true {file}", "error: --read is not available"),
 }
 

@@ -31,12 +31,12 @@ ROOMS: dict[str, str] = {
     "predict": "model store running findings entries campaign cli",
     "curves": "model store running",
     "cluster": "model text store running cli",
-    "agents": "",
+    "agents": "model text store running findings pages entries campaign cli",
     "api": "model store findings entries campaign issue exports predict",
 }
 # Folders that hang on the core: none is imported by it, and none imports another.
 FEATURES = ("issue", "report", "artifacts", "exports", "formats", "predict", "curves", "cluster", "agents")
-MOST_PAIRS = 93
+MOST_PAIRS = 102
 BENCH = (
     {"__main__"},
     {"cli"},
@@ -57,9 +57,12 @@ PURE = (
     "report/figures",
     "running/results",
     "campaign/recipes",
+    *(f"agents/{name}.py" for name in ("next_steps", "refuted", "step_costs")),
     *(f"formats/{name}.py" for name in ("known_formats", "case_rows", "pytest_benchmark", "hyperfine", "asv")),
     "formats/google_benchmark.py",
+    *(f"agents/{name}.py" for name in ("citations", "cited_numbers", "reproduced_numbers")),
     *(f"artifacts/{name}.py" for name in ("matching", "media")),
+    *(f"agents/mcp/{name}.py" for name in ("tool_arguments", "tool_table", "output_fences")),
     *(f"issue/{name}.py" for name in ("marking", "steps", "plan", "updates", "neutral", "links")),
     *(f"issue/{name}.py" for name in ("documents", "excerpts", "issue_body", "issue_results", "update_text")),
 )
@@ -99,6 +102,7 @@ HOMES = {
     "starlette": {"report"},
     "uvicorn": {"report"},
     "huggingface_hub": {"report"},
+    **{name: {"agents"} for name in ("mcp", "mcp_types", "anyio")},
 }
 NEVER = {"jax", "jaxlib", "scipy"}
 

@@ -37,6 +37,7 @@ WRITERS = {
     "cluster/shell.py": "what a program is given, and what it complained of",
     "cluster/ssh.py": "the folder of ssh's sockets",
     "running/provenance/worktrees.py": "the temporary folder of two working trees; the folders of checkouts",
+    "agents/tree_patch.py": "files of the working tree that a recorded diff changes, and copies in git's own folder",
     "issue/gate/ci.py": "the temporary folder of a record",
     "report/publish/commands.py": "the temporary folder of a report",
     "report/publish/hub_space.py": "the temporary folder of what is uploaded",

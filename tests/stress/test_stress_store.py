@@ -46,6 +46,16 @@ def test_sixteen_writers_in_three_worktrees_of_one_clone(tmp_path: Path, entries
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("operations", "plans", "killed"), [(32, 4, 1), wide(400, 20, 5)])
+def test_eight_agents_on_four_worktrees_of_one_campaign(
+    tmp_path: Path, operations: int, plans: int, killed: int
+) -> None:
+    counts = ("--operations", str(operations), "--plans", str(plans), "--killed", str(killed))
+    answer = drive(tmp_path, "agents", "--processes", "8", "--worktrees", "4", *counts)
+    assert answer["killed"] >= killed
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "seed"), [(10, 0), wide(300, 0)] if SCALE == 1 else [(300, seed) for seed in range(SCALE)]
 )

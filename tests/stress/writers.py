@@ -45,17 +45,22 @@ def _writer(tree: Path, number: int, entries: int) -> int:
         return pid
     code = 0
     try:
-        os.chdir(tree)
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)
-        log = os.open(tree.parent / "acts.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        os.dup2(log, 2)
         for i in range(entries):
             title = f"writer {number} entry {i}"
             words = ["note", "--title", title] if i % 2 else ["run", "--title", title, "--", "echo", "METRIC tflops=1"]
-            code = code or main(words)
+            code = code or logged_main(tree, words)
     finally:
         os._exit(code)
+
+
+def logged_main(tree: Path, words: list[str]) -> int:
+    """The command line in a worktree, in a process of its own: its exit code. What it says goes into a log."""
+    os.chdir(tree)
+    for descriptor, name, flags in ((1, os.devnull, os.O_WRONLY), (2, tree.parent / "acts.log", os.O_WRONLY)):
+        opened = os.open(name, flags | os.O_CREAT | os.O_APPEND, 0o666)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+    return main(words)
 
 
 def _whole(trees: list[Path], wanted: int) -> list[str]:

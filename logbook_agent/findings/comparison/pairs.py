@@ -150,6 +150,7 @@ def _facts(run: Run, axis: str) -> dict[str, object]:
     software = {f"package:{k}": v for k, v in run.software.items() if k.lower().replace("_", "-") != _TOOL}
     rows = [encode(d) for row in run.rows[:1] for d in row.devices] or [encode(d) for d in run.own_devices]
     files = {f"file:{f.path}": f.sha256 for f in (run.code.untracked if run.code is not None else ())}
+    files |= {f"file:{f.path}": f.sha256 for f in run.inputs}
     return {"launcher": run.carrier, "devices": rows, **variables, **software, **files}
 
 

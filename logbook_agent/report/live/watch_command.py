@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Of what `status` says.
 _PARTS = (
-    *("logbook", "asked", "settled", "not_settled", "open_questions"),
+    *("logbook", "asked", "answers", "not_settled"),
     *("closed", "entries", "best", "criteria", "last", "next_actions"),
 )
 
@@ -40,7 +40,7 @@ def standing(followed: LiveBook) -> dict[str, Any]:
     if found is None:
         return {}
     answer: Mapping[str, object] = status(found, OnMachine(view=""))
-    return {name: answer[name] for name in _PARTS}
+    return {name: answer[name] for name in _PARTS if name in answer}
 
 
 _REDRAW_S = 1.0

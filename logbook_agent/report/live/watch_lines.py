@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from logbook_agent.findings.progress import ProgressData
-from logbook_agent.findings.status import BestLine, JudgedCriterion, LastEntry
+from logbook_agent.findings.status import BestLine, JudgedCriterion, LastEntry, case_words
 from logbook_agent.model.units import format_value, known
 from logbook_agent.report.live.activity import LiveRun
 from logbook_agent.report.live.live_curves import LastPoint
@@ -54,14 +54,15 @@ def _lines(data: dict[str, Any], now: datetime) -> Iterator[Line]:
         yield [
             (book["title"] or book["topic"], "bold"),
             (f"  {book['prefix']}, {total} entr{'y' if total == 1 else 'ies'}", ""),
-            ("  closed" if data["closed"] else "", "yellow"),
+            ("  closed" if "closed" in data else "", "yellow"),
             (f"  {now.astimezone(UTC):%H:%M:%S} UTC", "dim"),
         ]
     if data["trouble"]:
         yield [("cannot be read now: ", "bold red"), (one_line(data["trouble"]), "red")]
     yield from _running(data["running"], data["series"], now)
     yield from _part(
-        "settled", [[(line["found"], "bold"), (f"  {line['id']}", "cyan")] for line in data.get("settled", ())]
+        "settled",
+        [[(one["answer"], "bold"), (f"  {one['id']}", "cyan")] for one in data.get("answers", ()) if one["settled"]],
     )
     yield from _part("newest", _newest(data.get("last", ())))
     yield from _part("best so far", [*map(_best, data.get("best", ()))])
@@ -70,7 +71,7 @@ def _lines(data: dict[str, Any], now: datetime) -> Iterator[Line]:
     yield from _part(f"criteria ({met} of {len(criteria)} met)", [*map(_criterion, criteria)])
     yield from _part(
         "next actions",
-        [[(n["id"], "cyan"), (f"  {one_line(n['next'] or '')}", "")] for n in data.get("next_actions", ())],
+        [[(n.get("id", ""), "cyan"), (f"  {one_line(n['next'])}", "")] for n in data.get("next_actions", ())],
     )
 
 
@@ -166,7 +167,7 @@ def _length(seconds: float) -> str:
 def _newest(entries: Sequence[LastEntry]) -> list[Line]:
     """The newest first, in columns."""
     titles = [one_line(entry["title"])[:_TITLE] for entry in entries]
-    results = [entry["result"] if entry["result"] != entry["state"] else None for entry in entries]
+    results = [text if (text := entry.get("result")) != entry["state"] else None for entry in entries]
     widths = [
         max(map(len, texts), default=0) for texts in ([e["id"] for e in entries], [e["state"] for e in entries], titles)
     ]
@@ -184,7 +185,7 @@ def _newest(entries: Sequence[LastEntry]) -> list[Line]:
 def _best(best: BestLine) -> Line:
     value = format_value(best["value"], decimals=known(best["metric"]).decimals)
     of = best.get("entry") or ", ".join(best.get("entries", ()))
-    case = one_line(best.get("label") or best.get("config") or "")
+    case = one_line(best.get("label") or " ".join(case_words(best)))
     return [
         (" ".join(filter(None, (best["metric"], value, best.get("unit")))), "bold green"),
         (f"  {of}", "cyan"),

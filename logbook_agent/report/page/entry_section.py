@@ -20,6 +20,7 @@ from logbook_agent.model.run import Artifact, Run
 from logbook_agent.model.summary import Summary
 from logbook_agent.model.values import spelt
 from logbook_agent.pages.blocks import Blocks
+from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.sections import Section as Bullet
 from logbook_agent.report.figures.catalogue import of_entry
 from logbook_agent.report.figures.figure import FigureKind
@@ -67,11 +68,11 @@ class Around:
 
     def html(self, text: str | None, pictures: dict[str, str] | None = None) -> Markup:
         """Markdown of a record, as blocks; `pictures` as for `as_html`."""
-        return Markup(as_html(text or "", self.ids, pictures))  # noqa: S704 - escaped there
+        return Markup(as_html(with_numbers(self.findings, text or "", plain=True), self.ids, pictures))  # noqa: S704 - escaped there
 
     def line(self, text: str | None) -> Markup:
         """Markdown of a record, within a line."""
-        return Markup(as_inline_html(one_line(text or ""), self.ids))  # noqa: S704 - escaped there
+        return Markup(as_inline_html(one_line(with_numbers(self.findings, text or "", plain=True)), self.ids))  # noqa: S704 - escaped there
 
 
 def entry_values(

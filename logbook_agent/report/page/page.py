@@ -24,6 +24,7 @@ from logbook_agent.model.record import Record, digest
 from logbook_agent.model.run import Artifact, Run
 from logbook_agent.model.summary import Summary
 from logbook_agent.pages.blocks import Blocks
+from logbook_agent.pages.cited import with_numbers
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.report.page import thread_sections
 from logbook_agent.report.page.curve_charts import CurveCharts, chart_values
@@ -167,7 +168,8 @@ def _entry(
     files = [around.file_href(status.run, one) for status in record.runs for one in status.run.artifacts]
     curves = around.curves.points if entry.id in around.curves.entries else 0
     told = [later, encode(compared), hrefs, files, entry.id in around.drawn, entry.id in around.pictured, curves]
-    key = digest(summary["digest"], *told, about)
+    cited = [with_numbers(findings, f.text, plain=True) for f in entry.fields if "[[" in f.text]
+    key = digest(summary["digest"], *told, *cited, about)
     if (before := kept.get(entry.id)) is not None and before[0] == key:
         return before[1], before[2]
     values = entry_values(around, record, summary, later=later, compared=compared)

@@ -18,7 +18,7 @@ from rich.text import Text
 from logbook_agent.cli.output import clean
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
-from logbook_agent.findings.status import StatusAnswer
+from logbook_agent.findings.status import StatusAnswer, case_words
 from logbook_agent.findings.tables.spec import Column, Table
 from logbook_agent.model.units import format_value, known
 from logbook_agent.report.terminal.progress_lines import STYLES, effect_bar
@@ -222,13 +222,13 @@ def _best(data: StatusAnswer) -> Grid:
     grid.expand = True
     for one in data["best"]:
         value = " ".join(
-            filter(None, (format_value(one["value"], decimals=known(one["metric"]).decimals), one["unit"]))
+            filter(None, (format_value(one["value"], decimals=known(one["metric"]).decimals), one.get("unit")))
         )
         where = one.get("entry") or ", ".join(one.get("entries", []))
         grid.add_row(
             _text(one["metric"]),
             _text(value),
-            _text(" ".join(filter(None, (one["label"], one["config"])))),
+            _text(" ".join([*filter(None, [one.get("label")]), *case_words(one)])),
             _text(str(one["runs"])),
             _text(where),
         )
@@ -236,11 +236,11 @@ def _best(data: StatusAnswer) -> Grid:
 
 
 def _last(data: StatusAnswer, zone: str) -> Grid:
-    """The last entries; what was made of a result, and the confidence in it, stand behind it."""
+    """The last entries; what was made of a result stands behind it."""
     grid = _grid("ID", "opened", "state", ("title", {"ratio": 2}), ("result", {"ratio": 3}))
     grid.expand = True
     for one in data["last"]:
-        said = "; ".join(filter(None, (one["result"], one["interpretation"], one["confidence"])))
+        said = "; ".join(filter(None, (one.get("result"), one.get("interpretation"))))
         opened, state = minute(one["opened"], zone)[5:], one["state"]
         grid.add_row(_text(one["id"]), opened, _text(state, _STATES.get(state, "")), _text(one["title"]), _text(said))
     return grid

@@ -72,7 +72,7 @@ def code_facts(
     named = files_named(argv, cwd)
     if repository is None:
         return _facts(Code(), None, *_read(named, cwd, keep))
-    excluded = _excluded(repository, root)
+    excluded = excluded_place(repository, root)
     try:
         return _in_repository(repository, excluded, named, keep, environ)
     except GitError as error:
@@ -81,7 +81,7 @@ def code_facts(
         return _facts(code, None, files, [f"code not identified: {error}", *problems])
 
 
-def _excluded(repository: Repository, root: Path) -> str | None:
+def excluded_place(repository: Repository, root: Path) -> str | None:
     """The logbook root relative to the top (`.` when it is the top), also of another working tree of the repository;
     None when it lies elsewhere."""
     place = Path(os.path.realpath(root))

@@ -164,12 +164,17 @@ class Digest(NamedTuple):
 
 
 class CodeDifference:
-    """Starts the comparison at once; `read` takes the answer. `excluded`: a path relative to `top` that is left out."""
+    """Starts the comparison at once; `read` takes the answer. `excluded`: a path relative to `top` that is left out,
+    and so are the files `apart`. `commit`: what the working tree is compared with."""
 
-    def __init__(self, git: GitProcesses, top: Path, excluded: str | None) -> None:
+    def __init__(
+        self, git: GitProcesses, top: Path, excluded: str | None, *, commit: str = "HEAD", apart: Sequence[str] = ()
+    ) -> None:
         self._git = git
         self._top = top
         self._excluded = excluded
+        self._commit = commit
+        self._apart = [f":(top,exclude,literal){path}" for path in apart]
         self._first = self._start("")
 
     def read(self, keep: int) -> Digest:
@@ -186,7 +191,10 @@ class CodeDifference:
         prefixes = [f"--src-prefix=a/{place}", f"--dst-prefix=b/{place}"] if place else []
         left_out = self._excluded if self._excluded is not None and self._excluded.startswith(place) else None
         pathspec = [f":(top,exclude,literal){left_out.removeprefix(place)}"] if left_out is not None else []
-        return self._git.start(self._top / place, [*_WORDS, *prefixes, "HEAD", "--", ".", *pathspec])
+        if not place:
+            pathspec += self._apart
+        commit = "HEAD" if place else self._commit
+        return self._git.start(self._top / place, [*_WORDS, *prefixes, commit, "--", ".", *pathspec])
 
     def _text(self, process: subprocess.Popen[bytes], place: str) -> Iterator[bytes]:
         assert process.stdout is not None  # noqa: S101 - started with a pipe

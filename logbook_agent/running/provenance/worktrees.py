@@ -140,6 +140,11 @@ class Checkout:
         self._write(add, "git could not add the untracked files", top=folder, timeout_s=CHECKOUT_TIMEOUT_S)
         return found
 
+    def apply(self, folder: Path, patch: Path) -> None:
+        """Apply a diff to a working tree of its commit, and to its index. Raises StoreError with git's own words."""
+        add = ["apply", "--index", "--whitespace=nowarn", str(patch)]
+        self._write(add, f"git could not apply {patch.name}", top=folder, timeout_s=CHECKOUT_TIMEOUT_S)
+
     def _said(self, *words: str) -> str | None:
         out = try_git(self.top, words, self.environ)
         return None if out is None else os.fsdecode(out).strip()

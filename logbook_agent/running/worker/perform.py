@@ -28,6 +28,7 @@ from logbook_agent.running.point_files import event_points, point_sink
 from logbook_agent.running.prepare import Inside, resolve
 from logbook_agent.running.provenance.contention import counters, host_root, until_now
 from logbook_agent.running.provenance.git import CodeFacts, code_facts
+from logbook_agent.running.provenance.inputs import input_facts
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
 from logbook_agent.running.provenance.software import relevant_env, software_versions
 from logbook_agent.running.results.curve_points import PointRules
@@ -204,6 +205,7 @@ def facts_now(work: Work, place: Workplace) -> Began:
         # Of a command that runs on yet another machine, the devices, packages and variables of this one say nothing.
         return facts
     contention = other_users(host=host_root(place.environ))
+    inputs, not_read = input_facts(work.inputs, cwd)
     held = [f"contended: {who} held an accelerator" for who in (contention.accelerator if contention else ())]
     return dataclasses.replace(
         facts,
@@ -212,7 +214,8 @@ def facts_now(work: Work, place: Workplace) -> Began:
         software={**software_versions(work.argv, cwd, environ, work.packages), **facts.software},
         env=relevant_env(environ, work.env_patterns),
         contention=dataclasses.replace(contention, runs=turn.beside) if contention is not None else None,
-        problems=(*facts.problems, *held),
+        inputs=inputs,
+        problems=(*facts.problems, *held, *not_read),
     )
 
 

@@ -47,7 +47,8 @@ class Work:
 
     `tree`: the synced files that contain `cwd`; the worker makes a copy of them for this execution.
 
-    `keep`: patterns of the files that are kept when the command has ended, relative to `cwd`.
+    `keep`: patterns of the files that are kept when the command has ended, `inputs`: files and folders whose digests
+    are recorded before it starts; both relative to `cwd`.
 
     `takes_turns`: the worker waits while another run uses a device that the command needs. `devices` are those of its
     machine; none: those that it finds.
@@ -79,6 +80,7 @@ class Work:
     spool: str = ""
     tree: str = ""
     keep: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
     takes_turns: bool = False
     devices: tuple[str, ...] = ()
 

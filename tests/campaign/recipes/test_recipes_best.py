@@ -54,7 +54,9 @@ def test_a_lucky_case_is_compared_and_is_no_winner(started: Cli, folder: Path) -
     assert re.fullmatch(r"new has 9.\d+% less tflops than old at size=3 \(95%: .* (8|10|12) pairs\)", said)
     assert stated(folder)["question"] == {"axis": "mode", "base": "old", "sides": ["new"], "metrics": ["tflops"]}
     status = started("status", "--json").data
-    assert [one["found"] for one in status["settled"]] == [said]
+    [line] = status["answers"]
+    assert (line["settled"], line["outcome"]) == (True, "worse")
+    assert line["answer"].startswith(said.partition(";")[0])
     assert not any(best["value"] > 106 for best in status["best"])
     issue = re.sub(r"<!--.*?-->", "", started("sync", "--create", "--repo", "a/b", "--dry-run").out, flags=re.DOTALL)
     assert said in issue

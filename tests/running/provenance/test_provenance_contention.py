@@ -122,7 +122,7 @@ def test_run_says_once_that_the_machine_is_busy_and_records_it(started: Cli) -> 
         "or use logbook ab, which puts both sides under the same load\n"
     )
     assert "  - machine: busy (load 99 on 2 cores)\n" in started("show", "MOE-000").out
-    assert [run["busy"] for run in started("show", "MOE-000", "--json").data["runs"]] == ["load 99 on 2 cores"] * 2
+    assert started("show", "MOE-000", "--json").data["shared"]["busy"] == "load 99 on 2 cores"
     full = started("show", "MOE-000", "--json", "--full").data["runs"][0]["contention"]
     assert full == {
         "cores": 2, "runnable": 4999, "load_1m": 99.0, "runnable_after": 4999, "load_1m_after": 99.0

@@ -1,0 +1,154 @@
+"""Citations in a text: `[[MOE-I8-003 tflops@int8]]` until it is filled in, then
+`<abbr title="[[MOE-I8-003 tflops@int8]]">106.4 TF/s</abbr>`, which GitHub shows as the number, with the citation as its
+tooltip. What stands in code, in fences and in comments is no citation.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from logbook_agent.model.errors import UsageError
+
+NOT_COMPARABLE = "not comparable"
+BASE, BASELINE = "base", "baseline"
+_ID = r"[A-Z][A-Z0-9-]{0,60}-\d{3,9}"
+_INSIDE = rf"{_ID}(?![\w-])[^\[\]<>]{{0,300}}"
+_TOKEN = re.compile(
+    rf"""
+      (?P<fence>^[ \t>]*(?P<ticks>`{{3,}}|~{{3,}})[^\n]*(?:\n(?![ \t>]*(?P=ticks))[^\n]*)*(?:\n[^\n]*)?)
+    | (?P<code>(?<!`)(?P<tick>`+)(?!`)(?:(?!\n[ \t]*\n).){{1,2000}}?(?<!`)(?P=tick)(?!`))
+    | (?P<comment><!--.*?(?:-->|\Z))
+    | <abbr[ ]title="\[\[(?P<cited>{_INSIDE})\]\]">(?P<shown>[^<>]{{0,300}})</abbr>
+    | (?<!\\)\[\[(?P<bare>{_INSIDE})\]\]
+    """,
+    re.VERBOSE | re.MULTILINE | re.DOTALL,
+)
+_FORM = "write [[ID METRIC]], [[ID METRIC@VALUE]] or [[ID vs ID METRIC]]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """What is cited: a metric of rows (`reference`: `ID`, `ID/RUN` or `ID:LABEL`), or its change `against` others, the
+    `base` of its own comparison, or the `baseline`. `where` narrows the rows: `int8`, `quant_mode=int8`."""
+
+    text: str
+    reference: str
+    metric: str
+    against: str | None = None
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedPlace:
+    """A citation in a text, from `start` to `end`, on a line counted from 1. `shown`: the number beside it, None until
+    it is filled in."""
+
+    start: int
+    end: int
+    line: int
+    text: str
+    shown: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cited:
+    """What the record says of a citation: its `text`, empty where it says nothing; and why that cannot be relied on."""
+
+    text: str = ""
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What is wrong with a citation of a text."""
+
+    line: int
+    citation: str
+    problem: str
+
+    def data(self) -> dict[str, object]:
+        return {"line": self.line, "citation": self.citation, "problem": self.problem}
+
+
+def parsed(text: str) -> Citation:
+    """The citation that stands between the brackets. Raises UsageError for another text."""
+    words = text.split()
+    rest, last = " ".join(words[:-1]), words[-1] if words else ""
+    metric, _, where = last.partition("@")
+    reference, _, against = rest.partition(" vs ")
+    if not reference or not metric or rest.endswith(" vs"):
+        raise UsageError(f"[[{text}]] is no citation", cause="it names no metric", hint=_FORM)
+    return Citation(
+        text=" ".join(words),
+        reference=reference,
+        metric=metric,
+        against=against or None,
+        where=tuple(part for part in where.split(",") if part),
+    )
+
+
+def places(text: str) -> Iterator[CitedPlace]:
+    """The citations of a text, in order."""
+    line, at = 1, 0
+    for match in _TOKEN.finditer(text):
+        cited = match["cited"] or match["bare"]
+        if cited is not None:
+            line, at = line + text.count("\n", at, match.start()), match.start()
+            yield CitedPlace(
+                start=match.start(),
+                end=match.end(),
+                line=line,
+                text=" ".join(html.unescape(cited).split()),
+                shown=None if match["shown"] is None else " ".join(html.unescape(match["shown"]).split()),
+            )
+
+
+def form(citation: str, number: str) -> str:
+    """A citation with its number, as it stands in a file."""
+    return f'<abbr title="[[{html.escape(citation)}]]">{html.escape(number, quote=False)}</abbr>'
+
+
+def replaced(text: str, by: Callable[[CitedPlace], str | None]) -> str:
+    """The text with each citation replaced, but for those that `by` has no text for."""
+    made, at = [], 0
+    for place in places(text):
+        new = by(place)
+        if new is not None:
+            made += [text[at : place.start], new]
+            at = place.end
+    return "".join([*made, text[at:]])
+
+
+def restored(text: str) -> str:
+    """The text as it is written in an entry: with citations in the place of their numbers."""
+    return replaced(text, lambda place: f"[[{place.text}]]") if "<abbr" in text else text
+
+
+def filled(text: str, say: Callable[[str], Cited]) -> tuple[str, list[Fault]]:
+    """The text with the number of each citation, and what is wrong with some; one of which the record says nothing
+    stays as it is."""
+    faults: list[Fault] = []
+
+    def number(place: CitedPlace) -> str | None:
+        said = say(place.text)
+        faults.extend(Fault(line=place.line, citation=place.text, problem=why) for why in said.problems)
+        return form(place.text, said.text) if said.text else None
+
+    return replaced(text, number), faults
+
+
+def checked(text: str, say: Callable[[str], Cited]) -> list[Fault]:
+    """What is wrong with the citations of a text, in order."""
+    faults = []
+    for place in places(text):
+        said = say(place.text)
+        found = [*said.problems]
+        if said.text and place.shown is None:
+            found.append(f"not filled in; the record says {said.text}")
+        elif said.text and place.shown != said.text:
+            found.append(f"the text says {place.shown or 'nothing'}, the record {said.text}")
+        faults += [Fault(line=place.line, citation=place.text, problem=why) for why in found]
+    return faults

@@ -1,0 +1,37 @@
+"""`logbook reproduce`: a recorded run made again, and whether its numbers came again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+from logbook_agent.agents.reproduction import reproduce
+from logbook_agent.cli.displays import run_display
+from logbook_agent.cli.options import Common, Text
+from logbook_agent.cli.output import emit
+
+
+def reproduce_command(
+    *,
+    entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
+    number: Annotated[
+        int | None, Option("--run", metavar="N", help="The run to make again. [the last that finished]")
+    ] = None,
+    confirm: Annotated[
+        Text, Option("--confirm", metavar="DIGEST", help="Execute a command that you did not type here.")
+    ] = None,
+    common: Common,
+) -> int:
+    """Make a recorded run again, and hold it against its record.
+
+    The recorded commit and diff are checked out beside your tree, which stays as it is; nothing is recorded. The answer
+    is `reproduced`, `differs` (exit code 1), or `cannot` (1), which names each thing that is missing.
+
+    Example: logbook reproduce MOE-I8-003
+    """
+    space = common.space()
+    with run_display(all_to_stderr=True) as display:
+        found = reproduce(space, entry_id, display, number=number, confirm=confirm)
+    emit("reproduce", found.data(), "\n".join(found.lines()), as_json=common.as_json, warnings=space.warnings)
+    return 0 if found.outcome == "reproduced" else 1

@@ -1,0 +1,183 @@
+"""A run beside its record: whether each number came again, against the noise of the runs that the record has of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from logbook_agent.findings.case_repeats import repeats
+from logbook_agent.findings.cases import Case, cases, value_of
+from logbook_agent.findings.comparison.words import percent, signed
+from logbook_agent.findings.tables.axes import differences
+from logbook_agent.findings.tables.frame import frame_of
+from logbook_agent.model.comparison import MINIMUM_EFFECT
+from logbook_agent.model.record import Record, RunStatus
+from logbook_agent.model.run import Exit, Run
+from logbook_agent.model.stats import median, noise_floor
+from logbook_agent.model.units import with_unit
+from logbook_agent.model.values import Scalar
+from logbook_agent.text.phrases import listed
+from logbook_agent.text.shell_words import assignments
+
+ReproductionOutcome = Literal["reproduced", "differs", "cannot"]
+_FINISHED = "finished"
+# A change of so many standard deviations of the recorded runs is more than their noise.
+_DEVIATIONS = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReproducedNumber:
+    """A metric of a case: the median of the `runs` of the record that repeat it, and the `value` that came now.
+    `change` is a fraction, `scatter` the standard deviation of the logs of the recorded runs; None: not known."""
+
+    metric: str
+    unit: str | None
+    case: dict[str, Scalar]
+    recorded: float
+    runs: int
+    value: float
+    change: float | None
+    scatter: float | None
+
+    @property
+    def limit(self) -> float:
+        """The largest change that counts as none: 1%, or three times the scatter where that is more."""
+        return max(MINIMUM_EFFECT, _DEVIATIONS * (self.scatter or 0.0))
+
+    @property
+    def is_same(self) -> bool:
+        if self.change is None:
+            return self.value == self.recorded
+        return abs(math.log1p(self.change)) <= math.log1p(self.limit)
+
+    @property
+    def text(self) -> str:
+        """`tflops topk=2: 12.5 TF/s, in the record 12.4 TF/s (+0.8%; 3 runs scatter by 0.5%)`."""
+        (now, before), unit = with_unit([self.value, self.recorded], self.unit, self.metric)
+        of = f" {unit}" if unit else ""
+        case = f" {assignments(self.case)}" if self.case else ""
+        noise = "the noise is not known, of 1 run" if self.runs == 1 else f"{self.runs} runs"
+        noise += f" scatter by {percent(self.scatter)}%" if self.scatter is not None else ""
+        return f"{self.metric}{case}: {now}{of}, in the record {before}{of} ({signed(self.change)}; {noise})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduction:
+    """What came of making a run again. `missing` says why it could not be made, or is not like its record; `differs` in
+    what it is other."""
+
+    entry: str
+    run: int
+    outcome: ReproductionOutcome
+    numbers: tuple[ReproducedNumber, ...] = ()
+    missing: tuple[str, ...] = ()
+    differs: tuple[str, ...] = ()
+
+    def data(self) -> dict[str, object]:
+        return {
+            "id": self.entry,
+            "run": self.run,
+            "outcome": self.outcome,
+            "missing": list(self.missing),
+            "differs": list(self.differs),
+            "numbers": [
+                {
+                    "metric": n.metric,
+                    "unit": n.unit,
+                    "case": n.case,
+                    "recorded": n.recorded,
+                    "runs": n.runs,
+                    "value": n.value,
+                    "change": n.change,
+                    "scatter": n.scatter,
+                    "same": n.is_same,
+                }
+                for n in self.numbers
+            ],
+        }
+
+    def lines(self) -> list[str]:
+        """The outcome, then a line for each reason and number."""
+        said = {"reproduced": "reproduced", "differs": "differs from its record", "cannot": "cannot be reproduced here"}
+        head = f"{self.entry}/{self.run}: {said[self.outcome]}"
+        missing = [f"missing: {text}" for text in self.missing]
+        return [head, *(f"  {text}" for text in (*missing, *self.differs, *(n.text for n in self.numbers)))]
+
+
+def held_against(record: Record, recorded: Run, made: Run) -> Reproduction:
+    """The run that was `made` beside its record, like for like. `record` has the runs that repeat it."""
+    differs = []
+    if _end(made.exit) != _end(recorded.exit):
+        differs.append(f"it ended with {_end(made.exit)}, in the record with {_end(recorded.exit)}")
+    before = [c for c in cases(record) if c.state in (_FINISHED, None) or c.run == recorded.run]
+    # Numbered apart from the recorded ones.
+    number = max(status.run.run for status in record.runs) + 1
+    state = next(status.state for status in record.runs if status.run.run == recorded.run)
+    status = RunStatus(run=replace(made, run=number), state=state)
+    after = cases(Record(entry=record.entry, runs=(status,), state=record.state))
+    numbers: list[ReproducedNumber] = []
+    matched = 0
+    for group in repeats([*before, *after]):
+        mine = [c for c in group.cases if c.run == number]
+        own = [c for c in group.cases if c.run == recorded.run]
+        if mine and own:
+            matched += 1
+            numbers += _numbers([c for c in group.cases if c.run != number], mine)
+    own_rows = [c for c in before if c.run == recorded.run]
+    missing: list[str] = []
+    if matched < len(own_rows) or len(after) != len(own_rows):
+        missing, more = _unmatched(own_rows, after)
+        differs += more
+    differs += [f"{n.metric} is not the same" for n in numbers if not n.is_same]
+    outcome: ReproductionOutcome = "cannot" if missing else "differs" if differs else "reproduced"
+    return Reproduction(
+        entry=record.id,
+        run=recorded.run,
+        outcome=outcome,
+        numbers=tuple(numbers),
+        missing=tuple(missing),
+        differs=tuple(differs),
+    )
+
+
+def _end(end: Exit | None) -> str:
+    if end is None:
+        return "no end"
+    return "its time limit" if end.timeout else f"signal {end.signal}" if end.signal else f"exit code {end.code}"
+
+
+def _unmatched(own: Sequence[Case], after: Sequence[Case]) -> tuple[list[str], list[str]]:
+    """Why rows have no partner: facts of the machine that differ, and what else does."""
+    if not after or not own or len(own) != len(after):
+        return [], [f"it reported {len(after)} row{'s' * (len(after) != 1)}, in the record {len(own)}"]
+    frame = frame_of([*own, *after])
+    found = differences(frame, frame.items[: len(own)], frame.items[len(own) :], ())
+    config = [name for name in found if name in frame.config]
+    facts = [name for name in found if name not in frame.config and name != "command"]
+    said = [f"its rows differ from the recorded ones in {listed(config or ['their order'], 4)}"]
+    return [f"{name}: not that of the record" for name in facts], said if config or not facts else []
+
+
+def _numbers(recorded: Sequence[Case], made: Sequence[Case]) -> list[ReproducedNumber]:
+    row = recorded[0].row
+    found = []
+    for name in row.metrics:
+        values = [v for c in recorded if (v := value_of(c.row, name)) is not None]
+        now = [v for c in made if (v := value_of(c.row, name)) is not None]
+        if values and now:
+            before, value = median(values), median(now)
+            found.append(
+                ReproducedNumber(
+                    metric=name,
+                    unit=row.metrics[name].unit,
+                    case=dict(row.config),
+                    recorded=before,
+                    runs=len(values),
+                    value=value,
+                    change=value / before - 1 if before > 0 < value and math.isfinite(value / before) else None,
+                    scatter=noise_floor([[v] for v in values]),
+                )
+            )
+    return found

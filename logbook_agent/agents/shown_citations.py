@@ -1,0 +1,26 @@
+"""Citations in what is shown: in the view with the citation as a tooltip, elsewhere as the number alone."""
+
+from __future__ import annotations
+
+from logbook_agent.agents.citations import CitedPlace, form, replaced
+from logbook_agent.agents.citations import restored as restored
+from logbook_agent.agents.cited_numbers import saying
+from logbook_agent.findings.read import Findings
+from logbook_agent.model.entry import id_number
+
+
+def shown(found: Findings, text: str, *, plain: bool = False) -> str:
+    """The text with the numbers of its citations; one that the record has no number for says why. Those of other
+    logbooks stay. `plain`: the numbers alone."""
+    say = saying(lambda _: found)
+    prefix = found.records.header.prefix
+
+    def number(place: CitedPlace) -> str | None:
+        entry = place.text.split()[0].partition("/")[0].partition(":")[0]
+        if id_number(entry, prefix) is None:
+            return None
+        said = say(place.text)
+        text = said.text or f"({said.problems[0]})"
+        return text if plain else form(place.text, text)
+
+    return replaced(text, number)

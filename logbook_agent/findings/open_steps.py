@@ -1,0 +1,104 @@
+"""What is left to do in a thread, from its summaries and answers alone.
+
+The order, which every reader has: next actions that people wrote, the latest first; what is planned or blocked;
+comparisons that further pairs would probably settle, the nearest to an answer first; stop criteria that are not met;
+and comparisons that no practical number of pairs would settle.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from logbook_agent.findings.carried_out import commands_in
+from logbook_agent.findings.opening import Synopsis
+from logbook_agent.findings.thread import Thread
+from logbook_agent.model.header import Criterion, Header
+
+StepKind = Literal[
+    "next action", "plan", "comparison", "criterion", "first comparison", "replication", "matrix", "prediction", "retry"
+]
+# Stop criteria that are met by going on, whatever comes next.
+_BY_THEMSELVES = ("budget", "date", "plateau")
+_COMMAND = re.compile(r"logbook (?:ab|run|sweep) .*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenStep:
+    """What to do, as Markdown, and why; `settles` is the question that it answers. `entry` is the one that it comes
+    from, `command` what to type as far as the records say it."""
+
+    kind: StepKind
+    text: str
+    entry: str = ""
+    why: str = ""
+    settles: str = ""
+    command: str = ""
+    pairs: int = 0
+
+
+def next_step(thread: Thread, answers: Sequence[Synopsis]) -> tuple[str, str]:
+    """The entry of the next step, and the step as Markdown: the first one of `open_steps`; of a closed thread what its
+    conclusion names."""
+    closing = thread.header.closing
+    if closing is not None:
+        return "", "; ".join(closing.next_steps) or "Nothing: the thread is closed"
+    first = next(open_steps(thread, answers), None)
+    return (first.entry, first.text) if first is not None else ("", "")
+
+
+def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep]:
+    """What is left to do in a thread, in the order of this module; nothing once it is closed."""
+    if thread.header.closing is not None:
+        return
+    for s in reversed(thread.next_actions):
+        named = next(iter(commands_in(s["next"] or "")), ())
+        command = shlex.join(named) if named else ""
+        text = s["next_lead"] or ""
+        yield OpenStep(
+            kind="next action", entry=s["id"], text=text, why=f"the next action of {s['id']}", command=command
+        )
+    for s in thread.open:
+        if s["state"] in ("planned", "blocked"):
+            command = f"logbook run --id {s['id']}" if s["state"] == "planned" and s["kind"] == "experiment" else ""
+            text = f"{s['title']} ({s['state']})"
+            yield OpenStep(kind="plan", entry=s["id"], text=text, why=f"{s['id']} is {s['state']}", command=command)
+    left = [one for one in answers if one.command and not thread.standing[one.entry].decided_by]
+    yield from (_comparison(one) for one in left if not one.is_hopeless)
+    yield from (_criterion(c) for c in unmet(thread.header) if thread.summaries)
+    yield from (_comparison(one) for one in left if one.is_hopeless)
+
+
+def unmet(header: Header) -> list[Criterion]:
+    """The stop criteria that are not met and want work."""
+    return [c for c in header.stop_criteria if not c.met and not {*(c.predicate or ())} & {*_BY_THEMSELVES}]
+
+
+def _comparison(one: Synopsis) -> OpenStep:
+    text = f"Add pairs to {one.entry}, which is open"
+    if one.is_hopeless:
+        text = f"Let each run of {one.entry} measure for longer, or state a larger minimum effect"
+    return OpenStep(
+        kind="comparison",
+        entry=one.entry,
+        text=text,
+        why=one.why,
+        settles=one.text,
+        command=one.command,
+        pairs=one.pairs,
+    )
+
+
+def _criterion(criterion: Criterion) -> OpenStep:
+    why = criterion.computed.reason if criterion.computed is not None else ""
+    found = _COMMAND.search(why)
+    return OpenStep(
+        kind="criterion",
+        text=f"Work on the stop criterion that is not met: {criterion.text}",
+        why=why.removesuffix(found[0]).rstrip(" :") if found is not None else why,
+        settles=criterion.text,
+        command=found[0] if found is not None else "",
+    )

@@ -1,0 +1,51 @@
+"""Citations of numbers in texts that are shown, by the feature that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from logbook_agent.features import hook_module
+from logbook_agent.findings.opening import Failed, InWords, Opening
+from logbook_agent.findings.read import Findings
+
+T = TypeVar("T", InWords, Failed)
+_OPENS = "[["
+
+
+def cites(shown: str, entries: Collection[str]) -> bool:
+    """Whether a text that is shown has numbers of one of these entries."""
+    return _OPENS in shown and any(entry_id in shown for entry_id in entries)
+
+
+def with_numbers(found: Findings, text: str, *, plain: bool = False) -> str:
+    """The text with the numbers that it cites; `plain`: without the citations beside them."""
+    if _OPENS not in text or (cites := hook_module("cites")) is None:
+        return text
+    shown: str = cites.shown(found, text, plain=plain)
+    return shown
+
+
+def opening_with_numbers(found: Findings) -> Opening:
+    """The first lines of the thread, with the numbers that people's words cite."""
+
+    def texts(of: Sequence[T]) -> tuple[T, ...]:
+        return tuple(replace(one, text=with_numbers(found, one.text, plain=True)) for one in of)
+
+    first = found.opening
+    return replace(
+        first,
+        in_words=texts(first.in_words),
+        negative=texts(first.negative),
+        failed=texts(first.failed),
+        next=with_numbers(found, first.next, plain=True),
+    )
+
+
+def without_numbers(text: str) -> str:
+    """The text as people write it, with citations in the place of their numbers: the inverse of `with_numbers`."""
+    if _OPENS not in text or (cites := hook_module("cites")) is None:
+        return text
+    restored: str = cites.restored(text)
+    return restored

@@ -1,0 +1,167 @@
+"""Claims of planned entries: which process executes a plan, for all worktrees of a clone.
+
+A claim is a file beside the reserved IDs. It ends with its process, or when somebody releases it. What was executed of
+a plan stays noted in that file: the runs are in one worktree, and the others do not have them until they merge it.
+Another clone sees neither.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from logbook_agent.model.entry import sorted_ids
+from logbook_agent.model.errors import Locked, StoreError
+from logbook_agent.store.files import locked, make_folder, remove, write_text
+from logbook_agent.store.ids import Reservations
+from logbook_agent.store.parse import parse_json
+from logbook_agent.store.processes import is_alive
+from logbook_agent.store.reading import SETTINGS_BYTES, names_in, read_text
+
+_FOLDER, _LOCK = "claims", ".lock"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanClaim:
+    """Who executes a planned entry: a process of a host, `at` since when (UTC), and in which `root` of logbooks."""
+
+    entry: str
+    host: str
+    pid: int
+    started: float | None
+    root: str
+    at: str
+
+    @property
+    def text(self) -> str:
+        """`pid 4711 on box, since 2026-02-10T10:43:00+00:00, in /work/tree/logbooks`."""
+        return f"pid {self.pid} on {self.host}, since {self.at}, in {self.root}"
+
+    @property
+    def is_held(self) -> bool:
+        """Whether its process lives; of one on another host that cannot be told from here, and it counts as living."""
+        return is_alive(asdict(self))
+
+    def data(self) -> dict[str, object]:
+        """The claim as plain data."""
+        return {"id": self.entry, "host": self.host, "pid": self.pid, "since": self.at, "root": self.root}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutedAt:
+    """Where and when a command of a plan was executed."""
+
+    root: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanState:
+    """The last claim of a plan (None: it has ended), and what was executed of it, by the digest of each command."""
+
+    claim: PlanClaim | None = None
+    executed: Mapping[str, ExecutedAt] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """The claims of one prefix, in the folder of its reserved IDs. Every method raises StoreError."""
+
+    place: Reservations
+
+    def of(self, entry_id: str) -> PlanState:
+        """The state of one plan, as noted."""
+        return self._read(entry_id)
+
+    def held(self) -> list[PlanClaim]:
+        """The claims whose process lives, by entry."""
+        if not self._folder.is_dir():
+            return []
+        names = sorted_ids(names_in(self._folder, within=self.place.within), self.place.folder.name)
+        found = (self._read(name).claim for name in names)
+        return [claim for claim in found if claim is not None and claim.is_held]
+
+    @contextlib.contextmanager
+    def taken(self, claim: PlanClaim) -> Iterator[None]:
+        """Hold a claim until the block is left. Raises Locked where another process that lives holds one."""
+        with self._locked():
+            before = self._read(claim.entry)
+            if before.claim is not None and before.claim.is_held:
+                raise refused(before.claim)
+            self._write(claim.entry, PlanState(claim=claim, executed=before.executed))
+        try:
+            yield
+        finally:
+            with self._locked():
+                now = self._read(claim.entry)
+                # One that was released meanwhile may be somebody else's.
+                if now.claim == claim:
+                    self._write(claim.entry, PlanState(executed=now.executed))
+
+    def note(self, claim: PlanClaim, command: str, at: str) -> None:
+        """Note that a command of a plan was executed by who holds a claim."""
+        with self._locked():
+            now = self._read(claim.entry)
+            executed = {**now.executed, command: ExecutedAt(root=claim.root, at=at)}
+            self._write(claim.entry, PlanState(claim=now.claim, executed=executed))
+
+    def release(self, entry_id: str) -> PlanState:
+        """End the claim of an entry, also one whose process lives, and forget what was executed of it elsewhere;
+        returns what was noted."""
+        with self._locked():
+            before = self._read(entry_id)
+            self._write(entry_id, PlanState())
+            return before
+
+    @property
+    def _folder(self) -> Path:
+        return self.place.folder / _FOLDER
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        make_folder(self._folder, within=self.place.within)
+        with locked(self._folder / _LOCK, within=self.place.within):
+            yield
+
+    def _read(self, entry_id: str) -> PlanState:
+        path = self._folder / entry_id
+        if not os.path.lexists(path):
+            return PlanState()
+        try:
+            plain: Any = parse_json(read_text(path, within=self.place.within, limit=SETTINGS_BYTES), path)
+            claim, executed = plain["claim"], plain["executed"]
+            return PlanState(
+                claim=PlanClaim(**{**claim, "entry": entry_id}) if claim is not None else None,
+                executed={str(command): ExecutedAt(**one) for command, one in executed.items()},
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise StoreError(
+                f"{path} is not a claim", cause="another program wrote it, or a newer version", hint=f"remove {path}"
+            ) from error
+
+    def _write(self, entry_id: str, state: PlanState) -> None:
+        path = self._folder / entry_id
+        if state == PlanState():
+            remove(path, within=self.place.within)
+            return
+        plain = {
+            "claim": asdict(state.claim) if state.claim is not None else None,
+            "executed": {command: asdict(one) for command, one in state.executed.items()},
+        }
+        # After a power cut no process of before lives; what was executed stays.
+        write_text(path, json.dumps(plain), within=self.place.within, durable=bool(state.executed))
+
+
+def refused(claim: PlanClaim, *, why: str = "") -> Locked:
+    """The error for who wants to execute what another process has claimed."""
+    return Locked(
+        f"{claim.entry} is claimed by {claim.text}",
+        holder=claim.text,
+        cause=why or "one process at a time executes a plan; the claim ends with that process",
+        hint=f"take another entry: logbook next; if that process is gone: logbook note --plan --release {claim.entry}",
+    )

@@ -1,0 +1,62 @@
+"""Which variables a recorded command needs, from its words alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.agents.recorded_run import in_repository, lacking, words_of
+from logbook_agent.model.run import Code, Env, Run
+
+CODE = Code(commit="a" * 40, identity="b" * 40)
+
+
+def run(*argv: str, script: bool = False) -> Run:
+    env = Env(declared={"GIVEN": "1"})
+    return Run(entry="M-000", run=1, argv=argv, shell=script, env=env, code=CODE, started="2026-02-10T10:00:00+00:00")
+
+
+@pytest.mark.parametrize(
+    ("script", "needed"),
+    [
+        ("python x.py $DATA ${more}", ["DATA", "more"]),
+        ("N=3; echo $N $GIVEN $HOME_OF_X", ["HOME_OF_X"]),
+        ("for i in 1 2; do echo $i; done", []),
+        ("cat x | while read -r line; do echo $line; done", []),
+        ("awk '{print $NF}' x; echo \\$no $$ $1 $? $RANDOM ${X:-d}", []),
+        ("export A=1 && echo ${A} $LOGBOOK_RUN", []),
+        ("curl -H $HF_TOKEN x", ["HF_TOKEN"]),
+    ],
+)
+def test_variables_that_a_script_does_not_set(script: str, needed: list[str]) -> None:
+    said = [f"variable {name}: not set here" for name in needed]
+    assert [*lacking(run(script, script=True), {})] == said
+    assert [*lacking(run("bash", "-lc", script), {})] == said
+    assert [*lacking(run(script, script=True), dict.fromkeys(needed, "x"))] == []
+
+
+def test_a_word_of_another_program_names_secrets_alone() -> None:
+    one = run("python", "x.py", "--sum=$total", "--token=$HF_TOKEN", "-c", "$HF_TOKEN")
+    assert [*lacking(one, {})] == ["variable HF_TOKEN: not set here"]
+    assert words_of(one, {"total": "1", "HF_TOKEN": "abc"}) == [
+        "python",
+        "x.py",
+        "--sum=$total",
+        "--token=abc",
+        "-c",
+        "abc",
+    ]
+    script = run("sh", "-c", "echo $HF_TOKEN")
+    assert words_of(script, {"HF_TOKEN": "abc"}) == ["sh", "-c", "echo $HF_TOKEN"]
+
+
+def test_a_working_tree_that_was_removed_is_the_repository() -> None:
+    here = Path("/home/ada/moe")
+    for text, expected in {
+        "/scratch/logbook-checkouts-0/moe-1a2b3c4d/1/base/bench.sh": "/home/ada/moe/bench.sh",
+        "--in=/var/x/logbook-checkouts-1000/moe-1a2b3c4d/12/head": "--in=/home/ada/moe",
+        "/a/b:/scratch/logbook-checkouts-0/moe-1a2b3c4d/1/made/src:/c": "/a/b:/home/ada/moe/src:/c",
+        "/scratch/logbook-checkouts/x": "/scratch/logbook-checkouts/x",
+    }.items():
+        assert in_repository(text, here) == expected
