@@ -243,3 +243,11 @@ def test_what_closes_a_next_action(cli: Cli, folder: Path, named: str, words: li
     cli(words[0], *more, *words[1:])
     left = [one.get("id") for one in cli("status", "--json").data["next_actions"]]
     assert ("MOE-001" in left) is not closes
+
+
+def test_status_and_next_name_the_same_action_first(thread: Cli) -> None:
+    assert thread("run", "--next", "think", "--", *bench("a", 1)).code == 0
+    assert thread("note", "Later", "--next", "think again").code == 0
+    first = thread("status", "--json").data["next_actions"][0]
+    assert (first["id"], first["next"]) == ("MOE-001", "think again")
+    assert steps(thread)[0]["id"] == "MOE-001"
