@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from logbook_agent.findings.cases import cases
+from logbook_agent.findings.cases import cases, typed_env
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import missing_pairs
 from logbook_agent.findings.comparison.words import code_name
@@ -66,9 +66,7 @@ def ab_again(records: Records, entry_id: str, question: Question, more: str) -> 
 
 def _options(run: Run, axis: str) -> list[str]:
     """The options that make a run again: environment, config, time limit, executor."""
-    # With --code, the tool sets where Python looks first.
-    own = {axis.removeprefix("env:"), *(("PYTHONPATH",) if axis == CODE_AXIS else ())}
-    env = [f"{k}={v}" for k, v in run.env.declared.items() if k not in own]
+    env = [f"{k}={v}" for k, v in typed_env(run).items() if k != axis.removeprefix("env:")]
     config = [f"{k}={canonical(v)}" for k, v in run.config.items() if k != axis]
     return [
         *(word for text in env for word in ("--env", text)),
