@@ -72,7 +72,7 @@ def programs(
     kept, cotangent = (array(rows, mlp_dim, dtype="float32"),) * 2, array(tokens, hidden, dtype="float32")
 
     def inputs(x: Any, ups: Any, down: Any, rows: ExpertRows) -> GatedInputs:
-        return GatedInputs(x=x, up_weights=ups, down_weights=down, rows=rows, preweight=False)
+        return GatedInputs(x=x, up_weights=ups, down_weights=down, rows=rows)
 
     def forward(*arguments: Any) -> Any:
         return backend.gated_forward(inputs(*arguments), keep=True)

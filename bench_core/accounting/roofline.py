@@ -181,12 +181,12 @@ def _of_chip(peak: float, chip: Chip) -> str:
 
 
 def least_bytes(
-    shape: MoeShape, dtype: DType, bench_pass: BenchPass, *, read: int, stored: int, tokens: float
+    shape: MoeShape, dtype: DType, bench_pass: BenchPass, *, read: int, stored: int, read_tokens: float, tokens: float
 ) -> float:
     """Bytes in HBM that one device has to move in a call: arguments that are read and results, each once.
 
-    forward reads the weights of experts that have rows, a shared expert's and the tokens, and writes as many rows; a
-    backward pass writes the gradients of the tokens and of all weights of the device.
+    forward reads the weights of experts that have rows, a shared expert's and the tokens that some expert computes, and
+    writes a row for every token; a backward pass writes the gradients of the tokens and of all weights of the device.
 
     Args:
         shape: sizes of the block.
@@ -194,11 +194,12 @@ def least_bytes(
         bench_pass: what one call computes.
         read: experts of the device that have rows.
         stored: experts of the device.
-        tokens: its part of the tokens.
+        read_tokens: its part of the tokens that have an expert.
+        tokens: its part of all tokens.
     """
     expert, shared = 3 * shape.hidden * shape.mlp_dim, 3 * shape.hidden * shape.shared_expert_dim
     rows = tokens * shape.hidden
-    elements = read * expert + shared + 2 * rows
+    elements = read * expert + shared + read_tokens * shape.hidden + rows
     if bench_pass is not BenchPass.FORWARD:
         elements += stored * expert + shared + rows
     return elements * ITEM_BYTES[dtype]

@@ -15,8 +15,9 @@ from bench_core.harness.record import Number, Row
 from bench_core.harness.row import arithmetic_of, computed_rows
 from bench_core.parallel.block import padded_routing
 from bench_core.parallel.communication import model_ring_bytes, sendings
-from bench_core.parallel.plan import SpreadPlan, plan_spread
+from bench_core.parallel.plan import Buckets, SpreadPlan, plan_spread
 from bench_core.parallel.spread import EpImpl, Spread
+from bench_core.shapes import BenchPass
 
 
 def case_work(case: Case) -> tuple[Work, dict[str, float]]:
@@ -26,7 +27,9 @@ def case_work(case: Case) -> tuple[Work, dict[str, float]]:
     routing = padded_routing(make_routing(case.seed, shape=shape, request=case.routing), spread, shape.experts)
     chosen = np.asarray(routing.experts)
     plan = plan_spread(chosen, tokens=shape.tokens, experts=shape.experts, capacity=case.capacity, spread=spread)
-    sent = model_ring_bytes(sendings(shape, case.dtype, case.bench_pass, _of_mean_device(plan, chosen, shape.experts)))
+    kept = chosen if plan.buckets is None else _kept(chosen, plan.buckets, shape.experts)
+    mean = _of_mean_device(plan, chosen, shape.experts)
+    sent = model_ring_bytes(sendings(shape, case.dtype, case.bench_pass, mean))
     flops = count_flops(shape, case.bench_pass, assignments=computed_rows(case, plan)).total
     work = Work(
         arithmetic=arithmetic_of(case),
@@ -35,13 +38,38 @@ def case_work(case: Case) -> tuple[Work, dict[str, float]]:
             shape,
             case.dtype,
             case.bench_pass,
-            read=_read_experts(chosen, shape.experts, spread),
+            read=_read_experts(kept, shape.experts, spread),
             stored=shape.experts // spread.ep,
+            read_tokens=_read_tokens(case, kept) / spread.devices,
             tokens=shape.tokens / spread.devices,
         ),
-        ring_bytes=sent["model_ring_bytes"] if spread.devices > 1 else None,
+        ring_bytes=_least_ring_bytes(case, mean) if spread.devices > 1 else None,
     )
     return work, sent
+
+
+def _least_ring_bytes(case: Case, plan: SpreadPlan) -> float:
+    """What any program of the form sends. Where every device gets all tokens of its data shard it may compute the whole
+    gradients of a shared expert and of a router, as the published programs do, and nothing of them is summed."""
+    shape, bench_pass = case.shape, case.bench_pass
+    if plan.spread.impl in (EpImpl.PSUM, EpImpl.RING):
+        shape = replace(shape, shared_expert_dim=0)
+        bench_pass = BenchPass.FORWARD_BACKWARD if bench_pass.backward else bench_pass
+    return model_ring_bytes(sendings(shape, case.dtype, bench_pass, plan))["model_ring_bytes"]
+
+
+def _kept(chosen: Int32[np.ndarray, "padded topk"], buckets: Buckets, experts: int) -> Int32[np.ndarray, "padded topk"]:
+    """With null slots in the place of those that a capacity drops. Buckets may be of the tokens alone."""
+    kept = chosen.copy()
+    kept[: len(buckets.of)][~buckets.kept] = experts
+    return kept
+
+
+def _read_tokens(case: Case, kept: Int32[np.ndarray, "padded topk"]) -> int:
+    """All where a shared expert or a router reads them, else those with a row."""
+    if case.shape.shared_expert_dim or case.has_router:
+        return case.shape.tokens
+    return int((kept < case.shape.experts).any(axis=1).sum())
 
 
 def _read_experts(chosen: Int32[np.ndarray, "tokens topk"], experts: int, spread: Spread) -> int:

@@ -92,4 +92,4 @@ def _inputs(
         weight=row_weights(permutation, weights, spec.partial),
         group_sizes=permutation.group_sizes,
     )
-    return GatedInputs(x=x, up_weights=up_weights, down_weights=down_weights, rows=rows, preweight=False)
+    return GatedInputs(x=x, up_weights=up_weights, down_weights=down_weights, rows=rows)

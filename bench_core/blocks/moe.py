@@ -20,8 +20,7 @@ from bench_core.gmm.dense import DenseMatmul
 from bench_core.gmm.gated import GatedExperts
 from bench_core.quant.fake import operand
 from bench_core.quant.mode import QuantMode
-from bench_core.quant.rounding import round_to
-from bench_core.quant.sums import Sums, sum_dtype
+from bench_core.quant.sums import Sums, round_to, sum_dtype
 from bench_core.routing.distribution import PackStrategy
 from bench_core.routing.layout import Layout
 from bench_core.routing.permute import Permutation, combine, dispatch, sort_by_expert

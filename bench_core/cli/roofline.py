@@ -61,7 +61,7 @@ def bound_cases(given: Mapping[str, Any]) -> None:
         seen |= sent if devices > 1 else {}
         if asked.time_s is not None:
             seen |= _rates(found, case, asked.time_s) | (
-                whole_step("model", sent["model_ring_bytes"], asked.time_s) if devices > 1 else {}
+                whole_step("model", sent["model_ring_bytes"], asked.time_s) if sent["model_ring_bytes"] else {}
             )
         row = Row(
             config=aot_config(case, target),

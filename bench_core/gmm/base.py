@@ -1,9 +1,11 @@
-"""The protocol of a grouped-matmul backend."""
+"""The protocol of a grouped-matmul backend, and the precision of its products."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32
 
 from bench_core.gmm.arithmetic import Arithmetic
@@ -69,3 +71,12 @@ class GroupedMatmul(ABC):
         self, lhs: Float[Array, "m k"], cotangent: Float[Array, "m n"], group_sizes: Int32[Array, " g"]
     ) -> Sums[Array, "g k n"]:
         """out[g] = lhs[rows of g].T @ cotangent[rows of g]; zeros for an empty group."""
+
+
+def matmul_precision(operand: Float[Array, "..."]) -> jax.lax.Precision:
+    """DEFAULT for bfloat16 operands, HIGHEST otherwise.
+
+    The default multiplies float32 operands as bfloat16 on TPU and as TF32 on recent GPUs, which is neither
+    what `--dtype float32` says nor within its tolerance.
+    """
+    return jax.lax.Precision.DEFAULT if operand.dtype == jnp.bfloat16 else jax.lax.Precision.HIGHEST

@@ -23,14 +23,13 @@ class ExpertRows(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatedInputs:
-    """What the experts are given. One is (silu(x @ w1) * (x @ w3)) @ w2; with `preweight` the routing weight is applied
-    before w2. `up_weights` is (w1, w3), or (w13,) with both side by side; `down_weights` is w2. All have one dtype."""
+    """What the experts are given. One is (silu(x @ w1) * (x @ w3)) @ w2. `up_weights` is (w1, w3), or (w13,) with both
+    side by side; `down_weights` is w2. All have one dtype."""
 
     x: Float[Array, "tokens hidden"]
     up_weights: tuple[Float[Array, "g hidden _"], ...]
     down_weights: Float[Array, "g mlp hidden"]
     rows: ExpertRows
-    preweight: bool
 
 
 class GatedGradients(NamedTuple):
@@ -59,5 +58,5 @@ class GatedExperts(ABC):
     def gated_backward(
         self, inputs: GatedInputs, kept: tuple[Sums[Array, "padded _"], ...], cotangent: Sums[Array, "tokens hidden"]
     ) -> GatedGradients:
-        """The gradients of sum over rows of weight[r] * result[r] . cotangent[token[r]] (weight 1 with
-        `preweight`: the result has it). Cotangents are rounded to the dtype before each product."""
+        """The gradients of sum over rows of weight[r] * result[r] . cotangent[token[r]]. Cotangents are rounded to the
+        dtype before each product."""

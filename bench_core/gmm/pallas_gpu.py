@@ -12,7 +12,7 @@ from jax.experimental.pallas import triton
 from jaxtyping import Array, Float, Float32, Int32
 
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
-from bench_core.gmm.base import UNCUT, GroupedMatmul, MatmulRequest
+from bench_core.gmm.base import UNCUT, GroupedMatmul, MatmulRequest, matmul_precision
 from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs
 from bench_core.gmm.pallas_gpu_tiles import (
     SMALLEST,
@@ -27,8 +27,7 @@ from bench_core.gmm.pallas_gpu_tiles import (
     ordered,
     store,
 )
-from bench_core.gmm.precision import matmul_precision
-from bench_core.quant.rounding import round_to
+from bench_core.quant.sums import round_to
 from bench_core.shapes import DType
 
 DEFAULT_BLOCKS: Mapping[DType, Blocks] = MappingProxyType(
@@ -223,8 +222,7 @@ class _GatedKernels:
     ) -> GatedGradients:
         """See `GatedExperts.gated_backward`."""
         x, rows = self.inputs.x, self.inputs.rows
-        own = cotangent[rows.token] if self.inputs.preweight else cotangent[rows.token] * rows.weight[:, None]
-        upstream = round_to(own, x.dtype)
+        upstream = round_to(cotangent[rows.token] * rows.weight[:, None], x.dtype)
         hidden, grads = self._activation_gradients(upstream, kept)
         # Read by a kernel again and again, unlike in the forward pass: sorted once.
         left = x[rows.token]
@@ -237,7 +235,7 @@ class _GatedKernels:
     def _activated(self, *, keep: bool) -> tuple[Float[Array, "rows mlp"], tuple[Float32[Array, "rows _"], ...]]:
         """silu(x @ w1) * (x @ w3) of every row in x's dtype, and if `keep` says so what came of the two products.
 
-        Rows of x are read where they are. With `preweight` the result has the row's weight.
+        Rows of x are read where they are.
         """
         x, up_weights, rows = self.inputs.x, self.inputs.up_weights, self.inputs.rows
         count, inner, width = rows.token.shape[0], x.shape[1], self.inputs.down_weights.shape[1]
@@ -245,7 +243,7 @@ class _GatedKernels:
         blocks = replace(self.blocks, n=max(SMALLEST, self.blocks.n // 2))
         grid = RowsGrid.of(count, width, inner, rows.group_sizes, blocks)
 
-        def kernel(group: Ref, start: Ref, end: Ref, token_ref: Ref, weight_ref: Ref, x_ref: Ref, *refs: Ref) -> None:
+        def kernel(group: Ref, start: Ref, end: Ref, token_ref: Ref, x_ref: Ref, *refs: Ref) -> None:
             weights, (out, *kept) = refs[: len(up_weights)], refs[len(up_weights) :]
             place = grid.place(group, start, end)
             tokens = load_row_values(token_ref, place.rows)
@@ -263,14 +261,12 @@ class _GatedKernels:
                 for part, (ref, columns) in zip((gate, up), _halves(kept, place.columns, width), strict=True):
                     store(ref, part, place.rows, columns)
             hidden = jax.nn.silu(gate) * up
-            if self.inputs.preweight:
-                hidden = hidden * load_row_values(weight_ref, place.rows)[:, None]
             store(out, hidden, place.rows, place.columns)
 
         kept_shapes = [((count, own.shape[2]), jnp.float32) for own in up_weights if keep]
         out, *kept = launch(
             kernel,
-            [*grid.tiles, rows.token, rows.weight, x, *up_weights],
+            [*grid.tiles, rows.token, x, *up_weights],
             [((count, width), x.dtype), *kept_shapes],
             programs=grid.shape,
             blocks=grid.blocks,
@@ -294,9 +290,6 @@ class _GatedKernels:
         sigmoid = jax.nn.sigmoid(gate)
         activated = gate * sigmoid
         hidden = activated * up
-        if self.inputs.preweight:
-            weight = self.inputs.rows.weight[:, None]
-            hidden, grad_hidden = hidden * weight, grad_hidden * weight
         grad_gate = grad_hidden * up * (sigmoid + activated * (1.0 - sigmoid))
         grads = [round_to(part, dtype) for part in (grad_gate, grad_hidden * activated)]
         if len(kept) == 1:

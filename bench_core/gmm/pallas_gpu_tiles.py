@@ -12,7 +12,7 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 from jaxtyping import Array, Bool, Float, Float32, Int32
 
-from bench_core.gmm.precision import matmul_precision
+from bench_core.gmm.base import matmul_precision
 from bench_core.gmm.varying import traced_apart, varies_over
 
 Kernel = Callable[..., None]

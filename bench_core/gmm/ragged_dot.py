@@ -7,8 +7,7 @@ import jax
 from jaxtyping import Array, Float, Int32
 
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
-from bench_core.gmm.base import GroupedMatmul, MatmulRequest
-from bench_core.gmm.precision import matmul_precision
+from bench_core.gmm.base import GroupedMatmul, MatmulRequest, matmul_precision
 from bench_core.quant.sums import Sums, sum_dtype
 
 # JAX leaves this constructor without types.

@@ -22,8 +22,7 @@ from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs
 from bench_core.gmm.tile import RowSizes, Rung, ladder
 from bench_core.gmm.tiled_loops import Operands, groups_product, rows_product
 from bench_core.gmm.varying import varying_as
-from bench_core.quant.rounding import round_to
-from bench_core.quant.sums import Sums, sum_dtype
+from bench_core.quant.sums import Sums, round_to, sum_dtype
 
 
 @final
@@ -140,8 +139,6 @@ def _rows(
             projected = tuple(operands.dot(own, matrix, (1, 0)) for matrix in ups)
             gate, up = _halves(projected)
             hidden = jax.nn.silu(gate) * up
-            if inputs.preweight:
-                hidden = hidden * tiles.weights(at, tile.rows)
             result = operands.dot(operands.rounded(hidden), down, (1, 0))
             made = (result, *projected) if keep else (result,)
             return at + tile.rows, tuple(_written(*own, at) for own in zip(buffers, made, strict=True))
@@ -175,7 +172,6 @@ class _ExpertBackward:
     down: Float[Array, "mlp hidden"]
     start: Int32[Array, ""]
     end: Int32[Array, ""]
-    preweight: bool
 
     def gradients(self, size: int, at: Int32[Array, ""]) -> tuple[Array, tuple[Array, ...]]:
         """What the rows [at, at + size) add to the gradient of x and to the weight gradients (up, then down), as sums.
@@ -190,7 +186,7 @@ class _ExpertBackward:
         left = self.tiles.own_rows(token)
         left = operands.multiplied(jnp.where(own, left, jnp.zeros((), left.dtype)))
         upstream = self.cotangent.at[token].get(mode="promise_in_bounds")
-        upstream = operands.rounded(jnp.where(own, upstream if self.preweight else upstream * weight, 0.0))
+        upstream = operands.rounded(jnp.where(own, upstream * weight, 0.0))
         gate, up = (
             jnp.where(own, part, 0.0)
             for part in _halves(tuple(jax.lax.dynamic_slice_in_dim(part, at, size) for part in self.kept))
@@ -200,8 +196,6 @@ class _ExpertBackward:
         hidden = activated * up
         # Rounded as the gradient of every matmul operand is.
         grad_hidden = round_to(operands.dot(upstream, self.down, (1, 1)), operands.dtype).astype(self.tiles.sums)
-        if self.preweight:
-            hidden, grad_hidden = hidden * weight, grad_hidden * weight
         grad_gate = grad_hidden * up * (sigmoid + activated * (1.0 - sigmoid))
         grads = [operands.rounded(part) for part in (grad_gate, grad_hidden * activated)]
         if len(self.ups) == 1:
@@ -267,7 +261,6 @@ def _gradients(
             down=down,
             start=ends[index] - sizes[index],
             end=ends[index],
-            preweight=inputs.preweight,
         )
         state = (own.start, buffer, so_far)
         for above, tile in itertools.pairwise(tiles.ladder[:-1]):

@@ -8,7 +8,7 @@ row too many.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Int32, Int64
+from jaxtyping import Bool, Int32, Int64
 
 from bench_core.parallel.spread import ONE_DEVICE, EpImpl, Spread
 from bench_core.routing.capacity import Capacity, CapacityPolicy
@@ -23,6 +23,12 @@ class Buckets:
     of: Int64[np.ndarray, "tokens topk"]
     capacity: int
     per: str
+
+    @property
+    def kept(self) -> Bool[np.ndarray, "tokens topk"]:
+        """Which slots have an expert, and room in their bucket."""
+        kept: Bool[np.ndarray, "tokens topk"] = (self.of >= 0) & (_ranks(self.of) < self.capacity)
+        return kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +67,7 @@ def plan_spread(
     kept = chosen < experts
     null = int((~kept[:tokens]).sum())
     if buckets is not None:
-        kept &= _ranks(buckets.of) < buckets.capacity
+        kept &= buckets.kept
     own = _data_shard(chosen, spread) * spread.ep + np.where(kept, chosen, 0) // (experts // spread.ep)
     by_device = np.bincount(own[kept], minlength=spread.devices)
     real = int(kept.sum())

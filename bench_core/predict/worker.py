@@ -15,7 +15,7 @@ import shutil
 import signal
 import sys
 import traceback
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -158,12 +158,8 @@ def _told(case: Case, request: Request, folder: Path) -> dict[str, Any]:
     try:
         devices = compile_devices(TARGETS[request.target])
         lowered = (lower_published if request.published else lower_case)(case, devices)
-        # A published program sums no gradients of a shared expert across devices: each computes all of them.
-        work, moved = case_work(case)[0], 0
-        if request.published:
-            routed = replace(case, shape=replace(case.shape, shared_expert_dim=0), shared_fused=False)
-            work, moved = replace(work, ring_bytes=case_work(routed)[0].ring_bytes), moved_bytes(case)
-        known = {"ran": lowered.ran, "work": asdict(work), "moved_before": moved}
+        moved = moved_bytes(case) if request.published else 0
+        known = {"ran": lowered.ran, "work": asdict(case_work(case)[0]), "moved_before": moved}
         (folder / _LOWERED).write_text(json.dumps(known))
         outcome = compile_case(lowered, case.compiler_flags)
     except CaseFailed as error:

@@ -9,8 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int8
 
 from bench_core.quant.mode import QuantMode
-from bench_core.quant.rounding import round_to
-from bench_core.quant.sums import Sums, sum_dtype
+from bench_core.quant.sums import Sums, round_to, sum_dtype
 
 FLOAT32_TINY = float(np.finfo(np.float32).tiny)
 """Smallest normal number."""

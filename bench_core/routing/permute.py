@@ -14,8 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32
 
-from bench_core.quant.rounding import round_to
-from bench_core.quant.sums import Sums, sum_dtype
+from bench_core.quant.sums import Sums, round_to, sum_dtype
 from bench_core.routing.distribution import PackStrategy
 from bench_core.routing.layout import Layout
 

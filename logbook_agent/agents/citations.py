@@ -26,6 +26,10 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )
+# What makes another number of the one beside it: `1` before `5.2`, `-`, `0` behind it, `%`.
+_BEFORE, _BEHIND = re.compile(r"(?:\d[.,]?|(?:^|(?<=[\s(|>]))[-+\u2212])\Z"), re.compile(r"[.,]?\d|%")
+# Signs of Markdown, which as entities are text: a unit is what a command printed.
+_SIGNS = {ord(sign): f"&#{ord(sign)};" for sign in "[]`*_~\\!:"}
 _FORM = "write [[ID METRIC]], [[ID METRIC@VALUE]] or [[ID vs ID METRIC]]"
 
 
@@ -44,13 +48,14 @@ class Citation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitedPlace:
     """A citation in a text, from `start` to `end`, on a line counted from 1. `shown`: the number beside it, None until
-    it is filled in."""
+    it is filled in; `joined`: what stands before or behind it without a space, and makes another number of it."""
 
     start: int
     end: int
     line: int
     text: str
     shown: str | None = None
+    joined: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +108,19 @@ def places(text: str) -> Iterator[CitedPlace]:
                 line=line,
                 text=" ".join(html.unescape(cited).split()),
                 shown=None if match["shown"] is None else " ".join(html.unescape(match["shown"]).split()),
+                joined=_joined(text, match),
             )
+
+
+def _joined(text: str, match: re.Match[str]) -> str:
+    before = _BEFORE.search(text[max(0, match.start() - 3) : match.start()])
+    behind = _BEHIND.match(text, match.end())
+    return (before[0] if before is not None else "") or (behind[0] if behind is not None else "")
 
 
 def form(citation: str, number: str) -> str:
     """A citation with its number, as it stands in a file."""
-    return f'<abbr title="[[{html.escape(citation)}]]">{html.escape(number, quote=False)}</abbr>'
+    return f'<abbr title="[[{html.escape(citation)}]]">{html.escape(number, quote=False).translate(_SIGNS)}</abbr>'
 
 
 def replaced(text: str, by: Callable[[CitedPlace], str | None]) -> str:
@@ -150,5 +162,7 @@ def checked(text: str, say: Callable[[str], Cited]) -> list[Fault]:
             found.append(f"not filled in; the record says {said.text}")
         elif said.text and place.shown != said.text:
             found.append(f"the text says {place.shown or 'nothing'}, the record {said.text}")
+        elif said.text and place.joined:
+            found.append(f"{place.joined!r} beside it makes another number of {said.text}")
         faults += [Fault(line=place.line, citation=place.text, problem=why) for why in found]
     return faults

@@ -13,6 +13,7 @@ from typing import Literal
 
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.files import make_folder, remove, remove_folder, write_text
+from logbook_agent.store.reading import PROSE_BYTES, read_bytes
 
 PLUGIN = Path(__file__).parent / "plugin"
 _SKILL = PLUGIN / "skills/logbook/SKILL.md"
@@ -97,7 +98,7 @@ def _parts(text: str) -> tuple[str, str, str]:
 def install(project: Path) -> list[InstalledFile]:
     """Write the skill and the block, or bring them up to date. Raises UsageError, and writes nothing, where a file of
     another origin is in the way."""
-    skill = _SKILL.read_text()
+    skill = _skill()
     wanted = dict.fromkeys(_places(project), skill)
     for place in wanted:
         held = _read(project, place)
@@ -126,6 +127,10 @@ def uninstall(project: Path) -> list[InstalledFile]:
     return [change for change in changes if change is not None]
 
 
+def _skill() -> str:
+    return read_bytes(_SKILL, within=PLUGIN, limit=PROSE_BYTES).decode()
+
+
 def _places(project: Path) -> Iterator[str]:
     """Where the skill goes; once, where the folders of two hosts are one."""
     seen: set[Path] = set()
@@ -145,7 +150,7 @@ def _read(project: Path, place: str) -> str | None:
             f"{place} is no regular file", cause="it is a link, a folder or a device", hint=f"look at it: ls -l {path}"
         )
     try:
-        return path.read_bytes().decode()
+        return read_bytes(path, within=project, limit=PROSE_BYTES).decode()
     except UnicodeDecodeError as error:
         raise UsageError(f"{place} is not UTF-8", cause=str(error), hint=f"look at it: {path}") from error
 
@@ -163,7 +168,7 @@ def _take_away(project: Path, place: str) -> InstalledFile | None:
     held = _read(project, place)
     if held is None or _OURS not in held:
         return None
-    if held != _SKILL.read_text():
+    if held != _skill():
         return InstalledFile(place, "left", "it is not as this version writes it: remove it yourself")
     path = project / place
     remove(path, within=project)

@@ -70,11 +70,20 @@ def _carried_out(common: Common, space: Workspace, found: Sequence[Proposal], co
     words = shlex.split(chosen.step.command)[1:]
     if chosen.step.kind != "plan":
         # What a record says was perhaps never typed here. (`run --id` asks for itself.)
-        argv = words[words.index("--") + 1 :] if "--" in words else words
         where = chosen.step.entry or "the next step"
-        confirmed_command(space, where, argv, digest=confirm, again="logbook next --run")
+        confirmed_command(space, where, _to_confirm(words), digest=confirm, again="logbook next --run")
     elif confirm is not None:
         words += ["--confirm", confirm]
     say(f"next: {chosen.step.text}\n{chosen.step.command}")
     shared = [*(("-L", common.logbook) if common.logbook else ()), *(("--root", common.root) if common.root else ())]
     return main([words[0], *shared, *(("--json",) if common.as_json else ()), *words[1:]])
+
+
+def _to_confirm(words: Sequence[str]) -> Sequence[str]:
+    """What of a `logbook` command is to be confirmed: the command that a plain `run` starts, else the whole line, whose
+    options say where it starts, and with which variables."""
+    match words:
+        case ["run", "--continues", entry, "--", _, *_] if not entry.startswith("-"):
+            return words[4:]
+        case _:
+            return ["logbook", *words]

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from logbook_agent.agents.recorded_run import in_repository, lacking, unlike, variables_of, words_of
+from logbook_agent.agents.recorded_run import in_repository, lacking, set_by_record, unlike, variables_of, words_of
 from logbook_agent.agents.reproduced_numbers import Reproduction, held_against
 from logbook_agent.campaign.code_axis import command_in
 from logbook_agent.campaign.repeats import RunRequest
@@ -22,7 +22,7 @@ from logbook_agent.model.errors import CommandNotFound, LogbookError, NotExecuta
 from logbook_agent.model.record import Record
 from logbook_agent.model.run import Process, Run, UntrackedFile
 from logbook_agent.model.worker_report import Began
-from logbook_agent.running.confirmation import confirmed_command
+from logbook_agent.running.confirmation import confirmed_command, with_variables
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.launch.signals import StopRequests
 from logbook_agent.running.order import Display, RunPlan, work_of
@@ -79,7 +79,8 @@ def reproduce(
     here = checkout_of(workspace.cwd, workspace.environ)
     again = f"logbook reproduce {record.id} --run {run.run}"
     typed_in = (here.top / (run.cwd or ".")).resolve()
-    confirmed_command(workspace, record.id, run.argv, cwd=typed_in, shell=run.shell, digest=confirm, again=again)
+    words = with_variables(run.argv, set_by_record(run), workspace.environ)
+    confirmed_command(workspace, record.id, words, cwd=typed_in, shell=run.shell, digest=confirm, again=again)
     checkout = dataclasses.replace(here, inside=run.cwd or ".")
     if checkout.commit_of(commit) is None:
         lost = f"commit {commit[:12]}: not in the repository {here.top.name}; git fetch may bring it"

@@ -18,7 +18,7 @@ from logbook_agent.model.load import busy_text
 from logbook_agent.model.record import ended_badly, is_made
 from logbook_agent.model.run import Run
 from logbook_agent.pages.views import refresh
-from logbook_agent.running.confirmation import remember_command
+from logbook_agent.running.confirmation import remember_command, with_variables
 from logbook_agent.running.endings import close_dead
 from logbook_agent.running.execution import make_runs, submit
 from logbook_agent.running.launch.process import INTERRUPTED_STATUS, exit_status
@@ -159,7 +159,9 @@ class Driver:
         here on."""
         self._refresh_now_and_then()
         command = order.command
-        remember_command(self.workspace, command.argv, cwd=command.cwd, shell=command.shell)
+        with_env = with_variables(command.argv, command.env, self.workspace.environ)
+        for argv in (command.argv, with_env) if command.env else (command.argv,):
+            remember_command(self.workspace, argv, cwd=command.cwd, shell=command.shell)
         # Where a compiler is asked what a program would take, the load of this machine changes nothing.
         if not self.runs and not self.entry.is_prediction:
             self._say_if_busy(command)

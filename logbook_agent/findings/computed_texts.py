@@ -1,15 +1,9 @@
-"""The computed texts of an entry: its commands, config, predictions and result, with what a command concludes from its
-own rows.
-
-`bench-core overlap` states of each path how many times as fast as the base it is, and where their order changes. The
-calls that it compares were made in turn in one process, so its ratio says more than two medians in a table. Its
-interval has a level of 95%.
-"""
+"""The computed texts of an entry: its commands, config, predictions and result."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -23,11 +17,9 @@ from logbook_agent.findings.tables.spec import Table, TableSpec
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.header import Metric
 from logbook_agent.model.record import WARM_UP, Record, RunStatus
-from logbook_agent.model.run import Row, Run
-from logbook_agent.model.values import spelt
+from logbook_agent.model.run import Run
 from logbook_agent.text import markdown as md
 from logbook_agent.text.phrases import bounded
-from logbook_agent.text.shell_words import assignments
 from logbook_agent.text.times import duration
 
 # A table and further notes, which are Markdown already.
@@ -63,56 +55,6 @@ def said_of(record: Record, metrics: Sequence[Metric], render: RenderTable) -> C
 def _notes(record: Record, metrics: Sequence[Metric]) -> list[str]:
     curves = curve_lines(record) if any(s.run.curves for s in record.runs) else []
     return [*curves, *noise_notes(record, metrics)]
-
-
-# An observation with this beginning is a ratio to the row that the rest names; the ends of its interval have a name
-# of their own.
-_RATIO, _LOW, _HIGH = "ratio_to_", "_low", "_high"
-_CROSSOVER, _PATH = "crossover", "path"
-_SHOWN = 20
-
-
-def conclusions(record: Record) -> list[str]:
-    """The ratios and crossovers that a command states of its own rows, in Markdown: `fused_ep topk=2: 0.641 times as
-    fast as ref_dp (95% in one process: 0.462 to 0.825)`. Each line names its run where several have some."""
-    found = [(status.run.run, row) for status in record.runs if status.counts for row in status.run.rows]
-    told = [(run, line) for lines in (_ratios(found), _crossovers(found)) for run, line in lines]
-    apart = len({run for run, _ in told}) > 1
-    texts = [md.escape(md.one_line(f"run {run}, {line}" if apart else line)) for run, line in told]
-    return bounded(texts, _SHOWN, f"more ratios and crossovers: `logbook show {record.id} --json`")
-
-
-def _ratios(found: Sequence[tuple[int, Row]]) -> Iterator[tuple[int, str]]:
-    own = [(run, row, name) for run, row in found for name in row.observations if _is_ratio(name)]
-    keys = dict.fromkeys(key for _, row, _ in own for key in row.config if key != _PATH)
-    varied = [key for key in keys if len({spelt(row.config.get(key)) for _, row, _ in own}) > 1]
-    for run, row, name in own:
-        ratio, low, high = (row.observations.get(name + end) for end in ("", _LOW, _HIGH))
-        if ratio is None:
-            continue
-        case = assignments({key: spelt(row.config[key]) for key in varied if key in row.config})
-        subject = " ".join(part for part in (_path(row), case) if part)
-        ends = (
-            f" (95% in one process: {low:.3g} to {high:.3g})"
-            if low is not None and high is not None
-            else ", without an interval"
-        )
-        yield run, f"{subject}: {ratio:.3g} times as fast as {name.removeprefix(_RATIO)}{ends}".removeprefix(": ")
-
-
-def _crossovers(found: Sequence[tuple[int, Row]]) -> Iterator[tuple[int, str]]:
-    for run, row in found:
-        if (text := row.labels.get(_CROSSOVER)) is not None:
-            yield run, f"{_CROSSOVER}: {_path(row)}: {text}" if _path(row) else f"{_CROSSOVER}: {text}"
-
-
-def _is_ratio(name: str) -> bool:
-    return name.startswith(_RATIO) and not name.endswith((_LOW, _HIGH))
-
-
-def _path(row: Row) -> str:
-    path = row.config.get(_PATH)
-    return "" if path is None else spelt(path)
 
 
 # -- the result ------------------------------------------------------------------------------------------
@@ -152,7 +94,7 @@ def result_section(record: Record, table: Table | None, render_table: RenderTabl
     problems = [p for s in record.runs for p in s.run.problems]
     if problems:
         notes.append("Recorded with problems:\n" + md.items(bounded([*map(md.escape, problems)], _SHOWN_PROBLEMS)))
-    notes += [*conclusions(record), *further]
+    notes += further
     if table is None:
         return md.items(notes)
     if len(table.rows) == 1:

@@ -315,7 +315,8 @@ def _going_on(found: Findings, here: OnMachine) -> Iterator[StatusLine]:
     steps = [{"id": e["id"], "next": _text(e["next"] or "")} for e in thread.next_actions]
     if first.next and not steps:
         steps = [({"id": first.next_of} if first.next_of else {}) | {"next": _text(first.next)}]
-    yield from newest_last("next_actions", steps)
+    # In the order of `logbook next`.
+    yield from lines_of("next_actions", steps[::-1])
     yield from lines_of("edited_by_hand", [_name(name) for name in here.edited])
     yield from newest_last("reserved", list(here.reserved))
 

@@ -165,6 +165,11 @@ def remember_command(workspace: Workspace, argv: Sequence[str], *, cwd: Path, sh
         create_exclusive(state / _TYPED / digest, b"", within=state)
 
 
+def with_variables(argv: Sequence[str], env: Mapping[str, str], environ: Mapping[str, str]) -> list[str]:
+    """A command behind the variables that are set for it, without those that this environment has."""
+    return [*(f"{name}={value}" for name, value in sorted(env.items()) if environ.get(name) != value), *argv]
+
+
 def confirmed_command(
     workspace: Workspace,
     entry: str,

@@ -39,7 +39,7 @@ class PlanClaim:
 
     @property
     def text(self) -> str:
-        """`pid 4711 on box, since 2026-02-10T10:43:00+00:00, in /work/tree/logbooks`."""
+        """`pid 4711 on box, since 2026-02-10T10:43:00+00:00, in ~/tree/logbooks`."""
         return f"pid {self.pid} on {self.host}, since {self.at}, in {self.root}"
 
     @property

@@ -124,6 +124,18 @@ def test_run_asks_for_what_was_not_typed_here(thread: Cli, folder: Path) -> None
     assert all(one["kind"] != "next action" for one in steps(thread))
 
 
+@pytest.mark.parametrize("options", ["--cwd other", "--env PYTHONPATH=other", "--shell", "--label x touch made"])
+def test_options_of_a_record_are_confirmed_with_its_command(thread: Cli, folder: Path, options: str) -> None:
+    (folder / "other").mkdir()
+    (folder / "other/bench.py").write_text("open('made', 'w')\n")
+    assert thread("note", "--plan", "Typed", "--command", "python bench.py").code == 0
+    assert thread("note", "An idea", "--next", f"try `logbook run {options} -- python bench.py`").code == 0
+    refused = thread("next", "--run", "--json")
+    assert refused.code == 2
+    assert f"logbook run {options} -- python bench.py" in refused.error["message"]
+    assert not [*folder.rglob("made")]
+
+
 def test_a_refuted_plan_comes_back_when_its_code_has_changed(thread: Cli, folder: Path) -> None:
     def git(*words: str) -> None:
         subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
@@ -231,3 +243,11 @@ def test_what_closes_a_next_action(cli: Cli, folder: Path, named: str, words: li
     cli(words[0], *more, *words[1:])
     left = [one.get("id") for one in cli("status", "--json").data["next_actions"]]
     assert ("MOE-001" in left) is not closes
+
+
+def test_status_and_next_name_the_same_action_first(thread: Cli) -> None:
+    assert thread("run", "--next", "think", "--", *bench("a", 1)).code == 0
+    assert thread("note", "Later", "--next", "think again").code == 0
+    first = thread("status", "--json").data["next_actions"][0]
+    assert (first["id"], first["next"]) == ("MOE-001", "think again")
+    assert steps(thread)[0]["id"] == "MOE-001"

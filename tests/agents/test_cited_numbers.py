@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from logbook_agent.agents.citations import checked, filled, places, restored
+from logbook_agent.agents.citations import checked, filled, form, places, restored
 from logbook_agent.model.header import Baseline
 from logbook_agent.model.record import RunStatus
 from logbook_agent.model.run import Code
@@ -205,3 +205,24 @@ def test_a_citation_of_nothing_is_no_error_of_the_program() -> None:
     say = InMemory().say()
     for text in ("M-000", "M-000 vs tflops", "M-000 vs M-001", "M-000 @", "M-000 tflops@", "M-000 a=b=c@d,,e"):
         assert say(text).problems, text
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"), [("-", ""), ("(+", ""), ("1", ""), ("1,", ""), ("", "0"), ("", ".5"), ("", "%")]
+)
+def test_what_joins_a_number_makes_another_of_it(records: InMemory, before: str, behind: str) -> None:
+    text, _ = filled(f"so {before}[[M-001 tflops]]{behind} is", records.say())
+    [fault] = checked(text, records.say())
+    assert "makes another number of 92.000 TF/s" in fault.problem
+
+
+@pytest.mark.parametrize("around", ["- {}", "({}).", "~{}, {}; 5/{}", "| {}|", "A 1: {}."])
+def test_what_stands_around_a_number_is_no_part_of_it(records: InMemory, around: str) -> None:
+    text, _ = filled(around.replace("{}", "[[M-001 tflops]]"), records.say())
+    assert not checked(text, records.say())
+
+
+def test_a_unit_that_a_command_printed_is_no_markdown() -> None:
+    made = form("M-001 tflops", "5 ![x](http://e.vil/)<b>`*_")
+    assert not re.search(r"[!\[`*_(]*[!\[`*_]|<b>|http:", made.partition(">")[2].removesuffix("</abbr>"))
+    assert [place.shown for place in places(made)] == ["5 ![x](http://e.vil/)<b>`*_"]

@@ -52,11 +52,11 @@ def test_a_word_of_another_program_names_secrets_alone() -> None:
 
 
 def test_a_working_tree_that_was_removed_is_the_repository() -> None:
-    here = Path("/home/ada/moe")
+    here = Path("/home/me/moe")
     for text, expected in {
-        "/scratch/logbook-checkouts-0/moe-1a2b3c4d/1/base/bench.sh": "/home/ada/moe/bench.sh",
-        "--in=/var/x/logbook-checkouts-1000/moe-1a2b3c4d/12/head": "--in=/home/ada/moe",
-        "/a/b:/scratch/logbook-checkouts-0/moe-1a2b3c4d/1/made/src:/c": "/a/b:/home/ada/moe/src:/c",
+        "/scratch/logbook-checkouts-0/moe-1a2b3c4d/1/base/bench.sh": "/home/me/moe/bench.sh",
+        "--in=/var/x/logbook-checkouts-1000/moe-1a2b3c4d/12/head": "--in=/home/me/moe",
+        "/a/b:/scratch/logbook-checkouts-0/moe-1a2b3c4d/1/made/src:/c": "/a/b:/home/me/moe/src:/c",
         "/scratch/logbook-checkouts/x": "/scratch/logbook-checkouts/x",
     }.items():
         assert in_repository(text, here) == expected

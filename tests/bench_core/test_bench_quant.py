@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bench_core.quant.fake import fake_quantise, operand
 from bench_core.quant.mode import QuantMode
-from bench_core.quant.rounding import round_to
+from bench_core.quant.sums import round_to
 
 pytestmark = pytest.mark.slow
 

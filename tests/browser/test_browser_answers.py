@@ -21,6 +21,8 @@ ROWS = ("asked", "found", "open", "next", "failed")
 SAID = {
     "moe_aot": ("Find the VMEM and HBM limits", "30 MiB of scoped VMEM", "logbook ab --axis topk=4,8 --",
                 "Each shape is placed on each kind", "does not fit a v5e chip"),
+    "moe_cpu_bfloat16": ("slower in bfloat16 than in float32", "13.2% higher dense_share", "about 4 more pairs",
+                         "a barrier for what is read", "None of the 38 runs failed."),
     "moe_cpu_experts": ("Find a pure-JAX form", "tiled takes 90.6% less time than ragged_dot", "about 80 more pairs",
                         "64 experts", "None of the 78 runs failed."),
     "moe_ep_v5p_predicted": ("Answer the published questions", "every number here is a prediction", "the next step",

@@ -60,7 +60,8 @@ def test_the_search_filters_everything(many: Site) -> None:
     }
     page.keyboard.press("Enter")
     expect(page.locator("#MANY-321")).to_be_in_viewport()
-    # Where many match, their parts say how many, and open on demand.
+    # Where many match, their parts say how many, and open on demand. (What was typed above has opened some.)
+    page = many.open("many.html")
     page.locator("#search").fill("3th")
     expect(page.locator("#found")).to_have_text("100 of 1000")
     part = page.locator(".packed:visible").first

@@ -127,7 +127,7 @@ def test_kept_numbers_follow_the_records_of_both_entries(pair: Cli, folder: Path
     view = folder / "logbooks/moe.md"
     line = "tflops @ none 100.25 [100.10, 100.40], tflops @ int8 110.25 [110.10, 110.40], delta tflops +9.98%"
     assert line in view.read_text()
-    assert "the order of these runs was not drawn by chance" in view.read_text()
+    assert "the order of the runs was not drawn by chance" in view.read_text()
     # Another run of the other entry, under another variable.
     measure(pair, "none", "--id", "MOE-000", "--env", "SEED=2", runs=1)
     text = view.read_text()

@@ -43,8 +43,8 @@ def test_a_lucky_entry_is_pooled_with_the_others_of_its_case(started: Cli, folde
     assert (other["problem"], other["value"], other["cases"]) == ("topk=4", 90, 1)
     assert (found["problem"], found["value"], found["low"], found["high"]) == ("topk=2", 52.5, 36, 75)
     # Several entries and runs have it, and none is named alone.
-    entries = ["MOE-000", "MOE-001", "MOE-002", "MOE-003"]
-    assert (found["runs"], found["entries"], found["cases"]) == (4, entries, 1)
+    entries = ["MOE-001", "MOE-002", "MOE-003"]
+    assert (found["runs"], found["entries"], found["more_entries"], found["cases"]) == (4, entries, 1, 1)
     assert not {"entry", "run", "flags"} & found.keys()
     [criterion] = started("criteria", "--json").data["criteria"]
     settle = "3 more that reach it would settle it"

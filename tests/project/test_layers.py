@@ -190,6 +190,20 @@ def name_of(path: Path) -> str:
     return ".".join(words[:-1] if words[-1] == "__init__" else words)
 
 
+def test_the_map_of_the_benchmark_has_its_rooms_in_their_order() -> None:
+    page = (ROOT / "bench_core/README.md").read_text(encoding="utf-8")
+    rows = [set(re.findall(r"`(\w+)`", room)) for room in re.findall(r"^\| (`\w+`.*?) \|", page, re.MULTILINE)]
+    known = set().union(*BENCH)
+    folders = {path.parent.name for path in (ROOT / "bench_core").glob("*/__init__.py")}
+    assert set().union(*rows) == folders
+    for number, row in enumerate(rows):
+        below = set[str]().union(*rows[number + 1 :])
+        for path, part in modules("bench_core"):
+            if part in row:
+                names = {name.split(".")[1] for _, name in imports(path) if name.startswith("bench_core.")}
+                assert not names & below & known, path
+
+
 def test_imports_of_the_benchmark_go_downwards() -> None:
     wrong = []
     known = set().union(*BENCH)

@@ -105,7 +105,7 @@ def _status(_: Desk, space: Workspace, asked: arguments.StatusArguments) -> Answ
         space,
         space.book(),
         budget=BUDGET_BYTES if asked.budget is None else asked.budget,
-        size=lambda answer: len(json_text(_of("status", answer, space)).encode("utf-8", "surrogatepass")),
+        size=lambda answer: len(json_text(with_fences(_of("status", answer, space))).encode("utf-8", "surrogatepass")),
     )
 
 

@@ -38,6 +38,8 @@ def without_fences(data: Any) -> Any:
     if isinstance(data, list):
         is_fenced = data and isinstance(data[0], str) and data[0].endswith(LABEL)
         return data[1:-1] if is_fenced else [without_fences(value) for value in data]
+    if isinstance(data, str) and data.partition("\n")[0].endswith(LABEL):
+        return "\n".join(data.split("\n")[1:-1])
     return data
 
 

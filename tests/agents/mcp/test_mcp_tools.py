@@ -189,6 +189,20 @@ INJECTED = [
 ]
 
 
+def test_all_that_a_command_printed_is_fenced() -> None:
+    said = "exit code 1: " + "\n".join(INJECTED)
+    answer: dict[str, Any] = {
+        "failed": [{"id": "M-000", "text": said}],
+        "tried": [{"kind": "failure", "reason": said}, {"kind": "no gain", "reason": "open"}],
+        "output": {"head": INJECTED, "error_tail": INJECTED},
+    }
+    made = with_fences(answer)
+    texts = [made["failed"][0]["text"], made["tried"][0]["reason"]]
+    texts += ["\n".join(made["output"][key]) for key in ("head", "error_tail")]
+    assert all(text.startswith("```") and LABEL in text.partition("\n")[0] for text in texts)
+    assert made["tried"][1] == answer["tried"][1]
+
+
 def test_no_line_of_output_closes_its_fence() -> None:
     first, *inner, last = fenced_lines(INJECTED)
     ticks = last

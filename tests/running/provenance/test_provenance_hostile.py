@@ -28,6 +28,7 @@ STARTERS = {
     "running/provenance/git_calls.py",  # git
     "running/launch/process.py",  # what the user runs
     "running/executors/local.py",  # Python, for workers
+    "agents/mcp/detached_start.py",  # itself, for runs that outlive a call
     "cluster/far.py",  # itself on another machine, as the Python of its own environment
     "cluster/ray_coordinator.py",  # Python, for workers on a node of Ray
     "cluster/shell.py",  # ssh, and what the user's settings name
