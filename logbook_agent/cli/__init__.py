@@ -38,7 +38,7 @@ CORE = (
     ),
     Subcommand("edit", "cli.entry_commands", "Change the prose, confidence or state of an entry."),
     Subcommand("list", "cli.listing", "List all entries, those with certain words, or what did not work."),
-    Subcommand("show", "cli.status_commands", "Show one entry with its runs."),
+    Subcommand("show", "cli.show_command", "Show one entry with its runs."),
     Subcommand("status", "cli.status_commands", "Show where the thread stands, in at most 8,000 bytes."),
     Subcommand("table", "cli.table_commands", "Show rows of entries as a table, in Markdown or CSV."),
     Subcommand("ab", "cli.ab_command", "Compare two values of an axis, or two versions of the code, in pairs of runs."),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +18,7 @@ from logbook_agent.entries.criteria import (
     change_criteria,
     criteria,
     criteria_data,
+    judge_name,
 )
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.entries.stated import read_header_file
@@ -202,11 +201,12 @@ def criteria_command(
             cause="--evidence and --by need --met or --unmet",
             hint="add: --met N (logbook criteria)",
         )
+    by = by or judge_name(space.environ) if number is not None else None
     request = CriteriaRequest(
         add=prose(add) or "" if add is not None else None,
         predicate=_numbered(predicate, adds=add is not None) if predicate is not None else None,
-        judgement=JudgeRequest(number=number, met=met is not None, evidence=evidence, by=by or _name(space.environ))
-        if number is not None
+        judgement=JudgeRequest(number=number, met=met is not None, evidence=evidence, by=by)
+        if number is not None and by is not None
         else None,
     )
     book = space.book()
@@ -238,16 +238,6 @@ def _numbered(text: str, *, adds: bool) -> tuple[int | None, str]:
         cause="logbook criteria lists the numbers",
         hint=f"logbook criteria --predicate '1={text}'",
     )
-
-
-def _name(environ: Mapping[str, str]) -> str:
-    """The name of the caller."""
-    try:
-        return environ.get("GIT_AUTHOR_NAME") or getpass.getuser()
-    except (KeyError, OSError):
-        raise UsageError(
-            "no name to sign the judgement with", cause="the system has no name for this user", hint="add: --by NAME"
-        ) from None
 
 
 def _signed(criterion: CriterionLine, computed: Computed | None) -> str:

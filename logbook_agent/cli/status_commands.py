@@ -1,102 +1,20 @@
-"""`logbook show` and `logbook status`."""
+"""`logbook status`."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Option
 
 from logbook_agent.cli.options import Common, Text, prose
-from logbook_agent.cli.output import clean, emit, json_answer, write_bytes
-from logbook_agent.cli.wait_commands import FollowedLog, last_lines, last_run
+from logbook_agent.cli.output import clean, emit, json_answer
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
-from logbook_agent.findings.brief_entry import brief
-from logbook_agent.findings.queries import shown
 from logbook_agent.findings.read import read
 from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
-from logbook_agent.model.errors import UsageError
-from logbook_agent.pages.blocks import blocks_of
-from logbook_agent.pages.cited import with_numbers
-from logbook_agent.pages.plotted import plots_of
-from logbook_agent.store.book import Book
 from logbook_agent.store.records import dump_yaml
-from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
-
-
-def show_command(
-    *,
-    entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
-    full: Annotated[bool, Option("--full", help="With --json: every sample and all provenance.")] = False,
-    log: Annotated[bool, Option("--log", help="Print the output of its last run instead, even while it runs.")] = False,
-    tail: Annotated[int | None, Option("--tail", metavar="N", help="The same, only the last N lines.")] = None,
-    common: Common,
-) -> None:
-    """One entry with its runs.
-
-    Example: logbook show MOE-I8-002
-    """
-    if full and not common.as_json:
-        raise UsageError(
-            "--full needs --json",
-            cause="the text output shows only medians",
-            hint=f"logbook show {entry_id} --full --json",
-        )
-    if tail is not None and tail < 0:
-        raise UsageError(
-            f"--tail {tail}: expected 0 or more",
-            cause="it is the number of lines to print",
-            hint=f"logbook show {entry_id} --tail 10",
-        )
-    space = common.space()
-    book = space.book(entry_id).outgoing()
-    entry_id = book.resolve(entry_id)
-    record = book.record(entry_id)
-    if log or tail is not None:
-        _show_log(space, book, entry_id, tail, as_json=common.as_json)
-        return
-    found, data, text = read(space, book), None, ""
-    later = found.later(record.entry)
-    if common.as_json:
-        data = shown(found, record, book.log_path, full=full)
-        data = data if full else brief(data, [m.name for m in found.header.metrics])
-    else:
-        compared = found.compared(record.entry)
-        block = blocks_of(space, book).entry(
-            record, later=later, compared=compared, plots=plots_of(found, record.entry)
-        )
-        text = with_numbers(found, block, plain=True).strip("\n")
-    if text and sys.stdout.isatty():
-        _pretty(text)
-        text = ""
-    emit("show", data, text, as_json=common.as_json, warnings=space.warnings)
-
-
-def _show_log(space: Workspace, book: Book, entry_id: str, tail: int | None, *, as_json: bool) -> None:
-    """Print the output of the newest run of an entry, or its last lines; as JSON the lines."""
-    number = last_run(book, entry_id)
-    log = FollowedLog(space, book, entry_id, number)
-    pieces = log.all() if tail is None else last_lines(log.all(), tail)
-    if as_json:
-        lines = b"".join(pieces).decode("utf-8", "replace").splitlines()
-        emit("log", {"id": entry_id, "run": number, "lines": lines}, "", as_json=True, warnings=space.warnings)
-        return
-    write_bytes(pieces)
-    path = book.log_path(entry_id, number)
-    if not log.offset and not os.path.lexists(path):
-        space.warnings.append(f"{path} is not here: it is on the machine that ran this, or was pruned")
-    emit("log", None, "", as_json=False, warnings=space.warnings)
-
-
-def _pretty(markdown: str) -> None:
-    from rich.console import Console
-    from rich.markdown import Markdown
-
-    Console().print(Markdown(clean(markdown)))
 
 
 def status_command(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
@@ -51,6 +52,16 @@ def criteria_data(book: Book, header: Header) -> dict[str, object]:
     """The answer of `criteria` for machines: each criterion, and whether all are met."""
     found = criteria(header)
     return {"logbook": book.topic, "met": all(c["met"] for c in found), "criteria": found}
+
+
+def judge_name(environ: Mapping[str, str]) -> str:
+    """The name of the user, who judges. Raises UsageError where the system has none."""
+    try:
+        return environ.get("GIT_AUTHOR_NAME") or getpass.getuser()
+    except (KeyError, OSError):
+        raise UsageError(
+            "no name to sign the judgement with", cause="the system has no name for this user", hint="add: --by NAME"
+        ) from None
 
 
 def change_criteria(workspace: Workspace, book: Book, request: CriteriaRequest) -> None:

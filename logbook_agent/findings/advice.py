@@ -6,14 +6,14 @@ import math
 import re
 from collections.abc import Sequence
 
-from logbook_agent.findings.cases import cases
+from logbook_agent.findings.cases import cases, typed_env
 from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import missing_pairs
 from logbook_agent.findings.comparison.words import code_name
 from logbook_agent.findings.protocol import Records
 from logbook_agent.findings.tables.frame import ABSENT, Item, frame_of
 from logbook_agent.model.comparison import BUDGET_PAIRS, CODE_AXIS, Question, code_hash
-from logbook_agent.model.record import COMPARISON
+from logbook_agent.model.record import COMPARISON, Record
 from logbook_agent.model.run import Run
 from logbook_agent.model.values import canonical
 from logbook_agent.text.commands.flags import is_value, normal_name
@@ -49,25 +49,24 @@ def asked_again(records: Records, entry_id: str, *, codes: tuple[str, str] | Non
         return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=recipe.sets, on=recipe.on)
     if entry.comparison is None:
         return ""
-    question = entry.comparison.question
-    run = next((run for run in records.runs(entry_id) if run.part is not None), None)
+    question, record = entry.comparison.question, records.record(entry_id)
+    run = next((status.run for status in record.runs if status.run.part is not None), None)
     options = command_line(_options(run, question.axis)) if run is not None else ""
-    return _asked_again(records, entry_id, question, codes).replace("logbook ab", f"logbook ab {options}".rstrip(), 1)
+    return _asked_again(record, question, codes).replace("logbook ab", f"logbook ab {options}".rstrip(), 1)
 
 
 def ab_again(records: Records, entry_id: str, question: Question, more: str) -> str:
     """The `logbook ab` command that adds pairs to the A/B of an entry, with the options of its first run and `more`;
     prose is not repeated."""
-    run = next((run for run in records.runs(entry_id) if run.part is not None), None)
+    record = records.record(entry_id)
+    run = next((status.run for status in record.runs if status.run.part is not None), None)
     options = ["--id", entry_id, *more.split(), *(_options(run, question.axis) if run is not None else ())]
-    return _asked_again(records, entry_id, question).replace("logbook ab", f"logbook ab {command_line(options)}", 1)
+    return _asked_again(record, question).replace("logbook ab", f"logbook ab {command_line(options)}", 1)
 
 
 def _options(run: Run, axis: str) -> list[str]:
     """The options that make a run again: environment, config, time limit, executor."""
-    # With --code, the tool sets where Python looks first.
-    own = {axis.removeprefix("env:"), *(("PYTHONPATH",) if axis == CODE_AXIS else ())}
-    env = [f"{k}={v}" for k, v in run.env.declared.items() if k not in own]
+    env = [f"{k}={v}" for k, v in typed_env(run).items() if k != axis.removeprefix("env:")]
     config = [f"{k}={canonical(v)}" for k, v in run.config.items() if k != axis]
     return [
         *(word for text in env for word in ("--env", text)),
@@ -78,10 +77,10 @@ def _options(run: Run, axis: str) -> list[str]:
     ]
 
 
-def _asked_again(records: Records, entry_id: str, question: Question, codes: Sequence[str] | None = None) -> str:
+def _asked_again(record: Record, question: Question, codes: Sequence[str] | None = None) -> str:
     """The `logbook ab` command that asks the question of an entry again, with the command that its runs ran."""
     # One row of each side says it.
-    of = {item.case.part.side: item for item in frame_of(cases(records.record(entry_id))).items if item.case.part}
+    of = {item.case.part.side: item for item in frame_of(cases(record)).items if item.case.part}
     items = [of[side] for side in question.values if side in of]
     axis = axis_option(question.axis, question.values)
     if question.axis == CODE_AXIS:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from logbook_agent.model.comparison import Part
+from logbook_agent.model.comparison import CODE_AXIS, Part
 from logbook_agent.model.load import contention_of, is_busy
 from logbook_agent.model.record import WARM_UP, Record, mended
 from logbook_agent.model.run import Code, Row, Run
@@ -14,6 +14,7 @@ from logbook_agent.model.stats import median
 
 # What this tool adds to the software of a run says nothing about what ran.
 _TOOL = "logbook-agent"
+_PYTHON_PATH = "PYTHONPATH"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +130,13 @@ def _name(commit: str, diff_sha256: str | None) -> str:
     return commit[:9] + (f"+{short(diff_sha256)}" if diff_sha256 else "")
 
 
+def typed_env(run: Run) -> dict[str, str]:
+    """The variables that were set for a run, without the one that --code sets: where Python finds a checkout that is
+    gone when the comparison ends."""
+    is_code = run.part is not None and CODE_AXIS in run.config
+    return {n: v for n, v in run.env.declared.items() if n != _PYTHON_PATH or not is_code}
+
+
 def short(digest: str) -> str:
     """The first characters of a digest, enough to tell two apart."""
     return digest[:7]
@@ -143,7 +151,7 @@ def _facts(run: Run, row: Row, code: str | None) -> dict[str, str]:
     found = {"commit": code, "launcher": run.through or None, "host": host}
     return {
         **{name: value for name, value in found.items() if value is not None},
-        **{f"env:{name}": value for name, value in run.env.variables.items()},
+        **{f"env:{name}": value for name, value in sorted((run.env.relevant | typed_env(run)).items())},
         **{f"package:{name}": version for name, version in sorted(software.items())},
         **{f"file:{file.path}": short(file.sha256) for file in (run.code.untracked if run.code is not None else ())},
         **{f"file:{file.path}": short(file.sha256) for file in run.inputs},

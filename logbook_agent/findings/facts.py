@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from logbook_agent.findings.cases import code_names, short
+from logbook_agent.findings.cases import code_names, short, typed_env
 from logbook_agent.findings.tables.spec import Table
 from logbook_agent.model.entry import Entry, PlannedCommand
 from logbook_agent.model.load import machine_text
@@ -26,7 +26,7 @@ _SHOWN_NUMBERS = 50
 
 def executed(run: Run) -> str:
     """The command of a run as one types it, with the variables it set in front."""
-    return command_line(run.argv, run.env.declared, shell=run.shell)
+    return command_line(run.argv, typed_env(run), shell=run.shell)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ def commands_of(record: Record) -> list[Executed]:
     """The commands that were executed, each once, in the order of their first runs."""
     found: dict[tuple[str | None, str], Executed] = {}
     for r in (status.run for status in record.runs):
-        c = Executed(argv=r.argv, env=r.env.declared, shell=r.shell, label=r.label, times=1)
+        c = Executed(argv=r.argv, env=typed_env(r), shell=r.shell, label=r.label, times=1)
         key = c.label, c.text
         found[key] = dataclasses.replace(c, times=1 + found[key].times) if key in found else c
     return list(found.values())

@@ -216,10 +216,10 @@ def status(found: Findings, here: OnMachine, budget: int = BUDGET_BYTES, size: S
     }
     end = _end(found)
 
-    def fits(answer: dict[str, Any]) -> bool:
-        return size(cast("StatusAnswer", {**answer, **end})) <= budget
+    def whole(answer: dict[str, Any]) -> StatusAnswer:
+        return cast("StatusAnswer", {**answer, **end})
 
-    return cast("StatusAnswer", {**fitting(head, lines, fits, budget // 2), **end})
+    return whole(fitting(head, lines, lambda answer: size(whole(answer)), budget))
 
 
 def _end(found: Findings) -> dict[str, Any]:

@@ -7,6 +7,8 @@ left out first, and a decision never is while a run is shown.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -102,27 +104,36 @@ def answer_of(head: Mapping[str, Any], shown: Sequence[StatusLine], left_out: Se
 
 
 def fitting(
-    head: Mapping[str, Any], lines: Sequence[StatusLine], fits: Callable[[dict[str, Any]], bool], room: int
+    head: Mapping[str, Any], lines: Sequence[StatusLine], size: Callable[[dict[str, Any]], int], budget: int
 ) -> dict[str, Any]:
-    """The status with as many of the most useful lines as fit, without those that take more than `room` bytes alone;
-    without any where the head is too much already."""
+    """The status with as many of the most useful lines as the budget of bytes holds, without those that take more than
+    half of it alone; without any where the head is too much already. `size` tells what a status takes."""
     fit: dict[bool, list[StatusLine]] = {True: [], False: []}
     for line in lines:
-        fit[line.kind in _AFTER_ALL or len(json.dumps(line.value)) <= room].append(line)
+        fit[line.kind in _AFTER_ALL or len(json.dumps(line.value)) <= budget // 2].append(line)
     ranked = sorted(fit[True], key=lambda line: line.usefulness)
 
     def first(count: int) -> dict[str, Any]:
         return answer_of(head, ranked[:count], [*ranked[count:], *fit[False]])
 
-    low, high = 0, min(32, len(ranked))
-    while fits(first(high)):
-        if high == len(ranked):
-            return first(high)
-        low, high = high, min(2 * high, len(ranked))
+    return first(_most(lambda count: size(first(count)), [len(json.dumps(line.value)) for line in ranked], budget))
+
+
+def _most(size: Callable[[int], int], about: Sequence[int], budget: int) -> int:
+    """The greatest number of lines of which the size is within the budget; 0 where no line is.
+
+    To ask for a size is dear. A line takes nearly as much more as it is `about`, so what one answer is off tells where
+    to look next.
+    """
+    totals = list(itertools.accumulate(about, initial=0))
+    low, high, off = 0, len(about) + 1, 0
     while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(first(middle)) else (low, middle)
-    return first(low)
+        guess = bisect.bisect_right(totals, budget - off) - 1
+        count = min(max(guess, low + 1), high - 1)
+        taken = size(count)
+        low, high = (count, high) if taken <= budget else (low, count)
+        off = taken - totals[count]
+    return low
 
 
 def _shared(configs: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -17,6 +17,13 @@ from logbook_agent.cli import system_error
 from logbook_agent.cli.output import CONTROLS, error_answer, say
 from logbook_agent.cli.wait_commands import FollowedLog, last_lines, last_run
 from logbook_agent.entries.compare import compare
+from logbook_agent.entries.criteria import (
+    CriteriaRequest,
+    JudgeRequest,
+    change_criteria,
+    criteria_data,
+    judge_name,
+)
 from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.entries import EditRequest, edit, note, written
 from logbook_agent.entries.overview import overview
@@ -198,7 +205,10 @@ _TAKES = {
     "note": ("text", "kind", "result"),
     "edit": ("id", "result", "confidence", "state", "reason", "append"),
     "summary": ("text",),
+    "criterion": ("id", "criterion"),
 }
+# The actions that are about one entry's texts.
+_WRITES_TEXTS = ("note", "edit")
 
 
 def _record(_: Desk, space: Workspace, asked: arguments.RecordArguments) -> Answer:
@@ -207,6 +217,11 @@ def _record(_: Desk, space: Workspace, asked: arguments.RecordArguments) -> Answ
         book = space.book()
         summarise(space, book, asked.text or "")
         return "status", overview(space, book)
+    if asked.action == "criterion":
+        book = space.book()
+        judged = JudgeRequest(number=asked.criterion or 0, met=True, evidence=asked.id, by=judge_name(space.environ))
+        change_criteria(space, book, CriteriaRequest(judgement=judged))
+        return "criteria", criteria_data(book, read(space, book).header)
     prose = _prose(asked, result=asked.result)
     if asked.action == "note":
         return "note", written(*note(space, prose, kind=asked.kind, text=asked.text))
@@ -221,16 +236,16 @@ def _check_taken(asked: arguments.RecordArguments) -> None:
     own = {name for names in _TAKES.values() for name in names}
     texts = {f for f in vars(asked) if f not in own | {"action", "logbook"}}
     given = {name for name, value in vars(asked).items() if value not in (None, {}, False)} - {"action", "logbook"}
-    takes = {*_TAKES[asked.action], *(texts if asked.action != "summary" else ())}
+    takes = {*_TAKES[asked.action], *(texts if asked.action in _WRITES_TEXTS else ())}
     if others := sorted(given - takes):
         raise UsageError(
             f"record: {asked.action} takes no {others[0]}",
             cause=f"it takes {', '.join(sorted(takes))}",
             hint="leave it out",
         )
-    needed = {"edit": "id", "summary": "text"}.get(asked.action)
-    if needed is not None and getattr(asked, needed) is None:
-        raise UsageError(f"record: {asked.action} needs {needed}", cause="it was not given", hint=f"add {needed}")
+    for needed in {"edit": ("id",), "summary": ("text",), "criterion": ("criterion", "id")}.get(asked.action, ()):
+        if getattr(asked, needed) is None:
+            raise UsageError(f"record: {asked.action} needs {needed}", cause="it was not given", hint=f"add {needed}")
 
 
 def _sync(_: Desk, space: Workspace, asked: arguments.SyncArguments) -> Answer:

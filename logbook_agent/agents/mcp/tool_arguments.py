@@ -135,14 +135,18 @@ class CancelArguments:
 class RecordArguments(_Texts):
     """Of `record`."""
 
-    action: Annotated[Literal["note", "edit", "summary"], "Add an entry, change one, or set the summary of status"]
-    id: Annotated[str | None, "edit: the entry"] = None
+    action: Annotated[
+        Literal["note", "edit", "summary", "criterion"],
+        "Add an entry, change one, set the summary, judge a criterion met",
+    ]
+    id: Annotated[str | None, "The entry, or the evidence"] = None
+    criterion: int | None = None
     text: Annotated[str | None, "note, summary: the text"] = None
     kind: Annotated[Literal["note", "decision", "incident"] | None, "note: its kind"] = None
-    result: Annotated[str | None, "Result in words; numbers come from runs"] = None
-    confidence: Annotated[str | None, "edit: exploratory, replicated, stable or computed"] = None
-    state: Annotated[str | None, "edit: planned, blocked, abandoned, void or computed"] = None
-    reason: Annotated[str | None, "edit: why this confidence, or why void"] = None
+    result: Annotated[str | None, "In words; numbers come from runs"] = None
+    confidence: Annotated[str | None, "edit: exploratory, replicated, stable, computed"] = None
+    state: Annotated[str | None, "edit: planned, blocked, abandoned, void, computed"] = None
+    reason: Annotated[str | None, "edit: why this confidence or void"] = None
     append: Annotated[bool, "edit: add to the fields"] = False
     logbook: Logbook = None
 
@@ -151,7 +155,7 @@ class RecordArguments(_Texts):
 class SyncArguments:
     """Of `sync`."""
 
-    digest: Annotated[str | None, "Of the plan to apply; without it, the plan is shown"] = None
+    digest: Annotated[str | None, "Of the plan to apply; without, it is shown"] = None
     create: Annotated[bool, "Open the issue when there is none"] = False
     repository: Annotated[str | None, "With create: OWNER/REPO"] = None
     logbook: Logbook = None

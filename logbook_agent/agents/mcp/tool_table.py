@@ -113,7 +113,7 @@ TOOLS = (
         description="Write down a note, a decision, an incident; change the texts, confidence or state of an entry (an"
         " empty text removes one); set the summary.",
         arguments=arguments.RecordArguments,
-        answers=("note", "edit", "status"),
+        answers=("note", "edit", "status", "criteria"),
         destroys=True,
     ),
     Tool(

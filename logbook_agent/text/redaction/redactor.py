@@ -95,7 +95,7 @@ class Redactor:
         if not self.may_hold_some(text):
             return text
         lines = LineRedactor(self.line)
-        done = (lines.line(line) for line in text.split("\n"))
+        done = (lines.line(line) if lines.wants_next or self.may_hold_some(line) else line for line in text.split("\n"))
         return "\n".join(line for line in done if line is not None)
 
     def may_hold_some(self, text: str) -> bool:

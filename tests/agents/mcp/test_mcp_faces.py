@@ -106,6 +106,11 @@ def test_what_is_written_is_the_same(started: Cli, folder: Path) -> None:
     assert shown[3] == shown[4]
     assert call(folder, "record", action="summary", text="Half way")["data"] == started("status", "--json").data
     assert plain(Logbook.open().status())["summary"] == "Half way"
+    started("criteria", "--add", "It is faster")
+    number = len(started("criteria", "--json").data["criteria"])
+    judged = call(folder, "record", action="criterion", criterion=number, id="MOE-000")
+    assert judged["data"] == started("criteria", "--json").data
+    assert judged["data"]["criteria"][-1]["met"]
 
 
 def test_runs_are_the_same(started: Cli, folder: Path) -> None:

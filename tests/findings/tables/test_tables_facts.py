@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from logbook_agent.findings.cases import Case, cases, code_names
-from logbook_agent.findings.facts import config_section
+from logbook_agent.findings.facts import config_section, executed
 from logbook_agent.findings.tables.build import matching, tabulate
 from logbook_agent.findings.tables.spec import Table, TableSpec
+from logbook_agent.model.comparison import Part
 from logbook_agent.model.entry import Entry
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import Code, Device, Env, Failure, Host, Launch, Measurement, Row, Run, UntrackedFile
@@ -176,6 +177,17 @@ def test_facts_of_a_run() -> None:
         },
         {"launcher": "ray on v5p-8"},
     ]
+
+
+def test_where_a_checkout_was_is_no_fact() -> None:
+    """`--code` sets where Python looks; both sides are of one setting, and the path is gone when they are compared."""
+    env = Env(declared={"PYTHONPATH": "/checkouts/base", "A": "1"})
+    part = Part(pair=1, side="main@ccccccccc")
+    compared = run(1, code("i1"), env=env, config={"code": "main@ccccccccc"}, part=part)
+    typed = run(2, code("i1"), env=env, config={"code": "main@ccccccccc"})
+    facts = [dict(c.facts) for c in cases(record(compared, typed))]
+    assert [{k for k in f if k.startswith("env:")} for f in facts] == [{"env:A"}, {"env:A", "env:PYTHONPATH"}]
+    assert executed(compared) == executed(typed).replace("PYTHONPATH=/checkouts/base ", "")
 
 
 def config_lines(*runs: Run) -> list[str]:
