@@ -32,7 +32,7 @@ _SHOWN_WARNINGS = 10
 # Of many, the newest ones; the others are folded.
 _SHOWN_ENTRIES, _SHOWN_LINES, _SHOWN_MOMENTS = 6, 20, 100
 # In the box at the top, which is to be read at a glance: settled and open comparisons; characters of a text.
-_SHOWN_FOUND, _SHOWN_LEFT = 5, 1
+_SHOWN_FOUND, _SHOWN_LEFT = 3, 1
 _WORDS_CHARS, _FAILED_CHARS = 600, 240
 
 Lines = list[dict[str, object]]
