@@ -2,7 +2,8 @@
 
 The order, which every reader has: next actions that people wrote, the latest first; what is planned or blocked;
 comparisons that further pairs would probably settle, the nearest to an answer first; stop criteria that are not met;
-and comparisons that no practical number of pairs would settle.
+and comparisons that no practical number of pairs would settle. A comparison whose entry was abandoned, or about which
+somebody decided, is left alone.
 """
 
 from __future__ import annotations
@@ -66,10 +67,15 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
             command = f"logbook run --id {s['id']}" if s["state"] == "planned" and s["kind"] == "experiment" else ""
             text = f"{s['title']} ({s['state']})"
             yield OpenStep(kind="plan", entry=s["id"], text=text, why=f"{s['id']} is {s['state']}", command=command)
-    left = [one for one in answers if one.command and not thread.standing[one.entry].decided_by]
+    left = [one for one in answers if one.command and not _is_given_up(thread, one.entry)]
     yield from (_comparison(one) for one in left if not one.is_hopeless)
     yield from (_criterion(c) for c in unmet(thread.header) if thread.summaries)
     yield from (_comparison(one) for one in left if one.is_hopeless)
+
+
+def _is_given_up(thread: Thread, entry: str) -> bool:
+    """Whether somebody decided about the code of an entry, or abandoned it."""
+    return bool(thread.standing[entry].decided_by) or thread.by_id[entry]["state"] == "abandoned"
 
 
 def unmet(header: Header) -> list[Criterion]:

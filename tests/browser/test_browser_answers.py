@@ -32,7 +32,7 @@ SAID = {
     "moe_two_nodes": ("Does int8 fake quantisation change", "without losing a run", "the interval includes 0",
                       "Repeat it on a cluster", "None of the 32 runs failed."),
     "status_time": ("What does logbook status on a committed logbook", "34.2% less time", "about 10 more pairs",
-                    "Add pairs to STAT-008", "None of the 173 runs failed."),
+                    "share of the time is imports", "None of the 173 runs failed."),
     "moe_virtual_devices": ("Find out which findings", "Speeds do not", "at least 1 more pair",
                             "when the machine is idle", "Cut off after 7 pairs"),
 }  # fmt: skip
