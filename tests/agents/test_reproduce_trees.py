@@ -87,9 +87,8 @@ def test_the_tree_stays_as_it_is(
     git("commit", "-qm", "bench")
     _fill(draw, folder, git)
     assert _logbook(folder, "start", "moe", "--prefix", "MOE", "--metric", "tflops").wait() == 0
-    command = draw.choice(
-        [["sh", "bench.sh"], ["sh", "-c", "echo METRIC tflops=2; rm -f bench.sh; echo > f0.txt || true"]]
-    )
+    removes = "echo METRIC tflops=2; rm -f bench.sh; echo > f0.txt || true"
+    command = draw.choice([["sh", "bench.sh"], ["sh", "-c", removes]])
     assert _logbook(folder, "run", "--", *command).wait() == 0
     # What the command of the record wrote stands; now its repetition must write elsewhere.
     before = _state(folder, git)
