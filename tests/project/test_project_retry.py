@@ -13,6 +13,7 @@ from tests.conftest import REPOSITORY
 
 TESTS = """
 from pathlib import Path
+import time
 import pytest
 
 def first(name):
@@ -25,6 +26,10 @@ def first(name):
 def test_good(): pass
 
 def test_flaky(): assert not first("flaky")
+
+def test_hanging():
+    if first("hanging"):
+        time.sleep(600)
 
 def test_broken(): assert False
 
@@ -42,6 +47,7 @@ def test_many(number): assert False
     ("chosen", "processes", "code", "last"),
     [
         ("good or flaky", 2, 0, "  test_some.py::test_flaky"),
+        ("good or hanging", 2, 0, "  test_some.py::test_hanging"),
         ("flaky or broken", 0, 1, "failed: not all of the 2 passed alone"),
         ("skipped", 0, 1, "failed: not all of the 1 passed alone"),
         ("many", 0, 1, "failed: 21, too many to run each again"),
@@ -51,7 +57,7 @@ def test_only_what_passes_alone_is_flaky(tmp_path: Path, chosen: str, processes:
     (tmp_path / "test_some.py").write_text(TESTS)
     (tmp_path / "pytest.ini").touch()
     found = tmp_path / "found"
-    words = ["-p", "xdist", f"-n{processes}", "--dist", "worksteal", "-x", "-k", chosen]
+    words = ["-p", "xdist", f"-n{processes}", "--dist", "worksteal", "-x", "-o", "faulthandler_timeout=10", "-k", chosen]
     done = subprocess.run(
         [sys.executable, REPOSITORY / "scripts/test", *words],
         cwd=tmp_path,
@@ -59,4 +65,4 @@ def test_only_what_passes_alone_is_flaky(tmp_path: Path, chosen: str, processes:
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert (done.returncode, done.stdout.splitlines()[-1]) == (code, last)
-    assert (found.read_text() if found.exists() else "") == ("test_some.py::test_flaky\n" if code == 0 else "")
+    assert (found.read_text() if found.exists() else "") == (f"{last.strip()}\n" if code == 0 else "")

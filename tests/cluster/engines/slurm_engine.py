@@ -54,8 +54,8 @@ class Slurm:
         return self.ask("sbatch", "--parsable", "--output=/dev/null", *options, f"--wrap={script}")
 
     def state(self, job: str) -> str:
-        """`PENDING`, `RUNNING`, ...; empty when Slurm has forgotten it."""
-        told = self.ask("squeue", "--noheader", "--states=all", "--format=%A %T")
+        """`PENDING`, `RUNNING`, ... of a job or an element of an array (`8_0`); empty when Slurm has forgotten it."""
+        told = self.ask("squeue", "--array", "--noheader", "--states=all", "--format=%i %T")
         return dict(line.split() for line in told.splitlines()).get(job, "")
 
     def until_idle(self) -> None:

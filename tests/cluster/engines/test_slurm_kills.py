@@ -26,7 +26,9 @@ from tests.running.executors.conftest import wait_for
 KILLS = 50 if STRESS else 5
 CASES = 40 if STRESS else 8
 TEXT = RECIPE.replace("size: [1, 2, 3, 4]", f"size: [{', '.join(map(str, range(1, CASES // 2 + 1)))}]")
-BENCH = 'sleep 0.3; echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
+# One case waits until nobody is left to be killed.
+WAITS = f'if [ "$1 $2" = "{CASES // 2} old" ]; then until [ -e calm ]; do sleep 0.1; done; fi'
+BENCH = f'sleep 0.3; {WAITS}; echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
 KINDS = ("client", "client", "worker", "cancel", "preempt", "slurmd", "slurmctld")
 PATIENCE_S = 90.0
 
@@ -102,6 +104,7 @@ def test_a_sweep_under_kills(slurm: Slurm, queue: SlurmPlace, started: Cli, at_o
             assert done.returncode == 0, done.stderr.decode()
             words = ("sweep", "--resume", "MOE-000", *at_once)
         if not left:
+            (folder / "calm").touch()
             if started("wait", "MOE-000").code == 0:
                 break
             continue
