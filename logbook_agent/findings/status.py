@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,8 +31,6 @@ _NAME_CHARS, _ASKED_CHARS = 100, 300
 _LAST = 5
 # Of entries that share a case, or supersede one, the latest.
 _SHOWN_ENTRIES = 3
-# The command that supplies what a criterion lacks, at the end of its reason.
-_TYPED = re.compile(r"logbook (?:ab|sweep) .*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -333,16 +330,13 @@ def _criterion(number: int, criterion: Criterion) -> dict[str, object]:
     line: dict[str, object] = {"text": _text(criterion.text), "met": criterion.met}
     if criterion.doubt is not None:
         line["doubt"] = _text(criterion.doubt)
-    command = ""
     if computed is not None:
-        command = typed[0] if (typed := _TYPED.search(computed.reason)) is not None else ""
-        line |= {"computed": computed.state, "reason": _text(computed.reason.removesuffix(command).rstrip(" :"))}
+        line |= {"computed": computed.state, "reason": _text(computed.why)}
     if judgement is not None:
         line["evidence"] = _text(judgement.evidence)
     elif computed is not None and computed.evidence:
         line["evidence"] = computed.runs_text
-    if not criterion.met and computed is None:
-        command = f"logbook criteria --met {number} --evidence ID"
+    command = f"logbook criteria --met {number} --evidence ID" if computed is None else computed.command
     return line | ({"command": command} if command and not criterion.met else {})
 
 
