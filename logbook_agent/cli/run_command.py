@@ -25,9 +25,8 @@ from logbook_agent.model.values import parse_value
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import parse_duration, parse_env
-from logbook_agent.running.results.curve_points import PointRules
+from logbook_agent.running.results.curve_points import KnownKeys, PointRules
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.commands.flags import flags
 from logbook_agent.text.phrases import listed
 
 _SHOWN_ROWS, _SHOWN_FILES = 12, 5
@@ -163,15 +162,8 @@ def run_command(
 def _folds_steps(space: Workspace, request: RunRequest) -> bool:
     """Whether a step is no config of the run: what has one is a point of a curve."""
     header = space.book(request.entry_id).header
-    rules = PointRules.of(
-        lambda: None,
-        declared=header.metrics,
-        axes=header.case_keys,
-        argv_flags=flags(request.argv),
-        config=request.config,
-        argv=request.argv,
-    )
-    return STEP in rules.step_keys()
+    known = KnownKeys(declared=header.metrics, axes=header.case_keys, config=request.config, argv=request.argv)
+    return STEP in PointRules.of(known).step_keys()
 
 
 def _noise(space: Workspace, request: RunRequest, common: Common) -> int:
