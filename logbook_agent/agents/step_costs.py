@@ -165,7 +165,7 @@ def _of_pairs(answer: Answer, budget: int) -> str:
     family = [f.series for f in (*open_ones, *(f for f in answer.goals if f not in open_ones))]
     bound = math.log1p(answer.question.minimum_effect)
     if is_hopeless(family, len(open_ones), bound=bound, budget=answer.pairs + more):
-        return f"{more} more pair{'s' * (more != 1)} would settle it with a chance below 5%"
+        return f"{counted(more, 'more pair')} would settle it with a chance below 5%"
     return ""
 
 

@@ -27,7 +27,7 @@ from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import parse_duration, parse_env
 from logbook_agent.running.results.curve_points import KnownKeys, PointRules
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import listed
+from logbook_agent.text.phrases import counted, listed
 
 _SHOWN_ROWS, _SHOWN_FILES = 12, 5
 
@@ -185,7 +185,7 @@ def _noise_text(result: NoiseResult) -> str:
     entry, count = result.made.entry, len(result.made.runs)
     nothing = f"nothing was measured: no finished run has a row with a metric; see logbook show {entry.id}"
     lines = noise_lines(result.found) or [nothing]
-    return "\n".join([f"{entry.id}: {count} run{'' if count == 1 else 's'}", *lines])
+    return "\n".join([f"{entry.id}: {counted(count, 'run')}", *lines])
 
 
 def _detached(space: Workspace, request: RunRequest, common: Common) -> int:
@@ -228,8 +228,7 @@ def _summary(result: RunResult, data: RunData) -> list[str]:
         took = f" in {run_data['duration_s']:.2f} s" if run_data["duration_s"] is not None else ""
         lines.append(
             f"{data['id']} run {run_data['run']}{label}: {run_data['state']}{warm}{took},"
-            f" {count} row{'' if count == 1 else 's'}"
-            + (f", {len(predicted)} prediction{'' if len(predicted) == 1 else 's'}" if predicted else "")
+            f" {counted(count, 'row')}" + (f", {counted(len(predicted), 'prediction')}" if predicted else "")
         )
         varied = _varied(run_data["rows"])
         lines += [f"  {_row_text(row, varied)}" for row in run_data["rows"][:_SHOWN_ROWS]]

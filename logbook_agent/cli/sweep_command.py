@@ -20,6 +20,7 @@ from logbook_agent.features import hook_module
 from logbook_agent.findings.comparison.words import text_lines
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import counted
 
 
 def sweep_command(
@@ -202,7 +203,7 @@ def _result_lines(result: SweepResult) -> list[str]:
     if best is not None:
         unit = f" {best.unit}" if best.unit else ""
         what = "median" if best.runs > 1 else "value"
-        value = f"{best.metric.name} {best.value:.6g}{unit}, the {what} of {best.runs} run{'s' * (best.runs != 1)}"
+        value = f"{best.metric.name} {best.value:.6g}{unit}, the {what} of {counted(best.runs, 'run')}"
         lines.append(f"best while exploring: {best.label}: {value}")
     if result.answer is not None:
         lines += text_lines(result.answer)

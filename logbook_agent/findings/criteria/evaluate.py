@@ -37,6 +37,7 @@ from logbook_agent.model.header import Computed, Criterion, metric_named
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar
+from logbook_agent.text.phrases import counted
 from logbook_agent.text.shell_words import command_line
 
 
@@ -129,7 +130,7 @@ def target(asked: Target, facts: Facts) -> Computed:
     reaching, values, group = max(of, key=lambda one: (odds(one[0], len(one[1])), sign * median(one[1])))
     runs = len(values)
     wanted_text = f"{'at least' if sign > 0 else 'at most'} {wanted:g}"
-    reason = f"{metric.name} is {wanted_text} in {reaching} of {runs} run{'s' * (runs != 1)} of a case"
+    reason = f"{metric.name} is {wanted_text} in {reaching} of {counted(runs, 'run')} of a case"
     reason += f", median {median(values):.6g}"
     evidence = [item.case for item in group]
     if odds(reaching, runs) >= ENOUGH and runs >= asked.runs:
@@ -318,7 +319,7 @@ def _beside(
 
     first, last = map(cases, items)
     both = [first[key] + last[key] for key in first if key in last]
-    pairs = f"{len(both)} pair{'s' * (len(both) != 1)} may be compared"
+    pairs = f"{counted(len(both), 'pair')} may be compared"
     if len(both) >= wanted:
         return met(f"{words(other)}: {pairs}", (item.case for pair in both for item in pair))
     unlike = differences(frame, *items, ignored)
