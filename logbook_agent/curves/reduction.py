@@ -12,7 +12,6 @@ from logbook_agent.curves.point_file import Series
 from logbook_agent.model.header import mean_of
 from logbook_agent.model.run import Curve
 from logbook_agent.running.results.curve_points import Reduced
-from logbook_agent.text.phrases import counted
 
 
 def standing(steps: array[float], values: array[float]) -> tuple[array[float], array[float]]:
@@ -85,7 +84,11 @@ def _problems(series: Series, curve: Curve, why: str) -> list[str]:
         found.append(f"{curve.name}: {curve.not_finite:,} of {curve.count:,} values are not finite")
     if curve.replaced:
         back = restarts(series.steps)
-        times = f"{curve.over} went back {counted(back, 'time')}" if back else f"a {curve.over} was repeated"
+        times = (
+            f"{curve.over} went back {back:,} time{'' if back == 1 else 's'}"
+            if back
+            else f"a {curve.over} was repeated"
+        )
         were = "point was" if curve.replaced == 1 else "points were"
         found.append(f"{curve.name}: {times}; {curve.replaced:,} {were} replaced by later ones")
     return found

@@ -28,7 +28,6 @@ from logbook_agent.running.prepare import PROGRAM, bench_folder, prepare
 from logbook_agent.store import root as books
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import counted
 
 _MEASURES = [PROGRAM, "hillclimb"]
 _ERROR = "error: "
@@ -190,8 +189,8 @@ def _outcome(chosen: Chosen, found: Sequence[Choice], left: Sequence[Choice]) ->
     repeats = chosen.recipe.repeats
     runs = len(left) * repeats
     lines = [
-        f"to run: {len(left)} of {counted(len(found), 'case')}"
-        f" ({counted(runs, 'run')} instead of {len(found) * repeats})"
+        f"to run: {len(left)} of {len(found)} case{'s' * (len(found) != 1)}"
+        f" ({runs} run{'s' * (runs != 1)} instead of {len(found) * repeats})"
     ]
     unchecked = any(c.prediction is not None and c.prediction.vmem == "not checked" for c in left)
     if unchecked and any(choice.word == "cannot win" for choice in found):

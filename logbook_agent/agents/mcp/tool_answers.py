@@ -28,7 +28,7 @@ from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.entries import EditRequest, edit, note, written
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
-from logbook_agent.features import hook_module
+from logbook_agent.features import needed_module
 from logbook_agent.findings.brief_entry import brief
 from logbook_agent.findings.queries import latest, listed, shown, tried_items
 from logbook_agent.findings.read import read
@@ -247,13 +247,7 @@ def _check_taken(asked: arguments.RecordArguments) -> None:
 
 
 def _sync(_: Desk, space: Workspace, asked: arguments.SyncArguments) -> Answer:
-    syncing = hook_module("syncs")
-    if syncing is None:
-        raise UsageError(
-            "sync is not available",
-            cause="the feature `issue` is not part of this installation",
-            hint="the records stay on this machine",
-        )
+    syncing = needed_module("syncs", "sync", hint="the records stay on this machine")
     return "sync", syncing.sync_by_digest(
         space, create=asked.create, repository=asked.repository, digest=asked.digest, max_wait_s=_SYNC_WAIT_S
     )
