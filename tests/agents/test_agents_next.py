@@ -103,6 +103,15 @@ def test_of_a_criterion_with_alternatives_one_command_is_proposed(thread: Cli) -
     assert (line["text"], line["reason"], line["command"]) == ("either", criterion["why"], command)
 
 
+def test_a_run_whose_duration_nobody_reported_costs_what_nobody_knows(thread: Cli, folder: Path) -> None:
+    assert thread("run", "--next", "run `python bench.py --mode b --size 1`", "--", *bench("a", 1)).code == 0
+    path = folder / "logbooks/moe/runs/MOE-000/01/run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "duration_s": None}))
+    first = steps(thread)[0]
+    assert first["kind"] == "next action"
+    assert "minutes" not in first
+
+
 def test_a_next_action_is_closed_by_the_run_of_its_command(thread: Cli) -> None:
     command = " ".join(bench("b", 1))
     assert thread("run", "--next", f"measure `{command}`, then decide", "--", *bench("a", 1)).code == 0
