@@ -29,7 +29,8 @@ from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
 from logbook_agent.findings.queries import listed, shown, table, table_data
 from logbook_agent.findings.read import read
-from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
+from logbook_agent.findings.status import BUDGET_BYTES
+from logbook_agent.findings.status_answer import StatusAnswer
 from logbook_agent.findings.summaries import line_of
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.trust import Compared

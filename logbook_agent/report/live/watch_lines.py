@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from logbook_agent.findings.progress import ProgressData
-from logbook_agent.findings.status import BestLine, JudgedCriterion, LastEntry, case_words
+from logbook_agent.findings.status_answer import BestLine, JudgedCriterion, LastEntry, case_words
 from logbook_agent.model.units import format_value, known
 from logbook_agent.report.live.activity import LiveRun
 from logbook_agent.report.live.live_curves import LastPoint
