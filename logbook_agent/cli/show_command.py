@@ -8,11 +8,10 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from logbook_agent.campaign.run_logs import FollowedLog, last_lines, last_run, log_data
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import clean, emit, write_bytes
-from logbook_agent.cli.wait_commands import FollowedLog, last_lines, last_run
-from logbook_agent.findings.brief_entry import brief
-from logbook_agent.findings.queries import shown
+from logbook_agent.findings.brief_entry import entry_data
 from logbook_agent.findings.read import read
 from logbook_agent.model.errors import UsageError
 from logbook_agent.pages.blocks import blocks_of
@@ -40,12 +39,6 @@ def show_command(
             cause="the text output shows only medians",
             hint=f"logbook show {entry_id} --full --json",
         )
-    if tail is not None and tail < 0:
-        raise UsageError(
-            f"--tail {tail}: expected 0 or more",
-            cause="it is the number of lines to print",
-            hint=f"logbook show {entry_id} --tail 10",
-        )
     space = common.space()
     book = space.book(entry_id).outgoing()
     entry_id = book.resolve(entry_id)
@@ -56,8 +49,7 @@ def show_command(
     found, data, text = read(space, book), None, ""
     later = found.later(record.entry)
     if common.as_json:
-        data = shown(found, record, book.log_path, full=full)
-        data = data if full else brief(data, [m.name for m in found.header.metrics])
+        data = entry_data(found, record, book.log_path, full=full)
     else:
         compared = found.compared(record.entry)
         block = blocks_of(space, book).entry(
@@ -72,14 +64,12 @@ def show_command(
 
 def _show_log(space: Workspace, book: Book, entry_id: str, tail: int | None, *, as_json: bool) -> None:
     """Print the output of the newest run of an entry, or its last lines; as JSON the lines."""
+    if as_json:
+        emit("log", log_data(space, book, entry_id, tail), "", as_json=True, warnings=space.warnings)
+        return
     number = last_run(book, entry_id)
     log = FollowedLog(space, book, entry_id, number)
-    pieces = log.all() if tail is None else last_lines(log.all(), tail)
-    if as_json:
-        lines = b"".join(pieces).decode("utf-8", "replace").splitlines()
-        emit("log", {"id": entry_id, "run": number, "lines": lines}, "", as_json=True, warnings=space.warnings)
-        return
-    write_bytes(pieces)
+    write_bytes(log.all() if tail is None else last_lines(log.all(), tail))
     path = book.log_path(entry_id, number)
     if not log.offset and not os.path.lexists(path):
         space.warnings.append(f"{path} is not here: it is on the machine that ran this, or was pruned")

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 from typer import Argument, Option
 
-from logbook_agent.campaign.detached_runs import WaitedFor, cancel, cancelled, collect_ended, no_run, wait
+from logbook_agent.campaign.detached_runs import WaitedFor, cancel, cancelled, collect_ended, wait
+from logbook_agent.campaign.run_logs import FollowedLog, last_lines, last_run
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import emit, say, write_bytes
 from logbook_agent.findings.summaries import LOST
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.record import run_state
 from logbook_agent.model.run import Run
-from logbook_agent.running.executors.dispatch import log_piece
 from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import is_open
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.phrases import counted
-from logbook_agent.text.redaction.stream import StreamRedactor
 
 
 def wait_command(
@@ -108,29 +105,6 @@ def _run_text(book: Book, run: Run) -> str:
 _PAUSE_S = 0.2
 # How many lines a log that is followed starts with.
 _FIRST_LINES = 10
-# Of a line without end, no more than this is shown first.
-_LINE_BYTES = 1 << 20
-
-
-class FollowedLog:
-    """The log of a run, wherever it lies; `offset` says how far it was read."""
-
-    def __init__(self, space: Workspace, book: Book, entry_id: str, run: int) -> None:
-        self._of = space, book, entry_id, run
-        self._stream = StreamRedactor(space.redactor)
-        self.offset = 0
-
-    def pieces(self) -> Iterator[bytes]:
-        """What there is now and was not read yet, without secrets; what may become one is held back."""
-        while piece := log_piece(*self._of, self.offset):
-            self.offset += len(piece)
-            yield self._stream.feed(piece)
-        yield self._stream.flush_idle()
-
-    def all(self) -> Iterator[bytes]:
-        """What there is now, to its end."""
-        yield from self.pieces()
-        yield self._stream.finish()
 
 
 def follow_log(space: Workspace, book: Book, entry_id: str, timeout_s: float | None) -> None:
@@ -153,23 +127,3 @@ def follow_log(space: Workspace, book: Book, entry_id: str, timeout_s: float | N
             return
         else:
             time.sleep(_PAUSE_S)
-
-
-def last_lines(pieces: Iterable[bytes], count: int) -> list[bytes]:
-    """The last lines of these pieces."""
-    kept: deque[bytes] = deque(maxlen=count)
-    rest = b""
-    for piece in pieces:
-        *whole, rest = (rest + piece).split(b"\n")
-        rest = rest[-_LINE_BYTES:]
-        kept.extend(line + b"\n" for line in whole)
-    kept.extend([rest] if rest else [])
-    return [*kept]
-
-
-def last_run(book: Book, entry_id: str) -> int:
-    """The number of the newest run of an entry. Raises UsageError where it has none."""
-    numbers = book.run_numbers(entry_id)
-    if not numbers:
-        raise no_run(book.record(entry_id))
-    return numbers[-1]

@@ -8,6 +8,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from logbook_agent.findings.queries import shown
+from logbook_agent.findings.read import Findings
+from logbook_agent.model.record import Record
 from logbook_agent.model.values import Scalar
 
 # At most so many bytes; runs that ended badly are kept first, then the newest ones.
@@ -19,6 +22,14 @@ _FEW_COMMANDS = 4
 # The facts of a run, and the parts of its rows, that are said once where all have the same.
 _OF_RUNS = ("label", "command", "exit", "commit", "busy", "discarded")
 _OF_ROWS = ("config", "observations", "labels")
+
+
+def entry_data(
+    found: Findings, record: Record, log_path: Callable[[str, int], object], *, full: bool
+) -> dict[str, Any]:
+    """The answer of `show` for machines. `log_path` tells where the log of a run of an entry is."""
+    data = shown(found, record, log_path, full=full)
+    return data if full else brief(data, [m.name for m in found.header.metrics])
 
 
 def brief(entry: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Any]:

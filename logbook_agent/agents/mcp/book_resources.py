@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from logbook_agent.agents.mcp.desk import Desk
 from logbook_agent.agents.mcp.output_fences import fenced
-from logbook_agent.cli.wait_commands import FollowedLog
+from logbook_agent.campaign.run_logs import FollowedLog
 from logbook_agent.findings.read import read
 from logbook_agent.model.errors import NotFound
 from logbook_agent.pages.blocks import blocks_of

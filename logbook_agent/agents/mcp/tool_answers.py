@@ -13,9 +13,9 @@ from logbook_agent.agents.mcp.detached_start import start
 from logbook_agent.agents.mcp.output_fences import with_fences
 from logbook_agent.agents.mcp.tool_table import Tool, checked
 from logbook_agent.campaign.detached_runs import cancel, cancelled, wait
+from logbook_agent.campaign.run_logs import check_tail, log_data
 from logbook_agent.cli import system_error
 from logbook_agent.cli.output import CONTROLS, error_answer, say
-from logbook_agent.cli.wait_commands import FollowedLog, last_lines, last_run
 from logbook_agent.entries.compare import compare
 from logbook_agent.entries.criteria import (
     CriteriaRequest,
@@ -29,14 +29,13 @@ from logbook_agent.entries.entries import EditRequest, edit, note, written
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
 from logbook_agent.features import needed_module
-from logbook_agent.findings.brief_entry import brief
-from logbook_agent.findings.queries import latest, listed, shown, tried_items
+from logbook_agent.findings.brief_entry import entry_data
+from logbook_agent.findings.queries import latest, listed, tried_items
 from logbook_agent.findings.read import read
 from logbook_agent.findings.status import BUDGET_BYTES
 from logbook_agent.model.entry import Contrast
 from logbook_agent.model.errors import LogbookError, UsageError
 from logbook_agent.running.confirmation import remember_command
-from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.redaction.plain import redacted
 
@@ -130,16 +129,8 @@ def _show(_: Desk, space: Workspace, asked: arguments.ShowArguments) -> Answer:
     record = book.record(book.resolve(asked.id))
     if asked.tail is None:
         found = read(space, book)
-        data = shown(found, record, book.log_path, full=asked.full)
-        return "show", data if asked.full else brief(data, [m.name for m in found.header.metrics])
-    return "log", _tail(space, book, record.id, asked.tail)
-
-
-def _tail(space: Workspace, book: Book, entry_id: str, count: int) -> dict[str, object]:
-    """The last lines of the newest run of an entry. Raises UsageError where it has none."""
-    number = last_run(book, entry_id)
-    pieces = last_lines(FollowedLog(space, book, entry_id, number).all(), max(0, count))
-    return {"id": entry_id, "run": number, "lines": b"".join(pieces).decode("utf-8", "replace").splitlines()}
+        return "show", entry_data(found, record, book.log_path, full=asked.full)
+    return "log", log_data(space, book, record.id, asked.tail)
 
 
 def _compare(_: Desk, space: Workspace, asked: arguments.CompareArguments) -> Answer:
@@ -159,12 +150,13 @@ def _compare(_: Desk, space: Workspace, asked: arguments.CompareArguments) -> An
 
 
 def _wait(_: Desk, space: Workspace, asked: arguments.WaitArguments) -> Answer:
+    check_tail(asked.tail)
     space.arrive = None  # what ended since the last call is part of the answer
     book = space.book(asked.ids[0] if asked.ids else None)
     limit_s = min(max(asked.timeout_s, 0.0), arguments.LONGEST_WAIT_S)
     done = wait(space, book, asked.ids, is_any=asked.any, timeout_s=limit_s)
     ids = [*done.going, *(one.id for one in done.ended)]
-    outputs = [_tail(space, book, entry_id, asked.tail) for entry_id in ids[:1] if book.run_numbers(entry_id)]
+    outputs = [log_data(space, book, entry_id, asked.tail) for entry_id in ids[:1] if book.run_numbers(entry_id)]
     return "wait", {**done.data(book, _SHOWN_RUNS), "output": outputs[0] if outputs else None}
 
 

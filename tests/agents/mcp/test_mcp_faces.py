@@ -60,6 +60,8 @@ READS: dict[str, tuple[str, dict[str, Any], list[str], Callable[[Logbook], objec
     "show": ("show", {"id": "MOE-002"}, ["show", "MOE-002"], None),
     "full": ("show", {"id": "MOE-000", "full": True}, ["show", "MOE-000", "--full"], None),
     "log": ("show", {"id": "MOE-000", "tail": 5}, ["show", "MOE-000", "--tail", "5"], None),
+    "whole log": ("show", {"id": "MOE-000", "tail": 10**30}, ["show", "MOE-000", "--tail", str(10**30)], None),
+    "no log": ("show", {"id": "MOE-000", "tail": -1}, ["show", "MOE-000", "--tail", "-1"], None),
     "answer": ("compare", {"references": ["MOE-002"]}, ["compare", "MOE-002"], lambda book: book.compare("MOE-002")),
     "numbers": (
         "compare",
@@ -119,6 +121,7 @@ def test_what_is_written_is_the_same(started: Cli, folder: Path) -> None:
 def test_runs_are_the_same(started: Cli, folder: Path) -> None:
     argv = ["sh", "-c", "echo METRIC tflops=2; echo out"]
     by_cli = started("run", "--title", "One", "--config", "n=1", "--detach", "--json", "--", *argv).data
+    assert started("wait", by_cli["id"]).code == 0  # two at once would be contended
     by_mcp = call(folder, "run", title="One", config={"n": 1}, argv=argv)
     assert by_mcp["schema"] == "logbook/run/1"
     assert by_mcp["data"].keys() == by_cli.keys()

@@ -1,0 +1,76 @@
+"""The logs of runs, wherever they lie: as they grow, and their last lines."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from logbook_agent.campaign.detached_runs import no_run
+from logbook_agent.model.errors import UsageError
+from logbook_agent.running.executors.dispatch import log_piece
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.redaction.stream import StreamRedactor
+
+# Of a line without end, no more than this is shown first.
+_LINE_BYTES = 1 << 20
+
+
+class FollowedLog:
+    """The log of a run, wherever it lies; `offset` says how far it was read."""
+
+    def __init__(self, space: Workspace, book: Book, entry_id: str, run: int) -> None:
+        self._of = space, book, entry_id, run
+        self._stream = StreamRedactor(space.redactor)
+        self.offset = 0
+
+    def pieces(self) -> Iterator[bytes]:
+        """What there is now and was not read yet, without secrets; what may become one is held back."""
+        while piece := log_piece(*self._of, self.offset):
+            self.offset += len(piece)
+            yield self._stream.feed(piece)
+        yield self._stream.flush_idle()
+
+    def all(self) -> Iterator[bytes]:
+        """What there is now, to its end."""
+        yield from self.pieces()
+        yield self._stream.finish()
+
+
+def last_lines(pieces: Iterable[bytes], count: int) -> list[bytes]:
+    """The last lines of these pieces. Raises UsageError for a number below 0."""
+    check_tail(count)
+    kept: deque[bytes] = deque(maxlen=min(count, sys.maxsize))
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        rest = rest[-_LINE_BYTES:]
+        kept.extend(line + b"\n" for line in whole)
+    kept.extend([rest] if rest else [])
+    return [*kept]
+
+
+def last_run(book: Book, entry_id: str) -> int:
+    """The number of the newest run of an entry. Raises UsageError where it has none."""
+    numbers = book.run_numbers(entry_id)
+    if not numbers:
+        raise no_run(book.record(entry_id))
+    return numbers[-1]
+
+
+def check_tail(count: int) -> None:
+    """Raises UsageError for a number of lines below 0."""
+    if count < 0:
+        raise UsageError(
+            f"--tail {count}: expected 0 or more", cause="it is the number of lines to print", hint="--tail 10"
+        )
+
+
+def log_data(space: Workspace, book: Book, entry_id: str, tail: int | None) -> dict[str, object]:
+    """The output of the newest run of an entry as plain data, or its last lines. Raises UsageError where it has none,
+    and for a number below 0."""
+    number = last_run(book, entry_id)
+    whole = FollowedLog(space, book, entry_id, number).all()
+    pieces = whole if tail is None else last_lines(whole, tail)
+    return {"id": entry_id, "run": number, "lines": b"".join(pieces).decode("utf-8", "replace").splitlines()}
