@@ -11,8 +11,7 @@ from itertools import chain
 from logbook_agent.findings.advice import command_in, go_on, pairs_to_add
 from logbook_agent.findings.attempts import FAILURE
 from logbook_agent.findings.best import BestCase, bests, choices
-from logbook_agent.findings.comparison import words
-from logbook_agent.findings.comparison.answer import Answer, Finding
+from logbook_agent.findings.comparison.answer import Answer
 from logbook_agent.findings.comparison.answers import missing_pairs, settled, unsettled
 from logbook_agent.findings.comparison.synopsis import outcome, synopsis, why_open
 from logbook_agent.findings.contrast import kept, settle_varied
@@ -31,23 +30,6 @@ from logbook_agent.text.shell_words import assignments
 SHOWN = 12
 # And of what failed so many.
 SHOWN_FAILED = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A finding of a comparison in one sentence (`text`), with its entry. Of an open one `to_settle` says what would
-    settle it, and the first one of a comparison has the `command` to type for that."""
-
-    entry: str
-    title: str
-    text: str
-    outcome: str
-    metric: str = ""
-    side: str = ""
-    case: str = ""
-    confidence: str = "exploratory"
-    to_settle: str = ""
-    command: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +83,7 @@ class Failed:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
     """The first lines of a thread. `answers` hold a sentence for each comparison: the settled ones in the header's
-    order of metrics, then the open ones, the nearest to an answer first; `settled` and `open` hold one for each
-    finding.
+    order of metrics, then the open ones, the nearest to an answer first.
 
     `not_settled` says that nothing is settled, or was compared, and `command` what to type to compare something; both
     are empty where something is settled. `in_words` is what people wrote; `best` the best case, where nothing was
@@ -111,8 +92,6 @@ class Opening:
 
     asked: str
     answers: tuple[Synopsis, ...] = ()
-    settled: tuple[Line, ...] = ()
-    open: tuple[Line, ...] = ()
     not_settled: str = ""
     command: str = ""
     in_words: tuple[InWords, ...] = ()
@@ -162,8 +141,6 @@ def of_comparisons(
             _synopsis(a, titles, commands.get(id(a), ""), is_earlier=current.get(a.entry, a) is not a)
             for a in in_order.values()
         ),
-        settled=tuple(_line(a, f, titles) for a, f in found),
-        open=tuple(_line(a, f, titles, commands.get(id(a), "") if first[id(a)] is f else "") for a, f in open_ones),
     )
 
 
@@ -188,30 +165,13 @@ def _before(answer: Answer) -> str:
     return ", before the conditions of its runs changed" + (f" (code {codes})" if codes else "")
 
 
-def _line(answer: Answer, finding: Finding, titles: Mapping[str, str], command: str = "") -> Line:
-    return Line(
-        entry=answer.entry,
-        title=titles[answer.entry],
-        text=words.sentence(answer, finding),
-        outcome=finding.outcome.value,
-        metric=finding.metric,
-        side=words.label(answer, finding.side),
-        case=assignments(finding.case),
-        confidence=answer.confidence,
-        to_settle=finding.to_settle,
-        command=command,
-    )
-
-
 # Of entries with several rows, where a command is looked for.
 _LOOKED_AT = 3
 
 
-def nothing_settled(
-    records: Records, thread: Thread, answers: Sequence[Answer], unsettled: Sequence[Line]
-) -> tuple[str, str]:
-    """Why nothing is settled, and the command that compares something."""
-    if unsettled:
+def nothing_settled(records: Records, thread: Thread, answers: Sequence[Answer], *, is_open: bool) -> tuple[str, str]:
+    """Why nothing is settled, and the command that compares something. `is_open`: a comparison is open."""
+    if is_open:
         return "No comparison is settled yet.", ""
     stated = [a for a in answers if thread.by_id[a.entry]["state"] != VOID]
     if stated:

@@ -148,8 +148,8 @@ class Findings:
         """The first lines of the thread, which every reader begins with."""
         found, header, thread = self.answered, self.header, self.thread
         not_settled, command, best = "", "", None
-        if not found.settled:
-            not_settled, command = nothing_settled(self.records, thread, self.answers, found.open)
+        if not found.found:
+            not_settled, command = nothing_settled(self.records, thread, self.answers, is_open=bool(found.left))
             best = best_of(thread, self.answers)
         return dataclasses.replace(
             found if found.answers else self._with_the_rest(found),
