@@ -16,6 +16,7 @@ from logbook_agent.agents.mcp.output_fences import LABEL
 from logbook_agent.agents.mcp.tool_table import TOOLS
 from tests.agents.mcp.test_mcp_tools import call
 from tests.conftest import Cli
+from tests.running.executors.conftest import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -141,6 +142,7 @@ def test_a_run_that_goes_on_is_cancelled(started: Cli, folder: Path) -> None:
     assert waited["timeout"]
     assert sorted(waited["going"]) == sorted(ids)
     assert time.monotonic() - began < 20
+    wait_for(lambda: [one["state"] for one in started("status", "--json").data["running"]] == ["running"] * 2)
     by_mcp = call(folder, "cancel", id=ids[0])["data"]["ended"][0]
     by_cli = started("cancel", ids[1], "--json").data["ended"][0]
     assert by_mcp.keys() == by_cli.keys()
