@@ -147,6 +147,7 @@ def seconds_until_ready(folder: Path) -> float:
     return float(times.user + times.system)
 
 
+@pytest.mark.wide
 def test_it_is_ready_soon(started: Cli, folder: Path) -> None:
     """Processor time, because others use this machine; of each the least of several."""
     seconds_of_import(folder), seconds_until_ready(folder)  # bytecode is written
