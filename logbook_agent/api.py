@@ -27,9 +27,10 @@ from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import StartRequest
 from logbook_agent.entries.start import start as start_logbook
-from logbook_agent.findings.queries import listed, search, shown, table, table_data
+from logbook_agent.findings.queries import listed, shown, table, table_data
 from logbook_agent.findings.read import read
-from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
+from logbook_agent.findings.status import BUDGET_BYTES
+from logbook_agent.findings.status_answer import StatusAnswer
 from logbook_agent.findings.summaries import line_of
 from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.findings.trust import Compared
@@ -268,7 +269,7 @@ class Logbook:
 
     def search(self, text: str) -> list[dict[str, Any]]:
         """Entries that contain all words of `text`."""
-        return listed(search(read(self._workspace, self._book), [text]), state=None, kind=None, last=None)
+        return listed(read(self._workspace, self._book), [text])
 
     def status(self, budget: int = BUDGET_BYTES) -> StatusAnswer:
         """What `logbook status --json` tells within a budget of bytes."""

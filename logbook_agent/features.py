@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from logbook_agent.model.errors import UsageError
+
 _PACKAGE = Path(__file__).parent
 
 
@@ -172,6 +174,16 @@ def hook_module(hook: str) -> Any:
     """The module for a hook, such as `plots` or `selects`; None where no feature that is there names one."""
     place = next((found for feature in present() if (found := getattr(feature, hook)) is not None), None)
     return importlib.import_module(f"logbook_agent.{place}") if place is not None else None
+
+
+def needed_module(hook: str, what: str, *, hint: str) -> Any:
+    """The module for a hook that `what` needs. Raises UsageError where no feature that is there names one."""
+    if (module := hook_module(hook)) is None:
+        name = next(feature.name for feature in FEATURES if getattr(feature, hook) is not None)
+        raise UsageError(
+            f"{what} is not available", cause=f"the feature `{name}` is not part of this installation", hint=hint
+        )
+    return module
 
 
 def provided(place: str) -> Any:

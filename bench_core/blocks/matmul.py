@@ -29,17 +29,12 @@ def grouped_matmul(
     return backend.forward(lhs, rhs, group_sizes)
 
 
-def _forward(
-    backend: GroupedMatmul,
-    lhs: Float[Array, "m k"],
-    rhs: Float[Array, "g k n"],
-    group_sizes: Int32[Array, " g"],
-) -> tuple[Array, tuple[Array, Array, Array]]:
-    return backend.forward(lhs, rhs, group_sizes), (lhs, rhs, group_sizes)
+def _forward(backend: GroupedMatmul, *given: Array) -> tuple[Array, tuple[Array, ...]]:
+    return backend.forward(*given), given
 
 
 def _backward(
-    backend: GroupedMatmul, residuals: tuple[Array, Array, Array], cotangent: Sums[Array, "m n"]
+    backend: GroupedMatmul, residuals: tuple[Array, ...], cotangent: Sums[Array, "m n"]
 ) -> tuple[Array, Array, None]:
     lhs, rhs, group_sizes = residuals
     narrow = round_to(cotangent, lhs.dtype)
@@ -119,11 +114,9 @@ def _int8_backward(
     backend: GroupedMatmul, residuals: _Residuals, cotangent: Sums[Array, "m n"]
 ) -> tuple[Array, Array, None]:
     dtype = residuals.rhs_like.dtype
-    narrow = round_to(cotangent, dtype)
     lhs, rhs = (round_to(dequantised(codes), dtype) for codes in (residuals.lhs, residuals.rhs))
-    grad_lhs = backend.grad_lhs(narrow, rhs, residuals.group_sizes)
-    grad_rhs = backend.grad_rhs(lhs, narrow, residuals.group_sizes)
-    return round_to(grad_lhs, dtype).astype(residuals.lhs_like.dtype), round_to(grad_rhs, dtype), None
+    grad_lhs, grad_rhs, _ = _backward(backend, (lhs, rhs, residuals.group_sizes), cotangent)
+    return grad_lhs.astype(residuals.lhs_like.dtype), grad_rhs, None
 
 
 int8_matmul.defvjp(_int8_forward, _int8_backward)

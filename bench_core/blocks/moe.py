@@ -17,7 +17,7 @@ from bench_core.blocks.matmul import grouped_matmul, int8_matmul
 from bench_core.blocks.modes import Impl, RematMode
 from bench_core.gmm.base import GroupedMatmul
 from bench_core.gmm.dense import DenseMatmul
-from bench_core.gmm.gated import GatedExperts
+from bench_core.gmm.gated import GatedExperts, gate_and_up
 from bench_core.quant.fake import operand
 from bench_core.quant.mode import QuantMode
 from bench_core.quant.sums import Sums, round_to, sum_dtype
@@ -265,7 +265,7 @@ def up_projection(
         quant_mode: how the weights are quantised.
     """
     projected = [_multiply(backend, quant_mode, rows, weights, group_sizes) for weights in up_weights]
-    gate, up = projected if len(projected) == 2 else jnp.split(projected[0], 2, axis=-1)
+    gate, up = gate_and_up(projected)
     return jax.nn.silu(gate) * up
 
 

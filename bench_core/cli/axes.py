@@ -23,16 +23,7 @@ def topk_values(topk: int | None, topk_list: str | None) -> list[int]:
         return [DEFAULT_TOPK if topk is None else topk]
     if topk is not None:
         raise same_axis("--topk", "--topk-list", hint=f"use --topk-list {topk},... alone")
-    return whole_numbers("--topk-list", topk_list, example="1,2,4")
-
-
-def whole_numbers(flag: str, text: str, *, example: str) -> list[int]:
-    """The numbers of a list such as `example`.
-
-    Raises:
-        UsageError: it is not one of distinct whole numbers.
-    """
-    return _listed(flag, text, _whole_number, kind="whole numbers", example=example)
+    return _listed("--topk-list", topk_list, _whole_number, kind="whole numbers", example="1,2,4")
 
 
 def null_fractions(single: float | None, listed: str | None, *, sweep: bool) -> list[float]:

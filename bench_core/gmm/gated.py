@@ -1,9 +1,12 @@
 """What a backend may offer besides its products: the whole gated expert as one operation."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32
 
 from bench_core.quant.sums import Sums
@@ -39,6 +42,27 @@ class GatedGradients(NamedTuple):
     rows: Sums[Array, "padded hidden"]
     up_weights: tuple[Float[Array, "g hidden _"], ...]
     down_weights: Float[Array, "g mlp hidden"]
+
+
+def gate_and_up(
+    products: Sequence[Sums[Array, "*rows _"]],
+) -> tuple[Sums[Array, "*rows mlp"], Sums[Array, "*rows mlp"]]:
+    """x @ w1 and x @ w3, which are two products, or the halves of one."""
+    gate, up = products if len(products) == 2 else jnp.split(products[0], 2, axis=-1)
+    return gate, up
+
+
+def activation_gradients(
+    gate: Sums[Array, "*rows mlp"], up: Sums[Array, "*rows mlp"], grad_hidden: Sums[Array, "*rows mlp"]
+) -> tuple[Sums[Array, "*rows mlp"], Sums[Array, "*rows mlp"], Sums[Array, "*rows mlp"]]:
+    """hidden = silu(gate) * up, and the gradients of gate and up.
+
+    With s = sigmoid(gate): hidden = gate s up, d gate = d hidden up (s + gate s (1 - s)), d up = d hidden gate s.
+    """
+    sigmoid = jax.nn.sigmoid(gate)
+    activated = gate * sigmoid
+    grad_gate = grad_hidden * up * (sigmoid + activated * (1.0 - sigmoid))
+    return activated * up, grad_gate, grad_hidden * activated
 
 
 class GatedExperts(ABC):

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Float32, Int32
 
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import UNCUT, GroupedMatmul, MatmulRequest, matmul_precision
-from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs
+from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs, activation_gradients, gate_and_up
 from bench_core.gmm.pallas_gpu_tiles import (
     SMALLEST,
     Blocks,
@@ -279,19 +279,14 @@ class _GatedKernels:
     ) -> tuple[Float[Array, "rows mlp"], tuple[Float[Array, "rows _"], ...]]:
         """The activations once more, and the gradients of the products that `kept` holds, in the upstream's dtype.
 
-        With s = sigmoid(gate): hidden = gate s up, d gate = d hidden up (s + gate s (1 - s)), d up = d hidden gate s.
-        XLA computes them: in the kernel of the product they take more registers than a GPU has.
+        XLA computes them: in the kernel of the product they would take more registers than a GPU has.
         """
         dtype = upstream.dtype
         # Rounded as the gradient of every matmul operand is.
         product = self._of_rows([(upstream, self.inputs.down_weights)], transposed=True, dtype=dtype)
         grad_hidden = product.astype(jnp.float32)
-        gate, up = kept if len(kept) == 2 else jnp.split(kept[0], 2, axis=-1)
-        sigmoid = jax.nn.sigmoid(gate)
-        activated = gate * sigmoid
-        hidden = activated * up
-        grad_gate = grad_hidden * up * (sigmoid + activated * (1.0 - sigmoid))
-        grads = [round_to(part, dtype) for part in (grad_gate, grad_hidden * activated)]
+        hidden, *parts = activation_gradients(*gate_and_up(kept), grad_hidden)
+        grads = [round_to(part, dtype) for part in parts]
         if len(kept) == 1:
             grads = [jnp.concatenate(grads, axis=-1)]
         return round_to(hidden, dtype), tuple(grads)

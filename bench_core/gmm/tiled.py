@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int32, Shaped
 from bench_core.device import host_cpu
 from bench_core.gmm.arithmetic import FLOAT32_ACCUMULATION, Arithmetic
 from bench_core.gmm.base import GroupedMatmul, MatmulRequest
-from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs
+from bench_core.gmm.gated import GatedExperts, GatedGradients, GatedInputs, activation_gradients, gate_and_up
 from bench_core.gmm.tile import RowSizes, Rung, ladder
 from bench_core.gmm.tiled_loops import Operands, groups_product, rows_product
 from bench_core.gmm.varying import varying_as
@@ -111,14 +111,6 @@ class _RowTiles:
         return self.x.at[token].get(mode="promise_in_bounds")
 
 
-def _halves(projected: tuple[Sums[Array, "tile _"], ...]) -> tuple[Array, Array]:
-    """The arguments of silu and of the product: x @ w1 and x @ w3."""
-    if len(projected) == 2:
-        return projected[0], projected[1]
-    gate, up = jnp.split(projected[0], 2, axis=-1)
-    return gate, up
-
-
 def _written(buffer: Shaped[Array, "padded _"], part: Shaped[Array, "tile _"], at: Int32[Array, ""]) -> Array:
     return jax.lax.dynamic_update_slice_in_dim(buffer, part, at, axis=0)
 
@@ -137,7 +129,7 @@ def _rows(
             at, buffers = carry
             own = operands.multiplied(tiles.own_rows(tiles.tokens(at, tile.rows)))
             projected = tuple(operands.dot(own, matrix, (1, 0)) for matrix in ups)
-            gate, up = _halves(projected)
+            gate, up = gate_and_up(projected)
             hidden = jax.nn.silu(gate) * up
             result = operands.dot(operands.rounded(hidden), down, (1, 0))
             made = (result, *projected) if keep else (result,)
@@ -176,7 +168,6 @@ class _ExpertBackward:
     def gradients(self, size: int, at: Int32[Array, ""]) -> tuple[Array, tuple[Array, ...]]:
         """What the rows [at, at + size) add to the gradient of x and to the weight gradients (up, then down), as sums.
 
-        With s = sigmoid(gate): hidden = gate s up, d gate = d hidden up (s + gate s (1 - s)), d up = d hidden gate s.
         Rows of other experts are zeros in every operand: zero times the infinity of such a row is not zero.
         """
         own: Bool[Array, "tile 1"] = (at + jnp.arange(size, dtype=jnp.int32) < self.end)[:, None]
@@ -189,15 +180,12 @@ class _ExpertBackward:
         upstream = operands.rounded(jnp.where(own, upstream * weight, 0.0))
         gate, up = (
             jnp.where(own, part, 0.0)
-            for part in _halves(tuple(jax.lax.dynamic_slice_in_dim(part, at, size) for part in self.kept))
+            for part in gate_and_up([jax.lax.dynamic_slice_in_dim(part, at, size) for part in self.kept])
         )
-        sigmoid = jax.nn.sigmoid(gate)
-        activated = gate * sigmoid
-        hidden = activated * up
         # Rounded as the gradient of every matmul operand is.
         grad_hidden = round_to(operands.dot(upstream, self.down, (1, 1)), operands.dtype).astype(self.tiles.sums)
-        grad_gate = grad_hidden * up * (sigmoid + activated * (1.0 - sigmoid))
-        grads = [operands.rounded(part) for part in (grad_gate, grad_hidden * activated)]
+        hidden, *parts = activation_gradients(gate, up, grad_hidden)
+        grads = [operands.rounded(part) for part in parts]
         if len(self.ups) == 1:
             grads = [jnp.concatenate(grads, axis=-1)]
         grad_rows = functools.reduce(

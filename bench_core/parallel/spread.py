@@ -69,11 +69,6 @@ class Spread:
     def devices(self) -> int:
         return self.dp * self.ep
 
-    @property
-    def token_shards(self) -> int:
-        """Into how many parts the tokens are cut."""
-        return self.devices if self.impl is not None and self.impl.spreads_tokens else self.dp
-
     def padded_tokens(self, tokens: int) -> int:
         """So many rows the devices hold: a multiple of their number, so that each has as many."""
         return -(-tokens // self.devices) * self.devices

@@ -31,7 +31,6 @@ from bench_core.routing.layout import Assignments
 from bench_core.shapes import BenchPass, DType
 from bench_core.timing.measure import lower_program
 
-_TILING = PUBLISHED_TILE.m, PUBLISHED_TILE.k, PUBLISHED_TILE.n
 _P: Callable[..., PartitionSpec] = PartitionSpec
 _abstract: Callable[..., Any] = jax.ShapeDtypeStruct
 _psum: Callable[[Any, str], Any] = jax.lax.psum

@@ -142,14 +142,13 @@ def restored(text: str) -> str:
 def filled(text: str, say: Callable[[str], Cited]) -> tuple[str, list[Fault]]:
     """The text with the number of each citation, and what is wrong with some; one of which the record says nothing
     stays as it is."""
-    faults: list[Fault] = []
 
     def number(place: CitedPlace) -> str | None:
-        said = say(place.text)
-        faults.extend(Fault(line=place.line, citation=place.text, problem=why) for why in said.problems)
-        return form(place.text, said.text) if said.text else None
+        said = say(place.text).text
+        return form(place.text, said) if said else None
 
-    return replaced(text, number), faults
+    new = replaced(text, number)
+    return new, checked(new, say)
 
 
 def checked(text: str, say: Callable[[str], Cited]) -> list[Fault]:

@@ -18,7 +18,7 @@ from logbook_agent.model.run import Exit, Run
 from logbook_agent.model.stats import median, noise_floor
 from logbook_agent.model.units import with_unit
 from logbook_agent.model.values import Scalar
-from logbook_agent.text.phrases import listed
+from logbook_agent.text.phrases import counted, listed
 from logbook_agent.text.shell_words import assignments
 
 ReproductionOutcome = Literal["reproduced", "differs", "cannot"]
@@ -151,7 +151,7 @@ def _end(end: Exit | None) -> str:
 def _unmatched(own: Sequence[Case], after: Sequence[Case]) -> tuple[list[str], list[str]]:
     """Why rows have no partner: facts of the machine that differ, and what else does."""
     if not after or not own or len(own) != len(after):
-        return [], [f"it reported {len(after)} row{'s' * (len(after) != 1)}, in the record {len(own)}"]
+        return [], [f"it reported {counted(len(after), 'row')}, in the record {len(own)}"]
     frame = frame_of([*own, *after])
     found = differences(frame, frame.items[: len(own)], frame.items[len(own) :], ())
     config = [name for name in found if name in frame.config]

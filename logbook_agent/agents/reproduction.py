@@ -225,6 +225,8 @@ def _copy(source: Path, target: Path, top: Path) -> None:
         for one in sorted(source.iterdir()):
             _copy(one, target / one.name, top)
         return
+    if not source.is_file():
+        return  # a pipe has no end
     make_folder(target.parent, within=top)
     with source.open("rb") as file:
         write_pieces(target, iter(lambda: file.read(_PIECE_BYTES), b""), within=top, durable=False)

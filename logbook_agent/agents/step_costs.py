@@ -60,7 +60,8 @@ class StepCosts:
         pairs = pairs or (BUDGET_PAIRS if is_ab else 0)
         own = words[words.index("--") + 1 :] if "--" in words else []
         runs = self._runs_like(own, entry)
-        run_s = median([run.duration_s for run in runs if run.duration_s is not None]) if runs else None
+        durations = [run.duration_s for run in runs if run.duration_s is not None]
+        run_s = median(durations) if durations else None
         seconds = pairs * self._pair_s(answer, run_s) if is_ab else run_s or math.nan
         devices = max((_accelerators(run) for run in runs), default=0)
         beyond = self._beyond(seconds, devices, 2 * pairs or 1)
@@ -165,7 +166,7 @@ def _of_pairs(answer: Answer, budget: int) -> str:
     family = [f.series for f in (*open_ones, *(f for f in answer.goals if f not in open_ones))]
     bound = math.log1p(answer.question.minimum_effect)
     if is_hopeless(family, len(open_ones), bound=bound, budget=answer.pairs + more):
-        return f"{more} more pair{'s' * (more != 1)} would settle it with a chance below 5%"
+        return f"{counted(more, 'more pair')} would settle it with a chance below 5%"
     return ""
 
 

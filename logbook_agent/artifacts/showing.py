@@ -23,6 +23,7 @@ from logbook_agent.model.run import Artifact, Run
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import ARTIFACTS, read_bytes
 from logbook_agent.text.markdown import escape, items, one_line
+from logbook_agent.text.phrases import size_text
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.redaction.stream import redacted_pieces
 
@@ -76,15 +77,6 @@ def _about(artifact: Artifact) -> Iterator[str]:
     if artifact.kept is None:
         yield f"not copied: {artifact.place or 'its place is unknown'}"
         yield f"sha256 {artifact.sha256[:16]}"
-
-
-def size_text(size: int) -> str:
-    """`812 B`, `12.3 kB`, `4.2 GB`."""
-    value, units = float(size), ["B", "kB", "MB", "GB", "TB"]
-    while value >= 1000 and len(units) > 1:
-        value /= 1000
-        units.pop(0)
-    return f"{size} B" if size < 1000 else f"{value:.1f} {units[0]}"
 
 
 def copy_name(artifact: Artifact) -> str | None:

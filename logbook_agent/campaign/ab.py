@@ -27,6 +27,7 @@ from logbook_agent.model.stats import median
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import counted
 from logbook_agent.text.shell_words import assignments
 
 # So many findings are shown in a line of progress, and so many problems of the output.
@@ -79,7 +80,7 @@ class AbResult:
 
     def text(self) -> str:
         """The answer in sentences; why it ended comes first."""
-        count = f"{self.pairs} pair{'' if self.pairs == 1 else 's'}"
+        count = counted(self.pairs, "pair")
         lines = [f"{self.driver.entry.id}: {count}; stopped: {self.why}"]
         if self.answer is not None:
             for f in self.answer.findings:
@@ -319,7 +320,7 @@ class Rounds:
         if self._pairs >= self._budget:
             made = self._pairs - self._before
             more = "" if answer.is_settled else f"; to continue: {self._again(f'--max-pairs {BUDGET_PAIRS}')}"
-            return Stop.PAIRS, f"{made} pair{'s' * (made != 1)} made{more}"
+            return Stop.PAIRS, f"{counted(made, 'pair')} made{more}"
         limit_s = self._request.max_time_s
         if limit_s is None or not self._durations_s:
             return None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from logbook_agent.model.errors import UsageError
-from logbook_agent.model.run import Run, Scalar
+from logbook_agent.model.run import Scalar
 from logbook_agent.model.values import canonical, parse_scalar
 from logbook_agent.text.commands.flags import is_value, normal_name
 from logbook_agent.text.lists import axis_option, parse_list
@@ -76,12 +76,6 @@ class AbAxis:
 
     def key(self, value: Scalar) -> str:
         return str(value) if self.variable is not None else canonical(value)
-
-    def value_of(self, run: Run) -> str | None:
-        """The key of the value that a run was made with; None for one that was not."""
-        if self.variable is not None:
-            return {**run.env.relevant, **run.env.declared}.get(self.variable)
-        return canonical(run.config[self.name]) if self.name in run.config else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

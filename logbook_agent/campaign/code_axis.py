@@ -28,6 +28,7 @@ from logbook_agent.running.provenance.git import code_facts
 from logbook_agent.running.provenance.software import imported_from
 from logbook_agent.running.provenance.worktrees import Checkout, checkout_folder, checkout_of
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import counted
 
 WORK = "WORK"
 """The side that is the working tree as it is, with files that git does not track and does not ignore."""
@@ -112,7 +113,7 @@ def checked_out(workspace: Workspace, codes: Sequence[str], run: RunRequest, dis
             said = checkout.subject_of(tree.commit)
             if code == WORK:
                 count = checkout.bring_changes(tree.top, without=root if root.is_relative_to(checkout.top) else None)
-                said = f"with {count} changed file{'s' * (count != 1)}"
+                said = f"with {counted(count, 'changed file')}"
             lines.append(f"`{tree.commit}` {said}".rstrip())
             _check_folder(checkout, code, tree)
         identities = [code_facts(tree.top, root, (), environ=workspace.environ).code.identity for tree in trees]

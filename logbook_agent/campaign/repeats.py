@@ -278,7 +278,14 @@ def _check_inputs(workspace: Workspace, request: RunRequest) -> None:
     """Raises UsageError for an input that is not there; on another machine nobody looks."""
     folder = workspace.cwd / (request.cwd or ".")
     for name in request.inputs if request.on is None else ():
-        if not (folder / Path(name).expanduser()).exists():
+        path = folder / Path(name).expanduser()
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise UsageError(
+                f"--input {name}: a pipe or a device",
+                cause="its digest cannot be recorded: what is read of it is gone, or has no end",
+                hint="write its content to a file, and name that",
+            )
+        if not path.exists():
             raise UsageError(
                 f"--input {name}: no such file or folder",
                 cause=f"it is looked for in {folder}, where the command runs",

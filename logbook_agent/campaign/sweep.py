@@ -44,6 +44,7 @@ from logbook_agent.running.prepare import prepare
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.markdown import cut_line
+from logbook_agent.text.phrases import counted
 from logbook_agent.text.times import length
 
 # Of what came out of a run, in the line that follows it.
@@ -268,6 +269,6 @@ def _said(tally: Tally, run: Run) -> str:
         return f"failed: {how_it_failed(run)}"
     found, metric = tally.measured(run), tally.metric
     if metric is None or not found:
-        return f"{len(run.rows)} row{'' if len(run.rows) == 1 else 's'}"
+        return counted(len(run.rows), "row")
     value, unit = found[0]
     return f"{metric.name} {value:.6g}" + (f" {unit}" if unit else "")

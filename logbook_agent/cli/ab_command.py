@@ -10,7 +10,7 @@ from typer import Argument, Option
 from logbook_agent.campaign.ab import ab
 from logbook_agent.campaign.ab_prepare import AbRequest
 from logbook_agent.cli.detach import carried_out
-from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words, read_part
+from logbook_agent.cli.options import Common, DetachOption, Text, Texts, Words, minimum_effect_of
 from logbook_agent.cli.output import LineDisplay, emit
 from logbook_agent.cli.run_command import How, OnOption
 from logbook_agent.model.comparison import BUDGET_PAIRS, MINIMUM_EFFECT
@@ -98,7 +98,7 @@ def ab_command(
         max_pairs=max_pairs,
         seed=seed,
         max_time_s=parse_duration(max_time, "--max-time") if max_time is not None else None,
-        minimum_effect=read_part(min_effect, "--min-effect"),
+        minimum_effect=minimum_effect_of(min_effect),
         metrics=tuple(dict.fromkeys(metric)) if metric else None,
     )
     space = common.space()

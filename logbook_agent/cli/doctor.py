@@ -16,6 +16,7 @@ from logbook_agent.doctor.unfinished import stop as stop_orphan
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import size_text
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -138,8 +139,8 @@ def _prune(space: Workspace, *, keep_days: int | None, max_bytes: str | None, dr
     verb = "would delete" if dry_run else "deleted"
     lines = [f"{verb} {space.shown(log.path)}" for log in done.deleted]
     lines.append(
-        f"{verb} {len(done.deleted)} logs of {_size(done.deleted_bytes)};"
-        f" {done.kept} of {_size(done.kept_bytes)} {'would be ' if dry_run else ''}left"
+        f"{verb} {len(done.deleted)} logs of {size_text(done.deleted_bytes)};"
+        f" {done.kept} of {size_text(done.kept_bytes)} {'would be ' if dry_run else ''}left"
     )
     emit("prune", data, "\n".join(lines), as_json=as_json, warnings=space.warnings)
 
@@ -154,14 +155,3 @@ def _bytes(text: str) -> int:
             hint="write: 2G",
         )
     return int(float(match[1]) * _UNITS[match[2].upper()])
-
-
-def _size(count: int) -> str:
-    if count < 1024:
-        return f"{count} B"
-    size = count / 1024
-    for unit in ("KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} GiB"

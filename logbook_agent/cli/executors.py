@@ -18,7 +18,7 @@ from logbook_agent.running.executors.contract import Installs, PruneCount, Prune
 from logbook_agent.running.executors.table import Declared, declared, executor_named, is_confirmed, made
 from logbook_agent.store.reading import manual
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import counted
+from logbook_agent.text.phrases import counted, size_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +149,7 @@ def _prune_on(workspace: Workspace, name: str) -> PruneCount:
 def _pruned_text(name: str, what: PruneCount) -> str:
     """`box: removed 3 synced trees and the files of 12 runs, 45.0 MiB; 1 run is not collected`."""
     text = f"{name}: removed {counted(what.trees, 'synced tree')} and the files of {counted(what.runs, 'run')}"
-    text += f", {what.bytes / 2**20:.1f} MiB"
+    text += f", {size_text(what.bytes)}"
     return text + (f"; {counted(what.uncollected, 'run')} not collected: logbook status" if what.uncollected else "")
 
 

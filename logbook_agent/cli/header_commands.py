@@ -22,7 +22,7 @@ from logbook_agent.entries.criteria import (
 )
 from logbook_agent.entries.start import StartRequest, start
 from logbook_agent.entries.stated import read_header_file
-from logbook_agent.features import hook_module
+from logbook_agent.features import needed_module
 from logbook_agent.findings.read import read
 from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import UsageError
@@ -128,11 +128,11 @@ def start_command(
 
 def _root_on_branch(space: Workspace, name: str) -> str:
     """The root on a branch of its own."""
-    feature = hook_module("own_branch")
-    if feature is None or space.root_option is not None:
+    feature = needed_module("own_branch", "--own-branch", hint="leave --own-branch out")
+    if space.root_option is not None:
         raise UsageError(
-            "--own-branch is not available" if feature is None else "--own-branch and --root cannot be used together",
-            cause="the feature 'agents' is missing" if feature is None else "each says where the logbooks are",
+            "--own-branch and --root cannot be used together",
+            cause="each says where the logbooks are",
             hint="leave --own-branch out",
         )
     return str(feature.own_branch_root(space, name))

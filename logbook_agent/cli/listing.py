@@ -11,10 +11,9 @@ from typer import Argument, Option
 
 from logbook_agent.cli.options import Common, Text, Texts
 from logbook_agent.cli.output import columns, emit
-from logbook_agent.findings.attempts import MARKED, chosen, outcome_text, where_text
-from logbook_agent.findings.queries import listed, search
+from logbook_agent.findings.attempts import MARKED, outcome_text, where_text
+from logbook_agent.findings.queries import latest, listed, tried_items
 from logbook_agent.findings.read import read
-from logbook_agent.model.errors import UsageError
 from logbook_agent.model.summary import TriedItem
 from logbook_agent.text.markdown import cut_line, one_line
 from logbook_agent.text.shell_words import assignments
@@ -54,25 +53,17 @@ def list_command(
 
     Example: logbook list int8 --state failed
     """
-    if last is not None and last < 1:
-        raise UsageError(f"--last {last} is not a number of entries", cause="it is below 1", hint="--last 10")
-    if tried and (state, kind) != (None, None):
-        raise UsageError(
-            "--tried takes no --state and no --kind",
-            cause="it lists outcomes, not entries",
-            hint="logbook list --tried timeout",
-        )
     space = common.space()
     book = space.book().outgoing()
     found = read(space, book)
     space.warnings += found.unreadable
     if tried:
-        items = chosen(found.tried, found.summaries, text or ())
+        items = tried_items(found, text or (), state=state, kind=kind)
+        kept = latest(items, last)
         shown = "" if common.as_json else _tried_text(items, last or _SHOWN, book.header.zone)
-        emit("tried", {"tried": items}, shown, as_json=common.as_json, warnings=space.warnings)
+        emit("tried", {"tried": kept}, shown, as_json=common.as_json, warnings=space.warnings)
         return
-    entries = search(found, text) if text else found.summaries
-    lines = listed(entries, state=state, kind=kind, last=last)
+    lines = listed(found, text or (), state=state, kind=kind, last=last)
     shown = _lines(lines, book.header.zone) or _none_text(text or (), is_filtered=bool(state or kind))
     is_table = bool(lines) and not text
 

@@ -174,8 +174,9 @@ def prose_fields(texts: list[str] | None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def read_part(text: str | None, option: str) -> float | None:
-    """`1%` or `0.01` as a fraction; None for no text. Raises UsageError for anything else."""
+def minimum_effect_of(text: str | None) -> float | None:
+    """The value of --min-effect, `1%` or `0.01`, as a fraction; None for no text. Raises UsageError for anything
+    else."""
     if text is None:
         return None
     try:
@@ -185,7 +186,7 @@ def read_part(text: str | None, option: str) -> float | None:
     if 0 <= part < 1:
         return part
     raise UsageError(
-        f"{option} {text!r}: expected a percentage below 100%, such as 1%, or a fraction below 1, such as 0.01",
+        f"--min-effect {text!r}: expected a percentage below 100%, such as 1%, or a fraction below 1, such as 0.01",
         cause="a number without % is a fraction: 1 means 100%",
-        hint=f"{option} 1%",
+        hint="--min-effect 1%",
     )

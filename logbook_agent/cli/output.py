@@ -210,7 +210,25 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-class LiveDisplay:
+class LineDisplay:
+    """A line per step of a series on stderr; what its commands print is in their logs."""
+
+    shows_output = False
+
+    def output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
+
+    def tick(self, last_result: str | None, log_bytes: int) -> None: ...
+
+    def done(self) -> None: ...
+
+    def progress(self, text: str, series: SeriesProgress | None = None) -> None:
+        if text:
+            say(text)
+
+    def began(self, entry_id: str) -> None: ...
+
+
+class LiveDisplay(LineDisplay):
     """Copies a run's output to ours. With `all_to_stderr` stdout stays free for JSON."""
 
     shows_output = True
@@ -231,57 +249,3 @@ class LiveDisplay:
         except BrokenPipeError:
             # Whoever watched (head, less) is gone; the run and its record go on.
             self._sinks[stream] = None
-
-    def tick(self, last_result: str | None, log_bytes: int) -> None: ...
-
-    def done(self) -> None: ...
-
-    def progress(self, text: str, series: SeriesProgress | None = None) -> None:
-        if text:
-            say(text)
-
-    def began(self, entry_id: str) -> None: ...
-
-
-class LineDisplay:
-    """A line per step of a series on stderr; what its commands print is in their logs."""
-
-    shows_output = False
-
-    def output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
-
-    def tick(self, last_result: str | None, log_bytes: int) -> None: ...
-
-    def done(self) -> None: ...
-
-    def progress(self, text: str, series: SeriesProgress | None = None) -> None:
-        if text:
-            say(text)
-
-    def began(self, entry_id: str) -> None: ...
-
-
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-
-
-def progress_line(elapsed_s: float, last_result: str | None, log_bytes: int, width: int) -> str:
-    """`1:05 | 3.4 MiB | RESULT tokens=...`, cut to `width` characters."""
-    parts = [elapsed_text(elapsed_s), _size(log_bytes)]
-    if last_result:
-        parts.append("".join(c if c.isprintable() else " " for c in last_result))
-    line = " | ".join(parts)
-    return line if len(line) <= width else line[: max(0, width - 1)] + "…" * (width > 0)
-
-
-def elapsed_text(elapsed_s: float) -> str:
-    """`1:05`, or `1:02:05` from an hour on."""
-    minutes, seconds = divmod(int(elapsed_s), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
-
-
-def _size(count: int) -> str:
-    size, unit = float(count), 0
-    while size >= 1024 and unit < len(_UNITS) - 1:
-        size, unit = size / 1024, unit + 1
-    return f"{count} B" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"

@@ -25,10 +25,9 @@ from logbook_agent.model.values import parse_value
 from logbook_agent.running.executors import LOCAL
 from logbook_agent.running.order import Display
 from logbook_agent.running.prepare import parse_duration, parse_env
-from logbook_agent.running.results.curve_points import PointRules
+from logbook_agent.running.results.curve_points import KnownKeys, PointRules
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.commands.flags import flags
-from logbook_agent.text.phrases import listed
+from logbook_agent.text.phrases import counted, listed
 
 _SHOWN_ROWS, _SHOWN_FILES = 12, 5
 
@@ -163,15 +162,8 @@ def run_command(
 def _folds_steps(space: Workspace, request: RunRequest) -> bool:
     """Whether a step is no config of the run: what has one is a point of a curve."""
     header = space.book(request.entry_id).header
-    rules = PointRules.of(
-        lambda: None,
-        declared=header.metrics,
-        axes=header.case_keys,
-        argv_flags=flags(request.argv),
-        config=request.config,
-        argv=request.argv,
-    )
-    return STEP in rules.step_keys()
+    known = KnownKeys(declared=header.metrics, axes=header.case_keys, config=request.config, argv=request.argv)
+    return STEP in PointRules.of(known).step_keys()
 
 
 def _noise(space: Workspace, request: RunRequest, common: Common) -> int:
@@ -193,7 +185,7 @@ def _noise_text(result: NoiseResult) -> str:
     entry, count = result.made.entry, len(result.made.runs)
     nothing = f"nothing was measured: no finished run has a row with a metric; see logbook show {entry.id}"
     lines = noise_lines(result.found) or [nothing]
-    return "\n".join([f"{entry.id}: {count} run{'' if count == 1 else 's'}", *lines])
+    return "\n".join([f"{entry.id}: {counted(count, 'run')}", *lines])
 
 
 def _detached(space: Workspace, request: RunRequest, common: Common) -> int:
@@ -236,8 +228,7 @@ def _summary(result: RunResult, data: RunData) -> list[str]:
         took = f" in {run_data['duration_s']:.2f} s" if run_data["duration_s"] is not None else ""
         lines.append(
             f"{data['id']} run {run_data['run']}{label}: {run_data['state']}{warm}{took},"
-            f" {count} row{'' if count == 1 else 's'}"
-            + (f", {len(predicted)} prediction{'' if len(predicted) == 1 else 's'}" if predicted else "")
+            f" {counted(count, 'row')}" + (f", {counted(len(predicted), 'prediction')}" if predicted else "")
         )
         varied = _varied(run_data["rows"])
         lines += [f"  {_row_text(row, varied)}" for row in run_data["rows"][:_SHOWN_ROWS]]

@@ -12,7 +12,8 @@ from logbook_agent.cli.output import clean, emit, json_answer
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
 from logbook_agent.findings.read import read
-from logbook_agent.findings.status import BUDGET_BYTES, StatusAnswer
+from logbook_agent.findings.status import BUDGET_BYTES
+from logbook_agent.findings.status_answer import StatusAnswer
 from logbook_agent.store.records import dump_yaml
 from logbook_agent.text.phrases import counted
 

@@ -16,10 +16,11 @@ from logbook_agent.cli.options import Common, DetachOption, Text, Texts
 from logbook_agent.cli.output import LineDisplay, columns, emit, say
 from logbook_agent.cli.run_command import KeepOption
 from logbook_agent.cli.sweep_plan import plan_data, plan_text
-from logbook_agent.features import hook_module
+from logbook_agent.features import needed_module
 from logbook_agent.findings.comparison.words import text_lines
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import counted
 
 
 def sweep_command(
@@ -139,13 +140,7 @@ def _selected(
 
 def _select(space: Workspace, request: SweepRequest, display: LineDisplay, target: str, *, dry_run: bool) -> Selection:
     """What the feature that predicts leaves of a sweep. Raises UsageError where it is not there."""
-    chooser = hook_module("selects")
-    if chooser is None:
-        raise UsageError(
-            "--predict is not available",
-            cause="the feature `predict` is not part of this installation",
-            hint="leave --predict out",
-        )
+    chooser = needed_module("selects", "--predict", hint="leave --predict out")
     found: Selection = chooser.select(space, request, display, target, dry_run=dry_run)
     return found
 
@@ -202,7 +197,7 @@ def _result_lines(result: SweepResult) -> list[str]:
     if best is not None:
         unit = f" {best.unit}" if best.unit else ""
         what = "median" if best.runs > 1 else "value"
-        value = f"{best.metric.name} {best.value:.6g}{unit}, the {what} of {best.runs} run{'s' * (best.runs != 1)}"
+        value = f"{best.metric.name} {best.value:.6g}{unit}, the {what} of {counted(best.runs, 'run')}"
         lines.append(f"best while exploring: {best.label}: {value}")
     if result.answer is not None:
         lines += text_lines(result.answer)

@@ -6,6 +6,7 @@ import shlex
 
 from logbook_agent.campaign.recipes.expand import Estimate, PlannedRun, SweepPlan, describe_run
 from logbook_agent.campaign.sweep_request import Prepared
+from logbook_agent.text.phrases import counted
 from logbook_agent.text.times import length
 
 _SHOWN_RUNS = 5
@@ -78,7 +79,7 @@ def plan_text(prepared: Prepared) -> str:
 
 
 def _begun(prepared: Prepared, entry_id: str) -> str:
-    failed = f"{prepared.failed} failed run{'' if prepared.failed == 1 else 's'}"
+    failed = counted(prepared.failed, "failed run")
     if prepared.retries:
         return f"resumes {entry_id}, and retries its {failed}"
     if prepared.is_complete:

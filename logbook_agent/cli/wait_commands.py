@@ -21,6 +21,7 @@ from logbook_agent.running.prepare import parse_duration
 from logbook_agent.store.book import Book
 from logbook_agent.store.open_runs import is_open
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import counted
 from logbook_agent.text.redaction.stream import StreamRedactor
 
 
@@ -79,7 +80,7 @@ def _ended_text(one: WaitedFor) -> str:
     cut = "; its series of runs was cut off, and `logbook doctor` says how to run the rest" if one.is_cut_off else ""
     if one.state == "lost" and any(run.exit is None for run in one.runs):
         return f"{one.id}: {LOST}"
-    return f"{one.id}: {one.state}, {rows} row{'' if rows == 1 else 's'}{cut}"
+    return f"{one.id}: {one.state}, {counted(rows, 'row')}{cut}"
 
 
 def cancel_command(
@@ -100,7 +101,7 @@ def cancel_command(
 
 
 def _run_text(book: Book, run: Run) -> str:
-    rows = f"{len(run.rows)} row{'' if len(run.rows) == 1 else 's'}"
+    rows = counted(len(run.rows), "row")
     return f"{run.entry} run {run.run}: {run_state(run, book.life)}, {rows}"
 
 

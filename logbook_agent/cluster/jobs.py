@@ -19,12 +19,11 @@ from logbook_agent.model.run import Exit
 from logbook_agent.model.worker_report import End
 from logbook_agent.running.point_files import point_sink
 from logbook_agent.running.recovery import read_log
-from logbook_agent.running.results.curve_points import PointRules
+from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import write_atomic
 from logbook_agent.store.reading import LOG, read_bytes
 from logbook_agent.store.spool import HiddenValue, Spool
-from logbook_agent.text.commands.flags import flags
 from logbook_agent.text.redaction.secrets import Secret
 from logbook_agent.text.times import stamp
 
@@ -162,17 +161,11 @@ def merged(before: list[bytes], now: list[bytes]) -> list[bytes]:
 def end_of(spool: Spool, work: Work, job: JobState, problems: Sequence[str]) -> End:
     """The end of a job as its launcher tells it, with the rows of its log. It ended before this moment; when, nobody
     says."""
-    argv_flags = flags(work.argv)
-    rules = PointRules.of(
-        lambda: point_sink(spool.folder, spool.within),
-        declared=work.metrics,
-        axes=work.case_keys,
-        argv_flags=argv_flags,
-        config=work.config,
-        argv=work.argv,
+    known = KnownKeys(declared=work.metrics, axes=work.case_keys, config=work.config, argv=work.argv)
+    reader, output, _ = read_log(
+        spool.folder / LOG, spool.within, spool.redactor(), known, lambda: point_sink(spool.folder, spool.within)
     )
-    reader, output, _ = read_log(spool.folder / LOG, spool.within, spool.redactor(), rules)
-    reading = reader.finish(declared=work.metrics, axes=work.case_keys, argv_flags=argv_flags, config=work.config)
+    reading = reader.finish()
     said = []
     if work.keep or reader.artifacts:
         said.append("no file was kept: a launcher that submits returns the log alone")

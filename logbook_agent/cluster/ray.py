@@ -45,6 +45,7 @@ from logbook_agent.running.executors.table import Declared
 from logbook_agent.store.reading import LOG
 from logbook_agent.store.spool import BEGAN, ERRORS, FINAL, HEARTBEAT, SEEN, Sent, Spool, write_sent_together
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import counted
 
 _ADDRESS = re.compile(r"https?://[^\s/]")
 # How the lines of a coordinator begin in the log of its Job, and the name of the word that a work is to be stopped.
@@ -195,7 +196,7 @@ class Ray(Remote):
                 cause=f"a run reserves {json.dumps(self.settings.options)}",
                 hint="correct cpus, gpus and resources of this executor",
             )
-        name = f"{self.place}, Ray {version.get('ray_version')}, {len(nodes)} node{'' if len(nodes) == 1 else 's'}"
+        name = f"{self.place}, Ray {version.get('ray_version')}, {counted(len(nodes), 'node')}"
         return MachineFacts(host=Host(name=name), python=self.settings.python or None, version=__version__)
 
     # -- submitting ----------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from logbook_agent.store.files import make_folder, remove_tree, transfer
 from logbook_agent.store.spool import FINAL, Spool
 from logbook_agent.store.trouble import Trouble
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import counted
 
 GONE = "tool and command were gone"
 
@@ -49,7 +50,7 @@ def _interrupted(examination: Examination, run: Run, path: Path) -> Trouble:
         done = finish(examination.workspace, examination.book, examination.stamp, run.entry, run.run, GONE)
         if done is None:
             return "another command finished it"
-        return f"finished as interrupted, with {len(done.rows)} row{'' if len(done.rows) == 1 else 's'} from its log"
+        return f"finished as interrupted, with {counted(len(done.rows), 'row')} from its log"
 
     message = f"run {run.run} of {run.entry} was cut off: its tool and its command are gone"
     return Trouble("warning", "interrupted", path, message, f"{DOCTOR_FIX} finishes its record from its log", fix)

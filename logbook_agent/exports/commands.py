@@ -33,6 +33,7 @@ from logbook_agent.store.book import Book
 from logbook_agent.store.files import write_pieces
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.near import choice
+from logbook_agent.text.phrases import counted
 
 FORMS = tuple(ENDINGS)
 # Those that are text, which may go to stdout.
@@ -86,9 +87,7 @@ def export_command(
         "left_out": left_out(found),
         "open_with": opens or None,
     }
-    rows = (
-        f"{len(found.rows):,} row{'s' * (len(found.rows) > 1)} of {entries:,} {'entry' if entries == 1 else 'entries'}"
-    )
+    rows = f"{counted(len(found.rows), 'row')} of {entries:,} {'entry' if entries == 1 else 'entries'}"
     lines = [f"{rows} as {form}: {place.path}", *(f"  {note}" for note in found.notes())]
     emit("export", data, "\n".join(lines), as_json=common.as_json, warnings=space.warnings)
     if opens and not common.as_json:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from logbook_agent.findings.queries import BriefMetric
-from logbook_agent.findings.status import AnswerInStatus, BestLine, StatusAnswer, case_words
+from logbook_agent.findings.status_answer import AnswerInStatus, BestLine, StatusAnswer, case_words
 from logbook_agent.model.units import format_value, known
 from logbook_agent.model.values import spelt
 from logbook_agent.text.as_html import visible

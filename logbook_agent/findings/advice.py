@@ -49,19 +49,13 @@ def asked_again(records: Records, entry_id: str, *, codes: tuple[str, str] | Non
         return sweep_command(recipe.file or recipe.name, "--new", scale=recipe.scale, sets=recipe.sets, on=recipe.on)
     if entry.comparison is None:
         return ""
-    question, record = entry.comparison.question, records.record(entry_id)
-    run = next((status.run for status in record.runs if status.run.part is not None), None)
-    options = command_line(_options(run, question.axis)) if run is not None else ""
-    return _asked_again(record, question, codes).replace("logbook ab", f"logbook ab {options}".rstrip(), 1)
+    return _asked_again(records.record(entry_id), entry.comparison.question, (), codes)
 
 
 def ab_again(records: Records, entry_id: str, question: Question, more: str) -> str:
     """The `logbook ab` command that adds pairs to the A/B of an entry, with the options of its first run and `more`;
     prose is not repeated."""
-    record = records.record(entry_id)
-    run = next((status.run for status in record.runs if status.run.part is not None), None)
-    options = ["--id", entry_id, *more.split(), *(_options(run, question.axis) if run is not None else ())]
-    return _asked_again(record, question).replace("logbook ab", f"logbook ab {command_line(options)}", 1)
+    return _asked_again(records.record(entry_id), question, ("--id", entry_id, *more.split()))
 
 
 def _options(run: Run, axis: str) -> list[str]:
@@ -77,8 +71,11 @@ def _options(run: Run, axis: str) -> list[str]:
     ]
 
 
-def _asked_again(record: Record, question: Question, codes: Sequence[str] | None = None) -> str:
-    """The `logbook ab` command that asks the question of an entry again, with the command that its runs ran."""
+def _asked_again(record: Record, question: Question, options: Sequence[str], codes: Sequence[str] | None = None) -> str:
+    """The `logbook ab` command that asks the question of an entry again, with the command that its runs ran, and with
+    `options` before those of its first run."""
+    run = next((status.run for status in record.runs if status.run.part is not None), None)
+    given = [*options, *(_options(run, question.axis) if run is not None else ())]
     # One row of each side says it.
     of = {item.case.part.side: item for item in frame_of(cases(record)).items if item.case.part}
     items = [of[side] for side in question.values if side in of]
@@ -88,9 +85,14 @@ def _asked_again(record: Record, question: Question, codes: Sequence[str] | None
         codes = codes or [code_hash(value) if "@" in value else code_name(value) for value in question.values]
         axis = f"--code {' '.join(codes)}"
     if not items:
-        return f"logbook ab {axis} -- COMMAND"
+        return _with(given, f"logbook ab {axis} -- COMMAND")
     text = _settled_by(question.axis, question.values, items)
-    return f"logbook ab {axis} -- {text.partition(' -- ')[2]}" if question.axis == CODE_AXIS else text
+    return _with(given, f"logbook ab {axis} -- {text.partition(' -- ')[2]}" if question.axis == CODE_AXIS else text)
+
+
+def _with(options: Sequence[str], command: str) -> str:
+    """A `logbook ab` command with further options."""
+    return command.replace("logbook ab", f"logbook ab {command_line(options)}", 1) if options else command
 
 
 def command_in(settle: str) -> str:
@@ -110,7 +112,7 @@ def settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -
     far as there are some; names stand for values that cannot be typed."""
     text = _settled_by(axis, values, items)
     read = next((item.case.read for item in items if item.case.read is not None), None)
-    return text if read is None else text.replace("logbook ab", f"logbook ab {command_line(['--read', read])}", 1)
+    return _with(["--read", read] if read is not None else [], text)
 
 
 def _settled_by(axis: str | None, values: Sequence[str], items: Sequence[Item]) -> str:

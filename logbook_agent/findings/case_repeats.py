@@ -25,7 +25,7 @@ from logbook_agent.model.header import Metric, metric_named
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import level_change, median, noise_floor
 from logbook_agent.model.units import format_value, known
-from logbook_agent.text.phrases import bounded
+from logbook_agent.text.phrases import bounded, counted
 from logbook_agent.text.times import duration
 
 _DIGITS = 16
@@ -237,7 +237,7 @@ def noise_lines(found: Sequence[Noise]) -> list[str]:
 def _line(n: Noise) -> str:
     case = "".join(f" {k}={v}" for k, v in n.case.items())
     value = format_value(n.median, decimals=known(n.metric).decimals) + (f" {n.unit}" if n.unit else "")
-    text = f"{n.metric}{case}: median {value} of {n.runs} run{'s' * (n.runs != 1)}"
+    text = f"{n.metric}{case}: median {value} of {counted(n.runs, 'run')}"
     if n.scatter is None:
         return f"{text}; {'values that are not above zero have no ratio' if n.runs > 1 else 'one run does not scatter'}"
     text = f"{text}, which scatter by {100 * n.scatter:.2g}%"

@@ -21,7 +21,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.record import Record
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import bounded, listed
+from logbook_agent.text.phrases import bounded, counted, listed
 from logbook_agent.text.shell_words import assignments
 
 _SHOWN_ROWS, MOST_ROWS = 12, 40
@@ -203,9 +203,9 @@ def _finished(axis: str, rows: Sequence[Case]) -> tuple[list[Case], list[str]]:
         of_side = [item.case for item in items]
         good += [c for c in of_side if c.state in ("finished", None)] or of_side
     left = len(rows) - len(good)
-    notes = [f"{left} row{'s' * (left > 1)} of runs that did not finish left out"] if left else []
+    notes = [f"{counted(left, 'row')} of runs that did not finish left out"] if left else []
     beside = {(c.entry, c.run) for c in good if c.contended}
-    notes += [f"{len(beside)} run{'s' * (len(beside) > 1)} started while others held an accelerator"] if beside else []
+    notes += [f"{counted(len(beside), 'run')} started while others held an accelerator"] if beside else []
     return good, notes + list(dict.fromkeys(c.row.labels["caution"] for c in good if "caution" in c.row.labels))
 
 

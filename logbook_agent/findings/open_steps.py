@@ -8,7 +8,6 @@ somebody decided, is left alone.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,6 @@ StepKind = Literal[
 ]
 # Stop criteria that are met by going on, whatever comes next.
 _BY_THEMSELVES = ("budget", "date", "plateau")
-_COMMAND = re.compile(r"logbook (?:ab|run|sweep) .*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,12 +97,11 @@ def _comparison(one: Synopsis) -> OpenStep:
 
 
 def _criterion(criterion: Criterion) -> OpenStep:
-    why = criterion.computed.reason if criterion.computed is not None else ""
-    found = _COMMAND.search(why)
+    computed = criterion.computed
     return OpenStep(
         kind="criterion",
         text=f"Work on the stop criterion that is not met: {criterion.text}",
-        why=why.removesuffix(found[0]).rstrip(" :") if found is not None else why,
+        why=computed.why if computed is not None else "",
         settles=criterion.text,
-        command=found[0] if found is not None else "",
+        command=computed.command if computed is not None else "",
     )

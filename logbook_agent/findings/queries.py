@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NotRequired, TypedDict, get_args
+from typing import NotRequired, TypedDict, TypeVar, get_args
 
+from logbook_agent.findings.attempts import chosen
 from logbook_agent.findings.case_repeats import level_changes, noise_of
 from logbook_agent.findings.cases import Case, cases, without_mended
 from logbook_agent.findings.comparison.answer import Answer
@@ -24,7 +25,7 @@ from logbook_agent.model.load import busy_text, contention_of
 from logbook_agent.model.record import Record, RunStatus
 from logbook_agent.model.run import PredictedRow, Row
 from logbook_agent.model.stats import median
-from logbook_agent.model.summary import FoundEntry
+from logbook_agent.model.summary import FoundEntry, TriedItem
 from logbook_agent.model.values import Scalar, canonical
 from logbook_agent.text.markdown import cut_line
 from logbook_agent.text.near import choice
@@ -35,12 +36,19 @@ STATES: tuple[State, ...] = get_args(State)
 LINE = ("id", "opened", "kind", "state", "confidence", "confidence_text", "title", "runs", "result")
 FOUND = ("found", "more")
 _SNIPPET = 80
+_Item = TypeVar("_Item")
 
 
 def listed(
-    entries: Sequence[Mapping[str, object]], *, state: str | None, kind: str | None, last: int | None
+    found: Findings,
+    words: Sequence[str] = (),
+    *,
+    state: str | None = None,
+    kind: str | None = None,
+    last: int | None = None,
 ) -> list[dict[str, object]]:
-    """The lines of `list`, in order. Raises UsageError for an unknown state or kind."""
+    """The lines of `list`, in order: of the entries that contain all words, with where. Raises UsageError for an
+    unknown state or kind, and for a number of `last` entries below 1."""
     if state is not None and state not in STATES:
         raise UsageError(
             f"unknown state {state!r}", cause=f"states are {', '.join(STATES)}", hint=choice("--state", state, STATES)
@@ -49,8 +57,27 @@ def listed(
         raise UsageError(
             f"unknown kind {kind!r}", cause=f"kinds are {', '.join(KINDS)}", hint=choice("--kind", kind, KINDS)
         )
-    found = [e for e in entries if state in (None, e["state"]) and kind in (None, e["kind"])]
-    return [{key: e[key] for key in (*LINE, *FOUND) if key in e} for e in (found[-last:] if last else found)]
+    entries: Sequence[Mapping[str, object]] = search(found, words) if words else found.summaries
+    wanted = [e for e in entries if state in (None, e["state"]) and kind in (None, e["kind"])]
+    return [{key: e[key] for key in (*LINE, *FOUND) if key in e} for e in latest(wanted, last)]
+
+
+def tried_items(found: Findings, words: Sequence[str], *, state: str | None, kind: str | None) -> list[TriedItem]:
+    """What did not work, the oldest first. Raises UsageError for a state or kind."""
+    if (state, kind) != (None, None):
+        raise UsageError(
+            "--tried takes no --state and no --kind",
+            cause="it lists outcomes, not entries",
+            hint="logbook list --tried timeout",
+        )
+    return chosen(found.tried, found.summaries, words)
+
+
+def latest(items: Sequence[_Item], last: int | None) -> Sequence[_Item]:
+    """The last ones (None: all). Raises UsageError for a number below 1."""
+    if last is not None and last < 1:
+        raise UsageError(f"--last {last} is not a number of entries", cause="it is below 1", hint="--last 10")
+    return items if last is None else items[-last:]
 
 
 def shown(found: Findings, record: Record, log_path: Callable[[str, int], object], *, full: bool) -> dict[str, object]:

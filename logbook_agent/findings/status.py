@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NotRequired, TypeAlias, TypedDict, cast
+from typing import Any, TypeAlias, cast
 
 from logbook_agent.findings.best import BestCase, bests
 from logbook_agent.findings.opening import Synopsis
 from logbook_agent.findings.read import Findings
+from logbook_agent.findings.status_answer import StatusAnswer
 from logbook_agent.findings.status_order import StatusLine, fitting, lines_of, newest_last
 from logbook_agent.findings.summaries import TEXT_CHARS
 from logbook_agent.findings.thread import Thread
-from logbook_agent.model.entry import OPEN, State
+from logbook_agent.model.entry import OPEN
 from logbook_agent.model.header import Criterion, Header
-from logbook_agent.model.record import UnfinishedRun, UnfinishedRunData
+from logbook_agent.model.record import UnfinishedRun
 from logbook_agent.model.stats import median
 from logbook_agent.model.summary import Summary, Trial
 from logbook_agent.text.markdown import cut_sentence
@@ -32,8 +32,6 @@ _NAME_CHARS, _ASKED_CHARS = 100, 300
 _LAST = 5
 # Of entries that share a case, or supersede one, the latest.
 _SHOWN_ENTRIES = 3
-# The command that supplies what a criterion lacks, at the end of its reason.
-_TYPED = re.compile(r"logbook (?:ab|sweep) .*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,143 +48,6 @@ class OnMachine:
     series: Sequence[str] = ()
     claims: Sequence[Mapping[str, object]] = ()
     code: Mapping[str, object] | None = None
-
-
-class BookNames(TypedDict):
-    topic: str
-    title: str
-    prefix: str
-
-
-class AnswerInStatus(TypedDict):
-    """A comparison in one sentence (`answer`). Of one with an open goal, `why`, and the `command` that adds so many
-    pairs."""
-
-    id: str
-    title: str
-    answer: str
-    outcome: str
-    settled: bool
-    confidence: NotRequired[str]
-    why: NotRequired[str]
-    command: NotRequired[str]
-    pairs_to_add: NotRequired[int]
-    superseded_by: NotRequired[list[str]]
-
-
-class BestLine(TypedDict):
-    """The best case of a problem, measured in one `entry` or several `entries`. `problem` are the keys in which it
-    differs from other problems, `flags` those from its other `cases`, `config` the rest that not all cases share."""
-
-    metric: str
-    value: float
-    runs: int
-    cases: int
-    unit: NotRequired[str]
-    label: NotRequired[str]
-    entry: NotRequired[str]
-    entries: NotRequired[list[str]]
-    more_entries: NotRequired[int]
-    problem: NotRequired[str]
-    flags: NotRequired[str]
-    config: NotRequired[str]
-    against: NotRequired[str]
-    is_baseline: NotRequired[bool]
-
-
-def case_words(best: BestLine) -> list[str]:
-    """What tells a best case from others: its problem, its flags, its other config."""
-    return [text for text in (best.get("problem"), best.get("flags"), best.get("config")) if text]
-
-
-class JudgedCriterion(TypedDict):
-    """A stop criterion: whether it is met, and by what; else what to type."""
-
-    text: str
-    met: bool
-    doubt: NotRequired[str]
-    reason: NotRequired[str]
-    evidence: NotRequired[str]
-    command: NotRequired[str]
-
-
-class NextAction(TypedDict):
-    """A next action that no entry has taken up; without `id` what else comes next."""
-
-    id: NotRequired[str]
-    next: str
-
-
-class ClosedLine(TypedDict):
-    at: str
-    conclusion: str
-
-
-class LastEntry(TypedDict):
-    """One of the last entries. Its result is left out where `answers` have it."""
-
-    id: str
-    opened: str
-    state: State
-    title: str
-    result: NotRequired[str]
-    interpretation: NotRequired[str]
-
-
-class RunLine(TypedDict):
-    """The medians of one case of an entry that compares nothing, over so many runs."""
-
-    id: str
-    metrics: dict[str, float]
-    runs: int
-    label: NotRequired[str]
-    config: NotRequired[str]
-
-
-class ThreadState(TypedDict):
-    """Where a thread stands: the part of `logbook status` that pages and notebooks show."""
-
-    logbook: BookNames
-    asked: str
-    entries: dict[str, int]
-    not_settled: NotRequired[str]
-    best_so_far: NotRequired[str]
-    closed: NotRequired[ClosedLine]
-    in_words: NotRequired[list[dict[str, str]]]
-    answers: list[AnswerInStatus]
-    failed: list[dict[str, str]]
-    next_actions: list[NextAction]
-    best: list[BestLine]
-    last: list[LastEntry]
-    criteria: list[JudgedCriterion]
-
-
-class StatusAnswer(ThreadState):
-    """The answer of `logbook status`. What there is none of is left out, but for lists; `left_out` counts what the
-    budget has no room for, by key. `shared_config` is what the cases of `best` and `runs` have in common."""
-
-    command: NotRequired[str]
-    summary: NotRequired[str]
-    summary_before: NotRequired[list[str]]
-    decisions: list[dict[str, object]]
-    negative_results: list[dict[str, object]]
-    open: dict[str, list[dict[str, object]]]
-    running: list[UnfinishedRunData]
-    runs: list[RunLine]
-    metrics: list[str]
-    shared_config: NotRequired[str]
-    view: NotRequired[str]
-    baseline: NotRequired[dict[str, object]]
-    constraints: NotRequired[list[str]]
-    detached_series: NotRequired[list[str]]
-    claimed: NotRequired[list[dict[str, object]]]
-    issue: NotRequired[str]
-    links: NotRequired[list[str]]
-    code: NotRequired[dict[str, object]]
-    reserved: NotRequired[list[str]]
-    edited_by_hand: NotRequired[list[str]]
-    damaged: NotRequired[int]
-    left_out: NotRequired[dict[str, int]]
 
 
 # How many bytes an answer takes where it is shown.
@@ -333,16 +194,13 @@ def _criterion(number: int, criterion: Criterion) -> dict[str, object]:
     line: dict[str, object] = {"text": _text(criterion.text), "met": criterion.met}
     if criterion.doubt is not None:
         line["doubt"] = _text(criterion.doubt)
-    command = ""
     if computed is not None:
-        command = typed[0] if (typed := _TYPED.search(computed.reason)) is not None else ""
-        line |= {"computed": computed.state, "reason": _text(computed.reason.removesuffix(command).rstrip(" :"))}
+        line |= {"computed": computed.state, "reason": _text(computed.why)}
     if judgement is not None:
         line["evidence"] = _text(judgement.evidence)
     elif computed is not None and computed.evidence:
         line["evidence"] = computed.runs_text
-    if not criterion.met and computed is None:
-        command = f"logbook criteria --met {number} --evidence ID"
+    command = f"logbook criteria --met {number} --evidence ID" if computed is None else computed.command
     return line | ({"command": command} if command and not criterion.met else {})
 
 

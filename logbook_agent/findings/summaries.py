@@ -19,6 +19,7 @@ from logbook_agent.model.stats import median
 from logbook_agent.model.summary import EntryLine, Summary
 from logbook_agent.model.units import common, with_unit
 from logbook_agent.text.markdown import cut_line, lead, one_line
+from logbook_agent.text.phrases import counted
 
 # No answer shows more of a text than this.
 TEXT_CHARS = 600
@@ -103,7 +104,7 @@ def headline(record: Record, header: Header) -> str | None:
         good = [m for r in rows if r.failed is None and (m := r.metrics.get(name)) is not None and m.samples]
         if good:
             span = _span(good, metric_named(name, header.metrics))
-            return f"{len(rows)} row{'s' if len(rows) > 1 else ''}, {name} {span}"
+            return f"{counted(len(rows), 'row')}, {name} {span}"
     if (predicted := predicted_headline(record)) is not None:
         return cut_line(predicted, _PREDICTED_CHARS)
     if record.runs:
@@ -111,7 +112,7 @@ def headline(record: Record, header: Header) -> str | None:
         if last.state == "finished" and not last.counts:
             return "only warm-ups"
         if last.state == "finished":
-            return f"{len(rows)} row{'s' * (len(rows) > 1)} without a metric" if rows else "finished, no result lines"
+            return f"{counted(len(rows), 'row')} without a metric" if rows else "finished, no result lines"
         reasons = dict.fromkeys(row.failed.reason for row in last.run.rows if row.failed is not None)
         if reasons:
             return f"{last.state}: {' / '.join(reasons)}"

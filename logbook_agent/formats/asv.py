@@ -22,6 +22,7 @@ from logbook_agent.formats.case_rows import (
 )
 from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar, finite
+from logbook_agent.text.phrases import counted
 
 # The clocks of the two are the same; asv writes milliseconds.
 _SLACK_S = 0.01
@@ -46,7 +47,7 @@ def rows(data: Any, occasion: Occasion) -> Iterator[dict[str, Any]]:
         for row in _rows_of(name, found, occasion):
             yield {"labels": {"commit": commit, "environment": env}, **row}
     if earlier:
-        occasion.problem(f"{earlier} benchmark{'s' * (earlier != 1)} of the file began before this run: left out")
+        occasion.problem(f"{counted(earlier, 'benchmark')} of the file began before this run: left out")
 
 
 def _parts(data: Any) -> tuple[Mapping[str, Any], Sequence[str]]:

@@ -67,10 +67,10 @@ def timed(
     return {name: measured(name, samples, occasion, unit="s", direction="min")}
 
 
-def summarised(summary: Mapping[str, Any], factor: float = 1.0) -> dict[str, Any]:
+def summarised(summary: Mapping[str, Any]) -> dict[str, float]:
     """A summary of times as observations."""
     found = {ours: finite(summary.get(theirs)) for theirs, ours in SUMMARY.items()}
-    return {name: value * factor for name, value in found.items() if value is not None}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def listed_in(data: Any, key: str, *others: str) -> list[Any]:

@@ -14,12 +14,12 @@ from logbook_agent.issue.pace import MAX_WAIT_S, Calls, Pace
 from logbook_agent.issue.permalinks import published, remote_of
 from logbook_agent.issue.refusals import IssueHost
 from logbook_agent.issue.token import gh_host, token_for
-from logbook_agent.model.errors import HostNotConfirmed, NoToken, UsageError
+from logbook_agent.model.errors import HostNotConfirmed, NoToken
 from logbook_agent.store.book import Book
 from logbook_agent.store.files import create_exclusive, make_folder, remove
 from logbook_agent.store.reading import names_in
 from logbook_agent.store.repository import repository_of
-from logbook_agent.store.user_config import user_folder
+from logbook_agent.store.user_config import made_folder, user_folder
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.address import (
     GITHUB_HOST,
@@ -189,14 +189,7 @@ def confirm_host(environ: Mapping[str, str], text: str) -> str:
     """Confirm a host (or its base URL); the host as it stands in addresses."""
     host = parse_site(text).host
     if host != GITHUB_HOST:
-        state = user_folder(environ, "state")
-        if state is None:
-            raise UsageError(
-                "no folder for what you confirm",
-                cause="neither XDG_STATE_HOME nor HOME names an absolute path",
-                hint="set HOME",
-            )
-        make_folder(state, within=state, private=True)
+        state = made_folder(user_folder(environ, "state"), "what you confirm")
         make_folder(state / _HOSTS, within=state)
         create_exclusive(state / _HOSTS / host, b"", within=state)
     return host

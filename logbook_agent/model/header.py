@@ -113,11 +113,17 @@ _SHOWN_EVIDENCE = 3
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computed:
     """What a predicate came to: `state` is met, unmet or not computable; `evidence` names entries, or runs of them:
-    `MOE-I8-003/2`."""
+    `MOE-I8-003/2`. `command` is what to type for what is lacking; the reason has it, too."""
 
     state: str
     reason: str
     evidence: tuple[str, ...] = ()
+    command: str = ""
+
+    @property
+    def why(self) -> str:
+        """The reason up to the command."""
+        return self.reason.partition(self.command)[0].rstrip(" :") if self.command else self.reason
 
     @property
     def runs_text(self) -> str:

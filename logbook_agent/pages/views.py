@@ -62,10 +62,6 @@ def _remember(book: Book, seen: Iterable[Record], *, entries: int, folder_ns: in
         book.tried.keep(keys, entries=entries, folder_ns=folder_ns)
 
 
-# The heading of the answers in the header's template.
-_ANSWERS = "\n## Answers\n"
-
-
 def _refreshed(
     workspace: Workspace, book: Book, changed: set[str], *, header_changed: bool
 ) -> tuple[Sequence[Record], int]:
@@ -103,9 +99,8 @@ def _refreshed(
     # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
     follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
     # The answers of comparisons are shown with what failed and what comes next, which any entry may change.
-    answers = HEADER in present and _ANSWERS in present[HEADER].text(text)
-    follows |= HEADER not in present or HEADER in citing
-    if header_changed or follows or compares or answers or found.records.header.plots:
+    follows |= bool(found.answers) or HEADER not in present or HEADER in citing
+    if header_changed or follows or compares or found.records.header.plots:
         texts[HEADER] = with_numbers(found, blocks.header(plots_of_thread(found), found.answered))
     if footer_changed:
         texts[FOOTER] = with_numbers(found, blocks.footer(found.listed)) or None

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from logbook_agent.model.errors import UsageError
 from logbook_agent.store.files import create_exclusive, digest_of, make_folder
 from logbook_agent.store.repository import repository_of
-from logbook_agent.store.user_config import load_user_config, user_config_file
+from logbook_agent.store.user_config import load_user_config, made_folder, user_config_file
 from logbook_agent.store.workspace import Workspace
 from logbook_agent.text.shell_words import command_line
 
@@ -105,15 +105,7 @@ def confirm(workspace: Workspace, digest: str) -> Claim | None:
 
 def _state(workspace: Workspace) -> Path:
     """The folder of the user's state for this root. Raises UsageError where there is no place for it."""
-    state = workspace.places.state
-    if state is None:
-        raise UsageError(
-            "no folder for what you confirm",
-            cause="neither XDG_STATE_HOME nor HOME names an absolute path",
-            hint="set HOME",
-        )
-    make_folder(state, within=state, private=True)
-    return state
+    return made_folder(workspace.places.state, "what you confirm")
 
 
 def check_confirmed(workspace: Workspace, section: Section, name: str, cwd: Path | None = None) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
-from logbook_agent.features import hook_module
+from logbook_agent.features import needed_module
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError, UsageError
 from logbook_agent.model.run import Contention, Launch
 from logbook_agent.running.executors import TYPED
@@ -151,13 +151,7 @@ def no_timeout(error: type[E], place: str, timeout_s: float) -> E:
 
 def _check_read(read: str, words: Sequence[str], launched: Launched | None) -> None:
     """Raises UsageError where the results of a benchmark tool could not be read."""
-    formats = hook_module("reads")
-    if formats is None:
-        raise UsageError(
-            "--read is not available",
-            cause="the feature `formats` is not part of this installation",
-            hint="leave --read out",
-        )
+    formats = needed_module("reads", "--read", hint="leave --read out")
     formats.check(read, words, elsewhere=launched.launch.name if launched is not None else None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,14 +13,13 @@ from logbook_agent.model.errors import StoreError
 from logbook_agent.model.run import Exit, Output, Run
 from logbook_agent.running.launch.output_log import HEAD_LINES, TAIL_LINES, Excerpt, LineCollector
 from logbook_agent.running.point_files import point_sink
-from logbook_agent.running.results.curve_points import PointRules
+from logbook_agent.running.results.curve_points import KnownKeys, PointSink
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
 from logbook_agent.store.reading import open_file
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.commands.flags import flags
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.times import stamp
@@ -46,17 +46,12 @@ def finish(workspace: Workspace, book: Book, stamp_of_backup: str, entry_id: str
 def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -> Run:
     """The record of a run whose end nobody saw, with what its log holds. `why` becomes a problem of the run."""
     log = book.log_path(run.entry, run.run)
-    header, argv_flags = book.header, flags(run.argv)
-    rules = PointRules.of(
-        lambda: point_sink(book.run_folder(run.entry, run.run), book.root),
-        declared=header.metrics,
-        axes=header.case_keys,
-        argv_flags=argv_flags,
-        config=run.config,
-        argv=run.argv,
+    header, folder = book.header, book.run_folder(run.entry, run.run)
+    known = KnownKeys(declared=header.metrics, axes=header.case_keys, config=run.config, argv=run.argv)
+    reader, output, last = read_log(
+        log, book.within(log), workspace.redactor, known, lambda: point_sink(folder, book.root)
     )
-    reader, output, last = read_log(log, book.within(log), workspace.redactor, rules)
-    reading = reader.finish(declared=header.metrics, axes=header.case_keys, argv_flags=argv_flags, config=run.config)
+    reading = reader.finish()
     about = why + (f", last written at {last}" if last is not None else ", which is missing")
     lost = ("files that the command named were not kept: the run was cut off",) if reader.artifacts else ()
     return dataclasses.replace(
@@ -71,10 +66,10 @@ def from_log(workspace: Workspace, book: Book, run: Run, exit: Exit, why: str) -
 
 
 def read_log(
-    path: Path, within: Path, redactor: Redactor, points: PointRules | None = None
+    path: Path, within: Path, redactor: Redactor, known: KnownKeys, make_sink: Callable[[], PointSink | None]
 ) -> tuple[ResultReader, Output | None, str | None]:
     """What was printed up to the end of the tool, as far as it reached the log. Streams are not told apart."""
-    reader = ResultReader(lambda plain: redacted(plain, redactor), points)
+    reader = ResultReader(lambda plain: redacted(plain, redactor), known, make_sink)
     splitter, collector = LineSplitter(), LineCollector()
     excerpt = Excerpt(HEAD_LINES, TAIL_LINES, redactor.text)
     digest, size, lines, last = hashlib.sha256(), 0, 0, b""

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from logbook_agent.model.entry import parse_id, run_number
-from logbook_agent.model.errors import LogbookError, StoreError, UsageError
+from logbook_agent.model.errors import LogbookError, StoreError
 from logbook_agent.model.record import Life
 from logbook_agent.store import records
 from logbook_agent.store.files import create_folder, make_folder, move, remove, remove_folder, write_text
 from logbook_agent.store.git_files import complete_gitignore
 from logbook_agent.store.processes import life
 from logbook_agent.store.reading import CODE, LOG, names_in, read_text
-from logbook_agent.store.user_config import UserPlaces
+from logbook_agent.store.user_config import UserPlaces, made_folder
 from logbook_agent.text.redaction.plain import clean_run
 from logbook_agent.text.redaction.redactor import Redactor
 
@@ -57,13 +57,7 @@ def _place_of_hint(text: str) -> tuple[str, int] | None:
 def make_state(state: Path | None, root: Path) -> None:
     """Make the folder for the spools of a root, with a note whose it is. Raises UsageError where there is no place for
     it, and StoreError where it cannot be made."""
-    if state is None:
-        raise UsageError(
-            "no folder for the files of detached runs",
-            cause="neither XDG_STATE_HOME nor HOME names an absolute path",
-            hint="set HOME",
-        )
-    make_folder(state, within=state, private=True)
+    state = made_folder(state, "the files of detached runs")
     note = state / ROOT_NOTE
     if not os.path.lexists(note):
         write_text(note, os.path.realpath(root), within=state, durable=False)

@@ -74,23 +74,19 @@ class Claims:
 
     place: Reservations
 
-    def of(self, entry_id: str) -> PlanState:
-        """The state of one plan, as noted."""
-        return self._read(entry_id)
-
     def held(self) -> list[PlanClaim]:
         """The claims whose process lives, by entry."""
         if not self._folder.is_dir():
             return []
         names = sorted_ids(names_in(self._folder, within=self.place.within), self.place.folder.name)
-        found = (self._read(name).claim for name in names)
+        found = (self.of(name).claim for name in names)
         return [claim for claim in found if claim is not None and claim.is_held]
 
     @contextlib.contextmanager
     def taken(self, claim: PlanClaim) -> Iterator[None]:
         """Hold a claim until the block is left. Raises Locked where another process that lives holds one."""
         with self._locked():
-            before = self._read(claim.entry)
+            before = self.of(claim.entry)
             if before.claim is not None and before.claim.is_held:
                 raise refused(before.claim)
             self._write(claim.entry, PlanState(claim=claim, executed=before.executed))
@@ -98,7 +94,7 @@ class Claims:
             yield
         finally:
             with self._locked():
-                now = self._read(claim.entry)
+                now = self.of(claim.entry)
                 # One that was released meanwhile may be somebody else's.
                 if now.claim == claim:
                     self._write(claim.entry, PlanState(executed=now.executed))
@@ -106,7 +102,7 @@ class Claims:
     def note(self, claim: PlanClaim, command: str, at: str) -> None:
         """Note that a command of a plan was executed by who holds a claim."""
         with self._locked():
-            now = self._read(claim.entry)
+            now = self.of(claim.entry)
             executed = {**now.executed, command: ExecutedAt(root=claim.root, at=at)}
             self._write(claim.entry, PlanState(claim=now.claim, executed=executed))
 
@@ -114,7 +110,7 @@ class Claims:
         """End the claim of an entry, also one whose process lives, and forget what was executed of it elsewhere;
         returns what was noted."""
         with self._locked():
-            before = self._read(entry_id)
+            before = self.of(entry_id)
             self._write(entry_id, PlanState())
             return before
 
@@ -128,7 +124,8 @@ class Claims:
         with locked(self._folder / _LOCK, within=self.place.within):
             yield
 
-    def _read(self, entry_id: str) -> PlanState:
+    def of(self, entry_id: str) -> PlanState:
+        """The state of one plan, as noted."""
         path = self._folder / entry_id
         if not os.path.lexists(path):
             return PlanState()

@@ -12,6 +12,7 @@ from typing import Any
 
 from logbook_agent.model.codec import CodecError, decode
 from logbook_agent.model.errors import StoreError, UsageError
+from logbook_agent.store.files import make_folder
 from logbook_agent.store.parse import parse_toml
 from logbook_agent.store.reading import SETTINGS_BYTES, read_text
 
@@ -45,6 +46,18 @@ def user_folder(environ: Mapping[str, str], kind: str) -> Path | None:
         if folder.is_absolute():
             return folder / below / "logbook-agent"
     return None
+
+
+def made_folder(folder: Path | None, what: str) -> Path:
+    """One of the user's own folders, which is made. Raises UsageError where there is no place for `what`."""
+    if folder is None:
+        raise UsageError(
+            f"no folder for {what}",
+            cause="neither XDG_STATE_HOME nor HOME names an absolute path",
+            hint="set HOME",
+        )
+    make_folder(folder, within=folder, private=True)
+    return folder
 
 
 def places_of(root: Path, environ: Mapping[str, str]) -> UserPlaces:

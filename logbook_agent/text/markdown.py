@@ -82,19 +82,19 @@ def indent(text: str, prefix: str = "  ") -> str:
     return "\n".join(prefix + line if line else "" for line in text.split("\n"))
 
 
-def dedent(text: str, prefix: str = "  ") -> str:
-    """The inverse of `indent`; lines without the prefix are left as they are."""
-    return "\n".join(line.removeprefix(prefix) for line in text.split("\n"))
+def dedent(text: str) -> str:
+    """The inverse of `indent`; lines without its prefix are left as they are."""
+    return "\n".join(line.removeprefix("  ") for line in text.split("\n"))
 
 
-def _longest_run(text: str, character: str) -> int:
-    return max((len(m.group()) for m in re.finditer(f"{re.escape(character)}+", text)), default=0)
+def _longest_ticks(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)
 
 
 def inline_code(text: str) -> str:
     """A code span that holds `text` as it is: longer backticks than any inside, padded where needed."""
     text = one_line_code(text)
-    ticks = "`" * (_longest_run(text, "`") + 1)
+    ticks = "`" * (_longest_ticks(text) + 1)
     # CommonMark strips one space on both sides, so a span that starts or ends with a backtick gets one.
     pad = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
     return f"{ticks}{pad}{text}{pad}{ticks}"
@@ -107,7 +107,7 @@ def one_line_code(text: str) -> str:
 def fence(text: str, language: str = "") -> str:
     """A fenced block that no line of `text` can close."""
     text = clean(text)
-    ticks = "`" * max(3, _longest_run(text, "`") + 1)
+    ticks = "`" * max(3, _longest_ticks(text) + 1)
     return f"{ticks}{language}\n{text}\n{ticks}"
 
 

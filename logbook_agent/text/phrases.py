@@ -17,6 +17,14 @@ def bounded(lines: Sequence[str], most: int, rest: str = "more") -> list[str]:
     return [*lines[:most], *([f"and {left_out:,} {rest}"] if left_out > 0 else [])]
 
 
+def size_text(count: int) -> str:
+    """So many bytes: `812 B`, `12.3 KiB`, `4.2 GiB`."""
+    if count < 1024:
+        return f"{count} B"
+    power = min((count.bit_length() - 1) // 10, 4)
+    return f"{count / 1024**power:.1f} {'KMGT'[power - 1]}iB"
+
+
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """`1 run`, `3 runs`; `plural` where it is not the noun with an s."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"

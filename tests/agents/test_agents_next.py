@@ -92,6 +92,26 @@ def test_the_order_and_what_each_step_says(thread: Cli) -> None:
         assert thread(*words).code == 0
 
 
+def test_of_a_criterion_with_alternatives_one_command_is_proposed(thread: Cli) -> None:
+    assert thread("run", "--", *bench("a", 1)).code == 0
+    either = "any: [{verdict: {axis: size, values: [1, 2]}}, {verdict: {axis: size, values: [2, 1]}}]"
+    thread("criteria", "--add", "either", "--predicate", either)
+    [criterion] = [step for step in steps(thread) if step.get("settles", "").startswith("either")]
+    command = "logbook ab --axis size=1,2 -- python bench.py --mode a --size 1"
+    assert (criterion["why"], criterion["command"]) == ("no comparison of size=2 with 1", command)
+    line = thread("status", "--json").data["criteria"][-1]
+    assert (line["text"], line["reason"], line["command"]) == ("either", criterion["why"], command)
+
+
+def test_a_run_whose_duration_nobody_reported_costs_what_nobody_knows(thread: Cli, folder: Path) -> None:
+    assert thread("run", "--next", "run `python bench.py --mode b --size 1`", "--", *bench("a", 1)).code == 0
+    path = folder / "logbooks/moe/runs/MOE-000/01/run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "duration_s": None}))
+    first = steps(thread)[0]
+    assert first["kind"] == "next action"
+    assert "minutes" not in first
+
+
 def test_a_next_action_is_closed_by_the_run_of_its_command(thread: Cli) -> None:
     command = " ".join(bench("b", 1))
     assert thread("run", "--next", f"measure `{command}`, then decide", "--", *bench("a", 1)).code == 0

@@ -211,8 +211,9 @@ def test_a_citation_of_nothing_is_no_error_of_the_program() -> None:
     ("before", "behind"), [("-", ""), ("(+", ""), ("1", ""), ("1,", ""), ("", "0"), ("", ".5"), ("", "%")]
 )
 def test_what_joins_a_number_makes_another_of_it(records: InMemory, before: str, behind: str) -> None:
-    text, _ = filled(f"so {before}[[M-001 tflops]]{behind} is", records.say())
+    text, faults = filled(f"so {before}[[M-001 tflops]]{behind} is", records.say())
     [fault] = checked(text, records.say())
+    assert faults == [fault]
     assert "makes another number of 92.000 TF/s" in fault.problem
 
 

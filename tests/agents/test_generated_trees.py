@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -52,12 +52,12 @@ def _is_alike(now: State, wanted: State) -> bool:
     return (now[0], now[1] & 0o100, now[2]) == (wanted[0], wanted[1] & 0o100, wanted[2])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_patch_changes_the_declared_paths_alone_and_together(
-    seed: int, cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    choice = random.Random(seed)
+@pytest.fixture(params=SEEDS)
+def started(
+    request: pytest.FixtureRequest, cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[random.Random, Tree, Path]]:
+    """A generated tree with a logbook in it, or beside it, whose root is the last part."""
+    choice = random.Random(request.param)
     tree = Tree(folder / "code", choice)
     tree.top.mkdir()
     tree.make()
@@ -65,6 +65,15 @@ def test_a_patch_changes_the_declared_paths_alone_and_together(
     monkeypatch.setenv("LOGBOOK_ROOT", str(root))
     monkeypatch.chdir(tree.top)
     assert cli("start", "moe", "--prefix", "MOE").code == 0
+    yield choice, tree, root
+    shutil.rmtree(folder)  # 500 of them would fill a disk
+
+
+@pytest.mark.slow
+def test_a_patch_changes_the_declared_paths_alone_and_together(
+    started: tuple[random.Random, Tree, Path], cli: Cli
+) -> None:
+    choice, tree, root = started
     tree.have_idea()
     assert cli("run", "--", "true").code == 0
     if not tree.idea:
@@ -105,22 +114,11 @@ def test_a_patch_changes_the_declared_paths_alone_and_together(
     assert not list((tree.top / ".git/logbook-agent").glob("patch/plan.json"))
     assert snapshot(root) == records
     git(tree.top, "fsck", "--connectivity-only")
-    shutil.rmtree(folder)  # 500 of them would fill a disk
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_decision_changes_no_file_of_the_code(
-    seed: int, cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    choice = random.Random(seed)
-    tree = Tree(folder / "code", choice)
-    tree.top.mkdir()
-    tree.make()
-    root = tree.top / "logbooks" if choice.random() < 0.5 else folder / "records"
-    monkeypatch.setenv("LOGBOOK_ROOT", str(root))
-    monkeypatch.chdir(tree.top)
-    assert cli("start", "moe", "--prefix", "MOE").code == 0
+def test_a_decision_changes_no_file_of_the_code(started: tuple[random.Random, Tree, Path], cli: Cli) -> None:
+    choice, tree, root = started
     assert cli("run", "--", "true").code == 0
     tree.have_idea()
     assert cli("run", "--next", "keep it", "--", "true").code == 0
@@ -146,4 +144,3 @@ def test_a_decision_changes_no_file_of_the_code(
     if kept and status["code"]["is_best"]:
         assert holds
     assert cli("doctor", "--fix").code == 0
-    shutil.rmtree(folder)

@@ -14,18 +14,17 @@ from logbook_agent.curves.point_file import PointReader
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Measurement, Row
 from logbook_agent.running.point_files import point_sink
-from logbook_agent.running.results.curve_points import PointRules
+from logbook_agent.running.results.curve_points import KnownKeys, PointRules
 from logbook_agent.running.results.reader import ResultReader, ResultReading
 
 LOSS = Metric(name="loss", direction="min", unit="nat")
 
 
 def read(folder: Path, *lines: str, file_text: str | None = None, **known: Any) -> ResultReading:
-    rules = PointRules.of(lambda: point_sink(folder, folder), **known)
-    reader = ResultReader(lambda plain: plain, rules)
+    reader = ResultReader(lambda plain: plain, KnownKeys(**known), lambda: point_sink(folder, folder))
     for line in lines:
         reader.feed(line)
-    return reader.finish(**known, file_text=file_text)
+    return reader.finish(file_text=file_text)
 
 
 def stored(folder: Path) -> dict[str, list[tuple[float, float]]]:
@@ -61,7 +60,7 @@ def test_a_row_with_a_step_is_a_point_and_the_last_one_the_measurement(tmp_path:
 
 
 @pytest.mark.parametrize(
-    "known", [{"axes": ["step"]}, {"config": {"step": 3}}, {"argv_flags": {"step": "3"}}], ids=lambda k: next(iter(k))
+    "known", [{"axes": ["step"]}, {"config": {"step": 3}}, {"argv": ["train", "--step=3"]}], ids=lambda k: next(iter(k))
 )
 def test_a_step_that_is_config_stays_config(tmp_path: Path, known: dict[str, Any]) -> None:
     reading = read(tmp_path, "RESULT step=3 loss=1", declared=[LOSS], **known)
@@ -209,7 +208,7 @@ def test_more_points_than_rows_are_kept(tmp_path: Path) -> None:
 
 
 def test_without_a_feature_that_keeps_points_rows_are_as_before() -> None:
-    reader = ResultReader(lambda plain: plain, PointRules.of(lambda: None))
+    reader = ResultReader(lambda plain: plain, KnownKeys(), lambda: None)
     reader.feed("RESULT step=1 loss=2")
     assert [(row.metrics["loss"].samples, row.observations) for row in reader.finish().rows] == [((2.0,), {"step": 1})]
 
@@ -220,7 +219,7 @@ def test_a_secret_is_in_no_file(tmp_path: Path) -> None:
             return {key: clean(value) for key, value in plain.items()}
         return plain.replace("hunter2", "[hidden]") if isinstance(plain, str) else plain
 
-    reader = ResultReader(clean, PointRules.of(lambda: point_sink(tmp_path, tmp_path)))
+    reader = ResultReader(clean, KnownKeys(), lambda: point_sink(tmp_path, tmp_path))
     for step in range(5):
         reader.feed(f"RESULT step={step} loss=1 key=hunter2")
     assert reader.finish().rows[0].labels == {"key": "[hidden]"}
@@ -237,15 +236,14 @@ def test_a_secret_is_in_no_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_script_that_prints_a_step_has_no_flag_of_that_name(argv: tuple[str, ...], is_flag: bool) -> None:
-    rules = PointRules.of(lambda: None, argv_flags={"step": None}, argv=argv)
-    assert rules.step_keys() == (() if is_flag else ("step",))
+    assert PointRules.of(KnownKeys(argv=argv)).step_keys() == (() if is_flag else ("step",))
 
 
 def test_points_that_the_log_of_a_killed_run_has_no_more_are_taken_from_their_file(tmp_path: Path) -> None:
     """The log ended at its limit; the file of points went on until the kill."""
     now = [0.0]
     sink = sinks.RunPoints(tmp_path, tmp_path, clock=lambda: now[0])
-    reader = ResultReader(lambda plain: plain, PointRules.of(lambda: sink, declared=[LOSS]))
+    reader = ResultReader(lambda plain: plain, KnownKeys(declared=[LOSS]), lambda: sink)
     for step in range(5):
         reader.feed(f"RESULT step={step} loss={step}")
     now[0] += 2

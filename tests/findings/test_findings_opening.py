@@ -85,6 +85,21 @@ def test_a_void_comparison_leaves_the_first_lines_and_the_view(thread: Cli, fold
 
 
 @pytest.mark.slow
+def test_the_first_lines_follow_every_entry_by_whatever_template(thread: Cli, folder: Path) -> None:
+    (folder / "logbook.toml").write_text('templates = "templates"\n')
+    (folder / "templates").mkdir()
+    (folder / "templates/logbook.md.j2").write_text(
+        "# Known\n{% for line in logbook.opening.failed %}{{ line.entry }}\n{% endfor %}"
+    )
+    ab(thread, "env:MODE=5,6", "Six", "--repeat", "2")
+    assert thread("run", "--", "false").code == 1
+    view = (folder / "logbooks/moe.md").read_text()
+    assert "# Known\nMOE-001\n" in view
+    assert thread("render").code == 0
+    assert (folder / "logbooks/moe.md").read_text() == view
+
+
+@pytest.mark.slow
 def test_an_ab_without_a_whole_pair_says_so(thread: Cli) -> None:
     words = ("ab", "--axis", "env:MODE=5,6", "--seed", "1", "--", "sh", "-c", "exit 3")
     assert thread(*words).code == 3

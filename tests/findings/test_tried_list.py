@@ -80,6 +80,7 @@ def test_it_is_filtered_and_bounded(pair: Cli) -> None:
     short = pair("list", "--tried", "--last", "1").out
     assert "2 earlier ones: --last 3" in short
     assert "MOE-001" not in short
+    assert [i["entry"] for i in pair("list", "--tried", "--last", "1", "--json").data["tried"]] == ["MOE-003"]
     assert pair("list", "--tried", "topk=4").out == "no negative results\n"
 
 

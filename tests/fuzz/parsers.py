@@ -24,6 +24,7 @@ from logbook_agent.model.codec import encode
 from logbook_agent.model.errors import LogbookError, RemoteError
 from logbook_agent.model.header import Metric
 from logbook_agent.pages import entry_text
+from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.store import records
 from logbook_agent.store.book import Book
@@ -141,12 +142,11 @@ class Readers:
     def _results(self, document: Document) -> None:
         assert isinstance(document.content, bytes)
         text = document.content.decode("utf-8", "replace")
-        reader = ResultReader(lambda plain: redacted(plain, _REDACTOR))
+        known = KnownKeys(declared=_METRICS, axes=("topk",), argv=("bench", "--quant-mode=none"), config={"a": 1})
+        reader = ResultReader(lambda plain: redacted(plain, _REDACTOR), known)
         for line in text.split("\n"):
             reader.feed(line)
-        reading = reader.finish(
-            declared=_METRICS, axes=("topk",), argv_flags={"quant_mode": "none"}, config={"a": 1}, file_text=text
-        )
+        reading = reader.finish(file_text=text)
         plain = redacted(encode(list(reading.rows)), _REDACTOR)
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain
         _holds_no_secret(plain)

@@ -28,10 +28,9 @@ from logbook_agent.entries.drafts import Prose
 from logbook_agent.entries.entries import EditRequest, edit, note, written
 from logbook_agent.entries.overview import overview
 from logbook_agent.entries.start import summarise
-from logbook_agent.features import hook_module
-from logbook_agent.findings.attempts import chosen
+from logbook_agent.features import needed_module
 from logbook_agent.findings.brief_entry import brief
-from logbook_agent.findings.queries import listed, search, shown
+from logbook_agent.findings.queries import latest, listed, shown, tried_items
 from logbook_agent.findings.read import read
 from logbook_agent.findings.status import BUDGET_BYTES
 from logbook_agent.model.entry import Contrast
@@ -45,7 +44,6 @@ from logbook_agent.text.redaction.plain import redacted
 Answer: TypeAlias = tuple[str, Any]
 # How long a sync may wait for its host: the call must be answered within 60 s.
 _SYNC_WAIT_S = 20.0
-_WAITING = ("wait",)
 # Of a series, whose answer is in `compare`.
 _SHOWN_RUNS = 3
 
@@ -56,7 +54,7 @@ def answered(desk: Desk, tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]
     try:
         asked = checked(tool, given)
         space = desk.space(getattr(asked, "logbook", None))
-        if tool.name in _WAITING:
+        if tool.name == "wait":
             answer = _answer(desk, space, tool, asked)
         else:
             with desk.one_at_a_time:
@@ -122,9 +120,9 @@ def _search(_: Desk, space: Workspace, asked: arguments.SearchArguments) -> Answ
     found = read(space, space.book().outgoing())
     space.warnings += found.unreadable
     if asked.tried:
-        return "tried", {"tried": chosen(found.tried, found.summaries, asked.words)[-(asked.last or 0) :]}
-    entries = search(found, asked.words) if asked.words else found.summaries
-    return "list", listed(entries, state=asked.state, kind=asked.kind, last=asked.last)
+        items = tried_items(found, asked.words, state=asked.state, kind=asked.kind)
+        return "tried", {"tried": latest(items, asked.last)}
+    return "list", listed(found, asked.words, state=asked.state, kind=asked.kind, last=asked.last)
 
 
 def _show(_: Desk, space: Workspace, asked: arguments.ShowArguments) -> Answer:
@@ -249,13 +247,7 @@ def _check_taken(asked: arguments.RecordArguments) -> None:
 
 
 def _sync(_: Desk, space: Workspace, asked: arguments.SyncArguments) -> Answer:
-    syncing = hook_module("syncs")
-    if syncing is None:
-        raise UsageError(
-            "sync is not available",
-            cause="the feature `issue` is not part of this installation",
-            hint="the records stay on this machine",
-        )
+    syncing = needed_module("syncs", "sync", hint="the records stay on this machine")
     return "sync", syncing.sync_by_digest(
         space, create=asked.create, repository=asked.repository, digest=asked.digest, max_wait_s=_SYNC_WAIT_S
     )

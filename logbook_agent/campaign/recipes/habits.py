@@ -14,6 +14,7 @@ from enum import StrEnum
 from logbook_agent.campaign.recipes.expand import PlannedCase, SweepPlan, case_key, compared_groups
 from logbook_agent.campaign.recipes.recipe import Order
 from logbook_agent.model.values import Scalar, canonical
+from logbook_agent.text.phrases import counted
 
 PACK, QUANT, QUEUE, PASS, STAGES = (
     "routing_pack_strategy",
@@ -89,7 +90,7 @@ def _can_answer(plan: SweepPlan, configs: Configs) -> Iterator[Violation]:
     if recipe.order is Order.AS_LISTED:
         reasons.append("runs of one case before those of another cannot be told from a drift of the machine")
     of = f" of {comparisons:,} comparisons" if comparisons > 1 else ""
-    runs = f"{recipe.repeats} pair{'s' * (recipe.repeats != 1)} in the order {recipe.order}"
+    runs = f"{counted(recipe.repeats, 'pair')} in the order {recipe.order}"
     set_these = " ".join(sets)
     yield Violation(
         rule=CAN_ANSWER,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from logbook_agent.findings.comparison.answer import Answer, EntryPairs, EntrySeries, Finding, Outcome
-from logbook_agent.findings.comparison.judgement import Judge, Memo, counted, findings, left_out, sittings
+from logbook_agent.findings.comparison.judgement import Judge, Memo, findings, left_out, pairs_left_out, sittings
 from logbook_agent.model.entry import Confidence
 from logbook_agent.model.header import Metric
 from logbook_agent.model.values import canonical
@@ -84,7 +84,7 @@ def _answer(
         code={side: text for s in latest.series if s.key == key for side, text in s.code.items()},
         times=tuple(times),
         earlier=tuple(earlier),
-        left_out=counted(why),
+        left_out=pairs_left_out(why),
         names=tuple(dict.fromkeys(n for one in valid for n in one.question.values)),
         void=tuple(one.entry for one in group if one.void),
     )

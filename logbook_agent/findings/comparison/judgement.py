@@ -21,6 +21,7 @@ from logbook_agent.model.record import digest
 from logbook_agent.model.stats import median
 from logbook_agent.model.units import Direction, is_timed
 from logbook_agent.model.values import canonical
+from logbook_agent.text.phrases import counted
 
 # A run that takes so many times the median of its side is slow, and named when some but few are.
 _SLOW = 1.5
@@ -171,7 +172,7 @@ def _finding(
         high=_change(judged.high),
         pairs=len(good),
         judged=judged.pairs,
-        left_out=counted(reasons),
+        left_out=pairs_left_out(reasons),
         notes=_notes(p, base, other, question),
         to_settle=_to_settle(p, series, judged, rule) if outcome is Outcome.OPEN else "",
         is_replicated=rule.again(p, judged) if outcome is not Outcome.OPEN else None,
@@ -205,9 +206,9 @@ def left_out(series: Iterable[EntrySeries]) -> dict[str, int]:
     return found
 
 
-def counted(left_out: Mapping[str, int]) -> tuple[str, ...]:
+def pairs_left_out(left_out: Mapping[str, int]) -> tuple[str, ...]:
     """`2 pairs: a value is missing`, for each reason."""
-    return tuple(f"{n} pair{'s' * (n != 1)}: {why}" for why, n in left_out.items())
+    return tuple(f"{counted(n, 'pair')}: {why}" for why, n in left_out.items())
 
 
 def _side(values: Sequence[float]) -> Side:

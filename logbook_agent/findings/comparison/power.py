@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from logbook_agent.findings.comparison.answer import Finding, PairSeries
 from logbook_agent.findings.comparison.rule import judge
 from logbook_agent.model.comparison import LOOKS
+from logbook_agent.text.phrases import counted
 
 # So many continuations are simulated. With a chance of 5%, one of them settles the question in 87 of 100 cases.
 _TRIALS = 40
@@ -56,7 +57,7 @@ def to_settle(series: PairSeries, *, bound: float) -> str:
     at = next((n for n in LOOKS if needed is not None and n >= needed and n > made), None)
     if at is None:
         return "more pairs than is practical: measure for longer in each run, or state a larger minimum effect"
-    return f"{'at least' if is_few else 'about'} {at - made} more pair{'s' * (at - made != 1)}"
+    return f"{'at least' if is_few else 'about'} {counted(at - made, 'more pair')}"
 
 
 def pairs_needed(series: PairSeries, *, bound: float) -> int | None:

@@ -172,7 +172,7 @@ def _of_metrics(cases: Sequence[_Case], first: str) -> Iterator[str]:
 def _some(texts: Iterator[str] | Sequence[str]) -> list[str]:
     found = list(texts)
     more = len(found) - _SHOWN
-    return found[:_SHOWN] + ([f"{counted(more, 'more metric')}"] if more > 0 else [])
+    return found[:_SHOWN] + ([counted(more, "more metric")] if more > 0 else [])
 
 
 def _basis(answer: Answer, found: Sequence[Finding]) -> str:

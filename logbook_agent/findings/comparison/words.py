@@ -11,7 +11,7 @@ from logbook_agent.model.series_progress import EffectEstimate
 from logbook_agent.model.summary import AnswerLine
 from logbook_agent.model.units import TIMES, format_value, known
 from logbook_agent.text import markdown as md
-from logbook_agent.text.phrases import bounded
+from logbook_agent.text.phrases import bounded, counted
 from logbook_agent.text.shell_words import assignments
 
 _SHOWN_FINDINGS = 12
@@ -48,7 +48,7 @@ def method(answer: Answer) -> list[str]:
     named = [f"{label(answer, side)} {code}" for side, code in answer.code.items()] if len(codes) > 1 else [*codes]
     return [
         f"Asked: {asked(answer)}; an effect below {percent(q.minimum_effect)}% does not matter.",
-        f"Measured: {answer.pairs} pairs in {sittings} sitting{'s' * (sittings != 1)}; chance drew the order of each.",
+        f"Measured: {answer.pairs} pairs in {counted(sittings, 'sitting')}; chance drew the order of each.",
         "Judged: the intervals hold at 95% over all looks, for all goals together, and for all guards together.",
         *([f"Code: {', '.join(named)}."] if codes else []),
         f"Confidence: {'; '.join([answer.confidence, *answer.reasons])}.",
@@ -290,7 +290,7 @@ def _basis(finding: Finding) -> tuple[str, str]:
     """`(95%: 6.9 to 9.4%; 12 pairs`: the interval and the pairs that decided, on the side of the change where it does
     not hold 0; and `; needs about 8 more pairs`."""
     count = finding.judged if finding.is_settled else finding.pairs
-    pairs = f"{count} pair{'s' * (count != 1)}"
+    pairs = counted(count, "pair")
     is_counted = finding.to_settle.startswith(("about", "at least"))
     found = interval(finding)
     return f"({found}; {pairs}" if found else f"({pairs}", f"; needs {finding.to_settle}" if is_counted else ""

@@ -37,6 +37,7 @@ from logbook_agent.model.header import Computed, Criterion, metric_named
 from logbook_agent.model.record import Record
 from logbook_agent.model.stats import median
 from logbook_agent.model.values import Scalar
+from logbook_agent.text.phrases import counted
 from logbook_agent.text.shell_words import command_line
 
 
@@ -129,7 +130,7 @@ def target(asked: Target, facts: Facts) -> Computed:
     reaching, values, group = max(of, key=lambda one: (odds(one[0], len(one[1])), sign * median(one[1])))
     runs = len(values)
     wanted_text = f"{'at least' if sign > 0 else 'at most'} {wanted:g}"
-    reason = f"{metric.name} is {wanted_text} in {reaching} of {runs} run{'s' * (runs != 1)} of a case"
+    reason = f"{metric.name} is {wanted_text} in {reaching} of {counted(runs, 'run')} of a case"
     reason += f", median {median(values):.6g}"
     evidence = [item.case for item in group]
     if odds(reaching, runs) >= ENOUGH and runs >= asked.runs:
@@ -197,10 +198,13 @@ def _of_value(asked: VerdictStated, facts: Facts, value: Scalar, where: Mapping[
     count = f"{len(good)} of {asked.cases} cases are settled; " if asked.cases > 1 else ""
     others = sorted((one for one in latest.values() if one not in good), key=lambda one: one[1].is_settled)
     if not others:
-        return unmet(count + _missing(asked, facts, value, where, metric if metric not in primary else None), entries)
+        why, command = _missing(asked, facts, value, where, metric if metric not in primary else None)
+        return unmet(count + why, entries, command=command)
+    answer, finding = others[0]
+    if not finding.is_settled:
+        return unmet(count + _said(others[0]), entries, command=facts.go_on(answer))
     wanted = f"; wanted {' or '.join(asked.verdicts)} from {100 * asked.min_effect:g}% on"
-    more = wanted if others[0][1].is_settled else f": {facts.go_on(others[0][0])}"
-    return unmet(count + _said(others[0]) + more, entries)
+    return unmet(count + _said(others[0]) + wanted, entries)
 
 
 def _outcome(finding: Finding, minimum_effect: float) -> Outcome:
@@ -216,8 +220,10 @@ def _said(found: Found) -> str:
     return f"{found[0].entry}: {sentence(*found)}"
 
 
-def _missing(asked: VerdictStated, facts: Facts, value: Scalar, where: Mapping[str, Scalar], metric: str | None) -> str:
-    """The text that no comparison asks this, with the command that makes it. `metric`: one that it has to name."""
+def _missing(
+    asked: VerdictStated, facts: Facts, value: Scalar, where: Mapping[str, Scalar], metric: str | None
+) -> tuple[str, str]:
+    """The text that no comparison asks this, and the command that makes one. `metric`: one that it has to name."""
     rows = [i for v in asked.values for i in facts.rows.frame.having({**where, asked.axis: v})[:1]]
     command = settled_by(asked.axis, [show(v) for v in asked.values], rows)
     typed = rows[0].case.command if rows else ()
@@ -226,8 +232,7 @@ def _missing(asked: VerdictStated, facts: Facts, value: Scalar, where: Mapping[s
     options += ["--min-effect", f"{asked.min_effect:g}"] if asked.min_effect != MINIMUM_EFFECT else []
     sides = f"{asked.axis}={show(value)} with {show(asked.values[0])}"
     at = f" at {words(where)}" if where else ""
-    proposed = command.replace(" -- ", f" {command_line([*options, '--'])} ", 1)
-    return f"no comparison of {sides}{at}: {proposed}"
+    return f"no comparison of {sides}{at}", command.replace(" -- ", f" {command_line([*options, '--'])} ", 1)
 
 
 def plateau(asked: Plateau, facts: Facts) -> Computed:
@@ -314,7 +319,7 @@ def _beside(
 
     first, last = map(cases, items)
     both = [first[key] + last[key] for key in first if key in last]
-    pairs = f"{len(both)} pair{'s' * (len(both) != 1)} may be compared"
+    pairs = f"{counted(len(both), 'pair')} may be compared"
     if len(both) >= wanted:
         return met(f"{words(other)}: {pairs}", (item.case for pair in both for item in pair))
     unlike = differences(frame, *items, ignored)

@@ -28,8 +28,9 @@ def met(reason: str, evidence: Iterable[Case | str] = ()) -> Computed:
     return _computed(MET, reason, evidence)
 
 
-def unmet(reason: str, evidence: Iterable[Case | str] = ()) -> Computed:
-    return _computed(UNMET, reason, evidence)
+def unmet(reason: str, evidence: Iterable[Case | str] = (), *, command: str = "") -> Computed:
+    """`command`: what to type for what is lacking."""
+    return _computed(UNMET, f"{reason}: {command}" if command else reason, evidence, command)
 
 
 def not_computable(reason: str) -> Computed:
@@ -52,15 +53,15 @@ def _first(parts: Iterable[Computed], order: tuple[str, str, str]) -> Computed:
     first = min(found, key=lambda one: order.index(one.state))
     if first.state != order[-1]:
         return first
-    return _computed(
-        order[-1], "; ".join(dict.fromkeys(o.reason for o in found)), (e for o in found for e in o.evidence)
-    )
+    reasons = "; ".join(dict.fromkeys(o.reason for o in found))
+    command = next((o.command for o in found if o.command), "")
+    return _computed(order[-1], reasons, (e for o in found for e in o.evidence), command)
 
 
-def _computed(state: str, reason: str, evidence: Iterable[Case | str]) -> Computed:
+def _computed(state: str, reason: str, evidence: Iterable[Case | str], command: str = "") -> Computed:
     """A state with its evidence, each an entry or a run: `MOE-I8-003/2`."""
     names = (one if isinstance(one, str) else f"{one.entry}/{one.run}" for one in evidence)
-    return Computed(state=state, reason=reason, evidence=tuple(dict.fromkeys(names)))
+    return Computed(state=state, reason=reason, evidence=tuple(dict.fromkeys(names)), command=command)
 
 
 class Rows:

@@ -76,7 +76,7 @@ def _warm(cases: Sequence[Case], spec: TableSpec) -> tuple[Sequence[Case], list[
     rows = len(cases) - len(rest)
     if not rows:
         return cases, []
-    said = f"{rows} row{'s' * (rows > 1)} of warm-ups (--discard), which count{'s' * (rows == 1)} for nothing"
+    said = f"{counted(rows, 'row')} of warm-ups (--discard), which count{'s' * (rows == 1)} for nothing"
     if rest and (spec.pivot is not None or spec.delta or spec.ratio):
         return rest, [f"{said}, left out"]
     return cases, [said]

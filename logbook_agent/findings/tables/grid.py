@@ -11,6 +11,7 @@ from logbook_agent.findings.tables.spec import TableSpec
 from logbook_agent.model.errors import UsageError
 from logbook_agent.model.stats import median
 from logbook_agent.text.natural_order import Key, natural_key
+from logbook_agent.text.phrases import counted
 
 PER_DEVICE = "_per_device"
 
@@ -131,7 +132,7 @@ def choose_values(frame: Frame, spec: TableSpec) -> tuple[Frame, list[str | None
         last = next(value for value in reversed(shown) if value != first)
         left_out = len(shown) - 2
         shown = [first, last]
-        notes.append(f"{left_out} other value{'s' * (left_out > 1)} of {pivot} not shown")
+        notes.append(f"{counted(left_out, 'other value')} of {pivot} not shown")
     if len(shown) < len(present):
         frame = frame.only(item for item in frame.items if item.key(pivot) in shown)
     return frame, list(dict.fromkeys(shown)), notes

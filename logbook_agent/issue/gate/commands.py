@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Context, Option
 
 from logbook_agent.campaign.repeats import check_count
-from logbook_agent.cli.options import JsonOption, Text, Texts, read_part, workspace
+from logbook_agent.cli.options import JsonOption, Text, Texts, minimum_effect_of, workspace
 from logbook_agent.cli.output import LineDisplay, emit
 from logbook_agent.cli.run_command import EnvOption, ReadOption, TimeoutOption
 from logbook_agent.entries.stated import parse_metric
@@ -85,7 +85,7 @@ def ci_command(
     """
     space = workspace(None, root)
     check_count("--max-pairs", max_pairs)
-    smallest = read_part(min_effect, "--min-effect")
+    smallest = minimum_effect_of(min_effect)
     request = CiRequest(
         job=JobRequest(
             words=tuple(words or ()),

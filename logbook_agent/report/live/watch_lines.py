@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from logbook_agent.findings.progress import ProgressData
-from logbook_agent.findings.status import BestLine, JudgedCriterion, LastEntry, case_words
+from logbook_agent.findings.status_answer import BestLine, JudgedCriterion, LastEntry, case_words
 from logbook_agent.model.units import format_value, known
 from logbook_agent.report.live.activity import LiveRun
 from logbook_agent.report.live.live_curves import LastPoint
 from logbook_agent.text.markdown import one_line
+from logbook_agent.text.phrases import counted
 from logbook_agent.text.times import duration
 
 # Pieces of text, each with its style.
@@ -189,7 +190,7 @@ def _best(best: BestLine) -> Line:
     return [
         (" ".join(filter(None, (best["metric"], value, best.get("unit")))), "bold green"),
         (f"  {of}", "cyan"),
-        (f"  {case}{', ' * bool(case)}{best['runs']} run{'' if best['runs'] == 1 else 's'}", ""),
+        (f"  {case}{', ' * bool(case)}{counted(best['runs'], 'run')}", ""),
     ]
 
 

@@ -28,7 +28,7 @@ from logbook_agent.report.page.curve_charts import CurveCharts
 from logbook_agent.report.page.pictures import pictures
 from logbook_agent.text.as_html import as_html, as_inline_html
 from logbook_agent.text.markdown import cut_line, one_line
-from logbook_agent.text.phrases import listed
+from logbook_agent.text.phrases import counted, listed
 from logbook_agent.text.times import duration, minute
 
 # A command or config of so many characters is folded.
@@ -106,7 +106,7 @@ def entry_values(
         "parts": parts,
         "artifacts": [{**f, "picture": None} if f["name"] in in_prose - {*prose} else f for f in artifacts],
         "runs": [_run(around, status, zone) for status in runs],
-        "runs_said": f"{len(record.runs):,} run{'s' * (len(record.runs) != 1)}",
+        "runs_said": counted(len(record.runs), "run"),
         "more_runs": len(record.runs) - len(runs),
         "figures": pictures((figure for figure in drawn if figure.kind not in _FOLDED), entries=len(around.ids)),
         "folded_figures": pictures((figure for figure in drawn if figure.kind in _FOLDED), entries=len(around.ids)),

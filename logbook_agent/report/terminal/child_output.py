@@ -12,6 +12,7 @@ from logbook_agent.model.values import finite, parse_scalar
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import split_line, split_pairs
 from logbook_agent.text.escapes import without_escapes
+from logbook_agent.text.phrases import size_text
 
 # A machine line that has no end is held back up to here.
 _HELD_BYTES = 1 << 20
@@ -101,18 +102,14 @@ def _may_be_machine(line: bytes) -> bool:
 
 
 def folded(kind: str, body: str, line: str, width: int) -> str:
-    """The line itself where it fits, else its first values and its size: `RESULT_JSON tflops=2 … (1.5 kB)`."""
+    """The line itself where it fits, else its first values and its size: `RESULT_JSON tflops=2 … (1.5 KiB)`."""
     if len(line) <= width:
         return line
     reader = ResultReader(lambda text: text)
     reader.feed(line)
-    end = f" … ({_bytes(len(line.encode('utf-8', 'replace')))})"
+    end = f" … ({size_text(len(line.encode('utf-8', 'replace')))})"
     head = f"{kind} {reader.last or body}"
     return (head if len(head) + len(end) <= width else head[: max(8, width - len(end))].rstrip("… ")) + end
-
-
-def _bytes(count: int) -> str:
-    return f"{count} B" if count < 1000 else f"{count / 1000:.1f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"
 
 
 def step_of(kind: str, body: str) -> tuple[float, dict[str, float]] | None:

@@ -18,7 +18,7 @@ from rich.text import Text
 from logbook_agent.cli.output import clean
 from logbook_agent.findings.comparison import words
 from logbook_agent.findings.comparison.answer import Answer, Finding
-from logbook_agent.findings.status import StatusAnswer, case_words
+from logbook_agent.findings.status_answer import StatusAnswer, case_words
 from logbook_agent.findings.tables.spec import Column, Table
 from logbook_agent.model.units import format_value, known
 from logbook_agent.report.terminal.progress_lines import STYLES, effect_bar

@@ -1,4 +1,5 @@
-"""The live lines of a series of runs, drawn with Rich: one for each comparison, with its interval as a bar."""
+"""The progress line of a run; and the live lines of a series of runs, drawn with Rich: one for each comparison, with
+its interval as a bar."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from rich.text import Text
 
 from logbook_agent.cli.output import clean
 from logbook_agent.model.series_progress import EffectEstimate, SeriesProgress
+from logbook_agent.text.phrases import size_text
 from logbook_agent.text.times import length
 
 # What an outcome looks like, wherever it is drawn.
@@ -49,6 +51,22 @@ def effect_bar(change: float | None, low: float | None, high: float | None, leas
     if change is not None:
         cells[place(change)] = "●"
     return "".join(cells)
+
+
+def progress_line(elapsed_s: float, last_result: str | None, log_bytes: int, width: int) -> str:
+    """`1:05 | 3.4 MiB | RESULT tokens=...`, cut to `width` characters."""
+    parts = [elapsed_text(elapsed_s), size_text(log_bytes)]
+    if last_result:
+        parts.append("".join(c if c.isprintable() else " " for c in last_result))
+    line = " | ".join(parts)
+    return line if len(line) <= width else line[: max(0, width - 1)] + "…" * (width > 0)
+
+
+def elapsed_text(elapsed_s: float) -> str:
+    """`1:05`, or `1:02:05` from an hour on."""
+    minutes, seconds = divmod(int(elapsed_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
 def series_lines(series: SeriesProgress, elapsed: str, width: int) -> list[str]:

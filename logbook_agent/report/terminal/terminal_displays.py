@@ -14,15 +14,19 @@ from logbook_agent.cli.output import (
     LineDisplay,
     LiveDisplay,
     clean,
-    elapsed_text,
     is_drawn_on,
     making_room,
-    progress_line,
     say,
 )
 from logbook_agent.model.series_progress import SeriesProgress
 from logbook_agent.report.terminal.child_output import ChildOutput, StepRate, folded, step_of
-from logbook_agent.report.terminal.progress_lines import rendered, series_lines, terminal_size
+from logbook_agent.report.terminal.progress_lines import (
+    elapsed_text,
+    progress_line,
+    rendered,
+    series_lines,
+    terminal_size,
+)
 from logbook_agent.report.terminal.region import Region, erased_when_suspended
 
 # The live lines of a series take longer to draw, and no time of what is measured.

@@ -28,6 +28,7 @@ from logbook_agent.store.files import digest_of, make_folder, transfer
 from logbook_agent.store.reading import ARTIFACTS, CODE, CURVES, CURVES_LARGE, CURVES_PART, LOG
 from logbook_agent.store.spool import ERRORS, FINAL, SENT, Sent, Spool
 from logbook_agent.store.workspace import Workspace
+from logbook_agent.text.phrases import counted
 from logbook_agent.text.times import duration
 
 # The last two are of earlier versions.
@@ -307,7 +308,7 @@ def _keep_late(workspace: Workspace, book: Book, spool: Spool, run: Run, stage: 
     make_folder(place.parent, within=book.root)
     transfer(spool.folder, place, out_of=spool.within, within=book.root)
     spool.drop()
-    rows = f"{len(end.rows)} row{'' if len(end.rows) == 1 else 's'}"
+    rows = counted(len(end.rows), "row")
     said = (
         f"late: a second result, with {rows}, arrived after the first; it is kept in {place.relative_to(book.folder)}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
@@ -47,6 +48,9 @@ def _raise(error: OSError) -> None:
 
 
 def _digest(path: Path) -> tuple[str, int]:
+    # A pipe has no end, or gives what it has only once: to the command.
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a regular file")
     digest, size = hashlib.sha256(), 0
     with path.open("rb") as file:
         while piece := file.read(_PIECE_BYTES):

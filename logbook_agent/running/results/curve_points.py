@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from logbook_agent.model.header import STEP, Metric
@@ -14,6 +14,7 @@ from logbook_agent.model.run import Curve
 from logbook_agent.model.units import Direction
 from logbook_agent.model.values import Scalar, finite, is_not_finite, is_number, parse_scalar
 from logbook_agent.running.results.result_lines import cut
+from logbook_agent.text.commands.flags import flags
 
 NAN = float("nan")
 
@@ -64,31 +65,29 @@ class PointSink(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnownKeys:
+    """What is known of the keys of a run's rows before it starts: the metrics that the logbook has `declared`, its
+    `axes`, and the run's own `config` and command."""
+
+    declared: Sequence[Metric] = ()
+    axes: Sequence[str] = ()
+    config: Mapping[str, Scalar] = field(default_factory=dict)
+    argv: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PointRules:
-    """What is known of a row's keys while a run goes on: by metric the key of its steps, the keys of the config, and
-    what makes the sink of the run (None: no feature keeps points)."""
+    """What a row's keys are while a run goes on: by metric the key of its steps, and the keys of the config."""
 
     over: Mapping[str, str]
     config_keys: Set[str]
     flags: Set[str]
-    sink: Callable[[], PointSink | None]
 
     @classmethod
-    def of(
-        cls,
-        sink: Callable[[], PointSink | None],
-        *,
-        declared: Sequence[Metric] = (),
-        axes: Sequence[str] = (),
-        argv_flags: Mapping[str, str | None] | None = None,
-        config: Mapping[str, Scalar] | None = None,
-        argv: Sequence[str] = (),
-    ) -> PointRules:
-        """The rules of a run, from what `ResultReader.finish` takes as well. `argv`: the command of the flags."""
-        flags = (argv_flags or {}).keys()
-        over = {m.name: m.over for m in declared}
-        printed = {key for key in (STEP, *over.values()) if argv and not any(_names(word, key) for word in argv)}
-        return cls(over=over, config_keys={*axes, *(config or {})}, flags=flags - printed, sink=sink)
+    def of(cls, known: KnownKeys) -> PointRules:
+        over = {m.name: m.over for m in known.declared}
+        printed = {key for key in (STEP, *over.values()) if not any(_names(word, key) for word in known.argv)}
+        return cls(over=over, config_keys={*known.axes, *known.config}, flags=flags(known.argv).keys() - printed)
 
     def step_keys(self) -> tuple[str, ...]:
         """The keys that number points: `step`, and those that metrics declare."""

@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from logbook_agent.model.header import STEP, Metric
+from logbook_agent.model.header import STEP
 from logbook_agent.model.run import Curve, Measurement, PredictedRow, Row, Scalar
 from logbook_agent.model.values import Key, finite, parse_scalar, row_key
 from logbook_agent.running.results.classifier import Classifier, quantities_of
 from logbook_agent.running.results.curve_points import (
     CurvePoint,
     JsonPoint,
+    KnownKeys,
     PointRow,
     PointRules,
     PointSink,
@@ -33,6 +34,7 @@ from logbook_agent.running.results.result_lines import (
     split_pairs,
     split_point,
 )
+from logbook_agent.text.commands.flags import flags
 
 MAX_ROWS = 20_000
 MAX_TEXT_CHARS = 64 * 2**20
@@ -79,13 +81,19 @@ class ResultReader:
 
     At most 20,000 lines and 64 MiB of result text are kept; what is beyond is counted as a problem. What is read passes
     `clean` before anything is said of it: a secret that was shortened first would no longer be known as one. Rows that
-    are points by the rules `points` go to a sink, which is made for the first of them; without rules, there are none.
+    are points go to the sink that `make_sink` makes for the first of them (None: no feature keeps points). Without
+    that, there are none.
     """
 
-    def __init__(self, clean: Clean, points: PointRules | None = None) -> None:
-        self._clean = clean
-        self._points = points
-        self._step_keys = points.step_keys() if points is not None else ()
+    def __init__(
+        self,
+        clean: Clean,
+        known: KnownKeys = KnownKeys(),  # noqa: B008 - it is frozen
+        make_sink: Callable[[], PointSink | None] | None = None,
+    ) -> None:
+        self._clean, self._known, self._make_sink = clean, known, make_sink
+        self._rules = PointRules.of(known)
+        self._step_keys = self._rules.step_keys() if make_sink is not None else ()
         self._sink: PointSink | None = None
         self._point_labels: dict[Key, dict[str, str]] = {}
         self._last: str | None = None
@@ -141,8 +149,7 @@ class ResultReader:
 
     def _feed_point(self, kind: Kind, body: str, line: str) -> bool:
         """Take a RESULT or METRIC line that is a point; whether it is one."""
-        rules = self._points
-        if rules is None or kind == "RESULT_JSON" or len(body) > MAX_LINE_CHARS:
+        if kind == "RESULT_JSON" or len(body) > MAX_LINE_CHARS:
             return False
         if kind == "METRIC":
             name, unit, pairs = split_point(body)
@@ -153,7 +160,7 @@ class ResultReader:
             if wrong:
                 return False
         clean = self._clean(pairs)
-        row = rules.row(clean, self._step_keys, self._problems.add) if len(pairs) <= MAX_KEYS else None
+        row = self._rules.row(clean, self._step_keys, self._problems.add) if len(pairs) <= MAX_KEYS else None
         if row is None or not self._keep(row, line if clean == pairs else None):
             return False
         if name is not None and row.points:
@@ -172,7 +179,7 @@ class ResultReader:
         if not row.points:
             return True
         if self._sink is None:
-            self._sink = self._points.sink() if self._points is not None else None
+            self._sink = self._make_sink() if self._make_sink is not None else None
         if self._sink is None:
             self._step_keys = ()
             return False
@@ -272,32 +279,22 @@ class ResultReader:
 
     def _feed_json_point(self, point: JsonPoint) -> None:
         """Take a JSON row with a step: its metrics are points, and only what stands under `config` is config."""
-        assert self._points is not None  # noqa: S101 - without rules there are no step keys
-        values = points_at(point.values, point.steps, self._points.over)
+        values = points_at(point.values, point.steps, self._rules.over)
         if self._keep(PointRow(config=point.config, points=values, labels=point.labels)):
             for name, unit in point.units.items():
                 self._point_units.setdefault(name, unit)
             shown = [f"{one.name}={one.value:g}" for one in values[:3]]
             self._last = " ".join([f"{key}={step:g}" for key, step in point.steps.items()] + shown)
 
-    def finish(
-        self,
-        *,
-        declared: Sequence[Metric] = (),
-        axes: Sequence[str] = (),
-        argv_flags: Mapping[str, str | None] | None = None,
-        config: Mapping[str, Scalar] | None = None,
-        file_text: str | None = None,
-        stated: Sequence[Row] = (),
-    ) -> ResultReading:
+    def finish(self, *, file_text: str | None = None, stated: Sequence[Row] = ()) -> ResultReading:
         """The rows of the run, in the order in which each case was first reported.
 
-        `config` is the run's own and belongs to every row. `file_text` is what stands in the result file;
-        its rows are JSON rows, and so are those `stated` elsewhere. Classification: see `Classifier`; folding: see
-        `fold`. In the output of a run that predicts, only a JSON row of its own is a measurement: see `measured_only`.
+        The run's own config belongs to every row. `file_text` is what stands in the result file; its rows are JSON
+        rows, and so are those `stated` elsewhere. Classification: see `Classifier`; folding: see `fold`. In the output
+        of a run that predicts, only a JSON row of its own is a measurement: see `measured_only`.
         """
-        problem = self._problems.add
-        config = self._clean(dict(config or {}))
+        problem, known = self._problems.add, self._known
+        config = self._clean(dict(known.config))
         explicit = [*self._json, *stated]
         if file_text is not None and file_text.strip():
             explicit += self._rows(file_text, lambda text: problem(f"result file: {text}"))
@@ -305,15 +302,15 @@ class ResultReader:
             problem(f"{self._beyond} result lines were not kept: over the limit of rows or size")
         classifier = Classifier(
             problem,
-            declared={m.name: m for m in declared},
+            declared={m.name: m for m in known.declared},
             metrics={n for n, _, _ in self._metrics}
             | {n for row in explicit for n in row.metrics}
             | self._point_units.keys(),
-            config_keys=set(axes)
+            config_keys=set(known.axes)
             | {k for row in explicit for k in row.config}
             | {k for row in self._predicted for k in row.config}
             | set(config),
-            flags=(argv_flags or {}).keys(),
+            flags=flags(known.argv).keys(),
             run_config=config,
             quantities=quantities_of(explicit, self._metrics),
         )

@@ -31,14 +31,13 @@ from logbook_agent.running.provenance.git import CodeFacts, code_facts
 from logbook_agent.running.provenance.inputs import input_facts
 from logbook_agent.running.provenance.machine import host_facts, other_users, visible_devices
 from logbook_agent.running.provenance.software import relevant_env, software_versions
-from logbook_agent.running.results.curve_points import PointRules
+from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.running.results.reader import ResultReader
 from logbook_agent.running.results.result_lines import LineSplitter
 from logbook_agent.running.worker.work import Stream, Watch, Work, Workplace
 from logbook_agent.store.files import make_folder, write_atomic
 from logbook_agent.store.processes import this_process
 from logbook_agent.store.reading import CODE, LOG, read_bytes
-from logbook_agent.text.commands.flags import flags
 from logbook_agent.text.redaction.plain import redacted
 from logbook_agent.text.redaction.redactor import Redactor
 from logbook_agent.text.times import stamp
@@ -92,16 +91,8 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
     facts = facts_now(work, place)
     watch.began(facts)
     clean = functools.partial(redacted, redactor=place.redactor)
-    declared, argv_flags = work.metrics, flags(work.argv)
-    rules = PointRules.of(
-        lambda: point_sink(place.folder, place.within),
-        declared=declared,
-        axes=work.case_keys,
-        argv_flags=argv_flags,
-        config=work.config,
-        argv=work.argv,
-    )
-    reader = ResultReader(clean, rules)
+    known = KnownKeys(declared=work.metrics, axes=work.case_keys, config=work.config, argv=work.argv)
+    reader = ResultReader(clean, known, lambda: point_sink(place.folder, place.within))
     log = OutputLog(place.folder / LOG, place.redactor, within=place.within, max_bytes=work.log_bytes)
     sinks = _Sinks(log, reader, watch)
     contention, root = facts.contention, host_root(place.environ)
@@ -126,14 +117,7 @@ def perform(work: Work, place: Workplace, watch: Watch, stops: StopRequests, *, 
         if written is not None:
             stated, more = written.rows(clean, facts.code.commit if facts.code is not None else None)
             file_problems += more
-    reading = reader.finish(
-        declared=declared,
-        axes=work.case_keys,
-        argv_flags=argv_flags,
-        config=work.config,
-        file_text=file_text,
-        stated=stated,
-    )
+    reading = reader.finish(file_text=file_text, stated=stated)
     end = End(
         ended=stamp(place.now()),
         duration_s=round(outcome.duration_s, 6),

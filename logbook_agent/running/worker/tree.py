@@ -17,6 +17,7 @@ from types import MappingProxyType
 from logbook_agent.model.errors import ToolError
 from logbook_agent.running.worker.work import Work
 from logbook_agent.store.files import remove_tree
+from logbook_agent.text.phrases import counted
 
 # In a far spool: the copy, and a link to the original, which is needed until the run has ended.
 COPY, ORIGINAL = "tree", "original"
@@ -67,7 +68,7 @@ class OwnTree:
         if not (changed := sorted(self._changed)):
             return ()
         more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
-        files = f"{len(changed)} synced file{'' if len(changed) == 1 else 's'}"
+        files = counted(len(changed), "synced file")
         return (f"the command changed {files}, in its own copy: {', '.join(changed[:_SHOWN])}{more}",)
 
     def remove(self) -> None:

@@ -55,6 +55,9 @@ READS: dict[str, tuple[str, dict[str, Any], list[str], Callable[[Logbook], objec
     "words": ("search", {"words": ["seen"]}, ["list", "seen"], lambda book: book.search("seen")),
     "all": ("search", {"last": 2}, ["list", "--last", "2"], None),
     "tried": ("search", {"tried": True}, ["list", "--tried"], None),
+    "last tried": ("search", {"tried": True, "last": 1}, ["list", "--tried", "--last", "1"], None),
+    "none": ("search", {"last": 0}, ["list", "--last", "0"], None),
+    "tried in a state": ("search", {"tried": True, "state": "failed"}, ["list", "--tried", "--state", "failed"], None),
     "show": ("show", {"id": "MOE-002"}, ["show", "MOE-002"], None),
     "full": ("show", {"id": "MOE-000", "full": True}, ["show", "MOE-000", "--full"], None),
     "log": ("show", {"id": "MOE-000", "tail": 5}, ["show", "MOE-000", "--tail", "5"], None),
@@ -133,10 +136,16 @@ def test_runs_are_the_same(started: Cli, folder: Path) -> None:
 
 
 def test_a_run_that_goes_on_is_cancelled(started: Cli, folder: Path) -> None:
+    argv = ["sh", "-c", "echo up; exec sleep 60"]
     ids = [
-        call(folder, "run", argv=["sleep", "60"])["data"]["id"],
-        started("run", "--detach", "--json", "--", "sleep", "60").data["id"],
+        call(folder, "run", argv=argv)["data"]["id"],
+        started("run", "--detach", "--json", "--", *argv).data["id"],
     ]
+    began = time.monotonic()
+    # A run that is cancelled before its command has started ends in another state.
+    while not all("up" in call(folder, "show", id=one, tail=1)["data"]["lines"] for one in ids):
+        assert time.monotonic() - began < 60
+        time.sleep(0.05)
     began = time.monotonic()
     waited = call(folder, "wait", ids=ids, timeout_s=0.2)["data"]
     assert waited["timeout"]

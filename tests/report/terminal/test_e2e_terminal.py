@@ -13,7 +13,7 @@ from logbook_agent.findings.tables.spec import Column
 from logbook_agent.model.series_progress import EffectEstimate, SeriesProgress
 from logbook_agent.report.terminal.child_output import ChildOutput, StepRate, folded, step_of
 from logbook_agent.report.terminal.drawn_answers import parts
-from logbook_agent.report.terminal.progress_lines import effect_bar, series_lines
+from logbook_agent.report.terminal.progress_lines import effect_bar, progress_line, series_lines
 from tests.conftest import Cli
 from tests.report.terminal.terminal_screens import on_screen
 
@@ -28,7 +28,7 @@ def child_output(*pieces: bytes, width: int = 60) -> list[bytes]:
 
 def test_long_machine_lines_are_folded() -> None:
     whole = child_output(f"a\n{LONG}\nRESULT tflops=2\nb".encode())
-    assert whole == [b"a\nRESULT_JSON hidden=64 tflops=1.25 \xe2\x80\xa6 (1.3 kB)\nRESULT tflops=2\nb", b""]
+    assert whole == [b"a\nRESULT_JSON hidden=64 tflops=1.25 \xe2\x80\xa6 (1.3 KiB)\nRESULT tflops=2\nb", b""]
     parts = child_output(b"RES", b"ULT_JS", LONG[9:].encode(), b"\nRESULTS are in", b" R\nMETR", b"O")
     assert parts[:3] == [b"", b"", b""]
     assert parts[3] == whole[0][2:].partition(b"RESULT ")[0] + b"RESULTS are in"
@@ -120,7 +120,7 @@ def test_a_run_on_a_terminal(started: Cli, folder: Path) -> None:
         lines = screen.ended()
     assert screen.process.returncode == 0
     start = lines.index("compiling... done")
-    assert lines[start + 1] == "RESULT_JSON hidden=64 tflops=1.25 … (1.3 kB)"
+    assert lines[start + 1] == "RESULT_JSON hidden=64 tflops=1.25 … (1.3 KiB)"
     assert lines[start + 2] == "no line end"
     assert lines[start + 3].startswith("step 12  loss 0.3333")
     assert "12 lines of steps folded" in "".join(lines[start + 3 : start + 5])
@@ -182,3 +182,11 @@ def test_answers_are_drawn_on_a_terminal_and_printed_elsewhere(compared: Cli, fo
             lines = screen.ended()
         assert any("───" in line for line in lines), words
         assert screen.colour(colour[0]) == colour[1]
+
+
+def test_progress_line() -> None:
+    assert progress_line(5.9, None, 0, 80) == "0:05 | 0 B"
+    assert progress_line(65, "RESULT a=1", 3_565_158, 80) == "1:05 | 3.4 MiB | RESULT a=1"
+    assert progress_line(3725, "a\tb\x1b", 1023, 80) == "1:02:05 | 1023 B | a b "
+    assert progress_line(65, "RESULT " + "x" * 99, 2048, 20) == "1:05 | 2.0 KiB | RE…"
+    assert progress_line(65, None, 0, 0) == ""

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logbook_agent.cli.output import progress_line
 from logbook_agent.model.errors import CommandNotFound, NotExecutable, UsageError
 from logbook_agent.running.launch.process import Graces
 from logbook_agent.running.launch.signals import Ladder
@@ -64,14 +63,6 @@ def test_lines_drop_what_is_too_long() -> None:
 @pytest.mark.parametrize("code", ["\x1b[1;31m", "\x1b[2K", "\x1b]0;title\x07", "\x1b]8;;url\x1b\\", "\x1b(B", "\x1b7"])
 def test_lines_lose_escape_sequences(code: str) -> None:
     assert LineSplitter().feed(f"RES{code}ULT a=1\n".encode()) == ["RESULT a=1"]
-
-
-def test_progress_line() -> None:
-    assert progress_line(5.9, None, 0, 80) == "0:05 | 0 B"
-    assert progress_line(65, "RESULT a=1", 3_565_158, 80) == "1:05 | 3.4 MiB | RESULT a=1"
-    assert progress_line(3725, "a\tb\x1b", 1023, 80) == "1:02:05 | 1023 B | a b "
-    assert progress_line(65, "RESULT " + "x" * 99, 2048, 20) == "1:05 | 2.0 KiB | RE…"
-    assert progress_line(65, None, 0, 0) == ""
 
 
 def program(path: Path, mode: int = 0o755) -> Path:

@@ -10,6 +10,7 @@ import pytest
 from logbook_agent.model.codec import CodecError, decode, encode
 from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Measurement, PredictedRow, Run
+from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.running.results.reader import ResultReader, ResultReading
 
 TFLOPS = Metric(name="tflops", direction="max", unit="TF/s")
@@ -40,10 +41,10 @@ def row(prediction: object = PREDICTION, **more: object) -> str:
 
 
 def read(*lines: str, **known: Any) -> ResultReading:
-    reader = ResultReader(lambda plain: plain)
+    reader = ResultReader(lambda plain: plain, KnownKeys(declared=[TFLOPS], **known))
     for line in lines:
         reader.feed(line)
-    return reader.finish(declared=[TFLOPS], **known)
+    return reader.finish()
 
 
 def test_a_prediction_is_no_row() -> None:

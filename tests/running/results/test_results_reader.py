@@ -14,6 +14,7 @@ from logbook_agent.model.header import Metric
 from logbook_agent.model.run import Device, Failure, Measurement, Row
 from logbook_agent.model.values import parse_scalar
 from logbook_agent.running.results import reader as reader_module
+from logbook_agent.running.results.curve_points import KnownKeys
 from logbook_agent.running.results.reader import ResultReader, ResultReading
 
 TFLOPS = Metric(name="tflops", direction="max", unit="TF/s")
@@ -24,11 +25,11 @@ def as_it_is(plain: Any) -> Any:
     return plain
 
 
-def read(*lines: str, **known: Any) -> ResultReading:
-    reader = ResultReader(as_it_is)
+def read(*lines: str, file_text: str | None = None, **known: Any) -> ResultReading:
+    reader = ResultReader(as_it_is, KnownKeys(**known))
     for line in lines:
         reader.feed(line)
-    return reader.finish(**known)
+    return reader.finish(file_text=file_text)
 
 
 def samples(reading: ResultReading, name: str = "tflops") -> list[tuple[float, ...]]:
@@ -41,7 +42,7 @@ def test_two_rows_of_a_shell_loop() -> None:
         "RESULT topk=2 parallel_mode=ep tflops=143.985 tokens_per_s=462339 null_realized=0.101 note='a b'\n",
         "RESULT topk=8 parallel_mode=ep tflops=116.472 tokens_per_s=186997 null_realized=0.102 note='a b'\n",
         declared=[TFLOPS, TOKENS],
-        argv_flags={"topk": None, "parallel_mode": "ep"},
+        argv=["bench", "--topk", "--parallel-mode=ep"],
         config={"seed": 1},
     )
     assert reading == ResultReading(
@@ -241,7 +242,7 @@ def test_json_wins_over_the_line_of_the_same_case_which_may_add_to_it() -> None:
         "RESULT topk=2 tflops=1.5 iters=3 extra=7 note=x",
         "RESULT topk=4 tflops=9",
         f"RESULT_JSON {json.dumps(FULL)}",
-        argv_flags={"topk": None, "iters": "3"},
+        argv=["bench", "--topk", "--iters=3"],
     )
     assert samples(reading) == [(1.0, 2.0), (9.0,)]
     assert reading.rows[0].observations == {"null_realized": 0.5, "unknown": None, "extra": 7.0}
