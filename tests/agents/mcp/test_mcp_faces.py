@@ -15,7 +15,8 @@ from logbook_agent import Logbook
 from logbook_agent.agents.mcp.output_fences import LABEL
 from logbook_agent.agents.mcp.tool_table import TOOLS
 from tests.agents.mcp.test_mcp_tools import call
-from tests.conftest import Cli
+from tests.conftest import Cli, book_of
+from tests.running.executors.conftest import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -136,6 +137,9 @@ def test_a_run_that_goes_on_is_cancelled(started: Cli, folder: Path) -> None:
         call(folder, "run", argv=["sleep", "60"])["data"]["id"],
         started("run", "--detach", "--json", "--", "sleep", "60").data["id"],
     ]
+    # One that is ended before its command has begun says so instead.
+    book = book_of(folder)
+    wait_for(lambda: all(book.has_begun(book.run(entry_id, 1)) for entry_id in ids))
     began = time.monotonic()
     waited = call(folder, "wait", ids=ids, timeout_s=0.2)["data"]
     assert waited["timeout"]

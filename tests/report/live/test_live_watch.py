@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 
 from logbook_agent.findings.progress import RunProgress
-from logbook_agent.report.live.follower import Marks
+from logbook_agent.report.live.activity import Activity
+from logbook_agent.report.live.follower import Follower, Marks
 from logbook_agent.report.live.watch_lines import lines_of
+from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli, book_of
 from tests.e2e.e2e_support import LOGBOOK
-from tests.report.live.live_support import GO, running, whole
+from tests.report.live.live_support import GO, killed_if_late, running, whole
 from tests.running.executors.conftest import wait_for
 
 SLOW = ("sh", "-c", f"printf 'step 1\\n\\033[31mred\\033[0m \\342\\200\\256 <b>\\n'; {GO}; echo RESULT tflops=3")
@@ -110,7 +112,7 @@ def test_on_a_terminal(started: Cli, folder: Path) -> None:
         )
         os.close(own)
         found, is_asked = b"", False
-        with contextlib.suppress(OSError):  # the other end is closed
+        with contextlib.suppress(OSError), killed_if_late(process):  # the other end is closed
             while piece := os.read(terminal, 65536):
                 if b"MOE-000" in piece and not is_asked:
                     process.send_signal(number)
@@ -162,7 +164,9 @@ def test_what_is_said_of_a_run() -> None:
 
 
 @pytest.mark.slow
-def test_every_change_is_seen(started: Cli, folder: Path) -> None:
+def test_every_change_is_seen(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # On a busy machine a look takes long, and the next one would be due later.
+    monkeypatch.setattr("logbook_agent.report.live.follower._PART", 1.0)
     book = book_of(folder)
     marks = Marks(book)
     wait_for(lambda: not marks.have_changed())
@@ -177,3 +181,14 @@ def test_every_change_is_seen(started: Cli, folder: Path) -> None:
     wait_for(marks.have_changed, within_s=1)
     (folder / "away").rename(folder / "logbooks/moe")
     wait_for(marks.have_changed, within_s=1)
+
+
+def test_a_trouble_that_is_over_is_no_longer_told(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the files look as they did before: a folder was moved away, and back."""
+    follower = Follower(lambda: Workspace(cwd=folder, environ=os.environ), "moe")
+    with contextlib.closing(follower):
+        assert follower.look().trouble is None
+        with monkeypatch.context() as patched:
+            patched.setattr(Activity, "look", lambda *_: (folder / "away").stat())
+            assert "No such file" in (follower.look().trouble or "")
+        assert follower.look().trouble is None
