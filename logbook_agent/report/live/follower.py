@@ -43,12 +43,12 @@ class _Level:
     due: float = float("-inf")
 
     def has_changed(self) -> bool:
-        began = time.monotonic()
-        if began < self.due:
+        if time.monotonic() < self.due:
             return False
+        # Not by the clock: a process that was held up for a second in its look would be blind for minutes.
+        began_s = time.thread_time()
         found = self.look()
-        now = time.monotonic()
-        self.due = now + max(self.least_s, (now - began) / _PART)
+        self.due = time.monotonic() + max(self.least_s, (time.thread_time() - began_s) / _PART)
         has, self.found = found != self.found, found
         return has
 

@@ -8,6 +8,7 @@ import os
 import pty
 import signal
 import subprocess
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -164,9 +165,7 @@ def test_what_is_said_of_a_run() -> None:
 
 
 @pytest.mark.slow
-def test_every_change_is_seen(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # On a busy machine a look takes long, and the next one would be due later.
-    monkeypatch.setattr("logbook_agent.report.live.follower._PART", 1.0)
+def test_every_change_is_seen(started: Cli, folder: Path) -> None:
     book = book_of(folder)
     marks = Marks(book)
     wait_for(lambda: not marks.have_changed())
@@ -192,3 +191,13 @@ def test_a_trouble_that_is_over_is_no_longer_told(started: Cli, folder: Path, mo
             patched.setattr(Activity, "look", lambda *_: (folder / "away").stat())
             assert "No such file" in (follower.look().trouble or "")
         assert follower.look().trouble is None
+
+
+def test_a_look_that_was_held_up_delays_no_other(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine that is very busy, or when its process was stopped."""
+    real = Marks._folders
+    monkeypatch.setattr(Marks, "_folders", lambda marks: (time.sleep(0.2), real(marks))[1])
+    marks = Marks(book_of(folder))
+    assert marks.have_changed()
+    assert started("note", "--title", "One").code == 0
+    wait_for(marks.have_changed, within_s=3)
