@@ -117,6 +117,8 @@ def test_what_is_written_is_the_same(started: Cli, folder: Path) -> None:
 def test_runs_are_the_same(started: Cli, folder: Path) -> None:
     argv = ["sh", "-c", "echo METRIC tflops=2; echo out"]
     by_cli = started("run", "--title", "One", "--config", "n=1", "--detach", "--json", "--", *argv).data
+    # Where both run at once, the second one says so.
+    assert started("wait", by_cli["id"]).code == 0
     by_mcp = call(folder, "run", title="One", config={"n": 1}, argv=argv)
     assert by_mcp["schema"] == "logbook/run/1"
     assert by_mcp["data"].keys() == by_cli.keys()
