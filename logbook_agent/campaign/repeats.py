@@ -138,9 +138,9 @@ def run(
         return earlier or _new_entry(workspace, book, request, commands[0])
 
     with claimed(workspace, book, earlier, commands) as plan, driving(workspace, book, found, display) as made:
-        orders = list(_orders(request, plan.commands, made.entry.id))
+        orders = _orders(request, plan.commands, made.entry.id)
         if is_sent:
-            made.send(orders[0])
+            made.send(next(orders))
         else:
             for _, run_made in made.each(orders):
                 plan.executed(run_made)
@@ -151,7 +151,8 @@ def run(
         closed = day(book.header.closing.at, book.header.zone)
         workspace.warnings.append(f"{book.header.topic} was closed on {closed}: logbook close --reopen opens it again")
     # Of a single run that was cut off nothing needs to be said.
-    if made.is_cut_off and (len(orders) > 1 or not made.runs):
+    is_series = len(plan.commands) * (request.discard + request.repeat) > 1
+    if made.is_cut_off and (is_series or not made.runs):
         workspace.warnings.append(_rest(made, plan.commands, len(plan.commands) * request.repeat))
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 

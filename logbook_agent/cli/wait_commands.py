@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -157,7 +158,7 @@ def follow_log(space: Workspace, book: Book, entry_id: str, timeout_s: float | N
 
 def last_lines(pieces: Iterable[bytes], count: int) -> list[bytes]:
     """The last lines of these pieces."""
-    kept: deque[bytes] = deque(maxlen=count)
+    kept: deque[bytes] = deque(maxlen=min(count, sys.maxsize))
     rest = b""
     for piece in pieces:
         *whole, rest = (rest + piece).split(b"\n")

@@ -29,8 +29,11 @@ _OPTIONS = {"sets": "set", "metrics": "metric", "fields": "field"}
 
 def start(workspace: Workspace, asked: RunArguments) -> dict[str, Any]:
     """Start what is asked for, detached; the answer of the command, which may be an error."""
+    words = command_words(asked, workspace)
+    if any("\0" in word for word in words):
+        raise UsageError("run: an argument holds a NUL", cause="no command line can hold one", hint="leave it out")
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "logbook_agent", *command_words(asked, workspace)],
+        [sys.executable, "-P", "-m", "logbook_agent", *words],
         cwd=workspace.cwd,
         env=dict(workspace.environ),
         stdin=subprocess.DEVNULL,

@@ -144,6 +144,12 @@ def checked(tool: Tool, given: Mapping[str, Any]) -> Any:
                 cause=f"its arguments are {', '.join(names)}",
                 hint=f"did you mean {near}?" if near else "leave it out",
             )
+    for key in ("config", "env", "fields"):
+        pairs = given.get(key)
+        if isinstance(pairs, Mapping) and (wrong := [one for one in pairs if "=" in one]):
+            raise UsageError(
+                f"{tool.name}: {key}: {wrong[0]!r} holds =", cause="a name ends at its first =", hint="rename it"
+            )
     try:
         # What is null is not given.
         return decode(tool.arguments, {name: value for name, value in given.items() if value is not None})
