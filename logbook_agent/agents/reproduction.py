@@ -71,7 +71,7 @@ def reproduce(
     book = workspace.book(entry_id)
     record = book.record(book.resolve(entry_id))
     run = _chosen(record, number)
-    display.progress(f"making {record.id}/{run.run} again")
+    display.progress(f"repeating {record.id}/{run.run}")
     missing = [*lacking(run, workspace.environ)]
     commit = run.code.commit if run.code is not None else None
     if commit is None or run.on not in (None, LOCAL):

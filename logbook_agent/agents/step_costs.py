@@ -149,7 +149,7 @@ def _short(answer: Answer, budget: int) -> str:
     goal = nearest(answer)
     if goal is None or answer.pairs + pairs_to_add(answer) <= budget:
         return ""
-    return f"its budget of {counted(budget, 'pair')} does not settle it: it needs {goal.to_settle}"
+    return f"its budget of {counted(budget, 'pair')} is too small: it needs {goal.to_settle}"
 
 
 def _of_pairs(answer: Answer, budget: int) -> str:

@@ -84,7 +84,7 @@ def unmet(header: Header) -> list[Criterion]:
 
 
 def _comparison(one: Synopsis) -> OpenStep:
-    text = f"Add pairs to {one.entry}, which is open"
+    text = f"Add pairs to the open comparison {one.entry}"
     if one.is_hopeless:
         text = f"Let each run of {one.entry} measure for longer, or state a larger minimum effect"
     return OpenStep(
@@ -103,7 +103,7 @@ def _criterion(criterion: Criterion) -> OpenStep:
     found = _COMMAND.search(why)
     return OpenStep(
         kind="criterion",
-        text=f"Work on the stop criterion that is not met: {criterion.text}",
+        text=f"Meet the stop criterion: {criterion.text}",
         why=why.removesuffix(found[0]).rstrip(" :") if found is not None else why,
         settles=criterion.text,
         command=found[0] if found is not None else "",

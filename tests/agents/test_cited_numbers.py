@@ -65,7 +65,7 @@ def test_a_change_has_the_interval_of_its_comparison(records: InMemory, citation
         ("M-001 vs base tflops", "M-001 has no base"),
         ("M-001 vs M-003 tflops", "M-003 tflops names 2 cases"),
         ("M-000 vs base time_us", "M-000 compares no time_us: it compares tflops"),
-        ("M-001", "[[M-001]] is no citation: it names no metric"),
+        ("M-001", "[[M-001]] is not a citation: it names no metric"),
     ],
 )
 def test_what_names_no_number_says_why(records: InMemory, citation: str, why: str) -> None:

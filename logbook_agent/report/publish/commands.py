@@ -41,7 +41,7 @@ def publish_command(
 ) -> None:
     """Publish the pages of `logbook report`: in one file, on a branch, or as a Space.
 
-    What would leave is listed first and looked through for secrets once more; a file that still holds one stops it.
+    Lists the files first and searches them for secrets once more; a file that still holds one stops it.
     With -L, publish only that logbook. The work tree and the index of git are not touched.
     Example: logbook publish --branch gh-pages --push origin
     """
