@@ -48,7 +48,7 @@ def agents_command(
             "To start the MCP server in your agent's host (add --allow-run where agents may execute commands):",
         ]
         lines += [f"  {host.name}: {host.command}" for host in HOSTS]
-        lines += ["", f"Records that no revert or checkout of the code touches: {_OWN_BRANCH}"]
+        lines += ["", f"To keep the records out of the way of reverts and checkouts: {_OWN_BRANCH}"]
     emit("agents", data, "\n".join(lines), as_json=common.as_json)
 
 

@@ -10,6 +10,7 @@ from logbook_agent.agents.cited_files import STDIN, CitedFile, cite, write
 from logbook_agent.cli.options import Common
 from logbook_agent.cli.output import emit, say, write_bytes
 from logbook_agent.model.errors import UsageError
+from logbook_agent.text.phrases import counted
 
 
 def cite_command(
@@ -47,7 +48,7 @@ def cite_command(
 
 
 def _line(one: CitedFile, *, check: bool) -> str:
-    count = f"{one.citations} citation{'s' * (one.citations != 1)}"
+    count = counted(one.citations if check else max(0, one.citations - len(one.faults)), "citation")
     wrong = f", {len(one.faults)} wrong" if one.faults else ""
     done = "checked" if check else "filled in" if one.text is not None else "unchanged"
     return f"{one.name}: {count} {done}{wrong}"

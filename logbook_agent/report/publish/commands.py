@@ -53,7 +53,7 @@ def publish_command(
         files = report_files(space, Path(made), books, logs=not no_logs)
     done: dict[str, object] = {"files": listing(files), "left_out": [], "published": None}
     if binaries := [one.path for one in files if not one.is_text]:
-        space.warnings.append(f"secrets are looked for in text alone; look at these files yourself: {listed(binaries)}")
+        space.warnings.append(f"only text is searched for secrets; check these files yourself: {listed(binaries)}")
     if file is not None:
         files, done["left_out"] = _as_one(space, files)
         done["files"] = listing(files)
