@@ -44,7 +44,7 @@ def commit_files(
     if write_git(top, ["rev-parse", "-q", "--verify", "HEAD"], environ, timeout_s=_TIMEOUT_S).code != 0:
         raise UsageError(
             f"{top} has no commit yet",
-            cause="git makes a branch beside another one",
+            cause="the branch of the pages is added to a repository that has commits",
             hint="git commit --allow-empty -m start",
         )
     before = _text(write_git(top, ["rev-parse", "-q", "--verify", ref], environ, timeout_s=_TIMEOUT_S))
