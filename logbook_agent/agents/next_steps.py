@@ -100,7 +100,7 @@ class Proposal:
             "cannot": self.cannot,
             "budget": self.cost.short,
             "why": self.step.why,
-            "settles": self.step.settles,
+            "settles": "" if self.step.settles in self.step.text else self.step.settles,
             "changed": ", ".join(self.changed),
             "claimed by": self.claimed_by,
             "not before": self.not_before,

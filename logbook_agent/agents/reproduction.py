@@ -104,7 +104,7 @@ def reproduce(
         missing += unlike(run, facts_now(work, place), is_restored=not not_restored)
         if missing:
             return _cannot(run, missing)
-        display.progress(f"making {record.id}/{run.run} again")
+        display.progress(f"repeating {record.id}/{run.run}")
         with StopRequests() as stops:
             end = perform(work, place, _Watch(display), stops)
     if end.exit.is_cut_off:

@@ -213,6 +213,13 @@ def _nothing_planned(record: Record, request: RunRequest) -> UsageError:
     entry = record.entry
     labels = [c.label for c in entry.commands if c.label]
     ran = [c for c in commands_of(record) if request.label in (None, c.label)][-1:]
+    there = (
+        f"its planned commands: {', '.join(labels)}"
+        if labels
+        else "each was executed"
+        if entry.commands
+        else "it has no plan"
+    )
     words = ["logbook", "run", "--id", entry.id]
     words += ["--repeat", str(request.repeat)] if request.repeat > 1 else []
     words += ["--label", label] if (label := ran[0].label if ran else request.label) else []
@@ -220,7 +227,7 @@ def _nothing_planned(record: Record, request: RunRequest) -> UsageError:
     text = (shlex.quote(ran[0].text) if ran[0].shell else ran[0].text) if ran else "COMMAND"
     return UsageError(
         f"{entry.id} has no planned command left" + (f" labelled {request.label}" if request.label else ""),
-        cause=f"its planned commands: {', '.join(labels) or len(entry.commands)}",
+        cause=there,
         hint=f"{'repeat its last command' if ran else 'give one'}: {shlex.join(words)} -- {text}",
     )
 

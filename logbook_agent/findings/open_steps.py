@@ -83,7 +83,7 @@ def unmet(header: Header) -> list[Criterion]:
 
 
 def _comparison(one: Synopsis) -> OpenStep:
-    text = f"Add pairs to {one.entry}, which is open"
+    text = f"Add pairs to the open comparison {one.entry}"
     if one.is_hopeless:
         text = f"Let each run of {one.entry} measure for longer, or state a larger minimum effect"
     return OpenStep(
@@ -101,7 +101,7 @@ def _criterion(criterion: Criterion) -> OpenStep:
     computed = criterion.computed
     return OpenStep(
         kind="criterion",
-        text=f"Work on the stop criterion that is not met: {criterion.text}",
+        text=f"Meet the stop criterion: {criterion.text}",
         why=computed.why if computed is not None else "",
         settles=criterion.text,
         command=computed.command if computed is not None else "",

@@ -172,5 +172,5 @@ def test_a_sync_is_applied_by_its_digest_alone(filled: Cli, folder: Path) -> Non
     assert planned["steps"]
     call(folder, "record", action="note", text="Something new")
     late = call(folder, "sync", create=True, repository="acme/moe", digest=planned["digest"])
-    assert late["error"]["message"] == "the plan is no longer the one with this digest"
+    assert late["error"]["message"] == "this is not the digest of the plan as it is now"
     assert os.path.lexists(folder / "logbooks/moe/logbook.yaml")

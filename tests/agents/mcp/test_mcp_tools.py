@@ -128,7 +128,7 @@ def test_the_command_lines_of_run() -> None:
     ]
     for given, said in (
         ({"title": "-", "argv": ["a"]}, "only a dash"),
-        ({"axis": "n=1,2", "label": "x"}, "label is no argument of an A/B"),
+        ({"axis": "n=1,2", "label": "x"}, "label is not an argument of an A/B"),
         ({"recipe": "x", "axis": "n=1,2"}, "an A/B and a sweep"),
         ({"code": ["main"]}, "two names"),
     ):
