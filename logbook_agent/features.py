@@ -138,11 +138,9 @@ FEATURES = (
             Subcommand("discard", "agents.keep_commands", "Record that the code of an entry is discarded, and why."),
             Subcommand("patch", "agents.patch_command", "Show, apply or undo the uncommitted changes of a run's code."),
             Subcommand(
-                "reproduce", "agents.reproduce_command", "Make a recorded run again, and hold it against its record."
+                "reproduce", "agents.reproduce_command", "Repeat a recorded run, and compare it with its record."
             ),
-            Subcommand(
-                "cite", "agents.cite_command", "Fill in, or check, the numbers that files cite from the record."
-            ),
+            Subcommand("cite", "agents.cite_command", "Fill in or check the numbers that files cite from the record."),
             Subcommand("mcp", "agents.mcp.mcp_command", "Serve the logbook to a coding agent, by MCP on stdio."),
             Subcommand(
                 "agents", "agents.agents_command", "Write the skill for coding agents into a project, or remove it."

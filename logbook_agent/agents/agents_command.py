@@ -22,11 +22,10 @@ def agents_command(
     project: Annotated[Path, Option("--project", metavar="DIR", help="The project. [the current folder]")] = Path(),
     common: Common,
 ) -> None:
-    """`install` writes the skill to .agents/skills and .claude/skills, and a marked block to AGENTS.md; `uninstall`
-    removes them.
+    """Write the skill for coding agents into a project, or remove it.
 
-    Nothing in the home is changed: `install` prints what each agent's host needs to start the MCP server. Agents run
-    commands through it only if you add `--allow-run` there yourself.
+    `install` writes the skill to .agents/skills and .claude/skills, and a marked block to AGENTS.md. It prints how to
+    start the MCP server in your agent's host, and changes nothing in your home.
 
     Example: logbook agents install
     """
@@ -36,7 +35,9 @@ def agents_command(
         )
     folder = project.absolute()
     if not folder.is_dir():
-        raise UsageError(f"{project} is no folder", cause="a project is a folder", hint="--project DIR")
+        raise UsageError(
+            f"{project} is not a folder", cause="--project names the folder of a project", hint="--project DIR"
+        )
     changes = install(folder) if action == "install" else uninstall(folder)
     data: dict[str, object] = {"project": str(folder), "files": [encode(change) for change in changes]}
     lines = [_line(change) for change in changes] or ["nothing to remove"]
@@ -47,7 +48,7 @@ def agents_command(
             "To start the MCP server in your agent's host (add --allow-run where agents may execute commands):",
         ]
         lines += [f"  {host.name}: {host.command}" for host in HOSTS]
-        lines += ["", f"Records that no revert or checkout of the code touches: {_OWN_BRANCH}"]
+        lines += ["", f"To keep the records out of the way of reverts and checkouts: {_OWN_BRANCH}"]
     emit("agents", data, "\n".join(lines), as_json=common.as_json)
 
 

@@ -1,6 +1,6 @@
 """Citations in a text: `[[MOE-I8-003 tflops@int8]]` until it is filled in, then
 `<abbr title="[[MOE-I8-003 tflops@int8]]">106.4 TF/s</abbr>`, which GitHub shows as the number, with the citation as its
-tooltip. What stands in code, in fences and in comments is no citation.
+tooltip. What stands in code, in fences and in comments is not a citation.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def parsed(text: str) -> Citation:
     metric, _, where = last.partition("@")
     reference, _, against = rest.partition(" vs ")
     if not reference or not metric or rest.endswith(" vs"):
-        raise UsageError(f"[[{text}]] is no citation", cause="it names no metric", hint=_FORM)
+        raise UsageError(f"[[{text}]] is not a citation", cause="it names no metric", hint=_FORM)
     return Citation(
         text=" ".join(words),
         reference=reference,

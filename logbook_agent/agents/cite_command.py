@@ -15,17 +15,15 @@ from logbook_agent.text.phrases import counted
 
 def cite_command(
     *,
-    files: Annotated[list[str], Argument(metavar="FILE...", help="Files of text; - reads standard input.")],
-    check: Annotated[
-        bool, Option("--check", help="Change nothing; exit 1 where the record does not say what a file says.")
-    ] = False,
+    files: Annotated[list[str], Argument(metavar="FILE...", help="Text files, or - for standard input.")],
+    check: Annotated[bool, Option("--check", help="Change nothing; exit 1 if a citation is wrong.")] = False,
     common: Common,
 ) -> int:
-    """Fill in, or check, the numbers that files cite from the record.
+    """Fill in or check the numbers that files cite from the record.
 
-    [[MOE-I8-003 tflops@int8]] is a number, [[MOE-I8-003 vs MOE-I8-002 tflops]] a change. Each becomes the number, with
-    the citation beside it. A citation fails where the entry is void or superseded, where the sides are not alike, or
-    where the record has another number.
+    Replaces [[MOE-I8-003 tflops@int8]] by the number and [[MOE-I8-003 vs MOE-I8-002 tflops]] by the change, and keeps
+    the citation beside it. A citation is wrong if the entry is void or superseded, if the sides are not comparable, or
+    if the record has another number.
 
     Example: logbook cite README.md
 
@@ -35,7 +33,7 @@ def cite_command(
     if STDIN in files and not check and (len(files) > 1 or common.as_json):
         raise UsageError(
             "- cannot be used together with " + ("--json" if common.as_json else "files"),
-            cause="the text that is read from standard input is written to standard output",
+            cause="text from standard input is written to standard output",
             hint="logbook cite - < pull-request.md",
         )
     found = cite(space, files, check=check)
@@ -50,7 +48,7 @@ def cite_command(
 
 
 def _line(one: CitedFile, *, check: bool) -> str:
-    count = counted(one.citations, "citation")
+    count = counted(one.citations if check else max(0, one.citations - len(one.faults)), "citation")
     wrong = f", {len(one.faults)} wrong" if one.faults else ""
     done = "checked" if check else "filled in" if one.text is not None else "unchanged"
     return f"{one.name}: {count} {done}{wrong}"

@@ -125,10 +125,8 @@ def _has(part: str, place: Mapping[str, object]) -> bool:
 def _not_one(citation: Citation, cases: Sequence[str], reference: str = "") -> UsageError:
     of = f"{reference or citation.reference} {citation.metric}"
     if not cases:
-        return UsageError(f"no row of {of} is of {', '.join(citation.where)}", cause="no case has this value")
-    return UsageError(
-        f"{of} names {len(cases)} cases", cause=f"one of them is meant, by @NAME=VALUE: {listed(cases, _SHOWN)}"
-    )
+        return UsageError(f"no row of {of} has {', '.join(citation.where)}", cause="no case has this value")
+    return UsageError(f"{of} has {len(cases)} cases", cause=f"name one by @NAME=VALUE: {listed(cases, _SHOWN)}")
 
 
 def _text(value: float, unit: str | None, metric: str) -> str:

@@ -25,9 +25,9 @@ _BEGIN, _END = "<!-- logbook: begin -->", "<!-- logbook: end -->"
 BLOCK = f"""{_BEGIN}
 ## Experiments
 
-What is measured here is recorded with `logbook`. Type `logbook status` before you measure, and after you have lost
+This project records its measurements with `logbook`. Type `logbook status` before you measure, and after you have lost
 your context: it says what was asked, found, decided and tried, and what comes next. The skill `logbook` says when to
-record, and what makes a claim.
+record, and what you may claim.
 {_END}
 """
 
@@ -86,7 +86,7 @@ def _parts(text: str) -> tuple[str, str, str]:
     block, end, after = rest.partition(_END)
     if bool(begin) != bool(end) or _END in before:
         raise UsageError(
-            f"{_NOTES} holds a part of the block of logbook",
+            f"{_NOTES} holds only a part of logbook's block",
             cause=f"one of its marks is missing: {_BEGIN} and {_END}",
             hint=f"remove what is left of the block from {_NOTES}",
         )
@@ -147,7 +147,9 @@ def _read(project: Path, place: str) -> str | None:
         return None
     if path.is_symlink() or not path.is_file():
         raise UsageError(
-            f"{place} is no regular file", cause="it is a link, a folder or a device", hint=f"look at it: ls -l {path}"
+            f"{place} is not a regular file",
+            cause="it is a link, a folder or a device",
+            hint=f"look at it: ls -l {path}",
         )
     try:
         return read_bytes(path, within=project, limit=PROSE_BYTES).decode()
@@ -169,7 +171,7 @@ def _take_away(project: Path, place: str) -> InstalledFile | None:
     if held is None or _OURS not in held:
         return None
     if held != _skill():
-        return InstalledFile(place, "left", "it is not as this version writes it: remove it yourself")
+        return InstalledFile(place, "left", "it differs from what this version writes: remove it yourself")
     path = project / place
     remove(path, within=project)
     for folder in path.relative_to(project).parents:

@@ -40,8 +40,8 @@ def discard_command(
 ) -> None:
     """Record that the code of an entry is discarded.
 
-    The record of the idea stays. What to type to return to the code before it is printed; no file of the code is
-    changed.
+    The record of the idea stays. Prints the command that returns to the code before it, and changes no file of the
+    code.
 
     Example: logbook discard MOE-I8-004 --why "2% slower at topk=8"
     """

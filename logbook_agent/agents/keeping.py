@@ -85,7 +85,7 @@ def _check(record: Record, request: DecisionRequest) -> None:
     """Raise UsageError unless there is something to decide on."""
     if not request.kept and not (request.why or "").strip():
         raise UsageError(
-            "an idea is discarded for a reason",
+            f"discarding {record.id} needs a reason",
             cause="later readers must know why it was given up, and when to try it again",
             hint=f"logbook discard {record.id} --why TEXT",
         )
@@ -93,11 +93,13 @@ def _check(record: Record, request: DecisionRequest) -> None:
         what = "void" if record.state == VOID else f"a {record.entry.kind}"
         raise UsageError(
             f"{record.id} is {what}",
-            cause="what is kept or discarded is the code of an experiment",
+            cause="only the code of an experiment is kept or discarded",
             hint=f"to take a decision back: logbook edit {record.id} --state void --reason TEXT",
         )
     if record.state in _GOES_ON:
-        raise UsageError(f"{record.id} goes on", cause="its result is not known", hint=f"logbook wait {record.id}")
+        raise UsageError(
+            f"{record.id} is still running", cause="its result is not known yet", hint=f"logbook wait {record.id}"
+        )
     if request.kept and not any(status.state == "finished" for status in record.runs):
         raise UsageError(
             f"{record.id} has no run that finished",

@@ -24,10 +24,10 @@ def next_command(
     *,
     run: Annotated[
         bool,
-        Option("--run", help="Carry out the first step that can be: with a whole command, in its budget, unclaimed."),
+        Option("--run", help="Run the first step with a complete command that nobody claims and its budget allows."),
     ] = False,
     confirm: Annotated[
-        Text, Option("--confirm", metavar="DIGEST", help="With --run: carry out a command that you did not type here.")
+        Text, Option("--confirm", metavar="DIGEST", help="With --run: run a command that you did not type here.")
     ] = None,
     everything: Annotated[bool, Option("--all", help=f"Show all steps, not the first {_SHOWN}.")] = False,
     common: Common,
@@ -53,7 +53,9 @@ def next_command(
 def _text(shown: Sequence[Proposal], left_out: int) -> str:
     if not shown:
         return "nothing is left to do here: set stop criteria, or write a next action (logbook edit ID --next TEXT)"
-    lines = [f"cannot answer as it is: {one.step.text}: {one.trouble}" for one in shown if one.trouble]
+    lines = [
+        f"as planned, this cannot answer its question: {one.step.text} ({one.trouble})" for one in shown if one.trouble
+    ]
     lines += [line for number, one in enumerate(shown, 1) for line in one.lines(number)]
     return "\n".join([*lines, *([f"and {left_out} more: logbook next --all"] if left_out else [])])
 
@@ -63,7 +65,7 @@ def _carried_out(common: Common, space: Workspace, found: Sequence[Proposal], co
     chosen = next((one for one in found if one.can_run), None)
     if chosen is None:
         raise UsageError(
-            "no step can be carried out as it stands",
+            "no step can be run as it stands",
             cause=f"the first: {found[0].step.text}" if found else "nothing is left to do",
             hint="see what is missing: logbook next",
         )

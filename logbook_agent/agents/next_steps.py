@@ -100,7 +100,7 @@ class Proposal:
             "cannot": self.cannot,
             "budget": self.cost.short,
             "why": self.step.why,
-            "settles": self.step.settles,
+            "settles": "" if self.step.settles in self.step.text else self.step.settles,
             "changed": ", ".join(self.changed),
             "claimed by": self.claimed_by,
             "not before": self.not_before,
@@ -194,7 +194,8 @@ class _Campaign:
             yield Proposal(step=step, not_before=self._second_sitting(answer))
 
     def _is_current(self, answer: Answer) -> bool:
-        return self._found.comparisons.answer_of(answer.entry) is answer
+        is_latest = self._found.comparisons.answer_of(answer.entry) is answer
+        return is_latest and self._found.thread.standing[answer.entry].counts
 
     def _second_sitting(self, answer: Answer) -> str:
         """When a second sitting can begin; empty where it can now."""

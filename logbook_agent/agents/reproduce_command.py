@@ -16,17 +16,17 @@ def reproduce_command(
     *,
     entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
     number: Annotated[
-        int | None, Option("--run", metavar="N", help="The run to make again. [the last that finished]")
+        int | None, Option("--run", metavar="N", help="The run to repeat. [the last that finished]")
     ] = None,
     confirm: Annotated[
         Text, Option("--confirm", metavar="DIGEST", help="Execute a command that you did not type here.")
     ] = None,
     common: Common,
 ) -> int:
-    """Make a recorded run again, and hold it against its record.
+    """Repeat a recorded run, and compare it with its record.
 
-    The recorded commit and diff are checked out beside your tree, which stays as it is; nothing is recorded. The answer
-    is `reproduced`, `differs` (exit code 1), or `cannot` (1), which names each thing that is missing.
+    Checks out the recorded commit and diff beside your tree, which stays as it is, and records nothing. The answer is
+    `reproduced`, `differs` (exit code 1) or `cannot` (1), which names what is missing.
 
     Example: logbook reproduce MOE-I8-003
     """

@@ -58,7 +58,7 @@ class ReproducedNumber:
         (now, before), unit = with_unit([self.value, self.recorded], self.unit, self.metric)
         of = f" {unit}" if unit else ""
         case = f" {assignments(self.case)}" if self.case else ""
-        noise = "the noise is not known, of 1 run" if self.runs == 1 else f"{self.runs} runs"
+        noise = "the noise of 1 run is not known" if self.runs == 1 else f"{self.runs} runs"
         noise += f" scatter by {percent(self.scatter)}%" if self.scatter is not None else ""
         return f"{self.metric}{case}: {now}{of}, in the record {before}{of} ({signed(self.change)}; {noise})"
 

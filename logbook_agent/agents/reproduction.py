@@ -71,7 +71,6 @@ def reproduce(
     book = workspace.book(entry_id)
     record = book.record(book.resolve(entry_id))
     run = _chosen(record, number)
-    display.progress(f"making {record.id}/{run.run} again")
     missing = [*lacking(run, workspace.environ)]
     commit = run.code.commit if run.code is not None else None
     if commit is None or run.on not in (None, LOCAL):
@@ -105,6 +104,7 @@ def reproduce(
         missing += unlike(run, facts_now(work, place), is_restored=not not_restored)
         if missing:
             return _cannot(run, missing)
+        display.progress(f"repeating {record.id}/{run.run}")
         with StopRequests() as stops:
             end = perform(work, place, _Watch(display), stops)
     if end.exit.is_cut_off:

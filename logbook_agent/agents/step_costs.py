@@ -79,7 +79,9 @@ class StepCosts:
     @staticmethod
     def _pair_s(answer: Answer | None, run_s: float | None) -> float:
         spans = [_seconds(*span) for span in answer.times] if answer is not None else []
-        return median(spans) if spans else 2 * run_s if run_s is not None else math.nan
+        # The times of a record are whole seconds.
+        known = [*([median(spans)] if spans else []), *([2 * run_s] if run_s is not None else [])]
+        return max(known, default=math.nan)
 
     @cached_property
     def _latest(self) -> list[Record]:
@@ -150,7 +152,7 @@ def _short(answer: Answer, budget: int) -> str:
     goal = nearest(answer)
     if goal is None or answer.pairs + pairs_to_add(answer) <= budget:
         return ""
-    return f"its budget of {counted(budget, 'pair')} does not settle it: it needs {goal.to_settle}"
+    return f"its budget of {counted(budget, 'pair')} is too small: it needs {goal.to_settle}"
 
 
 def _of_pairs(answer: Answer, budget: int) -> str:

@@ -27,7 +27,7 @@ from logbook_agent.model.stats import median
 from logbook_agent.running.order import Display, RunPlan
 from logbook_agent.running.prepare import Command
 from logbook_agent.store.workspace import Workspace
-from logbook_agent.text.phrases import counted
+from logbook_agent.text.phrases import counted, listed
 from logbook_agent.text.shell_words import assignments
 
 # So many findings are shown in a line of progress, and so many problems of the output.
@@ -358,7 +358,12 @@ class Rounds:
         found = self._answer
         why = [*found.left_out, *(reason for f in found.findings for reason in f.left_out)] if found else []
         why = why or ["nothing was measured"]
-        problems = dict.fromkeys(p for run in self._book.runs(self._entry.id) for p in run.problems)
+        runs = self._book.runs(self._entry.id)
+        reported = sorted({name for run in runs for row in run.rows for name in (*row.metrics, *row.observations)})
+        asked = self._stated(self._entry).question.metrics
+        if reported and not {*asked} & {*reported}:
+            why = [f"no run reports {listed(asked, _SHOWN)}, but {listed(reported, _SHOWN)}"]
+        problems = dict.fromkeys(p for run in runs for p in run.problems)
         return Stop.NOT_COMPARABLE, "; ".join([f"nothing can be compared: {why[0]}", *list(problems)[:_SHOWN]])
 
     def _line(self, answer: Answer) -> str:

@@ -32,7 +32,7 @@ from logbook_agent.running.prepare import Command
 from logbook_agent.store.book import Book
 from logbook_agent.store.workspace import Workspace
 
-_DIRECTED = re.compile(r"(.+):(?:max|min)(?::.*)?")
+_DIRECTED = re.compile(r"(.+):(max|min)(?::.*)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,8 @@ def checked(request: AbRequest) -> AbRequest:
             raise UsageError(
                 f"--metric {name} states a direction",
                 cause="the direction of a metric is declared in the logbook",
-                hint=f"--metric {found[1]}, with {name} under metrics in logbook.yaml",
+                hint=f"--metric {found[1]}, and add {{name: {found[1]}, direction: {found[2]}}}"
+                " to metrics in logbook.yaml",
             )
     return request
 

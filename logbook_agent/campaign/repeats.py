@@ -138,9 +138,9 @@ def run(
         return earlier or _new_entry(workspace, book, request, commands[0])
 
     with claimed(workspace, book, earlier, commands) as plan, driving(workspace, book, found, display) as made:
-        orders = list(_orders(request, plan.commands, made.entry.id))
+        orders = _orders(request, plan.commands, made.entry.id)
         if is_sent:
-            made.send(orders[0])
+            made.send(next(orders))
         else:
             for _, run_made in made.each(orders):
                 plan.executed(run_made)
@@ -151,7 +151,8 @@ def run(
         closed = day(book.header.closing.at, book.header.zone)
         workspace.warnings.append(f"{book.header.topic} was closed on {closed}: logbook close --reopen opens it again")
     # Of a single run that was cut off nothing needs to be said.
-    if made.is_cut_off and (len(orders) > 1 or not made.runs):
+    is_series = len(plan.commands) * (request.discard + request.repeat) > 1
+    if made.is_cut_off and (is_series or not made.runs):
         workspace.warnings.append(_rest(made, plan.commands, len(plan.commands) * request.repeat))
     return RunResult(book=book, entry=made.entry, runs=tuple(made.runs), exit_status=made.exit_status)
 
@@ -212,6 +213,13 @@ def _nothing_planned(record: Record, request: RunRequest) -> UsageError:
     entry = record.entry
     labels = [c.label for c in entry.commands if c.label]
     ran = [c for c in commands_of(record) if request.label in (None, c.label)][-1:]
+    there = (
+        f"its planned commands: {', '.join(labels)}"
+        if labels
+        else "each was executed"
+        if entry.commands
+        else "it has no plan"
+    )
     words = ["logbook", "run", "--id", entry.id]
     words += ["--repeat", str(request.repeat)] if request.repeat > 1 else []
     words += ["--label", label] if (label := ran[0].label if ran else request.label) else []
@@ -219,7 +227,7 @@ def _nothing_planned(record: Record, request: RunRequest) -> UsageError:
     text = (shlex.quote(ran[0].text) if ran[0].shell else ran[0].text) if ran else "COMMAND"
     return UsageError(
         f"{entry.id} has no planned command left" + (f" labelled {request.label}" if request.label else ""),
-        cause=f"its planned commands: {', '.join(labels) or len(entry.commands)}",
+        cause=there,
         hint=f"{'repeat its last command' if ran else 'give one'}: {shlex.join(words)} -- {text}",
     )
 

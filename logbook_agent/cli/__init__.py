@@ -152,8 +152,8 @@ _SHARED = {"logbook": "-L TOPIC", "root": "--root DIR", "as_json": "--json"}
 def _shared(function: Callable[..., object]) -> str:
     """Which of the options of every command this one takes."""
     # An option of that name that a command explains itself is another one.
-    taken = inspect.signature(function).parameters.values()
-    hidden = {p.name for p in taken if any(getattr(m, "hidden", False) for m in get_args(p.annotation))}
+    hints = get_type_hints(function, include_extras=True)
+    hidden = {name for name, hint in hints.items() if any(getattr(m, "hidden", False) for m in get_args(hint))}
     names = [text for name, text in _SHARED.items() if name in hidden]
     return f"Also: {', '.join(names)}; see `logbook --help`."
 

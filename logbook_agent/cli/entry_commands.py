@@ -33,7 +33,8 @@ def note_command(
         Option("--command", metavar="'LABEL: CMD'", help="A command of a plan; the label is optional; repeatable."),
     ] = None,
     release: Annotated[
-        Text, Option("--release", metavar="ID", help="End the claim of a plan whose process is gone, or was elsewhere.")
+        Text,
+        Option("--release", metavar="ID", help="End the claim on a plan whose process is gone or on another machine."),
     ] = None,
     common: Common,
 ) -> None:

@@ -49,7 +49,7 @@ def start_command(
         Option(
             "--metric",
             metavar="NAME[:max|min][:UNIT]",
-            help="A primary metric; may be repeated. Of a curve, :best, :mean=N and :over=KEY may follow.",
+            help="A primary metric; repeatable. For a curve, add :best, :mean=N or :over=KEY.",
         ),
     ] = None,
     constraint: Annotated[Texts, Option("--constraint", metavar="TEXT", help="A constraint; repeatable.")] = None,
@@ -167,7 +167,7 @@ def criteria_command(
         Option(
             "--predicate",
             metavar="N=YAML",
-            help="Let this rule check criterion N (with --add, N= may be left out); N= without a rule removes it.",
+            help="Check criterion N by this predicate; `N=` removes it. With --add, leave N= out.",
         ),
     ] = None,
     common: Common,

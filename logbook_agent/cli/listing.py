@@ -48,7 +48,7 @@ def list_command(
 ) -> None:
     """List entries.
 
-    Words are looked for in titles, fields, commands, config, results and output.
+    Searches titles, fields, commands, config, results and output.
     With --tried, a word KEY=VALUE selects what was tried with this config or flag.
 
     Example: logbook list int8 --state failed

@@ -36,7 +36,7 @@ ConfigOption = Annotated[
 ]
 EnvOption = Annotated[Texts, Option("--env", metavar="K=V", help="Set a variable for the command; repeatable.")]
 TimeoutOption = Annotated[
-    Text, Option("--timeout", metavar="TIME", help="End it after 90s, 30m, 2h (INT, TERM, KILL).")
+    Text, Option("--timeout", metavar="TIME", help="End the command after 90s, 30m, 2h (INT, TERM, KILL).")
 ]
 ReadOption = Annotated[
     Text,
@@ -52,7 +52,7 @@ KeepOption = Annotated[
     Option(
         "--keep",
         metavar="PATTERN",
-        help="Keep the files that match when it has ended, such as 'out/*.png'; below its working folder; repeatable.",
+        help="Keep files of its working folder that match, such as 'out/*.png'; repeatable.",
     ),
 ]
 InputOption = Annotated[
@@ -60,12 +60,12 @@ InputOption = Annotated[
     Option(
         "--input",
         metavar="PATH",
-        help="Record the digest of a file or folder that the command reads; seen from its working folder; repeatable.",
+        help="Record the digest of a file or folder that the command reads; repeatable.",
     ),
 ]
-CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run it in this folder.")]
+CwdOption = Annotated[Text, Option("--cwd", metavar="DIR", help="Run the command in this folder.")]
 OnOption = Annotated[
-    Text, Option("--on", metavar="NAME", help="Run it on this executor or launcher; see `logbook executors`.")
+    Text, Option("--on", metavar="NAME", help="Run the command on this executor or launcher; see `logbook executors`.")
 ]
 IdOption = Annotated[
     Text, Option("--id", metavar="ID", help="Add a run to this entry; without a command, execute its planned commands.")
@@ -109,10 +109,10 @@ def run_command(
     ] = None,
     how: How,
     repeat: Annotated[
-        int | None, Option("--repeat", metavar="N", help="Run it N times. [1; with --noise 12, at least 6]")
+        int | None, Option("--repeat", metavar="N", help="Run the command N times. [1; with --noise 12, at least 6]")
     ] = None,
     discard: Annotated[
-        int, Option("--discard", metavar="N", help="First run it N times to warm up; these runs never count.")
+        int, Option("--discard", metavar="N", help="First run N times to warm up; these runs never count.")
     ] = 0,
     noise: Annotated[
         bool, Option("--noise", help="Say how much the runs vary, and which effects an A/B of this command would show.")

@@ -26,7 +26,9 @@ def show_command(
     entry_id: Annotated[str, Argument(metavar="ID", help="The entry.")],
     full: Annotated[bool, Option("--full", help="With --json: every sample and all provenance.")] = False,
     log: Annotated[bool, Option("--log", help="Print the output of its last run instead, even while it runs.")] = False,
-    tail: Annotated[int | None, Option("--tail", metavar="N", help="The same, only the last N lines.")] = None,
+    tail: Annotated[
+        int | None, Option("--tail", metavar="N", help="Print only the last N lines of that output.")
+    ] = None,
     common: Common,
 ) -> None:
     """One entry with its runs.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import shlex
 from collections.abc import Callable, Iterator
 from typing import TypedDict
 
@@ -18,7 +20,7 @@ from logbook_agent.features import present, provided
 from logbook_agent.model.errors import StoreError
 from logbook_agent.store.book import Book
 from logbook_agent.store.trouble import Trouble
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, naming
 
 # From the records to what is derived from them.
 CHECKS: tuple[Check, ...] = (
@@ -52,7 +54,17 @@ def examine(workspace: Workspace, book: Book, *, fix: bool) -> list[Trouble]:
         # Without the header, nothing else can be understood.
         if check is check_header and new:
             break
-    return _once(found)
+    return [_of_this(workspace, book, trouble) for trouble in _once(found)]
+
+
+# What would be about another logbook, or none, where there are several.
+_BARE = re.compile(r"\blogbook (?=doctor|render)")
+
+
+def _of_this(workspace: Workspace, book: Book, trouble: Trouble) -> Trouble:
+    """The trouble with commands that name its logbook, where they have to."""
+    words = shlex.join(["logbook", *naming(workspace, book)])
+    return dataclasses.replace(trouble, mend=_BARE.sub(lambda _: f"{words} ", trouble.mend))
 
 
 def _of_feature(place: str) -> Check:

@@ -147,7 +147,7 @@ def _check_number(found: Sequence[Criterion], number: int | None) -> int:
         raise UsageError(
             f"no stop criterion {number}",
             cause=f"there are {len(found)}, numbered from 1" if found else "this logbook has none",
-            hint="logbook criteria",
+            hint="list them with: logbook criteria" if found else "add one: logbook criteria --add TEXT",
         )
     return number - 1
 

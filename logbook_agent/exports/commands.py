@@ -49,7 +49,7 @@ def export_command(
         Option("--out", metavar="PATH", help="Where to write; - for stdout (csv, json). [exports/ of the logbook]"),
     ] = None,
     curves: Annotated[
-        bool, Option("--curves", help="The points of curves instead of rows, one a line: csv, json, parquet.")
+        bool, Option("--curves", help="Export the points of curves instead of rows, one per line: csv, json, parquet.")
     ] = False,
     where: Annotated[
         Texts, Option("--where", metavar="K=V", help="Only rows whose axis K is V (— for none); repeatable.")

@@ -247,7 +247,9 @@ def _settle(axis: str | None, held: Sequence[str], items: Sequence[Item], *, is_
         axis = found[0] if len(found) == 1 and found[0] != "command" else None
     values = [show(item.place.get(axis or "")) for item in items]
     command = settled_by(axis, values, items)
-    return f"these numbers settle nothing, for the order of the runs was not drawn by chance; to settle it: {command}"
+    return (
+        f"these numbers settle nothing, because the order of the runs was not drawn by chance; to settle it: {command}"
+    )
 
 
 def _answers(record: Record, found: Contrasted) -> bool:

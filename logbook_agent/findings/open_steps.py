@@ -2,8 +2,8 @@
 
 The order, which every reader has: next actions that people wrote, the latest first; what is planned or blocked;
 comparisons that further pairs would probably settle, the nearest to an answer first; stop criteria that are not met;
-and comparisons that no practical number of pairs would settle. A comparison whose entry was abandoned, or about which
-somebody decided, is left alone.
+and comparisons that no practical number of pairs would settle. A comparison whose entry is withdrawn or superseded, or
+about which somebody decided, is left alone.
 """
 
 from __future__ import annotations
@@ -72,8 +72,9 @@ def open_steps(thread: Thread, answers: Sequence[Synopsis]) -> Iterator[OpenStep
 
 
 def _is_given_up(thread: Thread, entry: str) -> bool:
-    """Whether somebody decided about the code of an entry, or abandoned it."""
-    return bool(thread.standing[entry].decided_by) or thread.by_id[entry]["state"] == "abandoned"
+    """Whether somebody decided about the code of an entry, or it counts no more."""
+    standing = thread.standing[entry]
+    return bool(standing.decided_by) or not standing.counts
 
 
 def unmet(header: Header) -> list[Criterion]:
@@ -82,7 +83,7 @@ def unmet(header: Header) -> list[Criterion]:
 
 
 def _comparison(one: Synopsis) -> OpenStep:
-    text = f"Add pairs to {one.entry}, which is open"
+    text = f"Add pairs to the open comparison {one.entry}"
     if one.is_hopeless:
         text = f"Let each run of {one.entry} measure for longer, or state a larger minimum effect"
     return OpenStep(
@@ -100,7 +101,7 @@ def _criterion(criterion: Criterion) -> OpenStep:
     computed = criterion.computed
     return OpenStep(
         kind="criterion",
-        text=f"Work on the stop criterion that is not met: {criterion.text}",
+        text=f"Meet the stop criterion: {criterion.text}",
         why=computed.why if computed is not None else "",
         settles=criterion.text,
         command=computed.command if computed is not None else "",

@@ -202,7 +202,7 @@ def link_command(
         )
     if label is not None and (replace or trust):
         raise UsageError(
-            f"--as does not go with {'--replace' if replace else '--trust'}",
+            f"--as and {'--replace' if replace else '--trust'} cannot be used together",
             cause="this option is for the experiment issue only",
             hint=f"logbook link {target}{' --replace' if replace else ''}",
         )

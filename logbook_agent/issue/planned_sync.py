@@ -25,7 +25,7 @@ def sync_by_digest(
         return {**plan, "digest": found}
     if digest != found:
         raise UsageError(
-            "the plan is no longer the one with this digest",
+            "this is not the digest of the plan as it is now",
             cause="the records or the issue have changed since it was shown",
             hint="ask for the plan again, read it, and apply that",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -15,7 +16,7 @@ from logbook_agent.pages.cited import cites, with_numbers
 from logbook_agent.pages.plotted import mark_due, naming_plots, plots_of, plots_of_thread
 from logbook_agent.pages.templating.templates import templates_of
 from logbook_agent.store.book import Book
-from logbook_agent.store.workspace import Workspace
+from logbook_agent.store.workspace import Workspace, naming
 from logbook_agent.text import marked
 
 HEADER = "header"
@@ -50,7 +51,7 @@ def refresh(workspace: Workspace, book: Book, changed: Iterable[str] = ()) -> No
         _remember(book, seen, entries=entries, folder_ns=folder_ns)
     except StoreError as error:
         workspace.warnings.append(
-            f"recorded, but the view was not updated: {_brief(error)}; correct that, then: logbook render"
+            f"recorded, but the view was not updated: {_brief(error)}; correct that, then: {_render(workspace, book)}"
         )
 
 
@@ -224,11 +225,16 @@ def _write(
     for name in kept:
         workspace.warnings.append(
             f"{book.view_path.name}: {name} was edited by hand and left as it is;"
-            " `logbook render --absorb` copies the edit into the entry, `logbook render --discard-edits` drops it,"
-            " after a backup"
+            f" `{_render(workspace, book)} --absorb` copies the edit into the entry,"
+            f" `{_render(workspace, book)} --discard-edits` drops it, after a backup"
         )
     if new != (text if on_disk is None else on_disk):
         book.write_view(new)
+
+
+def _render(workspace: Workspace, book: Book) -> str:
+    """The command that renders this view."""
+    return shlex.join(["logbook", *naming(workspace, book), "render"])
 
 
 def _brief(error: LogbookError) -> str:

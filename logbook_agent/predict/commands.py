@@ -32,7 +32,7 @@ def predict_command(
     words: Words,
     env: EnvOption = None,
     timeout: TimeoutOption = None,
-    entry_id: Annotated[Text, Option("--id", metavar="ID", help="Add it to this entry of predictions.")] = None,
+    entry_id: Annotated[Text, Option("--id", metavar="ID", help="Add the prediction to this entry.")] = None,
     common: Common,
 ) -> int:
     """Predict a step time.

@@ -199,8 +199,8 @@ def confirmed_commands(
             f"you did not type {'this command' if len(unknown) == 1 else 'these commands'} of {entry} here: {shown}",
             cause="a record can come from a branch or from another program, and a command can do all that you can"
             if digest is None
-            else f"the digest {digest} is another one: the entry, or this folder, is not what was confirmed",
-            hint=f"read it, whole with logbook show {entry}, then type: "
+            else f"{digest} is the digest of something else: the entry or this folder has changed",
+            hint=f"read it (in full: logbook show {entry}), then type: "
             f"{again or f'logbook run --id {entry}'} --confirm {wanted}",
         )
     _state(workspace)  # there must be a place for it

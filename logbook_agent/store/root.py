@@ -29,8 +29,8 @@ def create(
         if book.topic == header.topic:
             raise Taken(
                 f"the logbook {header.topic} already exists",
-                cause=f"{book.header_path.relative_to(root.parent)} is there",
-                hint=f"continue it with: logbook -L {header.topic} status",
+                cause=f"{(path := book.header_path.relative_to(root.parent))} is there",
+                hint=f"continue it with: logbook -L {header.topic} status; its goal and metrics are in {path}",
             )
         if _has_prefix(book, header.prefix):
             raise Taken(

@@ -257,6 +257,6 @@ def naming(workspace: Workspace, book: Book | None) -> list[str]:
         return []
     try:
         found = workspace.named(None)
-    except UsageError:
+    except (UsageError, NotFound):
         return ["-L", book.topic]
     return [] if found.topic == book.topic else ["-L", book.topic]

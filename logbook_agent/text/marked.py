@@ -57,8 +57,8 @@ def protect(text: str) -> str:
 
 
 def written(text: str) -> str:
-    """The text of a block as it stands in the view."""
-    return protect(text.strip("\n"))
+    """The text of a block as it stands in the view, and as it is read from there."""
+    return protect(text.replace("\r\n", "\n").replace("\r", "\n").strip("\n"))
 
 
 def render_block(name: str, text: str) -> str:

@@ -193,6 +193,7 @@ def killed(command: Sequence[str], at: int) -> int | None:
     child = os.fork()
     if child == 0:
         code = 99
+        signal.alarm(120)  # it may wait for a lock that a thread of this process held
         try:
             null = os.open(os.devnull, os.O_RDWR)
             for descriptor in (0, 1, 2):
@@ -202,6 +203,7 @@ def killed(command: Sequence[str], at: int) -> int | None:
         finally:
             os._exit(code)
     _, status = os.waitpid(child, 0)
+    assert not os.WIFSIGNALED(status) or os.WTERMSIG(status) == signal.SIGKILL, f"{command} did not end"
     return None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 

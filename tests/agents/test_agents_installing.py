@@ -97,9 +97,9 @@ def test_folders_that_are_one_get_one_skill(tmp_path: Path) -> None:
 
 def test_a_block_with_one_mark_is_named(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("a\n<!-- logbook: begin -->\n")
-    with pytest.raises(UsageError, match="a part of the block"):
+    with pytest.raises(UsageError, match="only a part of logbook's block"):
         uninstall(tmp_path)
-    with pytest.raises(UsageError, match="a part of the block"):
+    with pytest.raises(UsageError, match="only a part of logbook's block"):
         install(tmp_path)
 
 

@@ -190,6 +190,11 @@ def test_a_winner_of_one_sitting_and_a_design_without_an_answer(thread: Cli, fol
     assert done.code == 0, done.err
     answer = thread("next", "--json").data
     assert any("MOE-001" in one["what"] for one in answer["cannot"]), json.dumps(answer)
+    # What a later entry supersedes is neither confirmed nor continued.
+    for entry, kind in (("MOE-000", "replication"), ("MOE-001", "comparison")):
+        assert (entry, kind) in [(one["id"], one["kind"]) for one in steps(thread) if "id" in one]
+        assert thread("note", "--title", "It was wrong", "--supersedes", entry).code == 0
+        assert entry not in [one.get("id") for one in steps(thread)]
 
 
 @pytest.mark.parametrize(

@@ -54,18 +54,18 @@ def test_a_change_has_the_interval_of_its_comparison(records: InMemory, citation
 @pytest.mark.parametrize(
     ("citation", "why"),
     [
-        ("M-000 tflops", "M-000 tflops names 2 cases: one of them is meant, by @NAME=VALUE: quant_mode=none, quant"),
+        ("M-000 tflops", "M-000 tflops has 2 cases: name one by @NAME=VALUE: quant_mode=none, quant"),
         (
             "M-003 tflops",
-            "M-003 tflops names 2 cases: one of them is meant, by @NAME=VALUE: topk=2 label=k is 2, topk=4",
+            "M-003 tflops has 2 cases: name one by @NAME=VALUE: topk=2 label=k is 2, topk=4",
         ),
-        ("M-003 tflops@8", "no row of M-003 tflops is of 8"),
+        ("M-003 tflops@8", "no row of M-003 tflops has 8"),
         ("M-001 flops", "M-001 has no flops: its finished rows have tflops, time_us"),
         ("M-009 tflops", "no entry M-009"),
         ("M-001 vs base tflops", "M-001 has no base"),
-        ("M-001 vs M-003 tflops", "M-003 tflops names 2 cases"),
+        ("M-001 vs M-003 tflops", "M-003 tflops has 2 cases"),
         ("M-000 vs base time_us", "M-000 compares no time_us: it compares tflops"),
-        ("M-001", "[[M-001]] is no citation: it names no metric"),
+        ("M-001", "[[M-001]] is not a citation: it names no metric"),
     ],
 )
 def test_what_names_no_number_says_why(records: InMemory, citation: str, why: str) -> None:

@@ -134,7 +134,7 @@ def test_the_line_that_repeats_the_last_comparison(campaign: Cli, git: Git, fold
     [
         (["keep", "MOE-001"], "MOE-001 is a decision"),
         (["keep", "MOE-002"], "MOE-002 has no run that finished"),
-        (["discard", "MOE-002", "--why", " "], "an idea is discarded for a reason"),
+        (["discard", "MOE-002", "--why", " "], "discarding MOE-002 needs a reason"),
         (["keep", "MOE-404"], "no entry MOE-404"),
         (["patch", "MOE-002"], "MOE-002 has no recorded diff"),
         (["patch", "MOE-000/7"], "MOE-000 has no run 7"),

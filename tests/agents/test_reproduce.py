@@ -213,7 +213,7 @@ def test_how_much_it_differs_is_said_against_the_noise(recorded: Recorded) -> No
     assert answer.out.splitlines() == [
         "MOE-001/1: differs from its record",
         "  tflops is not the same",
-        "  tflops: 13.500 TF/s, in the record 13.000 TF/s (+3.85%; the noise is not known, of 1 run)",
+        "  tflops: 13.500 TF/s, in the record 13.000 TF/s (+3.85%; the noise of 1 run is not known)",
     ]
     answer = recorded.cli("reproduce", "MOE-000", "--run", "7")
     assert answer.code == 2

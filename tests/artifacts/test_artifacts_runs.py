@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.artifacts.left_files import PNG, script
-from tests.conftest import Cli, book_of, state_of
+from tests.conftest import Cli, book_of
+from tests.running.executors.conftest import wait_for
 
 
 def run_of(folder: Path, number: int = 1, entry: str = "MOE-000") -> dict[str, object]:
@@ -75,10 +76,10 @@ def test_a_picture_that_no_run_kept_is_told(started: Cli, folder: Path) -> None:
 @pytest.mark.slow
 def test_a_copy_that_did_not_arrive_whole_is_told(started: Cli, folder: Path) -> None:
     assert started("run", "--detach", "--keep", "*.txt", "--", *script(folder)).code == 0
-    deadline = time.monotonic() + 60
-    while not (found := [*state_of(folder).glob("*/final.json")]) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    [copy] = (found[0].parent / "artifacts").iterdir()
+    book = book_of(folder)
+    spool = book.spool(book.run("MOE-000", 1))
+    wait_for(lambda: spool.has("final.json") and not spool.is_held())
+    [copy] = (spool.folder / "artifacts").iterdir()
     copy.write_text("other")
     assert started("status").code == 0
     assert "the copy of notes.txt is missing or was changed: its digest differs" in str(run_of(folder)["problems"])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
-from seed_rows import SeedRow, predicted, read_rows
+from seed_rows import SeedRow, config_of, predicted, read_rows
 
 from bench_core.accounting import count_flops
 from bench_core.accounting.prediction import Prediction, Word, outcome
@@ -133,7 +133,7 @@ def _claim(a: Compared, b: Compared) -> Iterator[bool]:
 
 
 def _differ_in_one(a: SeedRow, b: SeedRow) -> bool:
-    one, other = a.case.config(), b.case.config()
+    one, other = config_of(a.options), config_of(b.options)
     return sum(one.get(key) != other.get(key) for key in one.keys() | other.keys()) == 1
 
 

@@ -66,6 +66,12 @@ def case_of(options: str) -> Case:
     return hillclimb.read_request(read_words(hillclimb.command, shlex.split(options))).cases[0].over(TARGET.devices)
 
 
+@functools.cache
+def config_of(options: str) -> Mapping[str, Any]:
+    """What the row of that case reports of it."""
+    return case_of(options).config()
+
+
 def case_in_form(options: str, form: str) -> Case:
     """The case of a row as `bench-core predict` has it; published programs have a tile of their own."""
     case = case_of(options)

@@ -51,18 +51,19 @@ def _inputs(weights: Mapping[str, np.ndarray] | None = None) -> OracleInputs:
     return replace(found, weights={**found.weights, **(weights or {})})
 
 
-@pytest.mark.parametrize("name", ["router", "w2"])
+@pytest.mark.parametrize("name", ["router", wide("w2")])
 def test_the_oracle_agrees_with_differences_of_its_own_loss(name: str) -> None:
     """The hand-derived gradient against (loss(w + h) - loss(w - h)) / 2h, in float64: no program takes part."""
     oracle = Oracle(math=BoundedMath(arithmetic=FLOAT32_ACCUMULATION, dtype=DType.FLOAT64), quant_mode=QuantMode.NONE)
-    weight = _inputs().weights[name].astype(np.float64)
-    gradient = oracle.expected(_inputs(), BenchPass.TRAIN)[f"grad_{name}"].value
+    inputs = _inputs()
+    weight = inputs.weights[name].astype(np.float64)
+    gradient = oracle.expected(inputs, BenchPass.TRAIN)[f"grad_{name}"].value
     assert gradient.shape == weight.shape
     for at in np.ndindex(weight.shape):
         step = np.zeros_like(weight)
         step[at] = 1e-4
         above, below = (
-            oracle.expected(_inputs({name: moved}), BenchPass.TRAIN)["loss"].value
+            oracle.expected(replace(inputs, weights={**inputs.weights, name: moved}), BenchPass.TRAIN)["loss"].value
             for moved in (weight + step, weight - step)
         )
         assert (above - below) / 2e-4 == pytest.approx(gradient[at], rel=1e-4, abs=1e-7)

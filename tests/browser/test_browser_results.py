@@ -90,7 +90,10 @@ def test_two_rows_of_a_comparison_have_its_verdict(demo: Site) -> None:
 @pytest.mark.parametrize(
     ("rows", "why"),
     [
-        ((("DEMO-000", "none"), ("DEMO-001", "int8")), "DEMO-000 none: These numbers settle nothing, for the order"),
+        (
+            (("DEMO-000", "none"), ("DEMO-001", "int8")),
+            "DEMO-000 none: These numbers settle nothing, because the order",
+        ),
         ((("DEMO-003", "none"), ("DEMO-004", "int8")), "DEMO-003 none 8 and DEMO-004 int8 4: These numbers"),
     ],
 )

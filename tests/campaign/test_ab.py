@@ -177,6 +177,22 @@ def test_a_command_that_ignores_the_axis_is_met_after_one_pair(ready: Cli) -> No
     assert "a run of quant_mode=int8 reported quant_mode=none" in answer.data["stopped"]["why"]
 
 
+def test_a_metric_that_no_run_reports_is_named_after_one_pair(ready: Cli) -> None:
+    answer = ready(*AB, "--metric", "tflop", "--json", *COMMAND)
+    assert (answer.data["stopped"]["by"], answer.data["ran"]) == ("not-comparable", 2)
+    assert answer.data["stopped"]["why"] == "nothing can be compared: no run reports tflop, but tflops"
+
+
+def test_a_direction_is_stated_in_the_header(ready: Cli) -> None:
+    answer = ready(*AB, "--metric", "tflops:max", *COMMAND)
+    assert (answer.code, answer.err) == (
+        2,
+        "error: --metric tflops:max states a direction\n"
+        "  cause: the direction of a metric is declared in the logbook\n"
+        "  next:  --metric tflops, and add {name: tflops, direction: max} to metrics in logbook.yaml\n",
+    )
+
+
 def test_rows_are_matched_by_their_config_or_left_out(ready: Cli) -> None:
     script = (
         "echo RESULT topk=1 tflops=1; echo RESULT topk=2 tflops=2; [ {axis} = none ] || echo RESULT topk=3 tflops=3"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from logbook_agent.cli import SUBCOMMANDS
 from logbook_agent.entries.stated import derived_prefix
 from logbook_agent.model.entry import PREFIX
 from tests.conftest import Cli
@@ -54,3 +56,10 @@ def test_void_withdraws_an_entry_with_or_without_a_reason(started: Cli) -> None:
     assert (gone.code, "next:  logbook edit ID --state void --reason TEXT\n" in gone.err) == (2, True)
     assert started("edit", "MOE-000", "--state", "computed").code == 0
     assert started("list", "--json").data[0]["state"] == "finished"
+
+
+@pytest.mark.parametrize("name", [command.name for command in SUBCOMMANDS])
+def test_the_help_of_a_command_ends_with_the_shared_options_that_it_takes(cli: Cli, name: str) -> None:
+    shown = cli(name, "--help").out
+    also = re.findall(r"^  Also: (.*); see `logbook --help`\.$", shown, re.MULTILINE)
+    assert also == [{"start": "--root DIR, --json", "ci": "--json"}.get(name, "-L TOPIC, --root DIR, --json")], shown

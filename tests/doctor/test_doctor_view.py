@@ -142,3 +142,23 @@ def test_a_view_that_cannot_be_written(three: Cli, view: Path, monkeypatch: pyte
     answer = three("doctor", "--fix")
     assert answer.code == 1
     assert "next:  not fixed: cannot write" in answer.out
+
+
+def test_a_hint_names_the_logbook_where_there_are_several(started: Cli, folder: Path) -> None:
+    assert started("note", "--title", "One").code == 0
+    assert started("start", "other", "--prefix", "OTH").code == 0
+    view = folder / "logbooks/moe.md"
+    view.write_text(view.read_text().replace("One", "Two"))
+    [found] = started("doctor", "-L", "moe", "--json").data["findings"]
+    assert "logbook -L moe render --absorb copies" in found["mend"]
+    assert "`logbook -L moe render --absorb`" in started("edit", "MOE-000", "--title", "Three").err
+    view.unlink()
+    assert "logbook -L moe doctor --fix rebuilds it" in started("doctor", "-L", "moe").out
+    assert started("doctor", "-L", "moe", "--fix").code == 0
+
+
+def test_line_ends_of_other_systems_are_no_edits(started: Cli, folder: Path) -> None:
+    header = folder / "logbooks/moe/logbook.yaml"
+    header.write_text(header.read_text() + 'goal: "one\\r\\ntwo\\rthree"\n')
+    assert started("render").code == 0
+    assert started("doctor").out == "moe: nothing is wrong\n"

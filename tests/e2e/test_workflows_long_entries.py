@@ -219,3 +219,13 @@ def test_only_entries_that_changed_are_opened(started: Cli, book: Book) -> None:
     subprocess.run(["sleep", "1.2"], check=True)
     assert opened("list") == 300
     assert opened("list") == 0
+
+
+def test_any_number_of_repeats_is_made_one_by_one(started: Cli, folder: Path) -> None:
+    """In bounded memory; the first one asks for the end of all."""
+    limited = ["sh", "-c", 'ulimit -v 4000000; exec "$@"', "sh", sys.executable, "-m", "logbook_agent"]
+    words = [*limited, "run", "--repeat", "1000000000", "--", "sh", "-c", "kill -TERM $PPID; exec sleep 60"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 130, done.stderr
+    assert "interrupted after 0 of 1000000000 runs" in done.stderr
+    assert len(started("show", "MOE-000", "--json").data["runs"]) == 1

@@ -111,7 +111,7 @@ def test_what_settles_it_is_a_command_to_type(axis: str, base: object, other: ob
     asked = Contrast(references=("A-000", "A-001"))
     unknown = axis == "commit" and base is None
     found = beside(asked, [rows[:1], rows[1:]], DECLARED) if unknown else on_axis(rows, axis)
-    why = "these numbers settle nothing, for the order of the runs was not drawn by chance"
+    why = "these numbers settle nothing, because the order of the runs was not drawn by chance"
     assert found.settle == f"{why}; to settle it: {command}"
 
 

@@ -188,7 +188,7 @@ def test_a_long_answer_is_cut_and_says_so(started: Cli) -> None:
     answer = started("compare", "MOE-000", "--axis", "mode")
     assert len(answer.out.encode()) <= 8000
     assert (
-        "- these numbers settle nothing, for the order of the runs was not drawn by chance"
+        "- these numbers settle nothing, because the order of the runs was not drawn by chance"
         "; to settle it: " in answer.out
     )
     assert "- and 160 more rows: --json shows all\n" in answer.out

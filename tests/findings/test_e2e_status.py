@@ -122,7 +122,7 @@ def test_status_begins_with_what_was_asked_and_found(cli: Cli) -> None:
     assert lines[2] == "No comparison is settled yet."
     assert lines[3].startswith("- MODE=6 against (empty) is open in tflops, +")
     assert lines[3].endswith(" so far (4 pairs in 1 sitting) [MOE-001 Six]")
-    assert lines[4] == "  why it is open: a comparison is judged from 8 pairs on; it needs at least 4 more pairs"
+    assert lines[4] == "  why it is open: a comparison is first judged at 8 pairs; it needs at least 4 more pairs"
     to_add = "  to add up to 4 pairs: "
     assert lines[5] == f"{to_add}logbook ab --id MOE-001 --max-pairs 4 --axis env:MODE=,6 -- sh -c '{SIX}'"
     assert cli(*AB, "--repeat", "8", "--", "sh", "-c", SIX).code == 0

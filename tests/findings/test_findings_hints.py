@@ -29,8 +29,8 @@ _STATES = ("planned", "blocked", "abandoned", "void", "computed")
         (["edit", "MOE-000", "--state", "done"], f"one of: {', '.join(f'--state {s}' for s in _STATES)}"),
         (["edit", "MOE-000", "--state", "abandon"], "--state abandoned"),
         (["list", "--state", "orphan"], "--state orphaned"),
-        (["criteria", "--met", "2"], "logbook criteria"),
-        (["criteria", "--met", "2", "--evidence", "nothing"], "logbook criteria"),
+        (["criteria", "--met", "2"], "list them with: logbook criteria"),
+        (["criteria", "--met", "2", "--evidence", "nothing"], "list them with: logbook criteria"),
         (["criteria", "--met", "1"], "add: --evidence ID (logbook list shows the IDs)"),
     ],
 )

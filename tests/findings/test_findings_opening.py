@@ -134,6 +134,6 @@ def test_a_negative_result_is_no_failure(thread: Cli, folder: Path) -> None:
 
 def test_a_comparison_that_was_given_up_is_not_the_next_step(thread: Cli) -> None:
     ab(thread, "env:MODE=5,7", "Seven", "--repeat", "2")
-    assert "Add pairs to MOE-000" in thread("status").out
+    assert "Add pairs to the open comparison MOE-000" in thread("status").out
     assert thread("edit", "MOE-000", "--state", "abandoned").code == 0
-    assert "Add pairs to MOE-000" not in thread("status").out
+    assert "Add pairs to the open comparison MOE-000" not in thread("status").out

@@ -128,7 +128,7 @@ def test_what_cannot_be_published_is_refused(pushed: Path, started: Cli, folder:
     branch = git("branch", "--show-current").strip()
     git("branch", "code")
     for words, code, said in (
-        (["--branch", "code"], 2, "code holds something else than pages of a report"),
+        (["--branch", "code"], 2, "code holds other files than pages of a report"),
         (["--branch", "-f"], 2, "cannot be the name of a branch"),
         (["--branch", "HEAD"], 2, "cannot be the name of a branch"),
         (["--branch", "pages", "--push", "--receive-pack=touch ran"], 4, "git could not push"),

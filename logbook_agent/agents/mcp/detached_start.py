@@ -29,8 +29,11 @@ _OPTIONS = {"sets": "set", "metrics": "metric", "fields": "field"}
 
 def start(workspace: Workspace, asked: RunArguments) -> dict[str, Any]:
     """Start what is asked for, detached; the answer of the command, which may be an error."""
+    words = command_words(asked, workspace)
+    if any("\0" in word for word in words):
+        raise UsageError("run: an argument holds a NUL", cause="no command line can hold one", hint="leave it out")
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "logbook_agent", *command_words(asked, workspace)],
+        [sys.executable, "-P", "-m", "logbook_agent", *words],
         cwd=workspace.cwd,
         env=dict(workspace.environ),
         stdin=subprocess.DEVNULL,
@@ -46,13 +49,13 @@ def start(workspace: Workspace, asked: RunArguments) -> dict[str, Any]:
         raise StoreError(
             f"not started within {_STARTING_S:.0f} s, and still starting",
             cause="the machine is busy, or a launcher takes its time",
-            hint="call status: it is there as soon as it has begun",
+            hint="call status: it lists the run as soon as it has begun",
         ) from error
     try:
         answer = json.loads(out)
     except ValueError as error:
         raise StoreError(
-            "what was started gave no answer",
+            "the started command gave no answer",
             cause=(err or out).strip()[-500:] or f"it exited with {process.returncode}",
             hint="logbook doctor",
         ) from error
@@ -65,7 +68,7 @@ def command_words(asked: RunArguments, workspace: Workspace) -> list[str]:
     given = {key: value for key, value in vars(asked).items() if value not in (None, (), {}, False)}
     if others := sorted(given.keys() - _OF[name] - {"logbook"}):
         raise UsageError(
-            f"run: {others[0]} is no argument of {_NAMES[name]}",
+            f"run: {others[0]} is not an argument of {_NAMES[name]}",
             cause=f"{_NAMES[name]} takes {', '.join(sorted(_OF[name]))}",
             hint="leave it out",
         )
@@ -90,7 +93,9 @@ def _form(asked: RunArguments) -> str:
     }
     meant = [name for name, is_meant in forms.items() if is_meant]
     if len(meant) > 1:
-        raise UsageError("run: an A/B and a sweep at once", cause="axis and recipe are given", hint="leave one out")
+        raise UsageError(
+            "run: cannot start an A/B and a sweep at once", cause="axis and recipe are given", hint="leave one out"
+        )
     if asked.code and len(asked.code) != 2:
         raise UsageError("run: code needs two names", cause=f"it has {len(asked.code)}", hint='code: ["main", "WORK"]')
     return meant[0] if meant else "run"
@@ -114,5 +119,9 @@ def _text(key: str, value: Scalar) -> str:
     if key not in _TEXTS:
         return text
     if text == "-":
-        raise UsageError(f"run: {key} is only a dash", cause="it says nothing", hint="leave it out")
+        raise UsageError(
+            f"run: {key} is only a dash",
+            cause="a dash reads standard input, which a tool does not have",
+            hint="leave it out",
+        )
     return f"@{text}" if text.startswith("@") else text

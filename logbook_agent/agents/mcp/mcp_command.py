@@ -32,8 +32,8 @@ def mcp_command(
 ) -> None:
     """Serve the logbook to a coding agent, by the Model Context Protocol on stdin and stdout.
 
-    A host starts this; its settings name the command. Without --allow-run no tool starts or ends a command. With
-    --json, print the tools instead.
+    Your agent's host starts it. Without --allow-run, no tool starts or ends a command. With --json, print the tools
+    instead.
 
     Example: logbook mcp --root ~/work/logbooks
     """
@@ -63,6 +63,6 @@ def check_allowed(space: Workspace) -> None:
         file = user_config_file(space.environ)
         raise UsageError(
             f"commands may not be started for {root}",
-            cause=f"allow_run in {file} does not name it; only there you can say so" if file else "there is no home",
+            cause=f"allow_run in {file} does not name it" if file else "there is no home",
             hint=f'if you want that, write into {file}: allow_run = ["{root}"]',
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 from functools import partial
@@ -13,6 +14,8 @@ import mcp_types as wire
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from logbook_agent import __version__
 from logbook_agent.agents.mcp.desk import Desk
@@ -39,7 +42,60 @@ def serve(desk: Desk) -> None:
 async def _serve(desk: Desk) -> None:
     server = made_server(desk)
     async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+        await server.run(_Messages(reading, writing), writing, server.create_initialization_options())
+
+
+class _Messages:
+    """The messages of a client. A line that is none is answered, so that nobody waits for it; half of a surrogate pair,
+    which JSON can hold and UTF-8 cannot, is replaced."""
+
+    def __init__(self, reading: Any, writing: Any) -> None:
+        self._reading, self._writing = reading, writing
+
+    @property
+    def last_context(self) -> Any:
+        return self._reading.last_context
+
+    async def receive(self) -> Any:
+        while isinstance(item := await self._reading.receive(), Exception):
+            message = _mended(item)
+            if isinstance(message, wire.JSONRPCError):
+                await self._writing.send(SessionMessage(message))
+            elif message is not None:
+                return SessionMessage(message)
+        return item
+
+    def __aiter__(self) -> _Messages:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def aclose(self) -> None:
+        await self._reading.aclose()
+
+    async def __aenter__(self) -> _Messages:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+def _mended(error: Exception) -> wire.JSONRPCMessage | None:
+    """The message of a line that was refused, or the answer to one that is none; None for an empty line."""
+    found: Any = error.errors()[0] if isinstance(error, ValidationError) else {}
+    code, said = wire.INVALID_REQUEST, "Invalid Request"
+    if found.get("type") == "json_invalid":
+        code, said = wire.PARSE_ERROR, "Parse error"
+        if not found["input"].strip():
+            return None
+        with contextlib.suppress(ValueError, RecursionError):
+            text = json.dumps(json.loads(found["input"]), ensure_ascii=False).encode("utf-8", "replace")
+            return wire.jsonrpc_message_adapter.validate_json(text, by_name=False)
+    return wire.JSONRPCError(jsonrpc="2.0", id=None, error=wire.ErrorData(code=code, message=said))
 
 
 def made_server(desk: Desk) -> Server[Any]:

@@ -157,7 +157,17 @@ def _wait(_: Desk, space: Workspace, asked: arguments.WaitArguments) -> Answer:
     done = wait(space, book, asked.ids, is_any=asked.any, timeout_s=limit_s)
     ids = [*done.going, *(one.id for one in done.ended)]
     outputs = [log_data(space, book, entry_id, asked.tail) for entry_id in ids[:1] if book.run_numbers(entry_id)]
-    return "wait", {**done.data(book, _SHOWN_RUNS), "output": outputs[0] if outputs else None}
+    return "wait", _without_tail({**done.data(book, _SHOWN_RUNS), "output": outputs[0] if outputs else None})
+
+
+def _without_tail(data: dict[str, Any]) -> dict[str, Any]:
+    """The answer of `wait` without the end of a run's output that `output` shows, too."""
+    shown = data["output"]
+    for one in data["ended"]:
+        for run in one["runs"]:
+            if shown and (one["id"], run["run"]) == (shown["id"], shown["run"]) and {*run["tail"]} <= {*shown["lines"]}:
+                del run["tail"]
+    return data
 
 
 def _cancel(_: Desk, space: Workspace, asked: arguments.CancelArguments) -> Answer:

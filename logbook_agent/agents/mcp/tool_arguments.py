@@ -16,7 +16,7 @@ LONGEST_WAIT_S = 45.0
 # The lines of output that `wait` shows.
 TAIL_LINES = 20
 
-Logbook = Annotated[str | None, "Topic or prefix, where there are several logbooks"]
+Logbook = Annotated[str | None, "Topic or prefix"]
 Names = tuple[str, ...]
 
 
@@ -24,7 +24,7 @@ Names = tuple[str, ...]
 class StatusArguments:
     """Of `status`."""
 
-    budget: Annotated[int | None, "Bytes of the answer, 8000 if not given; the least useful is left out"] = None
+    budget: Annotated[int | None, "Most bytes of the answer (8000); the least useful is left out"] = None
     logbook: Logbook = None
 
 
@@ -32,7 +32,7 @@ class StatusArguments:
 class SearchArguments:
     """Of `search`."""
 
-    words: Annotated[Names, "All must occur; with tried also KEY=VALUE"] = ()
+    words: Annotated[Names, "All must occur; with tried, also KEY=VALUE"] = ()
     tried: Annotated[bool, "What did not work: failures, no gain, abandoned"] = False
     state: str | None = None
     kind: str | None = None
@@ -72,7 +72,7 @@ class _Texts:
     fields: Annotated[Mapping[str, str], "Texts with labels of your own"] | None = None
     continues: Annotated[str | None, "Entry ID"] = None
     completes: Annotated[str | None, "Entry ID"] = None
-    supersedes: Annotated[str | None, "The entry that it corrects"] = None
+    supersedes: Annotated[str | None, "The entry that this one corrects"] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class PlanArguments(_Texts):
     """Of `plan`."""
 
     title: str = field()
-    commands: Annotated[Names, "'LABEL: COMMAND' or 'COMMAND', as words of a shell"] = ()
+    commands: Annotated[Names, "'LABEL: COMMAND' or 'COMMAND', quoted as in a shell"] = ()
     logbook: Logbook = None
 
 
@@ -88,24 +88,24 @@ class PlanArguments(_Texts):
 class RunArguments(_Texts):
     """Of `run`; with `axis` or `code` of an A/B, with `recipe` or `resume` of a sweep."""
 
-    argv: Annotated[Names, "The command, word by word; in an A/B {axis} stands for the value"] = ()
+    argv: Annotated[Names, "The command as a list of words; in an A/B, {axis} stands for the value"] = ()
     id: Annotated[str | None, "Add to this entry; without argv, run its planned commands"] = None
     label: str | None = None
-    repeat: Annotated[int | None, "Runs; of an A/B exactly N pairs"] = None
-    discard: Annotated[int | None, "Warm-ups first"] = None
+    repeat: Annotated[int | None, "Runs; in an A/B exactly N pairs"] = None
+    discard: Annotated[int | None, "Warm-up runs first"] = None
     noise: Annotated[bool, "Measure how much runs vary"] = False
     axis: Annotated[str | None, "A/B in pairs, base first: NAME=V,V or env:NAME=V,V"] = None
     code: Annotated[Names, "A/B of two commits, or a commit and WORK"] = ()
-    min_effect: Annotated[str | None, "A/B: smallest change that matters, as 2%"] = None
+    min_effect: Annotated[str | None, "A/B: smallest change that matters, such as 2%"] = None
     max_pairs: int | None = None
     max_time: Annotated[str | None, "A/B: 30m, 2h"] = None
-    seed: Annotated[int | None, "A/B: of the order within pairs"] = None
-    metrics: Annotated[Names, "A/B: decide by these"] = ()
+    seed: Annotated[int | None, "A/B: seed of the order"] = None
+    metrics: Annotated[Names, "A/B: the metrics that decide"] = ()
     recipe: Annotated[str | None, "Sweep: name or file"] = None
     sets: Annotated[Names, "Sweep: K=V"] = ()
     scale: Annotated[str | None, "Sweep: such as tiny"] = None
-    resume: Annotated[str | None, "Sweep: entry ID"] = None
-    config: Annotated[Mapping[str, Scalar], "What the command does not report itself"] | None = None
+    resume: Annotated[str | None, "Sweep: entry to resume"] = None
+    config: Annotated[Mapping[str, Scalar], "Config that the command does not report"] | None = None
     env: Annotated[Mapping[str, str], "Variables"] | None = None
     timeout: Annotated[str | None, "90s, 30m, 2h"] = None
     cwd: str | None = None
@@ -117,7 +117,7 @@ class RunArguments(_Texts):
 class WaitArguments:
     """Of `wait`."""
 
-    ids: Annotated[Names, "Entries; default: all that run"] = ()
+    ids: Annotated[Names, "Default: all that are running"] = ()
     any: Annotated[bool, "Return when one has ended"] = False
     timeout_s: Annotated[float, f"At most {LONGEST_WAIT_S:.0f}"] = LONGEST_WAIT_S
     tail: Annotated[int, "Last lines of output to show"] = TAIL_LINES
@@ -137,13 +137,13 @@ class RecordArguments(_Texts):
 
     action: Annotated[
         Literal["note", "edit", "summary", "criterion"],
-        "Add an entry, change one, set the summary, judge a criterion met",
+        "Add an entry, change one, set the summary, or judge a stop criterion met",
     ]
-    id: Annotated[str | None, "The entry, or the evidence"] = None
+    id: Annotated[str | None, "edit: the entry; criterion: the evidence"] = None
     criterion: int | None = None
     text: Annotated[str | None, "note, summary: the text"] = None
     kind: Annotated[Literal["note", "decision", "incident"] | None, "note: its kind"] = None
-    result: Annotated[str | None, "In words; numbers come from runs"] = None
+    result: Annotated[str | None, "Result in words; numbers come from runs"] = None
     confidence: Annotated[str | None, "edit: exploratory, replicated, stable, computed"] = None
     state: Annotated[str | None, "edit: planned, blocked, abandoned, void, computed"] = None
     reason: Annotated[str | None, "edit: why this confidence or void"] = None
@@ -155,7 +155,7 @@ class RecordArguments(_Texts):
 class SyncArguments:
     """Of `sync`."""
 
-    digest: Annotated[str | None, "Of the plan to apply; without, it is shown"] = None
+    digest: Annotated[str | None, "Digest of the plan to apply; without it, show the plan"] = None
     create: Annotated[bool, "Open the issue when there is none"] = False
     repository: Annotated[str | None, "With create: OWNER/REPO"] = None
     logbook: Logbook = None

@@ -49,16 +49,16 @@ class Tool:
 TOOLS = (
     Tool(
         name="status",
-        description="Where the research stands: answers, what is open, failed or running, what is next. Call it first,"
-        " and whenever you have lost context.",
+        description="Where the research stands: answers, open questions, failures, running work, next steps. Call it"
+        " first, and whenever you have lost context.",
         arguments=arguments.StatusArguments,
         answers=("status",),
         reads=True,
     ),
     Tool(
         name="search",
-        description="Find entries by words in titles, texts, commands, config, results and output; or what was tried"
-        " without a gain. Search before you try something.",
+        description="Find entries by words in titles, texts, commands, config, results and output; with tried, what did"
+        " not work. Search before you try something.",
         arguments=arguments.SearchArguments,
         answers=("list", "tried"),
         reads=True,
@@ -72,21 +72,21 @@ TOOLS = (
     ),
     Tool(
         name="compare",
-        description="The answer of a comparison; else numbers side by side, which settle nothing.",
+        description="The answer of a comparison, or numbers side by side, which settle nothing.",
         arguments=arguments.CompareArguments,
         answers=("compare",),
         reads=True,
     ),
     Tool(
         name="plan",
-        description="Plan an experiment: what is expected, and the commands that run with its ID.",
+        description="Plan an experiment: a hypothesis, and commands to run later by its ID.",
         arguments=arguments.PlanArguments,
         answers=("plan",),
     ),
     Tool(
         name="run",
         description="Start a command as an experiment, an A/B in pairs of runs (axis or code) or a sweep (recipe). It"
-        " runs in the background: the answer has the ID; then call wait.",
+        " runs in the background and the answer has its ID; then call wait.",
         arguments=arguments.RunArguments,
         answers=("run", "noise", "ab", "sweep"),
         destroys=True,
@@ -102,7 +102,7 @@ TOOLS = (
     ),
     Tool(
         name="cancel",
-        description="Stop what runs in an entry; what was measured stays.",
+        description="Stop the runs of an entry; what was measured stays.",
         arguments=arguments.CancelArguments,
         answers=("cancel",),
         destroys=True,
@@ -110,15 +110,15 @@ TOOLS = (
     ),
     Tool(
         name="record",
-        description="Write down a note, a decision, an incident; change the texts, confidence or state of an entry (an"
-        " empty text removes one); set the summary.",
+        description="Add a note, decision or incident; change the texts, confidence or state of an entry (an empty text"
+        " removes a field); set the summary; judge a criterion.",
         arguments=arguments.RecordArguments,
         answers=("note", "edit", "status", "criteria"),
         destroys=True,
     ),
     Tool(
         name="sync",
-        description="What would be written to the GitHub issue, with a digest; with that digest, write it.",
+        description="Show what would be written to the GitHub issue, with a digest; called with that digest, write it.",
         arguments=arguments.SyncArguments,
         answers=("sync",),
         destroys=True,
@@ -143,6 +143,12 @@ def checked(tool: Tool, given: Mapping[str, Any]) -> Any:
                 f"{tool.name}: unknown argument {name!r}",
                 cause=f"its arguments are {', '.join(names)}",
                 hint=f"did you mean {near}?" if near else "leave it out",
+            )
+    for key in ("config", "env", "fields"):
+        pairs = given.get(key)
+        if isinstance(pairs, Mapping) and (wrong := [one for one in pairs if "=" in one]):
+            raise UsageError(
+                f"{tool.name}: {key}: {wrong[0]!r} holds =", cause="a name ends at its first =", hint="rename it"
             )
     try:
         # What is null is not given.

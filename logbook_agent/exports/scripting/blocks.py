@@ -90,12 +90,17 @@ class ExperimentBlock:
             )
         self._entry = self._found_or_new()
         self._thread.start()
-        self._has_begun.wait()
-        if self._error is not None:
-            raise self._error
+        try:
+            self._has_begun.wait()
+            if self._error is not None:
+                raise self._error
+            number = max(run.run for run in self._book.runs(self.entry.id))
+        except BaseException as error:
+            # Such as Ctrl-C while it waits for a device: the block is not carried out, so its run ends here.
+            self._events.put(outcome_of(error, 0.0, self._put))
+            raise
         self._streams = sys.stdout, sys.stderr
         sys.stdout, sys.stderr = Tee(sys.stdout, "stdout", self._put), Tee(sys.stderr, "stderr", self._put)
-        number = max(run.run for run in self._book.runs(self.entry.id))
         self._around = {name: os.environ.get(name) for name in INSIDE}
         os.environ.update(zip(INSIDE, (self.entry.id, str(number)), strict=True))
         self._began = time.perf_counter()
@@ -124,9 +129,9 @@ class ExperimentBlock:
     # -- the run, in a thread of its own ------------------------------------------------------------------
 
     def _make(self) -> None:
-        command = here(self._workspace, self._inside, self._request.label)
-        plan = RunPlan(command=command, entry_id=self.entry.id, config=dict(self._request.config))
         try:
+            command = here(self._workspace, self._inside, self._request.label)
+            plan = RunPlan(command=command, entry_id=self.entry.id, config=dict(self._request.config))
             with StopRequests() as stops:
                 self.run = run_here(self._workspace, self._book, plan, self._display, stops)
         except BaseException as error:  # noqa: BLE001 - raised in the thread of the block

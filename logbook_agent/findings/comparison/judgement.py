@@ -190,8 +190,8 @@ def _notes(p: _Pooled, base: Side, other: Side, question: Question) -> tuple[str
     if differs := dict.fromkeys(n for s in p.of for n in s.differs):
         notes.insert(0, f"also differs: {', '.join(differs)}")
     if p.direction is None:
-        ways = f"{p.metric}:min or {p.metric}:max"
-        notes.append(f"which way is better is not stated: add {ways} to metrics in logbook.yaml")
+        stated = f"{{name: {p.metric}, direction: min}}"
+        notes.append(f"which way is better is not stated: add {stated}, or max, to metrics in logbook.yaml")
     if (step := p.step(len(p.pairs))) > question.minimum_effect / 4:
         notes.append(f"values come in steps of {100 * step:.3g}%" if step < math.inf else "all values are the same")
     return (*notes, *dict.fromkeys(text for s in p.of for text in s.cautions))

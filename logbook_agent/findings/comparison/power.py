@@ -26,12 +26,12 @@ _FEWEST = 3
 
 
 def chance_text(family: Sequence[PairSeries], *, bound: float, budget: int) -> str:
-    """`20 pairs settle it in about 8 of 10 cases if the effect seen is the true one, in 3 of 10 if it is 1%`: the first
-    of series that are judged together. Empty for fewer than three pairs."""
+    """`20 pairs would settle it in about 8 of 10 cases if the effect so far is the true one, in 3 of 10 if it is 1%`:
+    for the first of series that are judged together. Empty for fewer than three pairs."""
     if _have(family[0]) < _FEWEST:
         return ""
     seen = _tenths(family, budget, bound, None)
-    text = f"{budget} pairs settle it in about {seen} cases if the effect seen is the true one"
+    text = f"{budget} pairs would settle it in about {seen} cases if the effect so far is the true one"
     least = _tenths(family, budget, bound, bound) if bound else ""
     return f"{text}, in {least} if it is {100 * math.expm1(bound):.3g}%" if bound else text
 

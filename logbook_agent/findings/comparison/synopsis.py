@@ -73,8 +73,8 @@ def nearest(answer: Answer) -> Finding | None:
 
 def _reason(answer: Answer, f: Finding) -> str:
     if f.low is None or f.high is None:
-        few = f"a comparison is judged from {FIRST_LOOK} pairs on"
-        return few if f.pairs < FIRST_LOOK else "the pairs scatter too much for an interval"
+        few = f"a comparison is first judged at {FIRST_LOOK} pairs"
+        return few if f.pairs < FIRST_LOOK else "the pairs are too few, or scatter too much, for an interval"
     if f.low <= 0 <= f.high:
         return "the interval includes 0, so either side may be better"
     if abs(f.change or 0.0) < answer.question.minimum_effect:

@@ -34,6 +34,7 @@ class TemplateLimits:
     """What one document may take, and in processor time all of one command: `spare_s` and `mean_s` for each."""
 
     cpu_s: float = 2.0
+    wall_s: float = 120.0
     spare_s: float = 10.0
     mean_s: float = 0.05
     memory_bytes: int = 512 * 2**20
@@ -71,6 +72,8 @@ class Sandbox:
         self._left_s += self._limits.mean_s - used.ru_utime - used.ru_stime
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
             raise self._error({"name": name, "message": " takes too much processor time", "kind": "limit"})
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+            raise self._error({"name": name, "message": f" takes more than {self._limits.wall_s:g} s", "kind": "limit"})
         answer = json.loads(data) if 0 < len(data) <= most else {"name": name, "message": " gives no text"}
         if "text" not in answer:
             raise self._error(answer)
@@ -107,8 +110,11 @@ class Sandbox:
             os._exit(0)
 
     def _restrict(self) -> None:
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
+        for number in (signal.SIGPROF, signal.SIGALRM):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF, signal.SIGALRM])
+        # A fork of a process with threads may wait for a lock that none of its own holds: that takes no processor time.
+        signal.setitimer(signal.ITIMER_REAL, self._limits.wall_s)
         signal.setitimer(signal.ITIMER_PROF, max(min(self._limits.cpu_s, self._left_s), 0.001))
         # macOS refuses no memory: there the processor time bounds it.
         with contextlib.suppress(OSError, ValueError):

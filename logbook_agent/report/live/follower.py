@@ -43,12 +43,12 @@ class _Level:
     due: float = float("-inf")
 
     def has_changed(self) -> bool:
-        began = time.monotonic()
-        if began < self.due:
+        if time.monotonic() < self.due:
             return False
+        # Not by the clock: a process that was held up for a second in its look would be blind for minutes.
+        began_s = time.thread_time()
         found = self.look()
-        now = time.monotonic()
-        self.due = now + max(self.least_s, (now - began) / _PART)
+        self.due = time.monotonic() + max(self.least_s, (time.thread_time() - began_s) / _PART)
         has, self.found = found != self.found, found
         return has
 
@@ -124,6 +124,8 @@ class Follower:
         self._marks = Marks(self.book)
         self._going = Activity(self.workspace, self._redact)
         self._due, self._is_stale = 0.0, True
+        # Why the last reading failed.
+        self._unread: str | None = None
         self.last = LiveBook()
         self._lock = threading.Lock()
 
@@ -139,17 +141,16 @@ class Follower:
         if _states(going) != _states(self.last.going):
             self._is_stale = True  # a process that died changes no file
         if self._is_stale and time.monotonic() >= self._due:
-            self._read(going)
-        elif going != self.last.going or (trouble and trouble != self.last.trouble):
-            self.last = dataclasses.replace(self.last, going=going, trouble=trouble or self.last.trouble)
+            self._read()
+        self.last = dataclasses.replace(self.last, going=going, trouble=self._unread or trouble)
         return self.last
 
     def close(self) -> None:
         self._going.close()
 
-    def _read(self, going: GoingOn) -> None:
+    def _read(self) -> None:
         began = time.monotonic()
-        self._is_stale = False
+        self._is_stale, self._unread = False, None
         try:
             space = self._space()
             if space.config != self.workspace.config:
@@ -158,9 +159,9 @@ class Follower:
                 self.book = self._new_book()
             found = read(self.workspace, self.book)
             _ = found.summaries, found.header
-            self.last = LiveBook(version=self.last.version + 1, found=found, going=going)
+            self.last = LiveBook(version=self.last.version + 1, found=found)
         except Exception as error:  # noqa: BLE001 - whatever a store holds that changes meanwhile, the next look may read it
-            self.last = dataclasses.replace(self.last, going=going, trouble=self.told(error))
+            self._unread = self.told(error)
             self._is_stale, began = True, began - _AGAIN_S / _REST
         self._due = time.monotonic() + _REST * (time.monotonic() - began)
 

@@ -61,7 +61,7 @@ def report_command(
     }
     text = "\n".join(space.shown(path) for path in (done.index, *done.pages))
     if names := [space.shown(path) for path in done.binaries]:
-        space.warnings.append(f"secrets are looked for in text alone; look at these files yourself: {listed(names)}")
+        space.warnings.append(f"only text is searched for secrets; check these files yourself: {listed(names)}")
     emit("report", data, text, as_json=common.as_json, warnings=space.warnings)
     return 1 if done.left_out else 0
 

@@ -41,7 +41,7 @@ def publish_command(
 ) -> None:
     """Publish the pages of `logbook report`: in one file, on a branch, or as a Space.
 
-    What would leave is listed first and looked through for secrets once more; a file that still holds one stops it.
+    Lists the files first and searches them for secrets once more; a file that still holds one stops it.
     With -L, publish only that logbook. The work tree and the index of git are not touched.
     Example: logbook publish --branch gh-pages --push origin
     """
@@ -53,7 +53,7 @@ def publish_command(
         files = report_files(space, Path(made), books, logs=not no_logs)
     done: dict[str, object] = {"files": listing(files), "left_out": [], "published": None}
     if binaries := [one.path for one in files if not one.is_text]:
-        space.warnings.append(f"secrets are looked for in text alone; look at these files yourself: {listed(binaries)}")
+        space.warnings.append(f"only text is searched for secrets; check these files yourself: {listed(binaries)}")
     if file is not None:
         files, done["left_out"] = _as_one(space, files)
         done["files"] = listing(files)

@@ -62,7 +62,7 @@ def check_no_secret(files: Sequence[PublishedFile], redactor: Redactor) -> None:
     if held:
         raise Rejected(
             f"a secret is left in {listed(held, _NAMED)}; nothing was published",
-            cause="the pages are looked through once more before they leave",
+            cause="the pages are searched once more before they are published",
             hint="logbook doctor --secrets",
         )
 

@@ -44,13 +44,13 @@ def commit_files(
     if write_git(top, ["rev-parse", "-q", "--verify", "HEAD"], environ, timeout_s=_TIMEOUT_S).code != 0:
         raise UsageError(
             f"{top} has no commit yet",
-            cause="git makes a branch beside another one",
+            cause="the branch of the pages is added to a repository that has commits",
             hint="git commit --allow-empty -m start",
         )
     before = _text(write_git(top, ["rev-parse", "-q", "--verify", ref], environ, timeout_s=_TIMEOUT_S))
     if before and GENERATOR not in write_git(top, ["show", f"{before}:{INDEX}"], environ, timeout_s=_TIMEOUT_S).out:
         raise UsageError(
-            f"{branch} holds something else than pages of a report",
+            f"{branch} holds other files than pages of a report",
             cause="its files would be replaced by the pages",
             hint=f"--branch gh-pages, or delete the branch first: git branch -D {branch}",
         )

@@ -77,6 +77,27 @@ def test_both_protocols(started: Cli, folder: Path, protocol: str) -> None:
     asyncio.run(talk())
 
 
+def test_a_line_that_is_no_message_is_answered(started: Cli, folder: Path) -> None:
+    half = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
+    half["params"] = {"name": "record", "arguments": {"action": "note", "text": "cut \ud83d"}}
+    lines = {
+        "{": -32700, "[" * 100_000: -32700, "null": -32600, '{"jsonrpc": "2.0"}': -32600,
+        '{"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": []}': -32600, "": None, json.dumps(half): None,
+    }  # fmt: skip
+    sent = "".join(f"{line}\n" for line in (json.dumps(_INITIALIZE), *lines))
+    with subprocess.Popen(SERVER, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(sent)
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in range(len(lines))]
+        process.stdin.close()
+    codes = [answer["error"]["code"] for answer in answers if "error" in answer]
+    assert codes == [code for code in lines.values() if code is not None]
+    [noted] = [answer for answer in answers if answer.get("id") == 7]
+    assert noted["result"]["structuredContent"]["data"]["title"] == "cut ?"
+
+
 def test_a_wait_leaves_the_server_free(started: Cli, folder: Path) -> None:
     assert started("run", "--detach", "--", "sleep", "30").code == 0
 
@@ -147,6 +168,7 @@ def seconds_until_ready(folder: Path) -> float:
     return float(times.user + times.system)
 
 
+@pytest.mark.wide
 def test_it_is_ready_soon(started: Cli, folder: Path) -> None:
     """Processor time, because others use this machine; of each the least of several."""
     seconds_of_import(folder), seconds_until_ready(folder)  # bytecode is written

@@ -128,7 +128,7 @@ def test_the_command_lines_of_run() -> None:
     ]
     for given, said in (
         ({"title": "-", "argv": ["a"]}, "only a dash"),
-        ({"axis": "n=1,2", "label": "x"}, "label is no argument of an A/B"),
+        ({"axis": "n=1,2", "label": "x"}, "label is not an argument of an A/B"),
         ({"recipe": "x", "axis": "n=1,2"}, "an A/B and a sweep"),
         ({"code": ["main"]}, "two names"),
     ):
@@ -247,3 +247,16 @@ def test_an_answer_has_no_secret(started: Cli, folder: Path, monkeypatch: pytest
     assert call(folder, "record", action="note", text="it is hf_abcdefghijklmnopqrstuvwxyz012345")["schema"]
     assert "hf_abcdef" not in json.dumps(call(folder, "search", words=["it"]))
     assert "hf_abcdef" not in json.dumps(call(folder, "show", id="hf_abcdefghijklmnopqrstuvwxyz012345"))
+
+
+def test_values_that_no_command_line_can_hold(started: Cli, folder: Path) -> None:
+    for given, said in (
+        ({"argv": ["\0"]}, "run: an argument holds a NUL"),
+        ({"argv": ["true"], "env": {"A": "\0"}}, "run: an argument holds a NUL"),
+        ({"argv": ["true"], "env": {"A=B": "x"}}, "run: env: 'A=B' holds ="),
+    ):
+        assert call(folder, "run", **given)["error"]["message"] == said
+    assert call(folder, "record", action="note", text="x", fields={"A=B": "x"})["error"]["code"] == "usage"
+    assert started("list", "--json").data == []
+    assert started("run", "--", "echo", "seen").code == 0
+    assert call(folder, "show", id="MOE-000", tail=10**30)["data"]["lines"][1] == "seen"

@@ -49,10 +49,11 @@ def test_so_many_pairs_settle_it_in_about_four_of_five_cases(effect: float, nois
 def test_the_chance_of_the_minimum_effect_is_left_out_where_there_is_none() -> None:
     first = series(8, 0.03, 0.05, seed=2)
     assert re.fullmatch(
-        r"20 pairs settle it in about \d+ of 10 cases if the effect seen is the true one, in \d+ of 10 if it is 1%",
+        r"20 pairs would settle it in about \d+ of 10 cases if the effect so far is the true one,"
+        r" in \d+ of 10 if it is 1%",
         chance_text([first], bound=BOUND, budget=20),
     )
-    assert chance_text([first], bound=0.0, budget=20).endswith("if the effect seen is the true one")
+    assert chance_text([first], bound=0.0, budget=20).endswith("if the effect so far is the true one")
 
 
 @pytest.mark.slow

@@ -104,7 +104,7 @@ def test_the_word_for_a_comparison() -> None:
 def test_why_it_is_open() -> None:
     assert why_open(answer(found())) == ""
     few = found(outcome=OPEN, pairs=7, to_settle="at least 1 more pair")
-    assert why_open(answer(few)) == "a comparison is judged from 8 pairs on; it needs at least 1 more pair"
+    assert why_open(answer(few)) == "a comparison is first judged at 8 pairs; it needs at least 1 more pair"
     many = found(**UNSURE, to_settle="about 30 more pairs")
     said = "the interval includes 0, so either side may be better; it needs about 30 more pairs"
     assert why_open(answer(many)) == said

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from logbook_agent.model.errors import StoreError
-from logbook_agent.pages.templating.sandbox import TemplateLimits
+from logbook_agent.pages.templating.sandbox import Sandbox, TemplateLimits
 from logbook_agent.pages.templating.templates import Templates
 
 pytestmark = pytest.mark.slow
@@ -96,6 +96,12 @@ def test_nothing_of_the_fork_is_left(tmp_path: Path) -> None:
         templates = own(tmp_path, text)
         assert templates.render(NAME, {"x": 1}) == "1" if text == "{{ x }}" else refusal(templates) == CPU
     assert held() == before
+
+
+def test_a_fork_that_waits_for_ever_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one does that wants a lock which another thread held at the fork."""
+    monkeypatch.setattr(Sandbox, "_answer_of", lambda *_: time.sleep(600))
+    assert refusal(own(tmp_path, "x", TemplateLimits(wall_s=0.2))) == "template footer.md.j2 takes more than 0.2 s"
 
 
 def test_a_signal_to_all_reaches_no_handler_in_the_fork(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,13 +29,25 @@ def whole(folder: Path) -> dict[str, tuple[int, bytes | None]]:
 
 
 @contextmanager
+def killed_if_late(process: subprocess.Popen[bytes], within_s: float = 120.0) -> Iterator[None]:
+    """Kill a process that still runs after a while: whoever reads what it says would wait for ever."""
+    timer = threading.Timer(within_s, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
 def running(*words: str, cwd: Path, number: int = signal.SIGINT, **more: str) -> Iterator[subprocess.Popen[bytes]]:
     """`logbook WORDS` until the block is left; then a signal ends it."""
     process = subprocess.Popen(
         [*LOGBOOK, *words], cwd=cwd, env={**os.environ, **more}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     try:
-        yield process
+        with killed_if_late(process):
+            yield process
     finally:
         if process.poll() is None:
             process.send_signal(number)

@@ -8,6 +8,7 @@ import os
 import pty
 import signal
 import subprocess
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,13 @@ from typing import Any
 import pytest
 
 from logbook_agent.findings.progress import RunProgress
-from logbook_agent.report.live.follower import Marks
+from logbook_agent.report.live.activity import Activity
+from logbook_agent.report.live.follower import Follower, Marks
 from logbook_agent.report.live.watch_lines import lines_of
+from logbook_agent.store.workspace import Workspace
 from tests.conftest import Cli, book_of
 from tests.e2e.e2e_support import LOGBOOK
-from tests.report.live.live_support import GO, running, whole
+from tests.report.live.live_support import GO, killed_if_late, running, whole
 from tests.running.executors.conftest import wait_for
 
 SLOW = ("sh", "-c", f"printf 'step 1\\n\\033[31mred\\033[0m \\342\\200\\256 <b>\\n'; {GO}; echo RESULT tflops=3")
@@ -110,7 +113,7 @@ def test_on_a_terminal(started: Cli, folder: Path) -> None:
         )
         os.close(own)
         found, is_asked = b"", False
-        with contextlib.suppress(OSError):  # the other end is closed
+        with contextlib.suppress(OSError), killed_if_late(process):  # the other end is closed
             while piece := os.read(terminal, 65536):
                 if b"MOE-000" in piece and not is_asked:
                     process.send_signal(number)
@@ -177,3 +180,24 @@ def test_every_change_is_seen(started: Cli, folder: Path) -> None:
     wait_for(marks.have_changed, within_s=1)
     (folder / "away").rename(folder / "logbooks/moe")
     wait_for(marks.have_changed, within_s=1)
+
+
+def test_a_trouble_that_is_over_is_no_longer_told(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the files look as they did before: a folder was moved away, and back."""
+    follower = Follower(lambda: Workspace(cwd=folder, environ=os.environ), "moe")
+    with contextlib.closing(follower):
+        assert follower.look().trouble is None
+        with monkeypatch.context() as patched:
+            patched.setattr(Activity, "look", lambda *_: (folder / "away").stat())
+            assert "No such file" in (follower.look().trouble or "")
+        assert follower.look().trouble is None
+
+
+def test_a_look_that_was_held_up_delays_no_other(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine that is very busy, or when its process was stopped."""
+    real = Marks._folders
+    monkeypatch.setattr(Marks, "_folders", lambda marks: (time.sleep(0.2), real(marks))[1])
+    marks = Marks(book_of(folder))
+    assert marks.have_changed()
+    assert started("note", "--title", "One").code == 0
+    wait_for(marks.have_changed, within_s=3)

@@ -62,7 +62,7 @@
   }
 
   // -- verdicts: what the comparison of both says, or why there is none -----------------------------
-  const ALONE = "These numbers settle nothing, for the order of the runs was not drawn by chance.";
+  const ALONE = "These numbers settle nothing, because the order of the runs was not drawn by chance.";
 
   function verdict(found, why) {
     const around = make("div");
