@@ -112,6 +112,11 @@ class Findings:
         """The pairs that each entry measured for the comparison that it states, in the order of the entries."""
         return [EntryPairs.of(s["comparison"]) for s in self._summarised.entries if s["comparison"] is not None]
 
+    @property
+    def states_comparisons(self) -> bool:
+        """Whether an entry states a comparison."""
+        return bool(self._pairs)
+
     @cached_property
     def comparisons(self) -> Comparisons:
         """The comparisons of the thread, with their answers."""

@@ -100,7 +100,7 @@ def _refreshed(
     # What is said of a predicate follows from the rows of all entries; of a judgement, from the state of its evidence.
     follows = found.header.has_predicates or not found.header.evidence.isdisjoint(changed)
     # The answers of comparisons are shown with what failed and what comes next, which any entry may change.
-    follows |= bool(found.answers) or HEADER not in present or HEADER in citing
+    follows |= found.states_comparisons or HEADER not in present or HEADER in citing
     if header_changed or follows or compares or found.records.header.plots:
         texts[HEADER] = with_numbers(found, blocks.header(plots_of_thread(found), found.answered))
     if footer_changed:
