@@ -69,7 +69,14 @@ def test_both_protocols(started: Cli, folder: Path, protocol: str) -> None:
             }.items():
                 [read] = (await client.read_resource(f"logbook://moe/{address}")).contents
                 assert said in read.text  # type: ignore[union-attr]
-            for address in ("moe/log/MOE-000/7", "moe/log/MOE-000/../../etc", "other/view", "moe"):
+            wrong = (
+                "moe/log/MOE-000/7",
+                f"moe/log/MOE-000/{'9' * 5000}",
+                "moe/log/MOE-000/../../etc",
+                "[",
+                "other/view",
+            )
+            for address in (*wrong, "moe"):
                 with pytest.raises(MCPError) as error:
                     await client.read_resource(f"logbook://{address}")
                 assert error.value.data["code"] == "not_found"
@@ -103,12 +110,15 @@ def test_a_wait_leaves_the_server_free(started: Cli, folder: Path) -> None:
 
     async def talk() -> None:
         async with Client(stdio_client(server(folder))) as client:
-            waiting = asyncio.create_task(client.call_tool("wait", {"timeout_s": 20}))
+            # More than there are threads for other calls.
+            many = [asyncio.create_task(client.call_tool("wait", {"timeout_s": 20})) for _ in range(50)]
+            waiting = many[0]
             await asyncio.sleep(0.5)
             status = await client.call_tool("status", {})
             assert status.structured_content["data"]["running"]
             assert not waiting.done()
-            waiting.cancel()
+            for one in many:
+                one.cancel()
 
     began = time.monotonic()
     asyncio.run(talk())
