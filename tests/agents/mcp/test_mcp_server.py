@@ -44,7 +44,7 @@ def test_both_protocols(started: Cli, folder: Path, protocol: str) -> None:
 
     async def talk() -> None:
         mode = "auto" if protocol == MODERN else "legacy"
-        async with Client(stdio_client(server(folder, "--allow-run")), mode=mode) as client:
+        async with Client(stdio_client(server(folder, "--allow-run")), mode=mode, read_timeout_seconds=60) as client:
             assert client.protocol_version == protocol
             assert (client.instructions or "").startswith("A research logbook")
             listed = await client.list_tools()
@@ -109,7 +109,7 @@ def test_a_wait_leaves_the_server_free(started: Cli, folder: Path) -> None:
     assert started("run", "--detach", "--", "sleep", "30").code == 0
 
     async def talk() -> None:
-        async with Client(stdio_client(server(folder))) as client:
+        async with Client(stdio_client(server(folder)), read_timeout_seconds=60) as client:
             # More than there are threads for other calls.
             many = [asyncio.create_task(client.call_tool("wait", {"timeout_s": 20})) for _ in range(50)]
             waiting = many[0]
@@ -134,7 +134,7 @@ def test_without_the_users_word_nothing_runs(started: Cli, folder: Path) -> None
     assert started("mcp", "--allow-run").code != 0  # a project cannot say it
 
     async def talk() -> Any:
-        async with Client(stdio_client(server(folder))) as client:
+        async with Client(stdio_client(server(folder)), read_timeout_seconds=60) as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
             return names, await client.call_tool("run", {"argv": ["true"]})
 
