@@ -159,6 +159,7 @@ def test_a_hint_names_the_logbook_where_there_are_several(started: Cli, folder: 
 
 def test_line_ends_of_other_systems_are_no_edits(started: Cli, folder: Path) -> None:
     header = folder / "logbooks/moe/logbook.yaml"
-    header.write_text(header.read_text() + 'goal: "one\\r\\ntwo\\rthree"\n')
+    assert started("criteria", "--add", "One").code == 0
+    header.write_text(header.read_text().replace("text: One", 'text: "\\r\\none\\rtwo"'))
     assert started("render").code == 0
     assert started("doctor").out == "moe: nothing is wrong\n"

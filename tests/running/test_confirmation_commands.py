@@ -39,7 +39,7 @@ def test_what_was_not_is_shown_and_confirmed_by_its_digest(pulled: Cli) -> None:
     assert "you did not type this command of MOE-000 here: true two" in refused.err
     wrong = pulled("run", "--id", "MOE-000", "--confirm", f"sha256:{'0' * 64}")
     assert wrong.code == 2
-    assert "is another one" in wrong.err
+    assert "is the digest of something else" in wrong.err
     assert pulled("run", "--id", "MOE-000", "--confirm", digest_in(refused.err)).code == 0
     assert pulled("show", "MOE-000", "--json").data["planned"] == []
 

@@ -7,12 +7,14 @@ logbook://TOPIC/log/ID/RUN
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote, urlsplit
 
 from logbook_agent.agents.mcp.desk import Desk
 from logbook_agent.agents.mcp.output_fences import fenced
 from logbook_agent.campaign.run_logs import FollowedLog
+from logbook_agent.cli.output import CONTROLS
 from logbook_agent.findings.read import read
 from logbook_agent.model.errors import NotFound
 from logbook_agent.pages.blocks import blocks_of
@@ -30,6 +32,7 @@ TEMPLATES = (
 # Of a log, no more than this is given: the end.
 LOG_BYTES = 200_000
 _VIEW_BYTES = 16_000_000
+_RUN = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +55,12 @@ def documents(desk: Desk) -> list[Document]:
 
 
 def text_of(desk: Desk, uri: str) -> str:
-    """The text of a resource, without secrets. Raises NotFound, and what reading a record raises."""
-    parts = urlsplit(uri)
+    """The text of a resource, without secrets; what a terminal would obey is shown as text. Raises NotFound, and what
+    reading a record raises."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        raise _unknown(uri) from None
     topic, words = unquote(parts.netloc), [unquote(word) for word in parts.path.strip("/").split("/")]
     if parts.scheme != "logbook" or not topic:
         raise _unknown(uri)
@@ -65,11 +72,11 @@ def text_of(desk: Desk, uri: str) -> str:
                 text = read_text(book.view_path, within=book.root, limit=_VIEW_BYTES)
             case ["entry", entry_id]:
                 text = _entry(space, book.outgoing(), entry_id)
-            case ["log", entry_id, number] if number.isdecimal():
+            case ["log", entry_id, number] if _RUN.fullmatch(number):
                 text = _log(space, book, entry_id, int(number))
             case _:
                 raise _unknown(uri)
-        return space.redactor.text(text)
+        return space.redactor.text(text).translate(CONTROLS)
 
 
 def _entry(space: Workspace, book: Book, entry_id: str) -> str:

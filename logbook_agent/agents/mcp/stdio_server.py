@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import math
 from functools import partial
 from typing import Any
 
@@ -100,6 +101,8 @@ def _mended(error: Exception) -> wire.JSONRPCMessage | None:
 
 def made_server(desk: Desk) -> Server[Any]:
     """The server of a desk."""
+    # However many wait, also for clients that gave them up, no other call has to.
+    waits = anyio.CapacityLimiter(math.inf)
     offered = {tool.name: tool for tool in tools(allow_run=desk.allow_run)}
     listed = [wire.Tool.model_validate(tool.listed()) for tool in offered.values()]
 
@@ -108,7 +111,9 @@ def made_server(desk: Desk) -> Server[Any]:
 
     async def call_tool(_: _Context, asked: wire.CallToolRequestParams) -> wire.CallToolResult:
         tool = offered.get(asked.name)
-        answer = _no_tool(asked.name, offered) if tool is None else await _answered(desk, tool, asked.arguments or {})
+        limiter = waits if asked.name == "wait" else None
+        given = asked.arguments or {}
+        answer = _no_tool(asked.name, offered) if tool is None else await _answered(desk, tool, given, limiter)
         text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
         return wire.CallToolResult(
             content=[wire.TextContent(type="text", text=text)],
@@ -149,10 +154,12 @@ def made_server(desk: Desk) -> Server[Any]:
     )
 
 
-async def _answered(desk: Desk, tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
+async def _answered(
+    desk: Desk, tool: Tool, given: dict[str, Any], limiter: anyio.CapacityLimiter | None
+) -> dict[str, Any]:
     # A call that the client gives up ends at once here; its thread ends when it has its answer.
     work = _lazily("tool_answers", "answered", desk, tool, given)
-    found: dict[str, Any] = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+    found: dict[str, Any] = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
     return found
 
 

@@ -44,7 +44,7 @@ def test_both_protocols(started: Cli, folder: Path, protocol: str) -> None:
 
     async def talk() -> None:
         mode = "auto" if protocol == MODERN else "legacy"
-        async with Client(stdio_client(server(folder, "--allow-run")), mode=mode) as client:
+        async with Client(stdio_client(server(folder, "--allow-run")), mode=mode, read_timeout_seconds=60) as client:
             assert client.protocol_version == protocol
             assert (client.instructions or "").startswith("A research logbook")
             listed = await client.list_tools()
@@ -69,7 +69,14 @@ def test_both_protocols(started: Cli, folder: Path, protocol: str) -> None:
             }.items():
                 [read] = (await client.read_resource(f"logbook://moe/{address}")).contents
                 assert said in read.text  # type: ignore[union-attr]
-            for address in ("moe/log/MOE-000/7", "moe/log/MOE-000/../../etc", "other/view", "moe"):
+            wrong = (
+                "moe/log/MOE-000/7",
+                f"moe/log/MOE-000/{'9' * 5000}",
+                "moe/log/MOE-000/../../etc",
+                "[",
+                "other/view",
+            )
+            for address in (*wrong, "moe"):
                 with pytest.raises(MCPError) as error:
                     await client.read_resource(f"logbook://{address}")
                 assert error.value.data["code"] == "not_found"
@@ -102,13 +109,16 @@ def test_a_wait_leaves_the_server_free(started: Cli, folder: Path) -> None:
     assert started("run", "--detach", "--", "sleep", "30").code == 0
 
     async def talk() -> None:
-        async with Client(stdio_client(server(folder))) as client:
-            waiting = asyncio.create_task(client.call_tool("wait", {"timeout_s": 20}))
+        async with Client(stdio_client(server(folder)), read_timeout_seconds=60) as client:
+            # More than there are threads for other calls.
+            many = [asyncio.create_task(client.call_tool("wait", {"timeout_s": 20})) for _ in range(50)]
+            waiting = many[0]
             await asyncio.sleep(0.5)
             status = await client.call_tool("status", {})
             assert status.structured_content["data"]["running"]
             assert not waiting.done()
-            waiting.cancel()
+            for one in many:
+                one.cancel()
 
     began = time.monotonic()
     asyncio.run(talk())
@@ -124,7 +134,7 @@ def test_without_the_users_word_nothing_runs(started: Cli, folder: Path) -> None
     assert started("mcp", "--allow-run").code != 0  # a project cannot say it
 
     async def talk() -> Any:
-        async with Client(stdio_client(server(folder))) as client:
+        async with Client(stdio_client(server(folder)), read_timeout_seconds=60) as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
             return names, await client.call_tool("run", {"argv": ["true"]})
 

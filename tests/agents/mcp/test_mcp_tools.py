@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.agents.mcp import tool_answers
+from logbook_agent.agents.mcp import book_resources, tool_answers
 from logbook_agent.agents.mcp.desk import Desk
 from logbook_agent.agents.mcp.detached_start import command_words
 from logbook_agent.agents.mcp.output_fences import LABEL, fenced_lines, with_fences
@@ -260,3 +260,10 @@ def test_values_that_no_command_line_can_hold(started: Cli, folder: Path) -> Non
     assert started("list", "--json").data == []
     assert started("run", "--", "echo", "seen").code == 0
     assert call(folder, "show", id="MOE-000", tail=10**30)["data"]["lines"][1] == "seen"
+
+
+def test_a_document_shows_what_a_terminal_would_obey(started: Cli, folder: Path) -> None:
+    assert started("note", "--title", "a \u202egnp.exe").code == 0
+    view = book_resources.text_of(desk_of(folder), "logbook://moe/view")
+    assert "a \\u202egnp.exe" in view
+    assert "\u202e" not in view
