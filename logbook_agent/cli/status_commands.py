@@ -128,4 +128,6 @@ def _answer_lines(data: StatusAnswer, *, is_settled: bool) -> Iterator[str]:
             if "why" in one:
                 yield f"  why it is open: {one['why']}"
             if "command" in one:
-                yield f"  to add up to {counted(one['pairs_to_add'], 'pair')}: {one['command']}"
+                pairs = one.get("pairs_to_add")
+                does = f"add up to {counted(pairs, 'pair')}" if pairs else "measure it again"
+                yield f"  to {does}: {one['command']}"

@@ -155,7 +155,11 @@ def flagged(command: Sequence[str], axis: str) -> Sequence[str]:
 
 
 def _with_place(item: Item, axis: str) -> Sequence[str]:
-    """The command with `{axis}` in place of the one word that is its value; else nothing."""
+    """The command with `{axis}` in place of the one word, or part behind `=`, that is its value; else nothing."""
     words, value = item.case.command, item.key(axis)
-    places = [at for at, word in enumerate(words) if at and canonical(word) == value]
-    return [*words[: places[0]], "{axis}", *words[places[0] + 1 :]] if len(places) == 1 else ()
+    ends = [word.rpartition("=")[2] for word in words]
+    places = [at for at, end in enumerate(ends) if at and canonical(end) == value]
+    if len(places) != 1:
+        return ()
+    [at] = places
+    return [*words[:at], f"{words[at].removesuffix(ends[at])}{{axis}}", *words[at + 1 :]]

@@ -51,8 +51,8 @@ class Synopsis:
 
     @property
     def to_add(self) -> str:
-        """What the command does: `To add up to 8 pairs`."""
-        return f"To add up to {counted(self.pairs, 'pair')}"
+        """What the command does: `To add up to 8 pairs`, which do not help where it is hopeless."""
+        return "To measure it again" if self.is_hopeless else f"To add up to {counted(self.pairs, 'pair')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

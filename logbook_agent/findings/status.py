@@ -136,7 +136,8 @@ def _answer_line(thread: Thread, one: Synopsis) -> dict[str, object]:
         "outcome": one.outcome,
         "settled": one.is_settled,
     }
-    more: dict[str, object] = {"why": _text(one.why), "command": one.command, "pairs_to_add": one.pairs}
+    pairs = 0 if one.is_hopeless else one.pairs
+    more: dict[str, object] = {"why": _text(one.why), "command": one.command, "pairs_to_add": pairs}
     # Nearly all are exploratory.
     more |= {"confidence": one.confidence} if one.confidence != "exploratory" else {}
     more |= {"superseded_by": list(thread.superseded_by(one.entry)[-_SHOWN_ENTRIES:])}

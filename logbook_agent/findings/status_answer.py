@@ -16,7 +16,7 @@ class BookNames(TypedDict):
 
 class AnswerInStatus(TypedDict):
     """A comparison in one sentence (`answer`). Of one with an open goal, `why`, and the `command` that adds so many
-    pairs."""
+    pairs; without `pairs_to_add`, no practical number of them would settle it."""
 
     id: str
     title: str

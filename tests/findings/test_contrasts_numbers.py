@@ -81,6 +81,7 @@ BENCH = ("python", "bench.py")
         ("mode", {"mode": "a"}, {"mode": "b"}, "logbook ab --axis mode=a,b -- python bench.py --mode a"),
         ("mode", {"mode": None}, {"mode": "b"}, "logbook ab --axis mode=null,b -- python bench.py --mode b"),
         ("word", {"word": "a"}, {"word": "b"}, "logbook ab --axis word=a,b -- python bench.py '{axis}'"),
+        ("part", {"part": "a"}, {"part": "b"}, "logbook ab --axis part=a,b -- python bench.py '--kind={axis}'"),
         # What is no flag cannot be left out.
         ("word", {"word": None}, {"word": "b"}, "logbook ab --axis word=A,B -- python bench.py '{axis}'"),
         ("other", {"other": None}, {"other": 1}, "logbook ab --axis other=A,B -- COMMAND"),
@@ -101,7 +102,8 @@ def test_what_settles_it_is_a_command_to_type(axis: str, base: object, other: ob
     for run, side in enumerate((base, other)):
         if isinstance(side, dict):
             [(name, value)] = side.items()
-            words = ("--mode", value) if name == "mode" and value else (value,) if name == "word" and value else ()
+            typed = {"mode": ("--mode", value), "word": (value,), "part": (f"--kind={value}",)}
+            words = typed.get(name, ()) if value else ()
             rows.append(trial(run, {k: v for k, v in side.items() if v is not None}, command=(*BENCH, *words)))
         else:
             case = trial(run, {}, command=BENCH)

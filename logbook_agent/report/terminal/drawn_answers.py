@@ -190,7 +190,7 @@ def _value(f: Finding, value: float | None) -> str:
 
 # -- status ----------------------------------------------------------------------------------------------
 
-_TYPED, _FAILED = ("to compare:", "to add up to"), "failed:"
+_TYPED, _FAILED = ("to compare:", "to add up to", "to measure it again:"), "failed:"
 
 
 def draw_status(opening: Iterable[str], rest: Mapping[str, Any], data: StatusAnswer, zone: str) -> None:
