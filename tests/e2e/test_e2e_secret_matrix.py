@@ -146,7 +146,7 @@ def _reported(matrix: Matrix) -> dict[str, object]:
         "RESULT": rows,
         "METRIC": metrics,
         "broken": broken,
-        "cut json": [f'"password": "{matrix.values("cut json")["password"]}"', *matrix.plant("cut json")],
+        "cut json": [*(f'"{k}": "{v}"' for k, v in matrix.values("cut json").items()), *matrix.plant("cut json")],
         "RESULT_JSON": _row(matrix, "RESULT_JSON"),
         "broken json": {"config": matrix.values("broken json"), "metrics": matrix.plant("broken metrics")},
         "file": [_row(matrix, "result file"), {"metrics": dict.fromkeys(matrix.plant("file", words), "x")}],

@@ -183,7 +183,8 @@ class Maker:
         for pair in range(1, pairs + 1):
             level = self.draw.uniform(1, 1.1)
             for place in order_of_round(seed, pair, 2):
-                value = level * (factor if place else 1) * self.draw.uniform(0.999, 1.001)
+                # So little noise that the median of the pairs and the estimate of the rule are one number.
+                value = level * (factor if place else 1) * self.draw.uniform(0.9999, 1.0001)
                 config = {"mode": modes[place], "size": 1, "tile": 128}
                 self.run(entry_id, number, value, config, part=Part(pair=pair, side=modes[place]))
 

@@ -68,7 +68,8 @@ def lines(data: Data) -> list[tuple[str, str, Any]]:
     found += [("open", e["id"], {**e, "state": state}) for state, of in data["open"].items() for e in of]
     for kind in ("decisions", "negative_results", "failed", "last", "runs"):
         found += [(kind, one["id"], one) for one in data[kind]]
-    return found + [("next_actions", one["id"], one) for one in data["next_actions"]]
+    # A stop criterion is a next step of no entry.
+    return found + [("next_actions", one.get("id", ""), one) for one in data["next_actions"]]
 
 
 def named(data: Data) -> list[tuple[str, str]]:
