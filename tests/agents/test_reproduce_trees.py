@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.running.executors.conftest import wait_for
+
 pytestmark = pytest.mark.slow
 TREES = 500
 
@@ -98,7 +100,11 @@ def test_the_tree_stays_as_it_is(
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert _state(folder, git) == before
-    # The next command removes what was left of the working tree.
-    assert _logbook(folder, "status").wait() == 0
-    assert git("worktree", "list").count("\n") == 0
+
+    def is_removed() -> bool:
+        assert _logbook(folder, "status").wait() == 0
+        return git("worktree", "list").count("\n") == 0
+
+    # The next command removes what was left of the working tree, once the command of the run has ended there.
+    assert wait_for(is_removed)
     assert _state(folder, git) == before
