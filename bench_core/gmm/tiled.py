@@ -171,7 +171,6 @@ class _ExpertBackward:
         Rows of other experts are zeros in every operand: zero times the infinity of such a row is not zero.
         """
         own: Bool[Array, "tile 1"] = (at + jnp.arange(size, dtype=jnp.int32) < self.end)[:, None]
-        turns = (at < self.end).astype(jnp.int32)
         token, weight = self.tiles.tokens(at, size), self.tiles.weights(at, size)
         operands = self.tiles.operands
         left = self.tiles.own_rows(token)
@@ -191,8 +190,8 @@ class _ExpertBackward:
         grad_rows = functools.reduce(
             jnp.add, [operands.dot(part, matrix, (1, 1)) for part, matrix in zip(grads, self.ups, strict=True)]
         )
-        down = operands.rows_dot(operands.rounded(hidden), upstream, turns)
-        return grad_rows, (*(operands.rows_dot(left, part, turns) for part in grads), down)
+        down = operands.rows_dot(operands.rounded(hidden), upstream)
+        return grad_rows, (*(operands.rows_dot(left, part) for part in grads), down)
 
     def first_tile(self, tile: Rung, above: Rung, carry: _Carry) -> _Carry:
         """Make the weight gradients with a tile, where the expert's rows call for `tile` and not for `above`.

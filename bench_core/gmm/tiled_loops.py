@@ -21,6 +21,9 @@ from bench_core.quant.sums import Sums, round_to, sum_dtype
 # JAX leaves this without types.
 _barrier: Callable[..., Any] = jax.lax.optimization_barrier
 
+# The bits of a bfloat16 that no arithmetic makes.
+_ALL_BITS = 0xFFFF
+
 _Carry = tuple[Array, Array]
 """The next row that is to be computed, int32 [], and the result so far, of the dtype of sums."""
 
@@ -74,10 +77,8 @@ class Operands:
             preferred_element_type=sum_dtype(self.dtype),
         )
 
-    def rows_dot(
-        self, lhs: Float[Array, "tile k"], rhs: Float[Array, "tile n"], turns: Int32[Array, ""]
-    ) -> Sums[Array, "k n"]:
-        """lhs.T @ rhs. `turns` is one, which the compiler must not know.
+    def rows_dot(self, lhs: Float[Array, "tile k"], rhs: Float[Array, "tile n"]) -> Sums[Array, "k n"]:
+        """lhs.T @ rhs.
 
         XLA for CPU has bfloat16 kernels for what is contracted on the last axis of the left side, and widens the rest.
         It folds a transpose into the product unless it comes out of a loop whose length it cannot tell.
@@ -85,7 +86,9 @@ class Operands:
         if lhs.dtype != jnp.bfloat16:
             return self.dot(lhs, rhs, (0, 0))
         moved = self.carried(lhs)
-        zeros = varying_as(jnp.zeros(moved.shape[::-1], moved.dtype), lhs, turns)
+        # One turn, or two where the first number is a certain NaN: each gives the same, and no compiler can tell.
+        turns = 1 + (moved[0, 0] == _ALL_BITS).astype(jnp.int32)
+        zeros = varying_as(jnp.zeros(moved.shape[::-1], moved.dtype), lhs)
         turned = jax.lax.fori_loop(0, turns, lambda _, before: moved.T, zeros)
         return self.dot(self.valued(turned), rhs, (1, 0))
 
@@ -238,7 +241,7 @@ def _masked_product(
     left, right = (_tile(side, at, rows) for side in (lhs, rhs))
     # A zero of what is carried: all bits of the number zero are zero.
     left, right = (operands.multiplied(jnp.where(keep, tile, jnp.zeros((), tile.dtype))) for tile in (left, right))
-    return operands.rows_dot(left, right, (begin < end).astype(jnp.int32))
+    return operands.rows_dot(left, right)
 
 
 def _within(begin: Int32[Array, ""], end: Int32[Array, ""], at: Int32[Array, ""], rows: int) -> Bool[Array, "tile 1"]:
