@@ -161,7 +161,7 @@ def test_data_as_table_and_files(demo: Site) -> None:
     figure.locator("summary").click()
     body = figure.locator("tbody tr")
     points = [(s["label"], y) for s in data["series"] for y in s["y"]]
-    assert body.count() == len(points) + len(data["bands"])
+    expect(body).to_have_count(len(points) + len(data["bands"]))
     assert body.first.inner_text().startswith(f"{points[0][0]}\t")
 
     def saved(name: str) -> bytes:
