@@ -47,12 +47,12 @@ test-cluster: setup  ## test executors against real engines, each in its own net
 	@scripts/cluster_slurm install || true
 	@command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || apt-get install -y -qq openssh-server || true
 	@for engine in ssh slurm ray; do \
-	  $(BIN)/python scripts/test tests/cluster/engines/test_$${engine}_*.py || exit 1; \
-	  LOGBOOK_WIDE=1 $(BIN)/python scripts/test tests/cluster/engines/test_$${engine}_contract.py || exit 1; done
+	  $(BIN)/python scripts/test tests/contract/engines/test_$${engine}_*.py || exit 1; \
+	  LOGBOOK_WIDE=1 $(BIN)/python scripts/test tests/contract/engines/test_$${engine}_contract.py || exit 1; done
 
 test-browser: setup  ## test the pages in a real Chromium; installs it if run as root (scripts/browser)
 	@scripts/browser $(BIN) >/dev/null
-	@$(BIN)/python scripts/test tests/browser
+	@$(BIN)/python scripts/test tests/contract/browser
 
 picture: setup  ## take the pictures of a report at the top of the README again
 	@$(BIN)/python scripts/picture "$$(scripts/browser $(BIN))"
@@ -62,7 +62,7 @@ recordings: setup  ## record `logbook ab` and the live page as pictures that mov
 
 test-exports: setup  ## test exports by reading them back with MLflow, W&B and Trackio (scripts/environment)
 	@scripts/environment exports
-	@$(BIN)/python scripts/test tests/exports/libraries
+	@$(BIN)/python scripts/test tests/contract/libraries
 
 check: setup  ## check style, types and layers
 	@$(BIN)/ruff format --check .
@@ -76,7 +76,7 @@ check-devices: setup  ## check the MoE benchmark on 8 virtual devices, in every 
 
 ORACLE ?= 200
 oracle: setup  ## hold every reader of comparisons to an independent enumerator in 200 random campaigns (an hour); ORACLE=20 makes fewer
-	@LOGBOOK_ORACLE=$(ORACLE) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/test -n auto --dist worksteal tests/oracle
+	@LOGBOOK_ORACLE=$(ORACLE) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python scripts/test -n auto --dist worksteal tests/contract/oracle
 
 NET ?= main
 net: setup  ## read 200 generated stores (COUNT=24: fewer) by the version NET and by this one, and list each difference in what is said (an hour)
@@ -86,20 +86,20 @@ format: setup  ## format the code
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format .
 
 stress: setup  ## stress the store with concurrent writers, kills and failing disks; test every property with many examples (long)
-	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/stress tests/running/executors/test_executors_kills.py
-	@LOGBOOK_STRESS=5 LOGBOOK_WIDE=1 $(BIN)/python -m pytest -q tests/cluster/test_executors_command.py -k killed
-	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/cluster/engines -k kills
+	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/contract/stress tests/contract/running/executors/test_executors_kills.py
+	@LOGBOOK_STRESS=5 LOGBOOK_WIDE=1 $(BIN)/python -m pytest -q tests/contract/cluster/test_executors_command.py -k killed
+	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q tests/contract/engines -k kills
 	@LOGBOOK_STRESS=5 $(BIN)/python -m pytest -q -n auto --dist worksteal -m hypothesis
 
 secrets: emulator  ## test that every kind of secret is redacted in every place (seven minutes)
-	@LOGBOOK_SECRETS=1 $(BIN)/python scripts/test -n auto --dist worksteal tests/e2e -k secret
+	@LOGBOOK_SECRETS=1 $(BIN)/python scripts/test -n auto --dist worksteal tests/contract/e2e -k secret
 
 MUTANTS ?= --sample 300
 mutants: emulator  ## change the core at 300 places, one at a time, and list the changes that no test notices (hours); MUTANTS="--sample 60"
-	@$(BIN)/python -m tests.mutants $(MUTANTS)
+	@$(BIN)/python -m tools.mutants $(MUTANTS)
 
 fuzz: setup  ## try 100,000 damaged and hostile documents (half an hour); FUZZ="--seed 2 --first 0 --documents 1000" tries others
-	@$(BIN)/python -m tests.fuzz $(FUZZ)
+	@$(BIN)/python -m tools.fuzz $(FUZZ)
 
 bench: setup  ## measure the speed figures in benchmarks/README.md
 	@$(BIN)/python benchmarks/cli_speed.py

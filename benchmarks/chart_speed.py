@@ -36,10 +36,10 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright  # noqa: E402
+from tests.browser import charts  # noqa: E402
 
 from logbook_agent.report.charts.chart import Chart  # noqa: E402
 from logbook_agent.report.page.document import LiveParts  # noqa: E402
-from tests.browser import charts  # noqa: E402
 
 POINTS, BINS = 1_000_000, 1_000
 A_SECOND, LOOK_S = 1_000, 0.25

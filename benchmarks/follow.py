@@ -35,8 +35,9 @@ import psutil
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
-from logbook_agent.store import records  # noqa: E402
 from tests.cluster.engines import slurm_engine, slurm_place, ssh_place  # noqa: E402
+
+from logbook_agent.store import records  # noqa: E402
 
 LOGBOOK = (sys.executable, "-m", "logbook_agent")
 FOLLOWED, SLEEP_S, SETTLE_S, WINDOW_S = 8, 30, 4.0, 15.0

@@ -1,4 +1,4 @@
-"""Make the compiled programs that tests read collectives from: tests/bench_core/data/hlo/*.txt.gz.
+"""Make the compiled programs that tests read collectives from: tests/contract/bench_core/data/hlo/*.txt.gz.
 
     python benchmarks/hlo_programs.py                      # all, 6 to 30 processor-seconds each
     python benchmarks/hlo_programs.py --only ring psum     # some
@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent.parent / "tests" / "bench_core" / "data" / "hlo"
+FOLDER = Path(__file__).resolve().parent.parent / "tests/contract/bench_core/data" / "hlo"
 LONGEST_S = 500
 
 SHAPE = "--tokens 32768 --hidden 2048 --mlp-dim 2048 --experts 64 --topk 2 --bench-pass forward_backward --backend gmm"

@@ -6,9 +6,9 @@
     python benchmarks/predict_seeds.py               print these tables
 
 `make predict-seeds` does all of it (half an hour on two cores). The rows are in
-tests/bench_core/data/seed_measured.tsv, each with its place and the options of `bench-core predict`. The two forms of
-a program are that of these options, and the same with `--published`. Costs and predictions are made by the functions
-that the command calls.
+tests/contract/bench_core/data/seed_measured.tsv, each with its place and the options of `bench-core predict`. The two
+forms of a program are that of these options, and the same with `--published`. Costs and predictions are made by the
+functions that the command calls.
 """
 
 import argparse
@@ -26,11 +26,21 @@ from bench_core.predict.predicting import costs_of
 from bench_core.predict.scheduled import NotScheduled, schedule
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path += [str(ROOT / "tests" / "bench_core")]
+sys.path += [str(ROOT)]
 
-from seed_errors import compared, errors, likely, scored_rows, without_move  # noqa: E402
-from seed_rows import COSTS, FORMS, TARGET, SeedRow, case_in_form, costs_of_row, kept, options_of, read_rows  # noqa: E402
-from seed_tables import document_with, tables  # noqa: E402
+from tests.contract.bench_core.seed_errors import compared, errors, likely, scored_rows, without_move  # noqa: E402
+from tests.contract.bench_core.seed_rows import (  # noqa: E402
+    COSTS,
+    FORMS,
+    TARGET,
+    SeedRow,
+    case_in_form,
+    costs_of_row,
+    kept,
+    options_of,
+    read_rows,
+)
+from tests.contract.bench_core.seed_tables import document_with, tables  # noqa: E402
 
 DOCUMENT = ROOT / "benchmarks" / "README.md"
 CALIBRATION = ROOT / "bench_core" / "predict" / "seeds.json"

@@ -30,6 +30,9 @@ import psutil
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
+from tests.cluster.engines import ray_engine  # noqa: E402
+from tests.cluster.engines.ray_place import declare  # noqa: E402
+
 from logbook_agent.cli import main as logbook  # noqa: E402
 from logbook_agent.cli.output import LineDisplay  # noqa: E402
 from logbook_agent.cluster.ray_api import Jobs  # noqa: E402
@@ -38,8 +41,6 @@ from logbook_agent.running.launch.signals import StopRequests  # noqa: E402
 from logbook_agent.running.order import RunPlan  # noqa: E402
 from logbook_agent.running.prepare import prepare  # noqa: E402
 from logbook_agent.store.workspace import Workspace  # noqa: E402
-from tests.cluster.engines import ray_engine  # noqa: E402
-from tests.cluster.engines.ray_place import declare  # noqa: E402
 
 RUNS, AT_ONCE = 200, 4
 # What others do on the machine changes these little.

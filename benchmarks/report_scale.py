@@ -29,7 +29,6 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
 from playwright.sync_api import sync_playwright  # noqa: E402
-
 from tests.browser import books  # noqa: E402
 
 LOGBOOK = (sys.executable, "-m", "logbook_agent")

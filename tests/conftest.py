@@ -16,19 +16,13 @@ from typing import Any
 
 import pytest
 
-from logbook_agent.campaign import ab_prepare
-from logbook_agent.cli import main
-from logbook_agent.model.comparison import drawn
-from logbook_agent.running.executors import local
-from logbook_agent.running.provenance.software import relevant_env
-from logbook_agent.store.book import Book
-from logbook_agent.store.user_config import places_of
+from tests import seams
 from tests.breadth import WIDE, beyond_samples, in_sample
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 NOWHERE = REPOSITORY / "build/nowhere"
 # The root of a machine that nobody else uses.
-QUIET = REPOSITORY / "tests/running/quiet"
+QUIET = REPOSITORY / "tests/quiet"
 
 # Where bytecode is not kept, every process of a test compiles the package anew, and every process of tests all tests.
 sys.dont_write_bytecode = False
@@ -45,7 +39,7 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Documents first: the longest take a while, for which the other processes should not have to wait."""
-    items.sort(key=lambda item: "tests/docs/" not in item.nodeid)
+    items.sort(key=lambda item: "tests/contract/docs/" not in item.nodeid)
     if config.getoption("lf", False) and config.cache and config.cache.get("cache/lastfailed", {}):
         return  # they were chosen when they failed
     beyond = beyond_samples(items)
@@ -59,7 +53,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_sessionfinish() -> None:
     """Workers and launchers that a test started in this process and left behind end with it."""
-    for process in local._started:
+    for process in seams.own_workers():
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -113,7 +107,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureR
     # A test that writes nothing needs no folder of its own.
     own = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else NOWHERE
     named = [name for name in os.environ if name.startswith(("LOGBOOK", "GIT_", "GH_", "GITHUB_"))]
-    for name in {*named, *relevant_env(os.environ)}:
+    for name in {*named, *seams.machine_variables(os.environ)}:
         monkeypatch.delenv(name)
     # libtpu sets it behind Python's back, in a worker in which a test has loaded JAX: only child processes see it.
     os.unsetenv("TPU_PREMAPPED_BUFFER_SIZE")
@@ -148,18 +142,16 @@ def _no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _same_orders(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """The order of a comparison's runs follows from the test's name, wherever its file lies: an unlucky one is so each
-    time."""
+    """The order of a comparison's runs follows from the test's name, not from that of its file: an unlucky one is so
+    each time."""
     number = itertools.count()
-    file, test = request.node.path, request.node.nodeid.partition("::")[2]
-    name = f"tests/{file.stem.split('_')[1]}/{file.name}::{test}"
-    monkeypatch.setattr(ab_prepare, "drawn", lambda moment: drawn(f"{name} {next(number)}"))
+    seams.set_orders(monkeypatch, lambda moment: f"{request.node.name} {next(number)}")
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FixedClock:
     fixed = FixedClock()
-    monkeypatch.setattr("logbook_agent.cli.options.utc_now", fixed)
+    seams.set_clock(monkeypatch, fixed)
     return fixed
 
 
@@ -178,33 +170,13 @@ def cli(folder: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
 
     def invoke(*args: str) -> Answer:
         capfd.readouterr()
-        code = main(args)
+        code = seams.logbook(args)
         sys.stdout.flush()
         sys.stderr.flush()
         out, err = capfd.readouterr()
         return Answer(code, out, err)
 
     return invoke
-
-
-def book_of(folder: Path, topic: str = "moe") -> Book:
-    """The logbook of a folder, with this user's places."""
-    root = folder / "logbooks"
-    return Book(root, topic, places=places_of(root, os.environ))
-
-
-def index_of(folder: Path, topic: str = "moe") -> Path:
-    """Where the index of a logbook in a folder lies."""
-    path = book_of(folder, topic).index_path
-    assert path is not None
-    return path
-
-
-def state_of(folder: Path, topic: str = "moe") -> Path:
-    """Where the spools of a logbook in a folder lie."""
-    path = book_of(folder, topic).state_folder
-    assert path is not None
-    return path
 
 
 @pytest.fixture

@@ -313,11 +313,9 @@ def test_the_maps_name_files_that_exist() -> None:
         assert [n for n in missing if n not in below] == [], page
 
 
-def test_the_tests_mirror_the_rooms() -> None:
-    """A folder of tests is named as a room or a part of one, or is a tool or a whole story."""
-    more = {"bench_core", "browser", "docs", "e2e", "emulator", "fuzz", "net", "oracle", "project", "stores", "stress"}
-    tests = ROOT / "tests"
-    assert {path.parent.name for path in tests.glob("*/*.py")} <= {*ROOMS} - {"api"} | more
-    below = {path.parent.relative_to(tests) for room in ROOMS for path in (tests / room).glob("*/**/test_*.py")}
-    of_libraries = {Path("cluster/engines"), Path("exports/libraries")}
-    assert [str(path) for path in below - of_libraries if not (ROOT / "logbook_agent" / path).is_dir()] == []
+def test_the_tests_of_rooms_mirror_them() -> None:
+    """A folder of `tests/unit` is named as a room or a part of one, as the benchmark, or as a tool."""
+    unit = ROOT / "tests/unit"
+    assert {path.parent.name for path in unit.glob("*/*.py")} <= {*ROOMS, "bench_core", "docs", "fuzz"} - {"api"}
+    below = {path.parent.relative_to(unit) for room in ROOMS for path in (unit / room).glob("*/**/test_*.py")}
+    assert [str(path) for path in below if not (ROOT / "logbook_agent" / path).is_dir()] == []

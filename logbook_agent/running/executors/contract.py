@@ -1,6 +1,6 @@
 """What an executor does: start a worker at most once, follow it, stop it, and bring what it left into its spool.
 
-Every executor passes the tests of `tests/running/executors/test_executors_contract.py`.
+Every executor passes the tests of `tests/contract/running/executors/test_executors_contract.py`.
 """
 
 from __future__ import annotations

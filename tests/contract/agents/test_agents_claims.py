@@ -1,0 +1,150 @@
+"""A planned entry is executed by one process at a time, and once, in all worktrees of a clone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.running.confirmation import remember_command
+from logbook_agent.store.workspace import Workspace
+from tests.conftest import Cli
+from tests.seams import Store
+
+JOB = """
+import sys, time
+open(sys.argv[1], "a").write("begun\\n")
+time.sleep(float(sys.argv[2]))
+print("METRIC a=1")
+"""
+
+
+def logbook(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "logbook_agent", *words],
+        cwd=tree, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def refusal(tree: Path, *words: str) -> dict[str, str]:
+    answer = logbook(tree, *words, "--json")
+    found: dict[str, str] = json.loads(answer.stdout)["error"]
+    return {**found, "status": str(answer.returncode)}
+
+
+def git(tree: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=tree, check=True, capture_output=True)
+
+
+@pytest.fixture
+def trees(cli: Cli, tmp_path: Path) -> tuple[Path, Path]:
+    """Two worktrees with one plan, which appends to a file and then takes its time."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    cli("start", "moe", "--prefix", "MOE", "--metric", "a:max")
+    job, log = tmp_path / "job.py", tmp_path / "log"
+    job.write_text(JOB)
+    planned = cli("note", "--plan", "First", "--command", f"Job: {sys.executable} {job} {log} 30")
+    assert planned.code == 0, planned.err
+    git(tmp_path, "add", "logbooks")
+    git(tmp_path, "commit", "-q", "-m", "plan")
+    git(tmp_path, "worktree", "add", "-q", "-b", "other", str(tmp_path / "other"))
+    for tree in (tmp_path, tmp_path / "other"):
+        confirm_plans(tree, "moe")
+    return tmp_path, tmp_path / "other"
+
+
+def confirm_plans(tree: Path, topic: str) -> None:
+    """Confirm the planned commands in a worktree, as their user would."""
+    space = Workspace(cwd=tree, environ=os.environ)
+    for record in Store(tree, topic).contents().records:
+        for command in record.entry.commands:
+            remember_command(space, command.argv, cwd=tree)
+
+
+def wait_for(path: Path, lines: int) -> None:
+    deadline = time.monotonic() + 60
+    while not path.exists() or len(path.read_text().splitlines()) < lines:
+        assert time.monotonic() < deadline, "the command did not start"
+        time.sleep(0.05)
+
+
+def test_a_second_one_is_told_who_has_it_and_a_killed_claim_returns(trees: tuple[Path, Path], cli: Cli) -> None:
+    first, second = trees
+    job, log = first / "job.py", first / "log"
+    agent = subprocess.Popen(
+        [sys.executable, "-m", "logbook_agent", "run", "--id", "MOE-000"],
+        cwd=first, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    wait_for(log, 1)
+    [claim] = Store(first).claims.held()
+    assert (claim.entry, claim.pid, claim.root) == ("MOE-000", agent.pid, str(first / "logbooks"))
+    [plan] = json.loads(logbook(second, "next", "--json").stdout)["data"]["steps"][:1]
+    assert plan["claimed_by"] == claim.text
+    assert json.loads(logbook(second, "status", "--json").stdout)["data"]["claimed"] == [claim.data()]
+    assert not plan["can_run"]
+    error = refusal(second, "run", "--id", "MOE-000")
+    assert error["status"] == "3"
+    assert f"pid {agent.pid} on {os.uname().nodename}, since " in error["message"]
+    assert error["message"].endswith(f" in {first}/logbooks")
+
+    # The process is killed and its command lives on: nobody else starts it.
+    os.kill(agent.pid, signal.SIGKILL)
+    agent.wait()
+    assert "still runs" in refusal(second, "run", "--id", "MOE-000")["cause"]
+    child = json.loads((first / "logbooks/moe/runs/MOE-000/01/run.json").read_text())["child"]["pid"]
+    os.kill(child, signal.SIGKILL)
+
+    # Killed as a whole, it returns: here as run 2 of the same entry, since run 1 executed nothing.
+    job.write_text(JOB.replace("time.sleep(float(sys.argv[2]))", "None"))
+    again = logbook(first, "run", "--id", "MOE-000")
+    assert again.returncode == 0, again.stderr
+    assert log.read_text() == "begun\n" * 2
+    error = refusal(second, "run", "--id", "MOE-000")
+    assert error["message"].startswith(f"MOE-000 was executed already, in {first}/logbooks at ")
+
+    # Unless somebody says that it is to be executed here, too.
+    assert "it was executed in" in logbook(second, "note", "--plan", "--release", "MOE-000").stdout
+    assert logbook(second, "run", "--id", "MOE-000").returncode == 0
+    assert log.read_text() == "begun\n" * 3
+    assert Store(first).claims.held() == []
+
+
+def test_what_was_executed_is_not_left(cli: Cli) -> None:
+    cli("start", "moe", "--prefix", "MOE")
+    cli("note", "--plan", "Two", "--command", "A: true", "--command", "B: false")
+    assert cli("run", "--id", "MOE-000", "--label", "A").code == 0
+    # A command that failed was executed.
+    assert cli("run", "--id", "MOE-000").code == 1
+    assert "no planned command left" in cli("run", "--id", "MOE-000").err
+
+
+def test_a_plan_is_executed_once_also_where_a_branch_does_not_have_its_runs(cli: Cli, folder: Path) -> None:
+    git(folder, "init", "-q", "-b", "main")
+    cli("start", "moe", "--prefix", "MOE")
+    cli("note", "--plan", "One", "--command", "true")
+    git(folder, "add", "logbooks")
+    git(folder, "commit", "-q", "-m", "plan")
+    assert cli("run", "--id", "MOE-000").code == 0
+    git(folder, "switch", "-q", "-c", "other")
+    git(folder, "add", "logbooks")
+    git(folder, "commit", "-q", "-m", "run")
+    git(folder, "switch", "-q", "main")
+    answer = cli("run", "--id", "MOE-000")
+    assert answer.code == 2
+    assert "its runs are on another branch, or were removed" in answer.err
+    assert cli("note", "--plan", "--release", "MOE-000").code == 0
+    assert cli("run", "--id", "MOE-000").code == 0
+
+
+def test_release_of_what_nobody_claims(cli: Cli) -> None:
+    cli("start", "moe", "--prefix", "MOE")
+    cli("note", "--plan", "Two", "--command", "true")
+    assert cli("note", "--plan", "--release", "moe-0").out == "nobody claims MOE-000\n"
+    assert cli("note", "--plan", "Three", "--release", "MOE-000").code == 2
+    assert cli("note", "--release", "MOE-001").code == 2

@@ -1,0 +1,225 @@
+"""What `logbook next` proposes, in which order, and what it carries out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cli
+
+HEADER = """
+title: Modes
+prefix: MOE
+goal: Which mode is faster?
+metrics:
+- {name: time_ms, direction: min, unit: ms}
+matrix:
+- {axis: mode, values: [a, b]}
+- {axis: size, values: [1, 2]}
+stop_criteria:
+- text: mode b was compared with a
+  predicate: {verdict: {axis: mode, values: [a, b]}}
+- text: at most nine hours
+  predicate: {budget: {hours: 9}}
+"""
+BENCH = """
+import argparse, os
+p = argparse.ArgumentParser()
+p.add_argument("--mode"); p.add_argument("--size"); p.add_argument("--slow", default="0")
+a = p.parse_args()
+time = 100 + int(os.environ["LOGBOOK_RUN"]) % 7 / 10 - (10 if a.mode == "b" else 0)
+print(f"RESULT mode={a.mode} size={a.size} time_ms={time}")
+"""
+
+
+@pytest.fixture
+def thread(cli: Cli, folder: Path) -> Cli:
+    (folder / "thread.yaml").write_text(HEADER)
+    (folder / "bench.py").write_text(BENCH)
+    assert cli("start", "moe", "--from", "thread.yaml").code == 0
+    return cli
+
+
+def steps(cli: Cli) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = cli("next", "--json", "--all").data["steps"]
+    return found
+
+
+def bench(mode: str, size: int) -> tuple[str, ...]:
+    return ("python", "bench.py", "--mode", mode, "--size", str(size))
+
+
+def test_the_order_and_what_each_step_says(thread: Cli) -> None:
+    assert thread("run", "--next", "look at the cache", "--", *bench("a", 1)).code == 0
+    assert thread("note", "--plan", "Mode b", "--command", " ".join(bench("b", 1))).code == 0
+    found = steps(thread)
+    assert [one["kind"] for one in found] == [
+        "next action",
+        "plan",
+        "criterion",
+        "matrix",
+        "matrix",
+        "first comparison",
+    ]
+    action, plan, criterion, *cells, _ = found
+    assert action["what"] == "look at the cache"
+    assert not action["can_run"]
+    assert plan["command"] == "logbook run --id MOE-001"
+    assert criterion["command"].startswith("logbook ab --axis mode=a,b -- python bench.py")
+    assert criterion["pairs"] == 20
+    assert criterion["minutes"] > 0
+    assert criterion["settles"] == "mode b was compared with a; the cell mode=b size=1"
+    # What fills the cell mode=b size=1 is the command of the criterion.
+    assert [cell["what"] for cell in cells] == ["Measure mode=a size=2", "Measure mode=b size=2"]
+    assert cells[0]["why"] == "3 cells of the matrix were not measured"
+    assert cells[0]["command"] == "logbook ab --axis size=1,2 -- python bench.py --mode a --size 1"
+
+    # One home for what comes first.
+    takes_back = (["edit", "MOE-000", "--next", ""], ["edit", "MOE-001", "--state", "abandoned"], ["note", "x"])
+    for kind, words in zip(("next action", "plan", "criterion"), takes_back, strict=True):
+        first, status = steps(thread)[0], thread("status", "--json").data
+        assert first["kind"] == kind
+        assert status["next_actions"][-1]["next"] == first["what"]
+        assert thread(*words).code == 0
+
+
+def test_of_a_criterion_with_alternatives_one_command_is_proposed(thread: Cli) -> None:
+    assert thread("run", "--", *bench("a", 1)).code == 0
+    either = "any: [{verdict: {axis: size, values: [1, 2]}}, {verdict: {axis: size, values: [2, 1]}}]"
+    thread("criteria", "--add", "either", "--predicate", either)
+    [criterion] = [step for step in steps(thread) if step.get("settles", "").startswith("either")]
+    command = "logbook ab --axis size=1,2 -- python bench.py --mode a --size 1"
+    assert (criterion["why"], criterion["command"]) == ("no comparison of size=2 with 1", command)
+    line = thread("status", "--json").data["criteria"][-1]
+    assert (line["text"], line["reason"], line["command"]) == ("either", criterion["why"], command)
+
+
+def test_a_run_whose_duration_nobody_reported_costs_what_nobody_knows(thread: Cli, folder: Path) -> None:
+    assert thread("run", "--next", "run `python bench.py --mode b --size 1`", "--", *bench("a", 1)).code == 0
+    path = folder / "logbooks/moe/runs/MOE-000/01/run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "duration_s": None}))
+    first = steps(thread)[0]
+    assert first["kind"] == "next action"
+    assert "minutes" not in first
+
+
+def test_a_next_action_is_closed_by_the_run_of_its_command(thread: Cli) -> None:
+    command = " ".join(bench("b", 1))
+    assert thread("run", "--next", f"measure `{command}`, then decide", "--", *bench("a", 1)).code == 0
+    assert steps(thread)[0]["command"] == f"logbook run --continues MOE-000 -- {command}"
+    # The same words in another order are the same command; another command is none.
+    assert thread("run", "--", *bench("b", 2)).code == 0
+    assert steps(thread)[0]["kind"] == "next action"
+    assert thread("run", "--", "python", "bench.py", "--size", "1", "--mode", "b").code == 0
+    assert steps(thread)[0]["kind"] != "next action"
+    assert all(one.get("id") != "MOE-000" for one in thread("status", "--json").data["next_actions"])
+
+
+def test_run_carries_out_the_first_that_can_be(thread: Cli) -> None:
+    assert thread("run", "--next", "think", "--", *bench("a", 1)).code == 0
+    assert thread("note", "--plan", "Fails", "--command", "false").code == 0
+    answer = thread("next", "--run")
+    assert answer.code == 1
+    assert "logbook run --id MOE-001" in answer.err
+    assert thread("show", "MOE-001", "--json").data["state"] == "failed"
+
+
+def test_run_asks_for_what_was_not_typed_here(thread: Cli, folder: Path) -> None:
+    assert thread("note", "An idea", "--next", "try `touch made`").code == 0
+    refused = thread("next", "--run", "--json")
+    assert refused.code == 2
+    assert not (folder / "made").exists()
+    assert "touch made" in refused.error["message"]
+    assert thread("next", "--run", "--confirm", refused.error["hint"].split()[-1]).code == 0
+    assert (folder / "made").exists()
+    assert all(one["kind"] != "next action" for one in steps(thread))
+
+
+@pytest.mark.parametrize("options", ["--cwd other", "--env PYTHONPATH=other", "--shell", "--label x touch made"])
+def test_options_of_a_record_are_confirmed_with_its_command(thread: Cli, folder: Path, options: str) -> None:
+    (folder / "other").mkdir()
+    (folder / "other/bench.py").write_text("open('made', 'w')\n")
+    assert thread("note", "--plan", "Typed", "--command", "python bench.py").code == 0
+    assert thread("note", "An idea", "--next", f"try `logbook run {options} -- python bench.py`").code == 0
+    refused = thread("next", "--run", "--json")
+    assert refused.code == 2
+    assert f"logbook run {options} -- python bench.py" in refused.error["message"]
+    assert not [*folder.rglob("made")]
+
+
+def test_a_refuted_plan_comes_back_when_its_code_has_changed(thread: Cli, folder: Path) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
+
+    git("init", "-q")
+    git("add", "bench.py")
+    git("commit", "-q", "-m", "bench")
+    assert thread("run", "--field", "Negative result=slower", "--", *bench("b", 2)).code == 0
+    assert thread("note", "--plan", "Once more", "--command", " ".join(bench("b", 2))).code == 0
+    plan = next(one for one in steps(thread) if one["kind"] == "plan")
+    assert plan["cannot"] == "tried before, and nothing that it names has changed: MOE-000: slower"
+    assert not plan["can_run"]
+    assert all("mode=b size=2" not in one["what"] for one in steps(thread))
+    (folder / "bench.py").write_text(BENCH.replace("100", "50"))
+    found = steps(thread)
+    assert next(one for one in found if one["kind"] == "plan")["can_run"]
+    again = next(one for one in found if one["kind"] == "retry")
+    assert again["id"] == "MOE-000"
+    assert again["changed"][0].startswith("code ")
+
+
+@pytest.mark.slow
+def test_a_winner_of_one_sitting_and_a_design_without_an_answer(thread: Cli, folder: Path) -> None:
+    assert thread("ab", "--axis", "mode=a,b", "--seed", "1", "--repeat", "8", "--", *bench("a", 1)).code == 0
+    winner = next(one for one in steps(thread) if one["kind"] == "replication")
+    assert "logbook ab --id MOE-000 --max-pairs 20" in winner["command"]
+    assert winner["not_before"] > "2026-02-10T10:43"
+    # Random numbers: no practical number of pairs tells them apart.
+    (folder / "bench.py").write_text("import random; print('METRIC time_ms', random.uniform(1, 900)) # noqa\n")
+    (folder / "noise.py").write_text("import random; print(f'METRIC time_ms={random.Random().uniform(1, 900)} ms')\n")
+    done = thread("ab", "--axis", "env:MODE=a,b", "--repeat", "8", "--", "python", "noise.py")
+    assert done.code == 0, done.err
+    answer = thread("next", "--json").data
+    assert any("MOE-001" in one["what"] for one in answer["cannot"]), json.dumps(answer)
+    # What a later entry supersedes is neither confirmed nor continued.
+    for entry, kind in (("MOE-000", "replication"), ("MOE-001", "comparison")):
+        assert (entry, kind) in [(one["id"], one["kind"]) for one in steps(thread) if "id" in one]
+        assert thread("note", "--title", "It was wrong", "--supersedes", entry).code == 0
+        assert entry not in [one.get("id") for one in steps(thread)]
+
+
+@pytest.mark.parametrize(
+    ("named", "words", "closes"),
+    [
+        ("logbook run -- sh bench.sh 2", ["run", "--", "sh", "bench.sh", "2"], True),
+        ("logbook run --id MOE-000", ["run", "--id", "MOE-000"], True),
+        ("logbook run --id MOE-000", ["run", "--", "true"], False),
+        ("logbook ab --axis n=1,2 -- sh bench.sh", ["ab", "--axis", "n=2,1", "--", "sh", "bench.sh", "{axis}"], True),
+        ("logbook ab --axis n=1,3 -- sh bench.sh", ["ab", "--axis", "n=1,2", "--", "sh", "bench.sh", "{axis}"], False),
+        # A failure is an answer, too.
+        ("try `sh bench.sh fail`", ["run", "--", "sh", "bench.sh", "fail"], True),
+        # What is not a run of the command: `edit` names none.
+        ("logbook edit MOE-001 --state void", ["note", "x"], False),
+    ],
+)  # fmt: skip
+def test_what_closes_a_next_action(cli: Cli, folder: Path, named: str, words: list[str], closes: bool) -> None:
+    (folder / "bench.sh").write_text('test "$1" != fail && echo METRIC a=$1.$LOGBOOK_RUN')
+    cli("start", "moe", "--prefix", "MOE", "--metric", "a:max")
+    cli("note", "--plan", "A plan", "--command", "true")
+    cli("note", "An idea", "--next", named)
+    more = ["--repeat", "1"] if words[0] == "ab" else []
+    cli(words[0], *more, *words[1:])
+    left = [one.get("id") for one in cli("status", "--json").data["next_actions"]]
+    assert ("MOE-001" in left) is not closes
+
+
+def test_status_and_next_name_the_same_action_first(thread: Cli) -> None:
+    assert thread("run", "--next", "think", "--", *bench("a", 1)).code == 0
+    assert thread("note", "Later", "--next", "think again").code == 0
+    first = thread("status", "--json").data["next_actions"][0]
+    assert (first["id"], first["next"]) == ("MOE-001", "think again")
+    assert steps(thread)[0]["id"] == "MOE-001"

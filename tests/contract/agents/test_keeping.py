@@ -1,0 +1,240 @@
+"""A campaign on code: keep, discard, patch, and what status says of the working tree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+from tests.contract.agents.generated_trees import killed, snapshot
+from tests.seams import Store
+
+pytestmark = pytest.mark.slow
+
+Git = Callable[..., str]
+COMMAND = ("python", "bench.py")
+
+
+def measure(cli: Cli, folder: Path, value: int, *options: str) -> str:
+    """Change what the benchmark prints, and run it; the new entry."""
+    (folder / "bench.py").write_text(f"print('RESULT tflops={value}')\n")
+    made: str = cli("run", "--json", *options, "--", *COMMAND).data["id"]
+    return made
+
+
+@pytest.fixture
+def campaign(git: Git, started: Cli, folder: Path) -> Cli:
+    """A logbook in a repository that ignores it, whose base was measured and kept."""
+    (folder / ".gitignore").write_text("logbooks/\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "ignore")
+    assert measure(started, folder, 1) == "MOE-000"
+    git("commit", "-q", "-a", "-m", "base")
+    assert started("keep", "MOE-000").code == 0
+    return started
+
+
+def code(cli: Cli) -> dict[str, object]:
+    found: dict[str, object] = cli("status", "--json").data["code"]
+    return found
+
+
+def test_a_kept_idea_is_the_best_code_committed_or_not(campaign: Cli, git: Git, folder: Path) -> None:
+    assert code(campaign)["is_best"] is True
+    idea = measure(campaign, folder, 2, "--next", "keep it if it is faster")
+    assert (code(campaign)["is_best"], code(campaign)["kept"]) == (False, "MOE-000")
+    assert "bench.py" in str(code(campaign)["said"])
+
+    answer = campaign("keep", idea, "--why", "twice as fast")
+    assert "closes its next action: keep it if it is faster" in answer.out
+    assert f"once its changes are committed, type again: logbook keep {idea}" in answer.out
+    assert campaign("status", "--json").data["next_actions"] == []
+    assert (code(campaign)["is_best"], code(campaign)["kept"]) == (True, idea)
+
+    git("commit", "-q", "-a", "-m", "twice as fast")
+    assert code(campaign)["is_best"] is True
+    again = campaign("keep", idea, "--json").data
+    assert (again["commit"], again["needs_diff"]) == (git("rev-parse", "HEAD"), False)
+    refused = campaign("keep", idea)
+    assert refused.code == 2
+    assert f"{idea} was kept already, by {again['id']}" in refused.err
+
+
+def test_a_discarded_idea_names_the_way_back_and_keeps_its_record(campaign: Cli, git: Git, folder: Path) -> None:
+    base = git("rev-parse", "HEAD")
+    idea = measure(campaign, folder, 3)
+    assert campaign("discard", idea).code == 2
+    records = snapshot(folder / "logbooks/moe/runs")
+    found = campaign("discard", idea, "--why", "wrong numbers", "--json").data
+    # The base was measured before it was committed, on the commit before.
+    assert (found["commit"], found["to_return"]) == (code(campaign)["commit"], f"logbook patch {idea} --undo")
+    assert campaign("patch", idea, "--undo").code == 0
+    assert git("status", "--porcelain") == ""
+    assert git("rev-parse", "HEAD") == base
+    assert code(campaign)["is_best"] is True
+    assert snapshot(folder / "logbooks/moe/runs") == records
+    assert f"Decided by: {found['id']}" in campaign("show", idea).out
+    assert campaign("status", "--json").data["decisions"][-1]["text"] == "wrong numbers"
+
+
+def test_a_committed_idea_is_reverted(campaign: Cli, git: Git, folder: Path) -> None:
+    (folder / "bench.py").write_text("print('RESULT tflops=4')\n")
+    git("commit", "-q", "-a", "-m", "idea")
+    idea = measure(campaign, folder, 4)
+    assert campaign("discard", idea, "--why", "no", "--json").data["to_return"] == "git revert --no-edit HEAD"
+    git("revert", "--no-edit", "HEAD")
+    assert code(campaign)["is_best"] is True
+
+
+def test_a_change_of_mind(campaign: Cli, folder: Path) -> None:
+    idea = measure(campaign, folder, 2)
+    kept = campaign("keep", idea, "--json").data["id"]
+    assert campaign("discard", idea, "--why", "not at topk=8", "--json").data["id"] != kept
+    assert code(campaign)["kept"] == "MOE-000"
+    assert "superseded_by" in str(campaign("show", kept, "--json").data)
+    assert campaign("edit", "MOE-001", "--state", "void", "--reason", "typo").code == 0
+    assert "code" not in campaign("status", "--json").data
+
+
+def test_an_untracked_script_is_part_of_the_code(campaign: Cli, git: Git, folder: Path) -> None:
+    (folder / "fresh.py").write_text("print('RESULT tflops=9')\n")
+    assert campaign("run", "--", "python", "fresh.py").code == 0
+    kept = campaign("keep", "MOE-002", "--json").data
+    assert (kept["is_committed"], kept["needs_diff"]) == (False, False)
+    assert code(campaign)["is_best"] is True
+    git("add", "fresh.py")
+    git("commit", "-q", "-m", "fresh")
+    assert code(campaign)["is_best"] is True
+    assert campaign("keep", "MOE-002", "--json").data["commit"] == git("rev-parse", "HEAD")
+    (folder / "fresh.py").write_text("print('RESULT tflops=8')\n")
+    assert (code(campaign)["is_best"], "fresh.py" in str(code(campaign)["said"])) == (False, True)
+
+
+def test_the_line_that_repeats_the_last_comparison(campaign: Cli, git: Git, folder: Path) -> None:
+    idea = measure(campaign, folder, 2)
+    git("commit", "-q", "-a", "-m", "two")
+    head = git("rev-parse", "--short=9", "HEAD")
+    assert campaign("keep", idea).code == 0
+    assert campaign("ab", "--code", "HEAD~1", "HEAD", "--repeat", "1", "--env", "A=1", "--", *COMMAND).code == 0
+    line = f"logbook ab --env A=1 --code {head} WORK -- python bench.py"
+    assert code(campaign)["repeat"] == line
+    (folder / "bench.py").write_text("print('RESULT tflops=5')\n")
+    words = line.split()[1:]
+    words[1:1] = ["--repeat", "1"]
+    assert campaign(*words).code == 0
+    work = campaign("list", "--json").data[-1]["id"]
+    assert campaign("keep", work).code == 0
+    assert code(campaign)["is_best"] is True
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["keep", "MOE-001"], "MOE-001 is a decision"),
+        (["keep", "MOE-002"], "MOE-002 has no run that finished"),
+        (["discard", "MOE-002", "--why", " "], "discarding MOE-002 needs a reason"),
+        (["keep", "MOE-404"], "no entry MOE-404"),
+        (["patch", "MOE-002"], "MOE-002 has no recorded diff"),
+        (["patch", "MOE-000/7"], "MOE-000 has no run 7"),
+        (["patch", "MOE-000", "--show", "--undo"], "cannot be used together"),
+        (["patch", "MOE-000", "--paths", "../x"], "outside"),
+    ],
+)
+def test_what_is_refused(campaign: Cli, words: list[str], said: str) -> None:
+    assert campaign("run", "--", "false").code == 1
+    answer = campaign(*words)
+    assert (answer.code, said in answer.err) == (2, True), answer.err
+
+
+# -- patch -------------------------------------------------------------------------------------------
+
+
+def test_overlapping_changes_are_named_and_stay(campaign: Cli, git: Git, folder: Path) -> None:
+    (folder / "other.py").write_text("a\n")
+    git("add", "-N", "other.py")
+    idea = measure(campaign, folder, 2)
+    (folder / "bench.py").write_text("print('RESULT tflops=7')\n")
+    answer = campaign("patch", idea, "--undo")
+    assert answer.code == 2
+    assert "the diff does not fit bench.py" in answer.err
+    assert "changes that are not committed overlap" in answer.err
+    assert (folder / "other.py").read_text() == "a\n"
+    assert campaign("patch", idea, "--undo", "--paths", "other.py").code == 0
+    assert not (folder / "other.py").exists()
+    assert (folder / "bench.py").read_text() == "print('RESULT tflops=7')\n"
+
+
+def test_a_diff_without_its_secrets_is_not_applied(
+    campaign: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "bench.py").write_text("password = 'hunter2-hunter2'\n")
+    monkeypatch.setenv("MY_PASSWORD", "hunter2-hunter2")
+    assert campaign("run", "--", "true").code == 0
+    answer = campaign("patch", "MOE-002", "--undo")
+    assert answer.code == 2
+    assert "it was recorded without its secrets" in answer.err
+    assert "hunter2" not in campaign("patch", "MOE-002", "--json").out
+
+
+def test_other_places_than_the_checkout_are_refused(
+    campaign: Cli, git: Git, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    idea = measure(campaign, folder, 2)
+    monkeypatch.setenv("LOGBOOK_ROOT", str(folder / "logbooks"))
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.chdir(other)
+    assert "is not in a git repository" in campaign("patch", idea, "--apply").err
+    git("init", "-q", cwd=other)
+    assert "does not have the commit that" in campaign("patch", idea, "--apply").err
+    assert "diff --git" in campaign("patch", idea, "--show").out
+
+
+def test_a_patch_that_was_cut_off_is_told_and_rolled_back(campaign: Cli, git: Git, folder: Path) -> None:
+    for name in ("one.py", "two.py"):
+        (folder / name).write_text("idea\n")
+    git("add", "-N", "one.py", "two.py")
+    idea = measure(campaign, folder, 2)
+    first = snapshot(folder, without=[folder / "logbooks"])
+    plan = folder / ".git/logbook-agent/patch/plan.json"
+    step = 0
+    while not (plan.exists() and snapshot(folder, without=[folder / "logbooks"]) != first):
+        assert not plan.exists() or snapshot(folder, without=[folder / "logbooks"]) == first
+        assert killed(["patch", idea, "--undo"], step) is None, "it was never cut off between two files"
+        step += 1
+    found = campaign("doctor")
+    assert "a patch of the working tree was cut off" in found.out + found.err
+    # What it restores is what was there before, so the diff is in the tree.
+    assert campaign("patch", idea, "--apply", "--json").data["changed"] == []
+    assert snapshot(folder, without=[folder / "logbooks"]) == first
+    assert not plan.parent.exists()
+
+
+def test_a_file_that_was_changed_after_the_cut_is_not_lost(campaign: Cli, git: Git, folder: Path) -> None:
+    for name in ("one.py", "two.py"):
+        (folder / name).write_text("idea\n")
+    git("add", "-N", "one.py", "two.py")
+    idea = measure(campaign, folder, 2)
+    step = 0
+    while (folder / "one.py").exists() or not (folder / "two.py").exists():
+        assert campaign("patch", idea, "--apply").code == 0
+        assert killed(["patch", idea, "--undo"], step) is None
+        step += 1
+    (folder / "two.py").write_text("new work\n")
+    answer = campaign("patch", idea, "--undo")
+    assert answer.code == 3
+    assert "a patch was cut off, and two.py was changed since" in answer.err
+    assert (folder / "two.py").read_text() == "new work\n"
+    assert not (folder / "one.py").exists()
+
+
+def test_the_decision_is_in_the_entry_file(campaign: Cli, folder: Path) -> None:
+    entry = Store(folder).entry("MOE-001")
+    assert (entry.kind, entry.decides, entry.kept) == ("decision", "MOE-000", True)
+    path = folder / "logbooks/moe/entries/MOE-001.yaml"
+    path.write_text(path.read_text().replace(entry.commit or "", "$(touch x)"))
+    assert "the SHA of a commit" in campaign("show", "MOE-001").err
+    assert os.path.lexists(folder / "bench.py")

@@ -1,0 +1,162 @@
+"""Logbooks outside of the tree of the code: in another repository, or on a branch of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.issue.commit import commit_root
+from logbook_agent.issue.permalinks import published
+from logbook_agent.text.address import RepositoryAddress
+from tests.conftest import Cli
+from tests.contract.agents.generated_trees import snapshot
+
+pytestmark = pytest.mark.slow
+
+Git = Callable[..., str]
+
+
+@pytest.fixture(params=["own branch", "another repository"])
+def root(request: pytest.FixtureRequest, cli: Cli, git: Git, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The root of a logbook `moe`, with a remote that has nothing yet."""
+    git("init", "-q", "--bare", str(folder.parent / "hub.git"))
+    if request.param == "own branch":
+        git("remote", "add", "origin", "../hub.git")
+        assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max", "--own-branch", "logbooks").code == 0
+        return folder.parent / "work-logbooks"
+    other = folder.parent / "records"
+    other.mkdir()
+    git("init", "-q", "-b", "logbooks", cwd=other)
+    git("remote", "add", "origin", "../hub.git", cwd=other)
+    monkeypatch.setenv("LOGBOOK_ROOT", str(other))
+    assert cli("start", "moe", "--prefix", "MOE", "--metric", "tflops:max").code == 0
+    return other
+
+
+def test_the_code_is_known_and_its_commands_never_meet_a_record(
+    root: Path, cli: Cli, git: Git, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = git("rev-parse", "HEAD")
+    assert cli("run", "--", "python", "bench.py").code == 0
+    ran = cli("show", "MOE-000", "--json", "--full").data["runs"][0]["code"]
+    assert (ran["commit"], ran["branch"], ran["dirty"]) == (commit, "main", False)
+    assert git("status", "--porcelain") == ""
+    assert cli("run", "--", "python", "bench.py").code == 0
+    again = cli("show", "MOE-001", "--json", "--full").data["runs"][0]["code"]
+    assert again["identity"] == ran["identity"]
+
+    (folder / "bench.py").write_text("print('RESULT tflops=2')\n")
+    assert cli("run", "--", "python", "bench.py").code == 0
+    git("commit", "-q", "-a", "-m", "idea")
+    assert cli("discard", "MOE-002", "--why", "no").code == 0
+    records = snapshot(root)
+    git("revert", "--no-edit", "HEAD")
+    (folder / "bench.py").write_text("work\n")
+    git("stash", "push", "-u", "-q")
+    git("checkout", "-q", "-b", "other", commit)
+    git("clean", "-fdxq")
+    git("stash", "drop", "-q")
+    assert snapshot(root) == records
+    assert [line["id"] for line in cli("list", "--json").data] == [f"MOE-00{n}" for n in range(4)]
+
+    inner = folder / "pkg"
+    inner.mkdir()
+    monkeypatch.chdir(inner)
+    assert cli("note", "from a folder of the code", "--json").data["id"] == "MOE-004"
+    git("worktree", "add", "-q", str(folder.parent / "second"))
+    monkeypatch.chdir(folder.parent / "second")
+    assert cli("run", "--json", "--", "python", "bench.py").data["id"] == "MOE-005"
+    second = cli("show", "MOE-005", "--json", "--full").data["runs"][0]["code"]
+    assert (second["identity"], second["branch"]) == (ran["identity"], "second")
+
+
+def test_the_view_the_report_the_doctor_and_a_sweep(root: Path, cli: Cli, git: Git, folder: Path) -> None:
+    assert cli("run", "--", "python", "bench.py").code == 0
+    view = (root / "moe.md").read_text()
+    assert cli("render").code == 0
+    assert (root / "moe.md").read_text() == view
+    assert cli("doctor").code == 0
+    assert cli("report", "--json").code == 0
+    assert (root / ".report/moe.html").is_file()
+    planned = cli("sync", "--create", "--repo", "acme/moe", "--dry-run", "--json")
+    assert planned.code == 0, planned.err
+
+
+def test_records_are_committed_where_they_are_and_linked(root: Path, cli: Cli, git: Git, folder: Path) -> None:
+    (root / "stray.txt").write_text("not of a logbook\n")
+    assert cli("run", "--", "python", "bench.py").code == 0
+    head = git("rev-parse", "HEAD")
+    sha = commit_root(root, "records", os.environ)
+    assert sha == git("rev-parse", "HEAD", cwd=root)
+    assert git("status", "--porcelain", cwd=root) == "?? stray.txt"
+    assert git("rev-parse", "HEAD") == head
+    git("push", "-q", "origin", "HEAD:refs/heads/logbooks", cwd=root)
+    links = published(
+        view=root / "moe.md",
+        folder=root / "moe",
+        entry_ids=["MOE-000"],
+        repository=RepositoryAddress(host="github.com", owner="acme", name="moe"),
+        remote="origin",
+        environ=os.environ,
+    )
+    assert links.view == f"https://github.com/acme/moe/blob/{sha}/moe.md"
+    assert "MOE-000" in links.entries
+
+
+# -- the branch --------------------------------------------------------------------------------------
+
+
+def test_the_branch_shares_no_history_and_the_code_stays_as_it_is(cli: Cli, git: Git, folder: Path) -> None:
+    (folder / "bench.py").write_text("staged\n")
+    git("add", "bench.py")
+    (folder / "mine.txt").write_text("untracked\n")
+    before, head = snapshot(folder), git("rev-parse", "HEAD")
+    assert cli("start", "moe", "--own-branch", "records/moe").code == 0
+    after = snapshot(folder)
+    changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    assert {path for path in changed if not path.startswith((".git/worktrees/", ".git/refs/", ".git/logs/"))} == set()
+    assert git("rev-parse", "HEAD") == head
+    assert git("branch", "--format=%(refname:short)").split() == ["main", "records/moe"]
+    assert git("log", "--format=%s", "records/moe") == "Logbooks"
+    assert (folder.parent / "work-records-moe/moe.md").is_file()
+    # A second logbook goes to the same place; another branch is refused, since the first would no longer be found.
+    assert cli("start", "second", "--own-branch", "records/moe").code == 0
+    assert "the logbooks of this clone are in" in cli("start", "third", "--own-branch", "logs").err
+
+
+def test_what_was_made_in_part_is_completed(cli: Cli, git: Git, folder: Path) -> None:
+    tree = git("hash-object", "-t", "tree", "-w", os.devnull)
+    git("update-ref", "refs/heads/logbooks", git("commit-tree", tree, "-m", "cut off"))
+    assert cli("start", "moe", "--own-branch", "logbooks").code == 0
+    (folder / ".git/logbook-agent/root").unlink()
+    assert cli("start", "second", "--own-branch", "logbooks").code == 0
+    assert (folder.parent / "work-logbooks/second.md").is_file()
+    assert cli("status", "-L", "moe").code == 0
+
+
+def test_where_no_branch_can_be_made(
+    cli: Cli, git: Git, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert "the branch main has commits of the code" in cli("start", "moe", "--own-branch", "main").err
+    assert "cannot be the name of a branch" in cli("start", "moe", "--own-branch", "a..b").err
+    assert "cannot be used together" in cli("start", "moe", "--own-branch", "logbooks", "--root", "x").err
+    assert cli("start", "moe").code == 0
+    assert "the logbooks of this clone are in" in cli("start", "two", "--own-branch", "logbooks").err
+    monkeypatch.setenv("LOGBOOK_ROOT", "x")
+    assert "another folder of logbooks is set" in cli("start", "two", "--own-branch", "logbooks").err
+    monkeypatch.delenv("LOGBOOK_ROOT")
+    (tmp_path / "plain").mkdir()
+    monkeypatch.chdir(tmp_path / "plain")
+    assert "is not in a git repository" in cli("start", "two", "--own-branch", "logbooks").err
+
+
+def test_a_folder_that_is_gone_is_named(cli: Cli, git: Git, folder: Path) -> None:
+    assert cli("start", "moe", "--own-branch", "logbooks").code == 0
+    shutil.rmtree(folder.parent / "work-logbooks")
+    answer = cli("status")
+    assert answer.code == 2
+    assert "the folder of the logbooks of this clone is gone" in answer.err

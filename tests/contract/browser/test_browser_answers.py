@@ -1,0 +1,133 @@
+"""What was asked, found, left open and done next, and what failed, stands on the first two screens of every page."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from logbook_agent.report.page.write import write_report
+from tests.conftest import Cli
+from tests.contract.browser import books
+from tests.contract.browser.site import Site, violations
+
+OWN = Path(__file__).resolve().parents[3] / "logbooks"
+SCREENS = ((1400, 900), (380, 800))
+ROWS = ("asked", "found", "open", "next", "failed")
+# What a stranger must be able to read in the rows, of each of our own logbooks.
+SAID = {
+    "moe_aot": ("Find the VMEM and HBM limits", "30 MiB of scoped VMEM", "logbook ab --axis topk=4,8 --",
+                "Each shape is placed on each kind", "does not fit a v5e chip"),
+    "moe_cpu_bfloat16": ("slower in bfloat16 than in float32", "13.2% higher dense_share", "about 4 more pairs",
+                         "a barrier for what is read", "None of the 38 runs failed."),
+    "moe_cpu_experts": ("Find a pure-JAX form", "tiled takes 90.6% less time than ragged_dot", "about 80 more pairs",
+                        "64 experts", "None of the 78 runs failed."),
+    "moe_ep_v5p_predicted": ("Answer the published questions", "every number here is a prediction", "the next step",
+                             "The first device hour", "MOE-PV-009"),
+    "moe_int8_cpu": ("Measure what int8 fake quantisation", "over 18 drawn pairs", "To add up to 78 pairs:",
+                     "when the machine is idle", "25 s on two cores"),
+    "moe_two_nodes": ("Does int8 fake quantisation change", "without losing a run", "the interval includes 0",
+                      "Repeat it on a cluster", "None of the 32 runs failed."),
+    "status_time": ("What does logbook status on a committed logbook", "34.2% less time", "about 10 more pairs",
+                    "share of the time is imports", "None of the 173 runs failed."),
+    "moe_virtual_devices": ("Find out which findings", "Speeds do not", "at least 1 more pair",
+                            "when the machine is idle", "Cut off after 7 pairs"),
+}  # fmt: skip
+
+
+def rows_of(page: Page, height: int) -> dict[str, str]:
+    """The text of each row of the box at the top, all of which ends on the second screen."""
+    found = {}
+    for name in ROWS:
+        row = page.locator(f"[data-answer={name}]")
+        expect(row).to_be_visible()
+        box = row.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 2 * height, f"{name} ends below the second screen"
+        found[name] = row.locator("dd").inner_text()
+    return found
+
+
+@pytest.fixture(scope="module")
+def own(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The report of a copy of our own logbooks."""
+    place = tmp_path_factory.mktemp("own")
+    shutil.copytree(OWN, place / "logbooks")
+    write_report(books.workspace(place), place / "site")
+    with Site.serving(chromium, place / "site") as made:
+        yield made
+        made.check()
+
+
+@pytest.mark.parametrize("topic", sorted(SAID))
+def test_our_own_logbooks_answer_five_questions(own: Site, topic: str) -> None:
+    assert {path.stem for path in OWN.glob("*.md")} == set(SAID)
+    for width, height in SCREENS:
+        page = own.open(f"{topic}.html", width=width, height=height)
+        rows = rows_of(page, height)
+        for name, said in zip(ROWS, SAID[topic], strict=True):
+            assert said in rows[name]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert violations(page) == []
+
+
+def test_a_negative_result_is_no_failure(own: Site) -> None:
+    for width, height in SCREENS:
+        page = own.open("moe_cpu_experts.html", width=width, height=height)
+        row = page.locator("[data-answer=negative]")
+        expect(row).to_contain_text("Combine by one gather per slot")
+        expect(row).to_contain_text("3 more negative results")
+        expect(page.locator("[data-answer=failed]")).not_to_contain_text("Combine by one gather")
+    # At 380 px the bar leaves the title to the heading below it, which is whole.
+    expect(page.get_by_role("heading", level=1)).to_have_text("Grouped expert matmuls on a CPU")
+    expect(page.locator(".bar .name")).to_be_hidden()
+
+
+def test_a_row_of_the_forest_leads_to_its_entry(own: Site) -> None:
+    page = own.open("moe_virtual_devices.html")
+    rows = page.locator(".forest a.row")
+    assert rows.count() == 3
+    expect(rows.first.get_by_role("img")).to_have_accessible_name(
+        "tokens_per_s +7.06% (too few pairs for an interval), minimum effect 1%"
+    )
+    rows.first.click()
+    assert page.evaluate("location.hash") == "#MOE-VD-005"
+    expect(page.locator("#MOE-VD-005")).to_be_in_viewport()
+
+
+def test_marks_stand_where_the_numbers_are(own: Site) -> None:
+    page = own.open("moe_cpu_experts.html")
+    card = page.get_by_role("group", name="Comparison of MOE-CPU-010")
+    zero, change = (card.locator(f".row:has-text('time_s') {part}").bounding_box() for part in (".zero", "circle"))
+    other = card.locator(".row:has-text('tflops') circle").bounding_box()
+    assert zero is not None
+    assert change is not None
+    assert other is not None
+    # A tenth of the time and ten times the speed lie as far from no change, on both sides.
+    assert change["x"] < zero["x"] < other["x"]
+    assert zero["x"] - change["x"] == pytest.approx(other["x"] - zero["x"], abs=12)
+
+
+def test_logbooks_that_were_just_begun(cli: Cli, site: Site) -> None:
+    books.small(cli)
+    assert cli("start", "empty", "--prefix", "E", "--goal", "Is b faster?").code == 0
+    assert cli("start", "broken", "--prefix", "B", "--goal", "Does it run?", "--metric", "time_s:min:s").code == 0
+    assert cli("run", "-L", "broken", "--title", "First", "--", "sh", "-c", "echo no memory >&2; exit 3").code == 3
+    assert cli("report", "--out", str(site.folder)).code == 0
+    said = {
+        "empty": ("Is b faster?", "Nothing was measured yet.", "logbook ab --axis NAME=A,B", "No next step",
+                  "Nothing ran yet."),
+        "broken": ("Does it run?", "Nothing was measured yet.", "logbook ab", "No next step", "no memory"),
+        "demo": ("Is int8 faster?", "int8 has 5.97% more tflops than none (95%: ", "No comparison is open.",
+                 "try topk 4", "runs failed."),
+    }  # fmt: skip
+    for topic, texts in said.items():
+        for width, height in SCREENS:
+            page = site.open(f"{topic}.html", width=width, height=height)
+            rows = rows_of(page, height)
+            for name, text in zip(ROWS, texts, strict=True):
+                assert text in rows[name]
+        assert violations(page) == []

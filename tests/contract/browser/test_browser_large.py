@@ -1,0 +1,85 @@
+"""The page of a thousand entries in a real browser: small, quick, and searched as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from logbook_agent.report.page.write import write_report
+from tests.contract.browser import books
+from tests.contract.browser.site import Site, violations
+
+
+@pytest.fixture(scope="module")
+def many(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The report of a thousand entries, without logs."""
+    place = tmp_path_factory.mktemp("many")
+    books.thousand(place)
+    write_report(books.workspace(place), place / "site")
+    with Site.serving(chromium, place / "site") as made:
+        yield made
+        made.check()
+
+
+def test_a_thousand_entries_are_small_and_quick(many: Site) -> None:
+    assert (many.folder / "many.html").stat().st_size < 1_500_000
+    page = many.page()
+    page.goto(many.address + "many.html", wait_until="load")
+    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    assert paint < 1000, f"{paint:.0f} ms"
+    assert page.locator("article").count() == 50
+    assert page.evaluate("document.documentElement.scrollHeight") < 100_000
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert violations(page) == []
+
+
+def test_an_old_entry_is_found_by_its_address(many: Site) -> None:
+    for address in (many.address + "many.html", (many.folder / "many.html").as_uri()):
+        page = many.page()
+        page.goto(f"{address}#MANY-007")
+        expect(page.locator("#MANY-007")).to_be_in_viewport()
+        expect(page.locator("#MANY-007")).to_be_focused()
+        expect(page.locator("article")).to_have_count(100)
+        page.locator("#results a", has_text="MANY-500").first.click()
+        expect(page.locator("#MANY-500")).to_be_in_viewport()
+
+
+def test_the_search_filters_everything(many: Site) -> None:
+    page = many.open("many.html")
+    page.keyboard.press("/")
+    page.keyboard.type("with 321 tokens")
+    expect(page.locator("#found")).to_have_text("1 of 1000")
+    expect(page.locator("article:visible")).to_have_count(1)
+    expect(page.locator("#MANY-321")).to_be_visible()
+    assert page.locator(".moment:visible").count() == 1
+    assert {*page.locator("#results tbody tr:visible").evaluate_all("all => all.map(e => e.dataset.of)")} == {
+        "MANY-321"
+    }
+    page.keyboard.press("Enter")
+    expect(page.locator("#MANY-321")).to_be_in_viewport()
+    # Where many match, their parts say how many, and open on demand. (What was typed above has opened some.)
+    page = many.open("many.html")
+    page.locator("#search").fill("3th")
+    expect(page.locator("#found")).to_have_text("100 of 1000")
+    part = page.locator(".packed:visible").first
+    expect(part).to_contain_text("5 of them match")
+    before = page.locator("article:visible").count()
+    part.get_by_role("button").press("Enter")
+    expect(page.locator("article:visible")).to_have_count(before + 5)
+    assert violations(page) == []
+
+
+def test_two_old_entries_side_by_side(many: Site) -> None:
+    page = many.open("many.html#diff=MANY-003..MANY-204")
+    expect(page.get_by_role("dialog")).to_contain_text("Tile 3 is faster at topk 3")
+    expect(page.get_by_role("dialog")).to_contain_text("Tile 1 is faster at topk 4")
+    assert violations(page) == []
+
+
+def test_without_scripts_it_says_where_old_entries_are(many: Site) -> None:
+    page = many.open("many.html", java_script_enabled=False)
+    expect(page.locator(".packed").first).to_contain_text("logbook show MANY-000")
+    assert page.locator("#results tbody tr").count() == 2000

@@ -1,0 +1,39 @@
+"""A recipe whose commands cost nothing, and a look at what a sweep left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from logbook_agent.model.run import Run
+from tests.seams import Store
+
+RECIPE = """\
+name: demo
+question: How does it change with size?
+command: [bash, bench.sh, "{size}", "{mode}"]
+fixed: {mode: new}
+axes:
+  size: [1, 2, 3, 4]
+controls:
+- {mode: old}
+compare: {axis: mode, base: old}
+metrics: [tflops]
+confirm: 0
+"""
+# The same, where pairs of the best case and its base follow.
+COMPARED = RECIPE.replace("confirm: 0\n", "")
+# What a sweep of this recipe says that was cut off in its fourth run.
+REST = "interrupted after 3 of 8 runs; to run the rest: logbook sweep --resume MOE-000"
+BENCH = 'echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
+
+
+def write_recipe(folder: Path, text: str = RECIPE, *, bench: str = BENCH, name: str = "demo") -> Path:
+    (folder / "recipes").mkdir(exist_ok=True)
+    (folder / "bench.sh").write_text(bench)
+    path = folder / "recipes" / f"{name}.yaml"
+    path.write_text(text)
+    return path
+
+
+def runs_of(folder: Path, entry_id: str = "MOE-000") -> tuple[Run, ...]:
+    return Store(folder).runs(entry_id)

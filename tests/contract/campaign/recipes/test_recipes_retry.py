@@ -1,0 +1,61 @@
+"""Failed runs that are made again, and the log of a whole sweep."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+from tests.contract.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
+
+
+@pytest.mark.slow
+def test_failed_runs_are_made_again(started: Cli, folder: Path) -> None:
+    # Size 4 fails until it is mended, and then comes out best.
+    bench = 'if [ "$1" = 4 ] && [ ! -e mended ]; then echo boom >&2; exit 4; fi\necho "RESULT tflops=$(($1 * 10))"\n'
+    write_recipe(folder, RECIPE, bench=bench)
+    first = started("sweep", "demo")
+    assert first.code == 1
+    assert "MOE-000: 8 of 8 rows, 2 failed" in first.out
+    assert "to retry failed runs: logbook sweep --resume MOE-000 --retry-failed" in first.out.splitlines()
+    # Without the option what failed stays, and the sweep is complete.
+    assert started("sweep", "--resume", "MOE-000", "--json").data["ran"] == 0
+    dry = started("sweep", "demo", "--retry-failed", "--dry-run").out
+    assert "resumes MOE-000, and retries its 2 failed runs" in dry
+    # Still failing: there is one row per run all the same.
+    still = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json")
+    assert (still.code, still.data["rows"], still.data["failed"], still.data["ran"]) == (1, 8, 2, 2)
+    (folder / "mended").touch()
+    again = started("sweep", "demo", "--retry-failed", "--json")
+    assert again.code == 0, again.out
+    assert (again.data["id"], again.data["rows"], again.data["failed"]) == ("MOE-000", 8, 0)
+    assert again.data["ran"] == 2
+    runs = runs_of(folder)
+    assert sum(row.failed is not None for run in runs for row in run.rows) == 4, "what failed stays in the record"
+    with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert sorted((row["size"], row["mode"]) for row in rows) == sorted(
+        (str(size), mode) for size in (1, 2, 3, 4) for mode in ("old", "new")
+    )
+    assert not any(row["failed"] for row in rows)
+    none = started("sweep", "demo", "--retry-failed")
+    assert none.code == 2
+    assert "no run of demo has failed" in none.err
+    assert "cannot be used together" in started("sweep", "demo", "--retry-failed", "--new").err
+
+
+@pytest.mark.slow
+def test_a_retry_that_is_interrupted_keeps_the_failure(started: Cli, folder: Path) -> None:
+    bench = 'if [ "$1" != 2 ]; then echo "RESULT tflops=$1"; exit; fi\n[ -e tried ] || { touch tried; exit 4; }\n'
+    bench += '[ -e stopped ] || { touch stopped; kill -INT $PPID; sleep 5; }\necho "RESULT tflops=$1"\n'
+    write_recipe(
+        folder, RECIPE.replace("controls:\n- {mode: old}\ncompare: {axis: mode, base: old}\n", ""), bench=bench
+    )
+    assert started("sweep", "demo", "--set", "size=1,2", "--json").data["failed"] == 1
+    stopped = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json")
+    assert (stopped.code, stopped.data["rows"], stopped.data["failed"], stopped.data["problems"]) == (130, 2, 1, [])
+    assert started("sweep", "--resume", "MOE-000", "--json").data["failed"] == 1
+    done = started("sweep", "--resume", "MOE-000", "--retry-failed", "--json")
+    assert (done.code, done.data["rows"], done.data["failed"]) == (0, 2, 0)

@@ -1,0 +1,247 @@
+"""`logbook sweep`: the list, the plan, and a sweep with its setup, failures, resumption and comparison."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli, confirm
+from tests.contract.campaign.recipes.sweep_support import BENCH, COMPARED, RECIPE, REST, runs_of, write_recipe
+from tests.seams import Store
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_projects_recipes_come_first(cli: Cli, folder: Path) -> None:
+    write_recipe(folder)
+    write_recipe(folder, RECIPE.replace("demo", "int8-ab"), name="int8-ab")
+    write_recipe(folder, "name: [", name="broken")
+    answer = cli("sweep", "--json")
+    data = json.loads(answer.out)
+    names = [(r["name"], r["own"]) for r in data["data"]["recipes"]]
+    assert names[:2] == [("demo", True), ("int8-ab", True)]
+    assert ("int8-topk", False) in names
+    assert [w.split(":")[0] for w in data["warnings"]] == ["broken"]
+    assert "demo               8 cases    How does it change with size?" in cli("sweep").out
+
+
+def test_a_dry_run_writes_nothing_and_needs_no_logbook(cli: Cli, folder: Path) -> None:
+    write_recipe(folder)
+    answer = cli("sweep", "demo", "--dry-run", "--set", "size=7,9")
+    assert answer.code == 0
+    assert (
+        answer.out
+        == """\
+demo: How does it change with size?
+  4 cases, 2 of them controls; order as-listed
+  cost: unknown, the recipe does not say how long a run takes
+  first command: bash bench.sh 7 old
+runs:
+     1  size=7 mode=old (control)
+     2  size=7 mode=new
+     3  size=9 mode=old (control)
+     4  size=9 mode=new
+"""
+    )
+    assert not (folder / "logbooks").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "hint"),
+    [
+        (("size: [1", "sise: [1"), "demo.yaml, line 6: the command does not use sise,", "did you mean size?"),
+        (("{size}", "{sizes}"), "demo.yaml, line 6: the command does not use size,", "did you mean sizes?"),
+        (("controls:", "contrls:"), "demo.yaml, line 7: unknown key 'contrls'", "did you mean controls?"),
+        (("[1, 2, 3, 4]", "[]"), "demo.yaml, line 6: axis size has no values", "give size a value"),
+        (("name: demo", "name: other"), "demo.yaml, line 1: the recipe is named other", "name: demo"),
+        (("axes:", "axes: ]"), "recipes/demo.yaml, line 5", "correct that line"),
+        (("bash, bench.sh", "bashh, bench.sh"), "bashh", ""),
+        (
+            ("metrics:", "criteria: [{text: x, predicate: {compard: {}}}]\nmetrics:"),
+            "line 10: the predicate is not",
+            "",
+        ),
+    ],
+)
+@pytest.mark.sample(4)
+def test_what_does_not_fit_runs_nothing(
+    started: Cli, folder: Path, change: tuple[str, str], message: str, hint: str
+) -> None:
+    write_recipe(folder, RECIPE.replace(*change))
+    answer = started("sweep", "demo")
+    assert answer.code in (2, 3, 127), answer.err
+    assert message in answer.err
+    assert hint in answer.err
+    assert not (folder / "logbooks/moe/entries").exists()
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        ("", "unknown scale 'tinny'"),
+        ("scale: {tiny: {}}", "line 12: unknown scale 'tinny'"),
+        ("scale: [tinny]", "line 12: scale must be a mapping of names to values"),
+        ("scale: 5", "line 12: scale must be a mapping of names to values"),
+    ],
+)
+def test_a_scale_that_is_not_there(started: Cli, folder: Path, scale: str, message: str) -> None:
+    write_recipe(folder, RECIPE + scale + "\n")
+    answer = started("sweep", "demo", "--scale", "tinny", "--dry-run")
+    assert answer.code == 2
+    assert message in answer.err
+
+
+@pytest.mark.slow
+def test_a_sweep_from_end_to_end(started: Cli, folder: Path) -> None:
+    text = COMPARED + "repeats: 2\norder: interleaved\n"
+    text += "setup: [{label: Allocate, argv: [touch, device]}]\nteardown: [{shell: 'rm device'}]\n"
+    # Size 2 fails after its row, size 3 before; a device must be there.
+    bench = 'test -e device || exit 9\n[ "$1" = 3 ] && { echo boom >&2; exit 4; }\n'
+    bench += 'echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
+    write_recipe(folder, text, bench=bench)
+    answer = started("sweep", "demo")
+    assert answer.code == 1, "a case failed"
+    assert answer.out.splitlines()[:2] == [
+        "MOE-000: 16 of 16 rows, 4 failed",
+        "best while exploring: size=4 mode=new: tflops 40 TF/s, the median of 2 runs",
+    ]
+    lines = answer.err.splitlines()
+    assert lines[0] == "setup: Allocate"
+    assert lines[1].startswith(
+        "[1/16] size=1 mode=new repeat 1: tflops 10 TF/s; best so far 10 (size=1 mode=new); about "
+    )
+    assert lines[9].startswith(
+        "[9/16] size=3 mode=old repeat 1: failed: exit code 4: boom; best so far 20 (size=2 mode=new);"
+    )
+    assert lines[16:19] == [
+        "[16/16] size=4 mode=old repeat 2: tflops 40 TF/s; best so far 40 (size=4 mode=new)",
+        "comparing new with old size=4",
+        "pair 1 of at most 20: new: tflops size=4 0%",
+    ]
+    assert lines[-1] == "teardown"
+    runs = runs_of(folder)
+    assert [run.label for run in runs] == ["setup: Allocate", *[None] * 16, *["comparison"] * 16, "teardown"]
+    # Drawn for each round of a size.
+    assert [dict(run.config)["mode"] for run in runs[1:5]] == ["new", "old", "new", "old"]
+    failed = [row for run in runs for row in run.rows if row.failed is not None]
+    assert [(row.config, row.failed and row.failed.reason) for row in failed[:1]] == [
+        ({"mode": "old", "size": 3}, "exit code 4")
+    ]
+    assert "boom" in str(failed[0].failed)
+    with (folder / "logbooks/moe/runs/MOE-000/sweep.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 16
+    assert sum(row["failed"] == "exit code 4" for row in rows) == 4
+    assert not (folder / "device").exists()
+    assert "Question: How does it change with size?" in (folder / "logbooks/moe.md").read_text()
+    assert started("doctor").code == 0
+
+
+@pytest.mark.slow
+def test_an_interrupted_sweep_goes_on_by_the_same_command(started: Cli, folder: Path) -> None:
+    stop = 'if [ "$1$2" = 2new ] && [ ! -e again ]; then touch again; kill -INT $PPID; sleep 5; fi\n'
+    path = write_recipe(folder, RECIPE + "teardown: [[touch, released]]\n", bench=stop + 'echo "RESULT tflops=$1"\n')
+    first = started("sweep", "demo", "--json")
+    assert (first.code, first.data["interrupted"], first.data["ran"]) == (130, True, 3)
+    assert first.data["problems"] == [REST]
+    assert (folder / "released").exists(), "the teardown is made whatever happened"
+    dry = started("sweep", "demo", "--dry-run")
+    assert dry.out.endswith("resumes MOE-000, which is unfinished; --new starts another\n")
+    second = started("sweep", "demo", "--json")
+    assert second.code == 0, second.out
+    assert second.data["id"] == "MOE-000"
+    assert (second.data["planned"], second.data["rows"], second.data["ran"]) == (8, 8, 5)
+    assert second.err.splitlines()[0] == "MOE-000: 3 of 8 runs are already done"
+    # Complete: named, it is only looked at; not named, it begins anew.
+    again = started("sweep", "--resume", "MOE-000", "--json")
+    assert (again.code, again.data["rows"], again.data["ran"]) == (0, 8, 0)
+    assert started("sweep", "demo", "--set", "size=1", "--json").data["id"] == "MOE-001"
+    path.write_text(path.read_text().replace("[1, 2, 3, 4]", "[1, 2]"))
+    changed = started("sweep", "--resume", "MOE-000")
+    assert changed.code == 2
+    assert "the plan of demo has changed since MOE-000" in changed.err
+
+
+def test_a_sweep_stays_with_its_launcher(started: Cli, folder: Path) -> None:
+    (folder / "logbook.toml").write_text('[launchers.far]\ntemplate = "env FAR=1 {command}"\n')
+    confirm(started)
+    stop = 'if [ "$1" = 2 ] && [ ! -e again ]; then touch again; kill -INT $PPID; sleep 5; fi\n'
+    write_recipe(
+        folder,
+        RECIPE.replace("controls:\n- {mode: old}\ncompare: {axis: mode, base: old}\n", ""),
+        bench=stop + 'echo "RESULT tflops=$FAR"\n',
+    )
+    assert started("sweep", "demo", "--set", "size=1,2", "--on", "far").code == 130
+    assert "not on near" in started("sweep", "--resume", "MOE-000", "--on", "near").err
+    assert started("sweep", "--resume", "MOE-000").code == 0
+    launched = [run.launcher and run.launcher.name for run in runs_of(folder)]
+    assert launched == ["far"] * len(launched)
+    assert started("sweep", "demo", "--set", "size=1,2", "--dry-run").out.count("resumes") == 0
+
+
+def test_a_failed_setup_measures_nothing(started: Cli, folder: Path) -> None:
+    write_recipe(folder, RECIPE + "setup: [['false']]\nteardown: [[touch, released]]\n")
+    answer = started("sweep", "demo")
+    assert answer.code == 1
+    assert "setup failed, so nothing was measured" in answer.out
+    assert [run.label for run in runs_of(folder)] == ["setup", "teardown"]
+
+
+def test_a_broken_rule_is_refused_and_a_habit_is_told(started: Cli, folder: Path) -> None:
+    quantised = RECIPE.replace("mode", "quant_mode").replace("old", "none").replace("new", "int8")
+    write_recipe(
+        folder, quantised.replace("controls:\n- {quant_mode: none}\ncompare: {axis: quant_mode, base: none}\n", "")
+    )
+    answer = started("sweep", "demo", "--json")
+    assert answer.code == 2
+    assert "breaks the rule identical-controls" in answer.error["message"]
+    write_recipe(folder, quantised + "after: [first]\n")
+    warned = started("sweep", "demo", "--set", "size=1,2", "--json")
+    assert warned.code == 0
+    few, warning = json.loads(warned.out)["warnings"]
+    assert few.startswith("can-answer: 1 pair in the order as-listed cannot settle any of 2 comparisons: ")
+    assert "--set repeats=10 --set order=interleaved can" in few
+    assert "demo should run after first, but this logbook has no finished sweep of that" in warning
+
+
+def test_options_that_do_not_go_together(started: Cli, folder: Path) -> None:
+    write_recipe(folder)
+    assert "no recipe named" in started("sweep", "--dry-run").err
+    assert "cannot be used together" in started("sweep", "demo", "--resume", "MOE-000", "--new").err
+    assert "did you mean demo?" in started("sweep", "demoo").err
+    started("note", "--title", "x")
+    assert "MOE-000 is not a sweep" in started("sweep", "--resume", "MOE-000").err
+
+
+@pytest.mark.parametrize("order", ["interleaved", "shuffled"])
+@pytest.mark.slow
+@pytest.mark.sample(1)
+def test_a_sweep_that_is_made_again_has_another_order(started: Cli, folder: Path, order: str) -> None:
+    stop = "test -e stop && kill -INT $PPID && sleep 5\n"
+    write_recipe(folder, RECIPE.replace("[1, 2, 3, 4]", "[1]") + f"order: {order}\nrepeats: 6\n", bench=stop + BENCH)
+    assert "by seed 0\n" in started("sweep", "demo", "--dry-run").out
+    assert started("sweep", "demo").code == 0
+    assert "by seed 1\n" in started("sweep", "demo", "--dry-run", "--new").out
+    (folder / "stop").touch()
+    assert started("sweep", "demo", "--new").code == 130
+    (folder / "stop").unlink()
+    # What has begun goes on in its own order, whatever was swept since.
+    assert "by seed 1\n" in started("sweep", "demo", "--dry-run").out
+    assert started("sweep", "demo", "--new").code == 0
+    assert started("sweep", "--resume", "MOE-001").code == 0
+    orders = []
+    for number in range(3):
+        use = Store(folder).entry(f"MOE-00{number}").recipe
+        assert use is not None
+        assert use.seed == number
+        made = sorted(runs_of(folder, f"MOE-00{number}"), key=lambda run: run.started)
+        made = [run for run in made if run.repeat and run.exit is not None and run.exit.code == 0]
+        orders.append([(run.config["mode"], run.repeat) for run in made])
+        assert len(orders[-1]) == 12
+    assert orders[0] != orders[1] != orders[2] != orders[0]
+    # One that a recipe states is kept.
+    write_recipe(folder, RECIPE + f"order: {order}\nrepeats: 6\nseed: 7\n")
+    assert "by seed 7\n" in started("sweep", "demo", "--dry-run").out

@@ -1,0 +1,300 @@
+"""`logbook ab --code`: two versions of the code, each in a checkout of its own, from real repositories."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logbook_agent.store.processes import is_in_use
+from tests.conftest import Cli
+from tests.contract.e2e.e2e_support import LOGBOOK
+
+Git = Callable[..., str]
+
+# The speed stands in a file; the noise follows from the number of the run.
+BENCH = """
+import os, sys, time
+noise = int(os.environ['LOGBOOK_RUN']) * 7 % 10 / 1000
+print(f"METRIC step_ms={float(open('speed.txt').read()) * (1 + noise):.6f}", flush=True)
+"""
+SLOW = f"{BENCH}\ntime.sleep(0.5 if 'brief' in sys.argv else 60)\n"
+COMMAND = ("--", "python3", "bench.py")
+
+
+@pytest.fixture(autouse=True)
+def _own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No checkout is left by the end of a test."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    yield
+    assert list((tmp_path / "temporary").glob("logbook-checkouts-*")) == []
+
+
+@pytest.fixture
+def ready(cli: Cli, git: Git, folder: Path) -> Cli:
+    """`main` takes 100 ms; the branch `faster`, which is checked out, 90; a logbook that is committed with it."""
+    (folder / "bench.py").write_text(BENCH)
+    (folder / "speed.txt").write_text("100")
+    assert cli("start", "speed", "--prefix", "SPEED", "--metric", "step_ms:min:ms").code == 0
+    git("add", ".")
+    git("commit", "-q", "-m", "The benchmark")
+    git("checkout", "-q", "-b", "faster")
+    (folder / "speed.txt").write_text("90")
+    git("commit", "-q", "-a", "-m", "Ten percent")
+    return cli
+
+
+def state(git: Git, folder: Path) -> list[str]:
+    """What must stay as it is: references, index, stash, working trees, and files outside of the logbooks."""
+    kept = [git("for-each-ref"), git("ls-files", "-s"), git("stash", "list"), git("worktree", "list")]
+    return [*kept, git("status", "--short", "--", ".", ":!logbooks")]
+
+
+def runs(folder: Path, entry_id: str = "SPEED-000") -> list[dict[str, Any]]:
+    paths = sorted((folder / "logbooks/speed/runs" / entry_id).glob("*/run.json"))
+    return [json.loads(path.read_text()) for path in paths]
+
+
+@pytest.mark.slow
+def test_two_commits_in_one_entry(ready: Cli, git: Git, folder: Path) -> None:
+    before = state(git, folder)
+    main, faster = git("rev-parse", "main"), git("rev-parse", "HEAD")
+    answer = ready("ab", "--code", "main", "HEAD", "--json", *COMMAND)
+    assert answer.code == 0, answer.err
+    base, other = f"main@{main[:9]}", f"HEAD@{faster[:9]}"
+    assert (answer.data["axis"], answer.data["values"]) == ("code", [base, other])
+    [finding] = answer.data["answer"]["findings"]
+    assert (finding["outcome"], finding["side"]) == ("better", other)
+    assert finding["sentence"].startswith("HEAD takes ")
+    assert "% less time than main (95%: " in finding["sentence"]
+    assert {(run["part"]["side"], run["code"]["commit"]) for run in runs(folder)} == {(base, main), (other, faster)}
+    assert not any(run["code"]["dirty"] for run in runs(folder))
+    view = (folder / "logbooks/speed.md").read_text()
+    assert f"- {base}: `{main}` The benchmark" in view
+    assert f"- {other}: `{faster}` Ten percent" in view
+    assert state(git, folder) == before
+
+
+@pytest.mark.slow
+def test_the_working_tree_with_all_that_git_does_not_ignore(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / ".gitignore").write_text("ignored.txt\n")
+    (folder / "gone.txt").write_text("gone")
+    (folder / "was_file").write_text("a file")
+    git("add", ".")
+    git("commit", "-q", "-m", "More files")
+    (folder / "speed.txt").write_text("80")
+    (folder / "bench.py").write_text(BENCH + "\nfrom fresh.module import check; check()\n")
+    (folder / "fresh").mkdir()
+    (folder / "fresh/module.py").write_text(
+        "import os\n"
+        "def check():\n"
+        "    assert os.access('run.sh', os.X_OK) and open('link').read() == open('staged.txt').read() == 'staged'\n"
+        "    assert not any(map(os.path.exists, ('gone.txt', 'ignored' + '.txt')))\n"
+        "    assert open('was_file/x').read() == 'x'\n"
+    )
+    (folder / "run.sh").write_text("true")
+    (folder / "run.sh").chmod(0o755)
+    (folder / "link").symlink_to("staged.txt")
+    (folder / "staged.txt").write_text("staged")
+    git("add", "staged.txt")
+    (folder / "ignored.txt").write_text("not code")
+    (folder / "gone.txt").unlink()
+    (folder / "was_file").unlink()
+    (folder / "was_file").mkdir()
+    (folder / "was_file/x").write_text("x")
+    before = state(git, folder)
+    answer = ready("ab", "--code", "HEAD", "WORK", "--json", *COMMAND)
+    assert answer.code == 0, answer.err
+    assert answer.data["values"][1].startswith("WORK+")
+    assert answer.data["answer"]["findings"][0]["outcome"] == "better"
+    assert state(git, folder) == before
+    work = [run["code"] for run in runs(folder) if run["part"]["side"].startswith("WORK")]
+    assert len({code["identity"] for code in work}) == 1
+    assert all(code["dirty"] and code["commit"] == git("rev-parse", "HEAD") for code in work)
+    diff = next((folder / "logbooks/speed/code").rglob("*")).read_text()
+    for name in ("speed.txt", "fresh/module.py", "run.sh", "link", "staged.txt", "gone.txt", "was_file/x"):
+        assert f"b/{name}\n" in diff
+    assert "b/ignored.txt" not in diff
+    assert "b/logbooks" not in diff
+
+
+@pytest.mark.slow
+def test_the_same_question_goes_on_and_other_code_is_another_one(ready: Cli, git: Git, folder: Path) -> None:
+    """An entry that was committed meanwhile makes no other code."""
+    words = ("ab", "--code", "main", "WORK", "--repeat", "2", "--json")
+    first = ready(*words, *COMMAND).data
+    git("add", "logbooks")
+    git("commit", "-q", "-m", "An entry")
+    second = ready(*words, *COMMAND).data
+    assert second["values"] == first["values"]
+    assert second["answer"]["entries"] == ["SPEED-000", "SPEED-001"]
+    assert second["answer"]["pairs"] == 4
+    # One commit has several names.
+    third = ready("ab", "--code", git("rev-parse", "main")[:5], "WORK", "--repeat", "1", "--json", *COMMAND).data
+    short = git("rev-parse", "main")[:9]
+    # A hash that reads as a number is named as it was typed.
+    is_number = re.fullmatch(r"[0-9]+(e[0-9]+)?", short) is not None
+    assert third["values"] == [f"{short[:5]}@{short}" if is_number else short, first["values"][1]]
+    assert third["answer"]["pairs"] == 5
+    assert third["answer"]["findings"][0]["pairs"] == 5
+    more = ready("ab", "--code", "main", "WORK", "--id", "SPEED-001", "--repeat", "1", "--json", *COMMAND)
+    assert more.data["pairs"] == 3, more.err
+    (folder / "speed.txt").write_text("85")
+    refused = ready("ab", "--code", "main", "WORK", "--id", "SPEED-001", *COMMAND)
+    assert refused.code == 2
+    assert "asks another question" in refused.err
+    last = ready(*words, *COMMAND).data["answer"]
+    assert last["entries"] == ["SPEED-003"]
+    assert last["earlier"] == ["SPEED-000", "SPEED-001", "SPEED-002"]
+
+
+@pytest.mark.slow
+def test_folders_paths_and_a_root_elsewhere(
+    ready: Cli, git: Git, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command runs where it was typed; paths into the repository lead into the checkout."""
+    (folder / "src/inner").mkdir(parents=True)
+    (folder / "src/inner/speed.txt").write_text("70")
+    (folder / "src/value.py").write_text("SPEED = 70")
+    git("add", ".")
+    git("commit", "-q", "-m", "src")
+    (folder / "src/value.py").write_text("SPEED = 60")
+    monkeypatch.setenv("PYTHONPATH", f"{folder}/src:/nowhere")
+    (folder / "use.py").write_text(
+        "import os, value; print(f'METRIC step_ms={value.SPEED}.{os.environ[\"LOGBOOK_RUN\"]}')"
+    )
+    git("add", "use.py")
+    git("commit", "-q", "-m", "use")
+    root = tmp_path / "elsewhere"
+    assert ready("start", "speed", "--metric", "step_ms:min:ms", "--root", str(root)).code == 0
+    monkeypatch.chdir(folder / "src")
+    words = ("ab", "--root", str(root), "--code", "HEAD", "WORK", "--json")
+    answer = ready(*words, "--", "python3", f"{folder}/use.py")
+    assert answer.data["answer"]["findings"][0]["change"] < -0.1, answer.err
+    inner = ready(*words, "--cwd", "inner", "--repeat", "1", "--", "python3", "../../bench.py")
+    assert inner.data["answer"]["findings"][0]["base"]["low"] < 71, inner.err
+
+
+@pytest.mark.slow
+def test_an_editable_install_is_that_of_the_checkout(ready: Cli, git: Git, folder: Path) -> None:
+    """And a program that only the user's own tree has is found there."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", ".venv"], cwd=folder, check=True)
+    [packages] = folder.glob(".venv/lib/python*/site-packages")
+    (packages / "mine.pth").write_text(f"{folder}/src\n")
+    (folder / ".gitignore").write_text(".venv\n")
+    (folder / "src").mkdir()
+    (folder / "src/value.py").write_text("SPEED = 70")
+    (folder / "use.py").write_text(
+        "import os, value; print(f'METRIC step_ms={value.SPEED}.{os.environ[\"LOGBOOK_RUN\"]}')"
+    )
+    git("add", ".")
+    git("commit", "-q", "-m", "src")
+    (folder / "src/value.py").write_text("SPEED = 60")
+    answer = ready("ab", "--code", "HEAD", "WORK", "--json", "--", ".venv/bin/python", "use.py")
+    assert answer.code == 0, answer.err
+    assert answer.data["answer"]["findings"][0]["change"] < -0.1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--code", "main", "nothing"), "--code: 'nothing' is not a commit of this clone"),
+        (("--code", "HEAD", "faster"), "HEAD and faster are the same code"),
+        (("--code", "HEAD", "WORK"), "HEAD and WORK are the same code"),
+        (("--code", "main", "HEAD", "--axis", "a=1,2"), "--axis and --code cannot be used together"),
+        ((), "nothing to compare"),
+        (("--code", "main", "HEAD", "--on", "tpu"), "--code and --on cannot be used together"),
+        (("--code", "main", "HEAD", "--cwd", "later"), "main has no folder later"),
+    ],
+)
+def test_what_does_not_fit_is_refused(ready: Cli, git: Git, folder: Path, words: tuple[str, ...], said: str) -> None:
+    (folder / "later").mkdir()
+    before = state(git, folder)
+    answer = ready("ab", *words, *COMMAND)
+    assert answer.code == 2
+    assert said in answer.err
+    assert runs(folder) == []
+    assert state(git, folder) == before
+
+
+def checkouts() -> list[Path]:
+    """The folders of checkouts that are there."""
+    return [*Path(os.environ["TMPDIR"]).glob("logbook-checkouts-*/*/*/*/bench.py")]
+
+
+def begun(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+    """An A/B that is in the middle of its first run."""
+    process = subprocess.Popen(
+        [*LOGBOOK, "ab", "--code", "main", "WORK", "--seed", "1", "--", "python3", "bench.py", *words],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 30
+    while not any(run.get("child") and is_in_use(Path(os.environ["TMPDIR"])) for run in runs(folder)):
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    return process
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_checkouts_go_with_a_request_to_stop(ready: Cli, git: Git, folder: Path, number: int) -> None:
+    (folder / "bench.py").write_text(SLOW)
+    git("commit", "-q", "-a", "-m", "It sleeps")
+    git("branch", "-f", "main")
+    (folder / "speed.txt").write_text("80")
+    before = state(git, folder)
+    process = begun(folder)
+    assert git("worktree", "list").count("\n") == 2
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, (out, err)
+    assert state(git, folder) == before
+
+
+@pytest.mark.slow
+def test_the_next_command_removes_what_a_killed_one_left(ready: Cli, git: Git, folder: Path) -> None:
+    (folder / "bench.py").write_text(SLOW)
+    git("commit", "-q", "-a", "-m", "It sleeps")
+    git("branch", "-f", "main")
+    (folder / "speed.txt").write_text("80")
+    before = state(git, folder)
+    process = begun(folder)
+    process.kill()
+    process.communicate(timeout=30)
+    [run] = runs(folder)
+    # While the command still runs in its checkout, that is left to it.
+    assert ready("list").code == 0
+    assert len(checkouts()) == 2
+    os.kill(run["child"]["pid"], signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{run['child']['pid']}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert ready("list").code == 0
+    assert checkouts() == []
+    assert state(git, folder) == before
+
+
+@pytest.mark.slow
+def test_the_command_that_goes_on_names_commits_for_good(ready: Cli, git: Git, folder: Path) -> None:
+    made = ready("ab", "--code", "main", "HEAD", "--max-pairs", "1", "--json", *COMMAND)
+    commits = git("rev-parse", "main")[:9], git("rev-parse", "HEAD")[:9]
+    again = made.data["stopped"]["why"].partition("to continue: ")[2]
+    assert again == f"logbook ab --id SPEED-000 --max-pairs 20 --code {commits[0]} {commits[1]} -- python3 bench.py"
+    (folder / "speed.txt").write_text("80")
+    git("commit", "-q", "-a", "-m", "HEAD moves on")
+    answer = ready("ab", "--json", *again.replace("--max-pairs 20", "--max-pairs 1").split()[2:])
+    assert answer.code == 0, answer.err
+    assert answer.data["pairs"] == 2

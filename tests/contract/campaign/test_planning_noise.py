@@ -1,0 +1,90 @@
+"""`logbook run --noise`: what runs say of experiments that are still to come."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+from tests.seams import Store
+
+pytestmark = pytest.mark.slow
+
+# Runs scatter by some percent, in a fixed way; `int8` is 6% faster.
+BENCH = """\
+speed=1000; [ "$1" = int8 ] && speed=1060
+echo "RESULT tflops=$((speed + (LOGBOOK_RUN * 37) % ${2:-23})).5 size=3"
+"""
+COMMAND = ("--", "sh", "bench.sh", "none")
+
+
+@pytest.fixture
+def ready(started: Cli, folder: Path) -> Cli:
+    (folder / "bench.sh").write_text(BENCH)
+    return started
+
+
+def test_noise_says_what_an_ab_would_settle(ready: Cli, folder: Path) -> None:
+    answer = ready("noise", *COMMAND)
+    assert answer.code == 0, answer.err
+    first, said = answer.out.splitlines()
+    assert first == "MOE-000: 12 runs"
+    entry_says, would = said.split("; ")
+    assert re.fullmatch(r"tflops: median 1,01\d\.\d+ TF/s of 12 runs, which scatter by 0\.\d+%", entry_says)
+    assert re.fullmatch(
+        r"logbook ab \(20 pairs, .* s\) would settle an effect of 1% in \d+ of 10 cases, 3% in 10 of 10, "
+        r"10% in 10 of 10, and no difference in \d+ of 10",
+        would,
+    )
+    [entry] = [Store(folder).entry("MOE-000")]
+    assert (entry.title, entry.noise, entry.kind) == ("Noise of sh bench.sh none", True, "experiment")
+    # The entry says what was measured.
+    assert entry_says in ready("show", "MOE-000").out
+    assert entry_says in (folder / "logbooks/moe.md").read_text()
+    assert said not in (folder / "logbooks/moe/entries/MOE-000.yaml").read_text()
+
+
+def test_further_runs_change_what_the_entry_says(ready: Cli) -> None:
+    assert ready("noise", "--repeat", "6", "--title", "Quiet?", *COMMAND).code == 0
+    data = ready("noise", "--id", "MOE-000", "--repeat", "3", "--json", *COMMAND).data
+    [found] = data["noise"]
+    assert (data["title"], len(data["runs"]), found["runs"]) == ("Quiet?", 3, 9)
+    assert ready("show", "MOE-000", "--json").data["noise"] == [found | {"settles": []}]
+    assert [one["effect"] for one in found["settles"]] == [0.0, 0.01, 0.03, 0.1]
+
+
+def test_what_it_says_is_what_an_ab_finds(ready: Cli) -> None:
+    """6% at this scatter: always."""
+    [found] = ready("noise", "--json", *COMMAND).data["noise"]
+    assert found["settles"][3]["part"] == 1.0
+    answer = ready("ab", "--axis", "mode=none,int8", "--json", "--", "sh", "bench.sh", "{axis}").data["answer"]
+    assert [f["outcome"] for f in answer["findings"]] == ["better"]
+
+
+def test_what_no_scatter_follows_from(ready: Cli) -> None:
+    few = ready("noise", "--repeat", "6", "--", "sh", "-c", "[ $LOGBOOK_RUN -lt 5 ] && echo METRIC tflops=$LOGBOOK_RUN")
+    assert few.code == 1
+    assert "of 4 runs, which scatter by 60%" in few.out
+    nothing = ready("noise", "--repeat", "6", "--", "true")
+    why = "nothing was measured: no finished run has a row with a metric"
+    assert nothing.out.splitlines()[1] == f"{why}; see logbook show {nothing.out.partition(':')[0]}"
+    zero = ready("noise", "--repeat", "6", "--", "echo", "METRIC", "tflops=0")
+    assert "values that are not above zero have no ratio" in zero.out
+
+
+def test_requests_that_do_not_fit_write_nothing(ready: Cli) -> None:
+    assert ready("noise", "--repeat", "4", *COMMAND).err == (
+        "error: --repeat 4 is too few to measure noise\n"
+        "  cause: noise is measured on pairs of runs, and takes at least 3 pairs\n"
+        "  next:  --repeat 12\n"
+    )
+    assert ready("list", "--json").data == []
+    assert ready("run", *COMMAND).code == 0
+    assert ready("noise", "--id", "MOE-000", *COMMAND).err == (
+        "error: MOE-000 is not a measurement of noise\n"
+        "  cause: its runs are not repeats of one command, and runs that are added would change what it says\n"
+        "  next:  to start a new entry, leave --id out\n"
+    )
+    assert "noise" not in ready("show", "MOE-000").out

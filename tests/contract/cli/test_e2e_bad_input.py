@@ -1,0 +1,213 @@
+"""Bad input: one message with cause and next step, the right exit code, and nothing written."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Answer, Cli
+from tests.contract.e2e.e2e_support import LOGBOOK, picture
+
+# (words, exit code, code of the error, what the message names)
+BAD: dict[str, tuple[list[str], int, str, str]] = {
+    "metric direction": (["start", "other", "--prefix", "O", "--metric", "t:sideways:TF/s"], 2, "usage", "sideways"),
+    "metric direction alone": (["start", "other", "--prefix", "O", "--metric", "loss:lower"], 2, "usage", "lower"),
+    "metric name": (["start", "other", "--prefix", "O", "--metric", "my metric:max"], 2, "usage", "my metric"),
+    "topic taken": (["start", "moe", "--prefix", "NEW"], 2, "taken", "moe"),
+    "prefix taken": (["start", "other", "--prefix", "MOE"], 2, "taken", "MOE"),
+    "prefix with spaces": (["start", "other", "--prefix", "MOE I8"], 2, "usage", "MOE I8"),
+    "topic is a path": (["start", "../other", "--prefix", "O"], 2, "usage", "../other"),
+    "unknown zone": (["start", "other", "--prefix", "O", "--zone", "Mars/Base"], 2, "usage", "Mars/Base"),
+    "header file missing": (["start", "--from", "none.yaml"], 2, "usage", "none.yaml"),
+    "missing command": (["run"], 2, "usage", "no command"),
+    "missing command behind --": (["run", "--title", "x", "--"], 2, "usage", "no command"),
+    "variables alone": (["run", "--", "A=1", "B=2"], 2, "usage", "no command"),
+    "an empty word": (["run", "--", ""], 2, "usage", "no command"),
+    "command not found": (["run", "--", "no-such-program-here"], 127, "command_not_found", "no-such-program-here"),
+    "not executable": (["run", "--", "./plain.txt"], 126, "not_executable", "plain.txt"),
+    "command is a folder": (["run", "--", "./subfolder"], 126, "not_executable", "subfolder"),
+    "timeout soon": (["run", "--timeout", "soon", "--", "true"], 2, "usage", "soon"),
+    "timeout zero": (["run", "--timeout", "0", "--", "true"], 2, "usage", "0"),
+    "timeout negative": (["run", "--timeout=-5s", "--", "true"], 2, "usage", "-5s"),
+    "repeat zero": (["run", "--repeat", "0", "--", "true"], 2, "usage", "--repeat"),
+    "repeat word": (["run", "--repeat", "often", "--", "true"], 2, "usage", "often"),
+    "cwd missing": (["run", "--cwd", "nowhere", "--", "true"], 2, "usage", "nowhere"),
+    "env without =": (["run", "--env", "A", "--", "true"], 2, "usage", "'A'"),
+    "config without =": (["run", "--config", "topk", "--", "true"], 2, "usage", "topk"),
+    "unknown launcher": (["run", "--on", "pod", "--", "true"], 2, "usage", "pod"),
+    "unknown ID of run": (["run", "--id", "MOE-404", "--", "true"], 2, "not_found", "MOE-404"),
+    "ID of another prefix": (["run", "--id", "XYZ-001", "--", "true"], 2, "not_found", "XYZ-001"),
+    "ID that is a path": (["run", "--id", "../MOE-000", "--", "true"], 2, "not_found", "../MOE-000"),
+    "unknown ID of show": (["show", "MOE-404"], 2, "not_found", "MOE-404"),
+    "unknown ID of table": (["table", "MOE-404"], 2, "not_found", "MOE-404"),
+    "unknown ID of edit": (["edit", "MOE-404", "--title", "x"], 2, "not_found", "MOE-404"),
+    "unknown relation": (["note", "--title", "x", "--completes", "MOE-404"], 2, "not_found", "MOE-404"),
+    "relation to itself": (["edit", "MOE-000", "--supersedes", "MOE-000"], 2, "usage", "MOE-000"),
+    "relation to a later one": (["edit", "MOE-000", "--continues", "MOE-001"], 2, "usage", "MOE-001"),
+    "prose with --id": (["run", "--id", "MOE-000", "--title", "x", "--", "true"], 2, "usage", "MOE-000"),
+    "no planned command": (["run", "--id", "MOE-000"], 2, "usage", "MOE-000"),
+    "edit of nothing": (["edit", "MOE-000"], 2, "usage", "MOE-000"),
+    "edit to no state": (["edit", "MOE-000", "--state", "finished"], 2, "usage", "finished"),
+    "edit to no confidence": (["edit", "MOE-000", "--confidence", "sure"], 2, "usage", "sure"),
+    "field without =": (["note", "--title", "x", "--field", "Observation"], 2, "usage", "Observation"),
+    "field with two =": (["note", "--title", "x", "--field", "Observation==x"], 2, "usage", "Observation==x"),
+    "field label forges": (["note", "--title", "x", "--field", "<!-- logbook=x"], 2, "usage", "logbook"),
+    "prose file missing": (["note", "--title", "@none.md"], 2, "usage", "none.md"),
+    "plan without title": (["plan", "--command", "true"], 2, "usage", "title"),
+    "plan with open quote": (["plan", "--title", "x", "--command", "echo 'a"], 2, "usage", "--command 1"),
+    "kind": (["note", "--title", "x", "--kind", "poem"], 2, "usage", "poem"),
+    "state of list": (["list", "--state", "well"], 2, "usage", "well"),
+    "unknown command": (["rnu", "--", "true"], 2, "usage", "rnu"),
+    "unknown option": (["run", "--fast", "--", "true"], 2, "usage", "--fast"),
+    "unknown logbook": (["-L", "nope", "status"], 2, "not_found", "nope"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def two_entries(started: Cli, folder: Path) -> Cli:
+    (folder / "plain.txt").write_text("text\n")
+    (folder / "subfolder").mkdir()
+    assert started("note", "--title", "one").code == 0
+    assert started("note", "--title", "two").code == 0
+    return started
+
+
+def assert_one_message(answer: Answer, code: int, names: str) -> None:
+    assert (answer.code, answer.out) == (code, "")
+    lines = answer.err.splitlines()
+    assert [line.split()[0] for line in lines] == ["error:", "cause:", "next:"], answer.err
+    assert names in lines[0]
+    assert "Traceback" not in answer.err
+
+
+@pytest.mark.slow
+def test_bad_input(two_entries: Cli, folder: Path) -> None:
+    """One folder for all of them: none may leave anything behind."""
+    before = picture(folder)
+    for name, (words, code, error, names) in BAD.items():
+        assert_one_message(two_entries(*words), code, names)
+        at = words.index("--") if "--" in words else len(words)
+        as_json = two_entries(*words[:at], "--json", *words[at:])
+        assert (as_json.code, as_json.err) == (code, ""), name
+        answer = json.loads(as_json.out)
+        assert answer["schema"] == "logbook/error/1"
+        assert answer["error"]["code"] == error, name
+        assert all(answer["error"][part] for part in ("message", "cause", "hint")), name
+        assert picture(folder) == before, name
+
+
+def test_no_logbook(cli: Cli, folder: Path) -> None:
+    for words in (["run", "--", "true"], ["status"], ["note", "--title", "x"], ["list"], ["show", "A-001"]):
+        answer = cli(*words)
+        assert_one_message(answer, 2, "no logbook")
+        assert "logbook start TOPIC --goal" in answer.err
+    assert picture(folder) == {}
+
+
+def test_a_demanded_hypothesis(two_entries: Cli, folder: Path) -> None:
+    (folder / "logbook.toml").write_text('require = ["hypothesis"]\n')
+    before = picture(folder)
+    for words in (["run", "--", "true"], ["plan", "--title", "x"]):
+        answer = two_entries(*words)
+        assert_one_message(answer, 2, "--hypothesis")
+        assert "logbook.toml" in answer.err
+    assert picture(folder) == before
+    assert two_entries("run", "--hypothesis", "it works", "--", "true").code == 0
+
+
+SETTINGS = [
+    'require = ["hypotheses"]',
+    "colour = 1",
+    'log_bytes = "many"',
+    "root = 3",
+    "require = [",
+    "templates = 'none'",
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_bad_settings(two_entries: Cli, folder: Path, settings: str) -> None:
+    (folder / "logbook.toml").write_text(settings + "\n")
+    before = picture(folder)
+    answer = two_entries("run", "--", "true")
+    assert answer.code in (2, 3)
+    assert_one_message(answer, answer.code, "logbook.toml" if "templates" not in settings else "none")
+    assert picture(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("entry.md.j2", "### {{ entry.id }}\n{{ entry.colour }}\n"),
+        ("entry.md.j2", "### {{ entry.id }}\n{{ nothing.at.all }}\n"),
+        ("entry.md.j2", "### {{ entry.id }}\n{% for s in entry.sections %}\n"),
+        ("entry.md.j2", "### {{ entry.id }}\n{{ ''.__class__.__mro__ }}\n"),
+        ("logbook.md.j2", "# {{ logbook.title }}\n{{ logbook.colour }}\n"),
+    ],
+)
+@pytest.mark.sample(1)
+@pytest.mark.slow
+def test_a_template_that_names_a_missing_field(two_entries: Cli, folder: Path, template: str, text: str) -> None:
+    (folder / "templates").mkdir()
+    (folder / "templates" / template).write_text(text)
+    (folder / "logbook.toml").write_text('templates = "templates"\n')
+    before = picture(folder)
+    tries = [["start", "new", "--prefix", "NEW"]]
+    if template == "entry.md.j2":
+        tries = [
+            ["run", "--", "true"],
+            ["note", "--title", "x"],
+            ["plan", "--title", "x"],
+            ["edit", "MOE-000", "--title", "x"],
+        ]
+    for words in tries:
+        answer = two_entries(*words)
+        assert_one_message(answer, 3, f"template {template}, line 2")
+        assert picture(folder) == before, words
+
+
+def test_json_holds_nothing_that_a_terminal_obeys(started: Cli, folder: Path) -> None:
+    assert started("note", "plain").code == 0
+    path = folder / "logbooks/moe/entries/MOE-000.yaml"
+    path.write_text(path.read_text().replace("plain", '"a\\u009bb\\u202ec\\x1bd"', 1))
+    for words in (("show", "MOE-000"), ("list",), ("status",)):
+        answer = started(*words, "--json")
+        assert not {"\x9b", "\u202e", "\x1b", "\x7f"} & set(answer.out)
+    assert started("show", "MOE-000", "--json").data["title"] == "a\x9bb\u202ec\x1bd"
+
+
+def test_a_log_on_a_terminal_is_text_with_colours(started: Cli, folder: Path) -> None:
+    odd = b"\x1b[31mred\x1b[0m \x1b]52;c;eA==\x07 \xc2\x9b2J \xe2\x80\xaeend"
+    assert started("run", "--", "true").code == 0
+    (folder / "logbooks/moe/runs/MOE-000/01/output.log").write_bytes(odd + b"\n")
+    there, here = pty.openpty()
+    with subprocess.Popen([*LOGBOOK, "show", "MOE-000", "--log"], cwd=folder, stdout=here, stderr=here) as shown:
+        assert shown.wait(60) == 0
+    os.close(here)
+    text = os.read(there, 10_000)
+    os.close(there)
+    assert b"\x1b[31mred\x1b[0m" in text
+    assert not any(bad in text for bad in (b"\x1b]", b"\x07", b"\xc2\x9b", b"\xe2\x80\xae"))
+    assert subprocess.run([*LOGBOOK, "show", "MOE-000", "--log"], cwd=folder, capture_output=True).stdout == odd + b"\n"
+
+
+def test_a_secret_in_the_name_of_a_logbook_stays_out_of_a_report(started: Cli, folder: Path) -> None:
+    name = "hf_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAbC"
+    (folder / f"logbooks/{name}").mkdir()
+    (folder / f"logbooks/{name}/logbook.yaml").write_text("format: 1\nx: 1\n")
+    assert started("report", "--out", "pages").code == 1
+    assert name not in (folder / "pages/index.html").read_text()
+
+
+def test_json_hides_what_colours_would_let_through(started: Cli, folder: Path) -> None:
+    secret = "gh" + "p_" + "\x1b[1mAa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk0Ll1"
+    assert started("run", "--", "true").code == 0
+    record = folder / "logbooks/moe/runs/MOE-000/01/run.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"problems": [secret]}))
+    for words in (["wait", "MOE-000"], ["show", "MOE-000"], ["list"]):
+        assert "Aa0Bb1" not in started(*words, "--json").out, words

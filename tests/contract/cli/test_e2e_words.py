@@ -1,0 +1,48 @@
+"""Words that a newcomer types: a topic without a prefix, a note's text, `void`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.cli import SUBCOMMANDS
+from tests.conftest import Cli
+
+
+def test_a_note_is_a_text(started: Cli, folder: Path) -> None:
+    assert started("note", "Host unreachable").code == 0
+    assert started("note", "Two lines\nof text").code == 0
+    assert started("note", "what was seen", "--title", "A title").code == 0
+    assert started("note", "word " * 40).code == 0
+    (folder / "seen.txt").write_text("From a file\nmore\n")
+    assert started("note", "@seen.txt").code == 0
+    titles = [entry["title"] for entry in started("list", "--json").data]
+    assert titles[:3] == ["Host unreachable", "Two lines", "A title"]
+    assert titles[3].endswith("word…")
+    assert titles[4] == "From a file"
+    view = (folder / "logbooks/moe.md").read_text()
+    assert view.count("Note:") == 4, view
+    assert started("note").code == 2
+
+
+def test_void_withdraws_an_entry_with_or_without_a_reason(started: Cli) -> None:
+    for title in ("one", "other"):
+        assert started("run", "--title", title, "--", "echo", "METRIC tflops=1").code == 0
+    answer = started("edit", "MOE-000", "--state", "void", "--reason", "the wrong branch was checked out")
+    assert (answer.code, answer.out) == (0, "changed MOE-000 one\n")
+    assert started("edit", "MOE-001", "--state", "void").code == 0
+    assert [entry["state"] for entry in started("list", "--json").data] == ["void", "void"]
+    assert "Void because: the wrong branch was checked out" in started("show", "MOE-000").out
+    gone = started("void", "MOE-000")
+    assert (gone.code, "next:  logbook edit ID --state void --reason TEXT\n" in gone.err) == (2, True)
+    assert started("edit", "MOE-000", "--state", "computed").code == 0
+    assert started("list", "--json").data[0]["state"] == "finished"
+
+
+@pytest.mark.parametrize("name", [command.name for command in SUBCOMMANDS])
+def test_the_help_of_a_command_ends_with_the_shared_options_that_it_takes(cli: Cli, name: str) -> None:
+    shown = cli(name, "--help").out
+    also = re.findall(r"^  Also: (.*); see `logbook --help`\.$", shown, re.MULTILINE)
+    assert also == [{"start": "--root DIR, --json", "ci": "--json"}.get(name, "-L TOPIC, --root DIR, --json")], shown

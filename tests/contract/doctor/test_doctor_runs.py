@@ -1,0 +1,193 @@
+"""Folders of runs, markers, leftovers, and runs whose tool died."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.store.book import Book
+from tests.conftest import Cli
+from tests.contract.doctor.conftest import Found, edit_json
+
+pytestmark = pytest.mark.slow
+
+Git = Callable[..., str]
+
+
+def age(path: Path, seconds: float = 120) -> None:
+    then = path.stat().st_mtime - seconds
+    os.utime(path, (then, then))
+
+
+@pytest.mark.slow
+def test_runs_of_no_entry_get_one(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
+    (book / "entries/MOE-001.yaml").unlink()
+    assert "runs/MOE-001: runs of MOE-001, but there is no such entry" in three("doctor").out
+    healthy()
+    shown = three("show", "MOE-001", "--json").data
+    assert shown["title"].startswith("echo RESULT tflops=2")
+    assert shown["runs"][0]["rows"]
+
+
+def test_runs_of_an_entry_that_git_has(cli: Cli, git: Git, book: Path, findings: Callable[..., Found]) -> None:
+    cli("start", "moe", "--prefix", "MOE")
+    cli("run", "--", "true")
+    git("add", "logbooks")
+    git("commit", "-qm", "x")
+    (book / "entries/MOE-000.yaml").unlink()
+    [found] = [f for f in findings("--fix") if f["check"] == "orphaned-runs"]
+    assert found["mend"] == "git restore -- logbooks/moe/entries/MOE-000.yaml"
+    (book / "runs/MOE-000/01/run.json").unlink()
+    git("restore", "--", "logbooks/moe/entries/MOE-000.yaml")
+    [found] = [f for f in findings() if f["check"] == "run-record"]
+    assert found["mend"] == "git restore -- logbooks/moe/runs/MOE-000/01/run.json"
+
+
+@pytest.mark.slow
+def test_runs_follow_their_entry(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
+    """Somebody renumbered the entry by hand, and left the runs."""
+    old = book / "entries/MOE-001.yaml"
+    (book / "entries/MOE-009.yaml").write_text(
+        old.read_text().replace("id: MOE-001", "id: MOE-009") + "aliases: [MOE-001]\n"
+    )
+    old.unlink()
+    healthy()
+    assert three("show", "MOE-001", "--json").data["id"] == "MOE-009"
+    assert three("show", "MOE-009", "--json").data["runs"][0]["rows"]
+
+
+def test_folders_that_are_no_runs(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
+    (book / "runs/EP-001/01").mkdir(parents=True)
+    (book / "runs/MOE-001/one").mkdir()
+    (book / "runs/MOE-001/2").mkdir()
+    (book / "runs/MOE-001/03").mkdir()
+    assert sorted(Path(f["file"]).name for f in findings()) == ["2", "EP-001", "one"], "03 is just being started"
+
+
+@pytest.mark.slow
+def test_a_run_cut_off_before_its_record(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
+    cut = book / "runs/MOE-001/02"
+    (cut / "files").mkdir(parents=True)
+    (cut / "files/01-x.py").write_text("x")
+    age(cut)
+    assert "cut off before anything started" in three("doctor").out
+    healthy()
+    assert not cut.exists()
+    assert list((book / "backups").rglob("01-x.py"))
+
+
+def test_an_output_without_a_record(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
+    (book / "runs/MOE-001/01/run.json").unlink()
+    [found] = [f for f in findings("--fix") if f["check"] == "run-record"]
+    assert found["message"] == "an output without a run.json"
+
+
+def test_a_run_under_another_number(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
+    edit_json(book / "runs/MOE-001/01/run.json", entry="MOE-077")
+    healthy()
+    assert three("show", "MOE-001", "--full", "--json").code == 0
+
+
+def test_a_copied_run_is_left_to_people(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
+    shutil.copytree(book / "runs/MOE-001/01", book / "runs/MOE-001/02")
+    for options in ([], ["--fix"]):
+        [found] = [f for f in findings(*options) if f["check"] == "run-place"]
+        assert found["message"] == "it says run 1 of MOE-001, which also exists"
+
+
+def test_markers(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
+    (book / "open").mkdir(exist_ok=True)
+    ended = Book(book.parent, "moe").run("MOE-000", 1).spool
+    for name in (str(ended), "MOE-000.07", "junk"):
+        (book / "open" / name).write_text("")
+    out = three("doctor").out
+    assert f"open/{ended}: marks a run as in progress, but the run has ended" in out
+    assert "open/MOE-000.07: marks a run as in progress, but no record names it" in out
+    assert "open/junk: marks a run as in progress, but its name is not that of a run" in out
+    healthy()
+    assert list((book / "open").iterdir()) == []
+
+
+def test_temporary_files(three: Cli, book: Path, findings: Callable[..., Found], healthy: Callable[[], None]) -> None:
+    old = [
+        book.parent / ".moe.md.abc.tmp",
+        book / "entries/.MOE-001.yaml.x.tmp",
+        book / "runs/MOE-001/01/.run.json.y.tmp",
+    ]
+    fresh = book / "entries/.MOE-002.yaml.z.tmp"
+    for path in (*old, fresh):
+        path.write_text("half")
+    for path in old:
+        age(path)
+    assert sorted(f["file"] for f in findings()) == sorted(str(p) for p in old)
+    healthy()
+    assert [p.exists() for p in (*old, fresh)] == [False, False, False, True]
+
+
+def test_missing_logs_are_a_note(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
+    for n in (0, 1):
+        (book / f"runs/MOE-00{n}/01/output.log").unlink()
+    [note] = findings()
+    assert (note["severity"], note["message"]) == ("note", "2 logs are not here: on another machine, or pruned")
+    (book / "runs/MOE-002/01/output.log").write_text("changed\n")
+    assert "8 bytes; 16 were written" in findings()[0]["message"]
+
+
+def test_missing_files_of_code(
+    started: Cli, git: Callable[..., str], folder: Path, book: Path, findings: Callable[..., Found]
+) -> None:
+    (folder / "bench.py").write_text("print('RESULT tflops=1')\n")
+    for _ in range(2):
+        assert started("run", "--", sys.executable, "bench.py").code == 0
+    [kept] = (book / "code").iterdir()
+    assert findings() == []
+    text = kept.read_text()
+    kept.unlink()
+    [found] = findings("--fix")
+    assert (found["check"], found["file"]) == ("code", str(kept))
+    assert found["message"].startswith("code of run 01 of MOE-000, run 01 of MOE-001 is gone")
+    assert found["mend"] == "copy the file from a backup or another clone"
+    kept.write_text(text)
+    git("add", "logbooks")
+    git("commit", "-qm", "logbook")
+    kept.unlink()
+    assert findings()[0]["mend"] == f"git restore -- logbooks/moe/code/{kept.name}"
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_is_finished(three: Cli, book: Path, healthy: Callable[[], None]) -> None:
+    path = book / "runs/MOE-001/01/run.json"
+    edit_json(path, exit=None, ended=None, duration_s=None, output=None, rows=None, tool={"pid": 2**22 + 1}, child=None)
+    (book / "open").mkdir(exist_ok=True)
+    (book / "open/MOE-001.01").write_text("")
+    (book / "runs/MOE-001/01/output.log").write_text("hello\nRESULT tflops=7\nRESULT tfl")
+    assert three("list", "--json").data[1]["state"] == "interrupted"
+    before = path.read_text()
+    assert "was cut off: its tool and its command are gone" in three("doctor").out
+    assert path.read_text() == before, "looking changes nothing"
+    answer = three("doctor", "--fix")
+    assert "finished as interrupted, with 1 row from its log" in answer.out
+    healthy()
+    run = three("show", "MOE-001", "--full", "--json").data["runs"][0]
+    assert (run["state"], run["exit"]) == ("interrupted", {"interrupted": True})
+    facts = path.read_text()
+    assert '"ended"' not in facts, "when it ended is not known"
+    assert "tool and command were gone; its record was finished by doctor from the log, last written at" in facts
+    assert '"tail": [\n   "hello",\n   "RESULT tflops=7",\n   "RESULT tfl"\n  ]' in facts
+    assert three("list", "--json").data[1]["state"] == "interrupted"
+    assert list((book / "open").iterdir()) == []
+    [kept] = (book / "backups").rglob("run.json")
+    assert kept.read_text() == before
+    assert "7.000" in (book.parent / "moe.md").read_text()
+
+
+def test_a_run_of_another_host_is_left_alone(three: Cli, book: Path, findings: Callable[..., Found]) -> None:
+    edit_json(book / "runs/MOE-001/01/run.json", exit=None, ended=None, host={"name": "far"})
+    three("render")
+    [note] = findings("--fix")
+    assert (note["severity"], note["message"]) == ("note", "1 unfinished run on another host")

@@ -1,0 +1,165 @@
+"""The view: what was edited, what is out of date, what a merge left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.store.reading import builtin_folder
+from tests.conftest import Cli
+from tests.contract.doctor.conftest import Found
+
+
+@pytest.fixture
+def view(book: Path) -> Path:
+    return book.parent / "moe.md"
+
+
+def test_a_block_edited_by_hand(three: Cli, view: Path, findings: Callable[..., Found]) -> None:
+    text = view.read_text().replace("MOE-001 entry 1", "MOE-001 mine")
+    view.write_text(text)
+    for options in ([], ["--fix"]):
+        [found] = findings(*options)
+        assert found["message"] == "the block of MOE-001 was edited by hand"
+        assert text.split("\n")[found["line"] - 1].startswith("<!-- logbook:block MOE-001 ")
+        assert found["mend"].startswith("logbook render --absorb copies the words into the entry")
+    assert view.read_text() == text
+
+
+@pytest.mark.slow
+def test_blocks_that_are_out_of_date(three: Cli, book: Path, view: Path, healthy: Callable[[], None]) -> None:
+    good = view.read_text()
+    entry = book / "entries/MOE-001.yaml"
+    entry.write_text(entry.read_text().replace("entry 1", "new words"))
+    answer = three("doctor")
+    assert answer.code == 1
+    line = good.split("<!-- logbook:block MOE-001")[0].count("\n") + 1
+    assert answer.out.splitlines() == [
+        f"warning: logbooks/moe.md:{line}: MOE-001: out of date: records, templates or the header changed",
+        "  next:  logbook render, or logbook doctor --fix",
+        "moe: 1 warning",
+    ]
+    healthy()
+    assert "MOE-001 new words" in view.read_text()
+
+
+@pytest.mark.slow
+def test_whatever_a_block_follows_from_is_seen(
+    three: Cli, book: Path, findings: Callable[..., Found], healthy: Callable[[], None]
+) -> None:
+    def stale() -> list[str]:
+        return [name for f in findings() if f["check"] == "view-block" for name in f["items"]]
+
+    entry = book / "entries/MOE-001.yaml"
+    entry.write_text(entry.read_text().replace("entry 1", "new words"))
+    assert stale() == ["MOE-001"]
+    healthy()
+    # What an entry says of another follows from that one's file.
+    later = book / "entries/MOE-002.yaml"
+    later.write_text(f"{later.read_text()}supersedes: MOE-000\n")
+    assert stale() == ["MOE-000", "MOE-002"]
+    healthy()
+    run = book / "runs/MOE-000/01/run.json"
+    run.write_text(run.read_text().replace('"value": 1', '"value": 7').replace("1.0", "7.0"))
+    assert stale() == ["MOE-000"]
+    healthy()
+    (book.parents[1] / "logbook.toml").write_text('templates = "templates"\n')
+    templates = book.parents[1] / "templates"
+    templates.mkdir()
+    own = (builtin_folder("templates") / "entry.md.j2").read_text()
+    (templates / "entry.md.j2").write_text(f"{own}\nof ours\n")
+    assert stale() == ["MOE-000", "MOE-001", "MOE-002"]
+
+
+@pytest.mark.slow
+def test_blocks_that_are_missing_or_too_many(
+    three: Cli, book: Path, view: Path, findings: Callable[..., Found], healthy: Callable[[], None]
+) -> None:
+    good = view.read_text()
+    start = good.index("<!-- logbook:block MOE-001")
+    end = good.index("<!-- logbook:block MOE-002")
+    view.write_text(good[:start] + good[end:])
+    [found] = findings()
+    assert (found["message"], found["items"]) == ("MOE-001: missing in the view", ["MOE-001"])
+    healthy()
+    assert view.read_text() == good
+    (book / "entries/MOE-002.yaml").unlink()
+    (book / "runs/MOE-002/01/output.log").unlink()
+    (book / "runs/MOE-002/01/run.json").unlink()
+    [found] = findings()
+    assert found["message"] == "MOE-002: in the view without an entry"
+    healthy()
+    assert "MOE-002" not in view.read_text()
+
+
+def test_a_view_with_conflict_markers_is_built_anew(
+    three: Cli, book: Path, view: Path, healthy: Callable[[], None]
+) -> None:
+    good = view.read_text()
+    view.write_text(good.replace("### ", "<<<<<<< ours\n### ", 1))
+    answer = three("doctor")
+    assert answer.code == 1
+    assert "a merge left its conflict markers in the view" in answer.out
+    healthy()
+    assert view.read_text() == good
+    assert len(list((book / "backups").glob("moe.*.md"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("new", "says"),
+    [
+        ("", "block MOE-001 has no end marker"),
+        ("<!-- logbook:end MOE-000 -->", "the end marker of MOE-000 has no begin marker"),
+    ],
+)
+@pytest.mark.slow
+def test_markers_that_do_not_pair_are_left_to_a_person(three: Cli, view: Path, new: str, says: str) -> None:
+    good = view.read_text()
+    view.write_text(good.replace("<!-- logbook:end MOE-001 -->", f"my own words\n{new}", 1))
+    broken = view.read_text()
+    answer = three("doctor")
+    assert answer.code == 1
+    assert says in answer.out
+    assert three("doctor", "--fix").code == 1
+    assert "my own words" in view.read_text()
+    assert three("render").code == 0
+    assert broken.partition("my own words")[0] in view.read_text()
+    assert three("render", "--discard-edits").code == 0
+    assert view.read_text() == good
+
+
+def test_a_view_that_cannot_be_written(three: Cli, view: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from logbook_agent.model.errors import StoreError
+    from logbook_agent.store.book import Book
+
+    def full(self: Book, text: str) -> None:
+        raise StoreError(f"cannot write {view}: full", cause="the disk is full", hint="df -h")
+
+    view.unlink()
+    monkeypatch.setattr(Book, "write_view", full)
+    answer = three("doctor", "--fix")
+    assert answer.code == 1
+    assert "next:  not fixed: cannot write" in answer.out
+
+
+def test_a_hint_names_the_logbook_where_there_are_several(started: Cli, folder: Path) -> None:
+    assert started("note", "--title", "One").code == 0
+    assert started("start", "other", "--prefix", "OTH").code == 0
+    view = folder / "logbooks/moe.md"
+    view.write_text(view.read_text().replace("One", "Two"))
+    [found] = started("doctor", "-L", "moe", "--json").data["findings"]
+    assert "logbook -L moe render --absorb copies" in found["mend"]
+    assert "`logbook -L moe render --absorb`" in started("edit", "MOE-000", "--title", "Three").err
+    view.unlink()
+    assert "logbook -L moe doctor --fix rebuilds it" in started("doctor", "-L", "moe").out
+    assert started("doctor", "-L", "moe", "--fix").code == 0
+
+
+def test_line_ends_of_other_systems_are_no_edits(started: Cli, folder: Path) -> None:
+    header = folder / "logbooks/moe/logbook.yaml"
+    assert started("criteria", "--add", "One").code == 0
+    header.write_text(header.read_text().replace("text: One", 'text: "\\r\\none\\rtwo"'))
+    assert started("render").code == 0
+    assert started("doctor").out == "moe: nothing is wrong\n"

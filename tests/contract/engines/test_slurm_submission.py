@@ -1,0 +1,135 @@
+"""Submitting to a real Slurm: secrets, and answers that are lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.model.record import run_state
+from tests.conftest import Cli
+from tests.contract.campaign.recipes.sweep_support import runs_of, write_recipe
+from tests.contract.engines.slurm_engine import Slurm
+from tests.contract.engines.slurm_place import SlurmPlace
+from tests.contract.running.executors.conftest import sh, wait_for
+from tests.contract.running.executors.test_executors_contract import SECRET, files_with
+from tests.contract.running.executors.test_executors_many import RECIPE, at_once
+
+
+def test_secrets_go_by_name_alone(slurm: Slurm, queue: SlurmPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a login sets on the nodes is there; what this process has is not, and lies in no file of Slurm."""
+    there, here = SECRET, SECRET[::-1] + "A"
+    monkeypatch.setenv("HF_TOKEN", here)
+    slurm.login_sets("API_KEY", there)
+    script = 'echo "$API_KEY ${HF_TOKEN-none}"; until [ -e go ]; do sleep 0.02; done; echo RESULT tflops=1'
+    try:
+        run = queue.send(*sh(script), env={"API_KEY": here + "B", "MODE": "fast"})
+        wait_for(lambda: queue.follow(run, 0).output)
+        for needle in (there, here):
+            for folder in (queue.folder, queue.shared, slurm.folder):
+                hits = [name for name in files_with(folder, needle.encode()) if name != "profile.d/API_KEY.sh"]
+                assert hits == []
+        assert here not in slurm.ask("scontrol", "show", "job", "--oneliner")
+        (queue.folder / "go").touch()
+        done = queue.ended(run)
+    finally:
+        slurm.login_sets("API_KEY", None)
+    assert queue.log(run) == b"$API_KEY none\nRESULT tflops=1\n"
+    assert done.env.declared == {"API_KEY": "$API_KEY", "MODE": "fast"}
+
+
+def test_a_secret_in_a_word_is_refused(slurm: Slurm, queue: SlurmPlace) -> None:
+    run = queue.send("echo", f"--token={SECRET}")
+    assert run_state(run, queue.book.life) == "never-started"
+    [problem] = run.problems
+    assert problem.startswith("never started: the command holds a secret (a queue stores what is submitted")
+    assert jobs(slurm, queue) == []
+    assert files_with(queue.folder, SECRET.encode()) == []
+
+
+def wrapped(slurm: Slurm, folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Have another `sbatch`, which calls the real one as "$REAL"."""
+    folder.mkdir()
+    (folder / "sbatch").write_text(f"#!/bin/sh\nREAL={slurm.bin}/sbatch\n{script}\n")
+    (folder / "sbatch").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+
+
+def jobs(slurm: Slurm, queue: SlurmPlace) -> list[str]:
+    """All jobs of this logbook, by their folders."""
+    folders = slurm.ask("squeue", "--noheader", "--states=all", "--format=%Z").splitlines()
+    return [folder for folder in folders if folder.startswith(str(queue.shared))]
+
+
+@pytest.mark.parametrize("how", ['"$REAL" "$@"; exit 1', '"$REAL" "$@" > /dev/null; kill -9 $$'])
+def test_a_submission_whose_answer_was_lost(
+    slurm: Slurm,
+    queue: SlurmPlace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
+) -> None:
+    wrapped(slurm, tmp_path / "wrapped", monkeypatch, how)
+    # Slurm forgets a job soon after its end, so it is counted before.
+    run = queue.send(*sh("echo x >> started; until [ -e go ]; do sleep 0.1; done; echo RESULT tflops=1"))
+    assert run.exit is None
+    sent = queue.spool(run).sent()
+    assert sent is not None
+    assert sent.job is not None, "it was found by its name"
+    assert len(jobs(slurm, queue)) == 1
+    (queue.folder / "go").touch()
+    done = queue.ended(run)
+    assert done.exit is not None
+    assert done.exit.code == 0
+    assert (queue.folder / "started").read_text() == "x\n"
+
+
+def test_a_submission_that_never_arrived(
+    slurm: Slurm,
+    queue: SlurmPlace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wrapped(slurm, tmp_path / "wrapped", monkeypatch, "echo 'sbatch: error: it is night' >&2; exit 1")
+    run = queue.send("true")
+    assert run.problems[0].endswith("(sbatch: error: it is night)")
+    assert run_state(run, queue.book.life) == "never-started"
+
+
+def test_a_job_that_arrives_after_it_was_given_up(
+    slurm: Slurm,
+    queue: SlurmPlace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The script of the job is kept, and submitted when its run was told to have never started."""
+    wrapped(slurm, tmp_path / "wrapped", monkeypatch, f'cat > {tmp_path}/script; echo "$@" > {tmp_path}/words; exit 1')
+    run = queue.send(*sh("echo x >> started"))
+    assert run_state(run, queue.book.life) == "never-started"
+    words = (tmp_path / "words").read_text().split()
+    with (tmp_path / "script").open() as script:
+        late = subprocess.run([slurm.bin / "sbatch", *words], stdin=script, capture_output=True, text=True, check=True)
+    wait_for(lambda: slurm.state(late.stdout.strip()) in ("FAILED", "COMPLETED"))
+    assert not (queue.folder / "started").exists()
+
+
+@pytest.mark.slow
+def test_the_runs_of_a_round_are_made_in_turn_on_one_node(slurm: Slurm, queue: SlurmPlace, started: Cli) -> None:
+    # The first one waits for a second beside it, a minute at most.
+    bench = """
+    echo "start $LOGBOOK_RUN $SLURMD_NODENAME" >> order
+    for i in $(seq 600); do [ $(grep -c start order) -ge 2 ] && break; sleep 0.1; done
+    echo "RESULT x=$1 tflops=1"
+    echo end >> order
+    """
+    write_recipe(queue.folder, RECIPE.replace("[1, 2, 3, 4]", "[1, 2]"), bench=bench, name="spread")
+    answer = started("sweep", "spread", "--on", queue.name, "--parallel", "2")
+    assert answer.code == 0, answer.err
+    assert at_once(queue.folder) == 2
+    rounds = {str(run.run): run.repeat for run in runs_of(queue.folder)}
+    lines = [line.split() for line in (queue.folder / "order").read_text().splitlines() if line.startswith("start")]
+    nodes = {number: {node for _, run, node in lines if rounds[run] == number} for number in (1, 2)}
+    assert sorted(rounds.values()) == [1] * 2 + [2] * 2
+    assert [len(of_round) for of_round in nodes.values()] == [1, 1], "each round on one node"

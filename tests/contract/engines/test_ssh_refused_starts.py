@@ -1,0 +1,142 @@
+"""Sweeps behind a real ssh while no run can be started there: for a while, and for good."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+from tests.contract.campaign.recipes.sweep_support import RECIPE, runs_of, write_recipe
+from tests.contract.cluster import relay
+from tests.contract.e2e.e2e_support import LOGBOOK
+from tests.contract.engines.ssh_place import SshPlace, program
+from tests.contract.running.executors.conftest import wait_for
+
+TEXT = RECIPE.replace("size: [1, 2, 3, 4]", "size: [1, 2]")
+BENCH = 'echo x >> came; sleep 0.5; echo "RESULT size=$1 mode=$2 tflops=$(($1 * 10))"\n'
+CASES = 4
+
+
+def settings(more: str) -> None:
+    file = Path(os.environ["XDG_CONFIG_HOME"]) / "logbook-agent/config.toml"
+    file.write_text(f"{file.read_text()}{more}\n")
+
+
+def sweep(box: SshPlace, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*LOGBOOK, "sweep", "demo", "--on", box.name, *words],
+        cwd=box.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def take_away(box: SshPlace) -> None:
+    """No daemon answers from here on, and those that do end."""
+    engine = box.far.parent
+    (engine / "sshd_config").rename(engine / "away")
+    box.cut()
+
+
+def bring_back(box: SshPlace) -> None:
+    (box.far.parent / "away").rename(box.far.parent / "sshd_config")
+
+
+def refusing(folder: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """Have another `ssh`, outside of the project, which fails so while there is a file `refuse`."""
+    (folder.parent / "bin").mkdir()
+    wrapper = folder.parent / "bin/ssh"
+    wrapper.write_text(
+        f"""#!/bin/sh
+case "$*" in *" serve") exec {sys.executable} {relay.__file__} {how} {folder} {program("ssh")} "$@";; esac
+exec {program("ssh")} "$@"
+"""
+    )
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", str(wrapper.parent), prepend=os.pathsep)
+
+
+AT_ONCE = pytest.mark.parametrize("at_once", [(), ("--parallel", "2")], ids=["one by one", "two at once"])
+REFUSED = relay.SAID["refused"]
+
+
+@AT_ONCE
+def test_a_daemon_that_is_away_for_a_while(box: SshPlace, started: Cli, at_once: tuple[str, ...]) -> None:
+    write_recipe(box.folder, TEXT, bench=BENCH)
+    client = sweep(box, *at_once)
+    wait_for(lambda: (box.folder / "came").exists())
+    take_away(box)
+    time.sleep(4)
+    bring_back(box)
+    out, err = client.communicate(timeout=120)
+    assert client.returncode == 0, err
+    assert f"{CASES} of {CASES} rows" in out
+    runs = runs_of(box.folder)
+    assert len((box.folder / "came").read_text().split()) == len(runs), "each was started once"
+    assert all(run.exit is not None and run.exit.code == 0 for run in runs), "an attempt that was refused is no run"
+
+
+@AT_ONCE
+# In the last two it is open whether a worker was started: none was, and one was.
+@pytest.mark.parametrize("how", ["refused", "before", "after"])
+def test_starts_that_fail_for_a_while(
+    box: SshPlace, started: Cli, monkeypatch: pytest.MonkeyPatch, at_once: tuple[str, ...], how: str
+) -> None:
+    write_recipe(box.folder, TEXT, bench=BENCH + "[ $(wc -l < came) != 2 ] || touch refuse\n")
+    refusing(box.folder, monkeypatch, how)
+    client = sweep(box, *at_once)
+    wait_for(lambda: (box.folder / "tried").exists())
+    (box.folder / "refuse").unlink()
+    out, err = client.communicate(timeout=120)
+    assert client.returncode == 0, err
+    assert f"{CASES} of {CASES} rows" in out
+    assert "cannot start yet: box does not answer" in err
+    assert "trying again for 15 min" in err
+    runs = runs_of(box.folder)
+    assert len((box.folder / "came").read_text().split()) == len(runs) == CASES, "each was started once"
+    assert all(run.exit is not None and run.exit.code == 0 for run in runs), "an attempt that was refused is no run"
+
+
+@AT_ONCE
+def test_a_host_that_stays_away(
+    box: SshPlace, started: Cli, monkeypatch: pytest.MonkeyPatch, at_once: tuple[str, ...]
+) -> None:
+    """What was measured is kept, and no case is called the best."""
+    settings("retry_start_s = 2")
+    write_recipe(box.folder, TEXT, bench=BENCH + "[ $(wc -l < came) -lt 2 ] || touch refuse\n")
+    refusing(box.folder, monkeypatch, "refused")
+    answer = started("sweep", "demo", "--on", box.name, *at_once)
+    runs = runs_of(box.folder)
+    [refused] = [run for run in runs if run.exit is not None and run.exit.never_started]
+    made = [run for run in runs if run is not refused]
+    assert answer.code == 1
+    assert all(run.exit is not None and run.exit.code == 0 for run in made)
+    assert 2 <= len(made) < CASES
+    cause = f"run {refused.run} never started: box does not answer ({REFUSED})"
+    assert f"stopped after {len(made)} of {CASES} runs ({cause}" in answer.out
+    assert "to run the rest: logbook sweep --resume MOE-000" in answer.out
+    assert "best" not in answer.out
+    assert "none failed" not in answer.out
+    assert answer.err.count("cannot start yet") == 1
+    (box.folder / "refuse").unlink()
+    write_recipe(box.folder, TEXT, bench=BENCH)
+    again = started("sweep", "--resume", "MOE-000", *at_once, "--json")
+    assert again.code == 0, again.err
+    assert (again.data["rows"], again.data["best"]) == (CASES, None)
+
+
+def test_what_does_not_pass_stops_at_once(box: SshPlace, started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_recipe(box.folder, TEXT, bench=BENCH + "touch refuse\n")
+    refusing(box.folder, monkeypatch, "denied")
+    began = time.monotonic()
+    answer = started("sweep", "demo", "--on", box.name)
+    assert answer.code == 1
+    assert time.monotonic() - began < 20
+    assert "run 2 never started: box does not answer (box: Permission denied (publickey).)" in answer.out
+    assert "cannot start yet" not in answer.err

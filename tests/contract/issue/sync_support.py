@@ -1,0 +1,205 @@
+"""A logbook beside a GitHub of its own, and what can be seen of both."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logbook_agent.issue.destination import SendOptions
+from logbook_agent.issue.sync import SyncRequest, SyncResult, sync
+from logbook_agent.store.book import Book
+from logbook_agent.store.workspace import Workspace
+from tests.conftest import Answer, Cli
+from tests.emulator.fixtures import Hub
+from tests.seams import Store, marking, set_github_pace, set_waits
+
+# Methods of writes, for a rule.
+WRITE = "POST|PATCH|PUT|DELETE"
+# What people wrote in an issue before it was adopted.
+PEOPLE = "We should look into this.\n\n- [ ] theirs <!-- a comment -->\n\n```\n#1 @bob\n```"
+
+
+@dataclass
+class FakeTime:
+    """Seconds that pass at once; `waits` are all that was slept."""
+
+    now: float = 0.0
+    waits: list[float] = field(default_factory=list)
+
+    def clock(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.waits.append(seconds)
+
+
+@dataclass
+class Bench:
+    """A folder with the logbook `moe` (MOE), its settings, and the repository it speaks to."""
+
+    cli: Cli
+    folder: Path
+    github: Hub
+    repo: str
+    time: FakeTime
+
+    @property
+    def book(self) -> Book:
+        return Store(self.folder)
+
+    @property
+    def key(self) -> str:
+        return marking.book_key(self.book.header)
+
+    def ok(self, *args: str) -> Answer:
+        answer = self.cli(*args)
+        assert answer.code == 0, (args, answer)
+        return answer
+
+    def note(self, title: str = "A note", *more: str) -> str:
+        return str(self.ok("note", "--title", title, "--json", *more).data["id"])
+
+    def notes(self, number: int) -> list[str]:
+        return [self.note(f"Note {n}") for n in range(number)]
+
+    def sync(self, *args: str) -> Any:
+        return self.ok("sync", "--json", *args).data
+
+    @property
+    def number(self) -> int:
+        issue = self.book.header.issue
+        assert issue is not None
+        return int(issue.url.rsplit("/", 1)[1])
+
+    @property
+    def body(self) -> str:
+        return str(self.github.issue(self.repo, self.number)["body"])
+
+    @property
+    def block(self) -> str:
+        found = marking.find_block(self.body, self.key)
+        assert found is not None
+        assert found.intact
+        return found.text
+
+    @property
+    def comments(self) -> list[dict[str, Any]]:
+        return self.github.comments(self.repo, self.number)
+
+    def told(self, authors: Sequence[str] = ("ada",)) -> list[str]:
+        """The entries of all updates by these authors, in the order of the comments."""
+        found = []
+        for comment in self.comments:
+            marked = marking.read_comment(comment["body"], self.key)
+            if marked is not None and marked.kind == marking.UPDATE and comment["user"]["login"] in authors:
+                found += [re.split(r"[.:]", word)[0] for word in marked.fields["entries"].split(",")]
+        return found
+
+    def entries(self, number: int, cache: Path) -> list[str]:
+        """So many notes, made once for all tests that share the `cache`."""
+        made, mine = cache / f"{number}", self.folder / "logbooks"
+        if not made.exists():
+            self.notes(number)
+            shutil.copytree(mine, made)
+        else:
+            shutil.rmtree(mine)
+            shutil.copytree(made, mine)
+        return self.book.entry_ids()
+
+    def adopt(self, people: str = PEOPLE) -> None:
+        """An issue of bob's becomes the experiment issue."""
+        number = self.github.open_issue_as("bob", self.repo, body=people)
+        self.ok("link", f"{self.repo}#{number}")
+
+    def fails(self, code: str, *args: str) -> dict[str, str]:
+        """The error of a sync that ends with this one, in all its parts."""
+        answer = self.cli("sync", "--json", *args)
+        assert answer.code == 4, answer
+        error = answer.error
+        assert error["code"] == code, error
+        assert all(error[part] for part in ("message", "cause", "hint")), error
+        return error
+
+    def start(self, *args: str) -> subprocess.Popen[str]:
+        """`logbook ARGS` in a process of its own, by this machine's clock."""
+        pipe = subprocess.PIPE
+        return subprocess.Popen(["logbook", *args], cwd=self.folder, stdout=pipe, stderr=pipe, text=True)
+
+    def settled(self, ids: Sequence[str], *, people: str = "", authors: Sequence[str] = ("ada",)) -> None:
+        """Nothing is left to do, and that is seen by reading alone; each entry is told once, in as few comments as
+        there have to be, below what people wrote."""
+        before = len(self.github.requests)
+        assert self.sync("--create")["steps"] == []
+        asked = [r.method for r in self.github.requests[before:]]
+        assert set(asked) == {"GET"}
+        assert len(asked) <= 3
+        ours = [
+            i for i in self.github.issues(self.repo) if i["state"] == "open" and marking.begins(i["body"], self.key)
+        ]
+        assert [i["number"] for i in ours] == [self.number]
+        assert self.block
+        found = marking.find_block(self.body, self.key)
+        assert found is not None
+        assert (self.body[: found.start] + self.body[found.end :]).strip() == people
+        assert sorted(self.told(authors)) == sorted(ids)
+        assert len(self.updates) == -(-len(ids) // 10)
+
+    @property
+    def updates(self) -> list[dict[str, Any]]:
+        """Comments that say they are updates, whoever wrote them."""
+        return [c for c in self.comments if re.match(r"<!-- logbook:update ", c["body"])]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """Another machine with a clone of the logbook. Its syncs may run while one of the first machine waits."""
+
+    folder: Path
+    time: FakeTime
+    environ: Mapping[str, str]
+
+    @property
+    def book(self) -> Book:
+        return Store(self.folder)
+
+    def sync(self, *, create: bool = False) -> SyncResult:
+        space = Workspace(
+            cwd=self.folder, environ=self.environ, timing={"clock": self.time.clock, "sleep": self.time.sleep}
+        )
+        return sync(space, SyncRequest(create=create), SendOptions(say=lambda _: None))
+
+
+def other_machine(bench: Bench, folder: Path, user: str = "ada") -> Machine:
+    shutil.copytree(bench.folder, folder)
+    environ = {**os.environ, "GH_ENTERPRISE_TOKEN": bench.github.tokens[user]}
+    return Machine(folder=folder, time=FakeTime(), environ=environ)
+
+
+def settings(github: Hub, repo: str, *more: str) -> str:
+    lines = [
+        f'repository = "{repo}"',
+        f'host = "{github.web}"',
+    ]
+    return "[github]\n" + "\n".join([*lines, *more]) + "\n"
+
+
+def made_bench(cli: Cli, folder: Path, github: Hub, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    repo = github.new_repo()
+    (folder / "logbook.toml").write_text(settings(github, repo))
+    monkeypatch.setenv("GH_ENTERPRISE_TOKEN", github.token)
+    monkeypatch.setenv("GH_HOST", github.host)
+    time = FakeTime()
+    set_github_pace(monkeypatch)
+    set_waits(monkeypatch, clock=time.clock, sleep=time.sleep)
+    bench = Bench(cli=cli, folder=folder, github=github, repo=repo, time=time)
+    bench.ok("start", "moe", "--prefix", "MOE", "--goal", "find out", "--metric", "tflops:max:TF/s")
+    return bench

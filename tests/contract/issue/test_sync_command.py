@@ -1,0 +1,125 @@
+"""`logbook sync` from the shell to the server, one of each kind; the whole of it is in the files beside this one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.contract.issue.sync_support import Bench
+from tests.emulator import faults
+from tests.emulator.faults import Fault
+
+pytestmark = pytest.mark.slow
+
+
+def test_create_update_and_nothing_new(bench: Bench) -> None:
+    ids = bench.notes(12)
+    data = bench.sync("--create", "--label", "experiment")
+    assert [s["step"].split(":")[0] for s in data["steps"]] == [
+        f"open an issue in {bench.repo} with labels experiment",
+        "comment",
+        "comment",
+    ]
+    assert data["issue"] == f"{bench.github.web}/{bench.repo}/issues/{bench.number}"
+    assert bench.told() == ids
+    assert [label["name"] for label in bench.github.issue(bench.repo, bench.number)["labels"]] == ["experiment"]
+    assert data["issue"] in bench.book.view_path.read_text()
+    before = len(bench.github.requests)
+    assert bench.sync()["steps"] == []
+    assert [r.method for r in bench.github.requests[before:]] == ["GET", "GET"]
+    assert bench.time.waits == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [faults.server_error(), faults.bad_gateway(), faults.dropped(), faults.too_many(7), faults.primary_limit(40)],
+    ids=["500 before", "502 after", "dropped after", "429", "primary limit"],
+)
+@pytest.mark.parametrize("path", ["/issues$", "/comments$"])
+@pytest.mark.sample(3)
+def test_a_fault_is_made_good(bench: Bench, fault: Fault, path: str) -> None:
+    ids = bench.notes(2)
+    bench.github.rules.add("POST", path, fault, times=1)
+    bench.sync("--create")
+    assert len(bench.github.issues(bench.repo)) == 1
+    assert bench.told() == ids
+    assert bench.sync()["steps"] == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [(faults.unauthorized(), "bad_token"), (faults.forbidden(), "forbidden"), (faults.gone(), "issue_missing")],
+    ids=["401", "403", "410"],
+)
+@pytest.mark.slow
+def test_a_refusal_ends_the_sync_and_keeps_the_plan(bench: Bench, fault: Fault, code: str) -> None:
+    bench.notes(1)
+    bench.sync("--create")
+    later = bench.note("Another")
+    bench.github.rules.add("PATCH|POST", "", fault)
+    before = len(bench.github.writes)
+    answer = bench.cli("sync", "--json")
+    assert (answer.code, answer.error["code"]) == (4, code)
+    assert answer.error["cause"]
+    assert answer.error["hint"]
+    assert len(bench.github.writes) == before + 1
+    bench.github.rules.clear()
+    assert [s["about"] for s in bench.sync()["steps"] if "about" in s] == [[later]]
+
+
+def test_a_dry_run_writes_nothing(bench: Bench) -> None:
+    bench.note("One")
+    text = bench.ok("sync", "--create", "--dry-run").out
+    assert "+### MOE-000 One" in text
+    assert bench.github.requests == []
+    bench.sync("--create")
+    bench.note("Two")
+    before = len(bench.github.writes)
+    steps = bench.sync("--dry-run")["steps"]
+    assert [s["step"] for s in steps] == ["write the block of the issue's body", "comment: update MOE-001"]
+    assert "+### MOE-001 Two" in steps[1]["diff"]
+    assert len(bench.github.writes) == before
+
+
+def test_a_ticked_box_is_written_anew_and_told(bench: Bench) -> None:
+    bench.notes(1)
+    bench.ok("criteria", "--add", "It is known which is faster.")
+    bench.sync("--create")
+    ticked = bench.body.replace("- [ ] It is known", "- [x] It is known")
+    assert ticked != bench.body
+    bench.github.edit_body_as("bob", bench.repo, bench.number, ticked)
+    answer = bench.ok("sync", "--json")
+    assert [s["step"] for s in answer.data["steps"]] == ["write the block of the issue's body"]
+    [warning] = json.loads(answer.out)["warnings"]
+    assert "a ticked box is an edit" in warning
+    assert "- [ ] It is known" in bench.block
+
+
+@pytest.mark.slow
+def test_an_entry_is_told_anew_when_what_it_compares_with_changes(bench: Bench) -> None:
+    """Its comment says what the comparison comes to, which follows from the other entry's runs, too."""
+
+    def run(value: int, *words: str) -> None:
+        bench.ok("run", *words, "--", "sh", "-c", f"echo RESULT mode={value} tflops=10{value}")
+
+    run(1)
+    run(2)
+    bench.ok("compare", "MOE-000", "MOE-001", "--axis", "mode", "--save", "MOE-001")
+    bench.sync("--create", "--entry", "MOE-000")
+    bench.sync()
+    assert bench.told() == ["MOE-000", "MOE-001"]
+    second = bench.comments[1]
+    assert "tflops @ 1 101.000, tflops @ 2 102.000, delta tflops +0.99%" in second["body"]
+    run(1, "--id", "MOE-000")
+    steps = [s["step"] for s in bench.sync()["steps"]]
+    assert f"edit comment {second['id']}: MOE-001" in steps
+    assert "tflops @ 1 101.000 [101.000, 101.000], tflops @ 2 102.000" in bench.comments[1]["body"]
+
+
+def test_an_entry_that_was_asked_for_is_not_said_to_wait(bench: Bench) -> None:
+    bench.ok("plan", "--title", "Later", "--command", "true")
+    bench.ok("plan", "--title", "Later still", "--command", "true")
+    data = bench.sync("--create", "--entry", "MOE-000")
+    assert data["waiting"] == ["MOE-001"]
+    assert bench.told() == ["MOE-000"]

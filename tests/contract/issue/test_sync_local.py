@@ -1,0 +1,45 @@
+"""Nothing but the commands that are about the issue asks anything of a network, and no experiment fails by one."""
+
+from __future__ import annotations
+
+import socket
+from typing import NoReturn
+
+import pytest
+
+from tests.contract.issue.sync_support import Bench
+
+LOCAL = [
+    ("run", "--title", "A run", "--", "python", "-c", "print('RESULT tflops=2')"),
+    ("note", "--title", "A note"),
+    ("plan", "--title", "A plan"),
+    ("edit", "MOE-000", "--title", "Another title"),
+    ("list",),
+    ("show", "MOE-000"),
+    ("status",),
+    ("list", "note"),
+    ("table", "MOE-001"),
+    ("render",),
+    ("doctor",),
+    ("status", "--summary", "So far, so good"),
+    ("close", "--conclusion", "It works", "--local"),
+    ("close", "--reopen", "--local"),
+    ("link", "ada/other#3", "--as", "Related issue"),
+    ("sync", "--offline", "documents"),
+]
+
+
+@pytest.mark.slow
+def test_only_the_sync_asks_anything_of_the_host(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.note()
+    bench.sync("--create")
+    before = len(bench.github.requests)
+
+    def connect(*_: object) -> NoReturn:
+        raise AssertionError("a connection was made")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    for args in LOCAL:
+        bench.ok(*args)
+    assert len(bench.github.requests) == before
+    monkeypatch.undo()

@@ -1,0 +1,169 @@
+"""Two syncs at once: of one clone only one runs, and of two machines each entry is told once in the end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import pytest
+
+from logbook_agent.model.errors import RemoteError
+from tests.contract.issue.sync_support import PEOPLE, Bench, Machine, other_machine
+from tests.emulator import faults
+from tests.emulator.faults import Fault, Request, Stall
+from tests.seams import marking
+
+pytestmark = pytest.mark.slow
+
+# Requests of a sync of 30 entries into an adopted issue; more of them meet nothing.
+REQUESTS = 10
+
+
+def met(bench: Bench, path: str, number: int = 1) -> None:
+    """Returns when so many writes have reached the proxy."""
+    until = time.monotonic() + 20
+    while sum(path in w.path for w in bench.github.writes) < number:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_a_second_sync_of_a_clone_says_at_once_that_one_runs(thirty: Bench) -> None:
+    thirty.adopt()
+    stall = Stall()
+    thirty.github.rules.add("POST", "/comments$", stall, times=1)
+    first = thirty.start("sync", "--json")
+    met(thirty, "/comments")
+    before = len(thirty.github.requests)
+    began = time.monotonic()
+    error = thirty.fails("sync_running")
+    assert time.monotonic() - began < 10
+    assert str(first.pid) in error["message"]
+    assert len(thirty.github.requests) == before
+    second = thirty.start("sync", "--json")
+    out, _ = second.communicate(timeout=20)
+    assert (second.returncode, json.loads(out)["error"]["code"]) == (4, "sync_running")
+    # Nothing else is locked meanwhile, and looking is allowed.
+    thirty.note("While it runs")
+    assert thirty.ok("sync", "--dry-run", "--json").data["steps"]
+    stall.release()
+    out, err = first.communicate(timeout=30)
+    assert first.returncode == 0, err
+    thirty.sync()
+    thirty.settled(thirty.book.entry_ids(), people=PEOPLE)
+
+
+def interleave(bench: Bench, other: Machine, rule: tuple[str, int], *, applied: bool, create: bool) -> bool:
+    """The other machine's whole sync in the middle of a request of the first one's; whether it came to that."""
+    errors: list[BaseException] = []
+    ended = threading.Event()
+
+    def sync_there(_: Request) -> None:
+        try:
+            other.sync(create=create)
+        except BaseException as error:  # noqa: BLE001  raised below
+            errors.append(error)
+        finally:
+            ended.set()
+
+    method, nth = rule
+    made = bench.github.rules.add(method, "", faults.also(sync_there, applied=applied), nth=nth, times=1)
+    answer = bench.cli("sync", "--json", *(["--create"] if create else []))
+    bench.github.rules.clear()
+    # On a slow machine the first one gives the request up and tries it again, while the other one still syncs.
+    assert made.met == 0 or ended.wait(60)
+    if errors:
+        raise errors[0]
+    assert answer.code == 0, answer
+    return made.met == 1
+
+
+def converge(bench: Bench, other: Machine, *, create: bool = False) -> None:
+    """Each syncs once more."""
+    other.sync(create=create)
+    bench.sync(*(["--create"] if create else []))
+    before = len(bench.github.writes)
+    assert other.sync().steps == ()
+    assert len(bench.github.writes) == before
+    issues = (bench.book.header.issue, other.book.header.issue)
+    assert issues[0] is not None
+    assert issues[1] is not None
+    assert issues[0].url == issues[1].url
+
+
+@pytest.mark.parametrize(
+    ("nth", "user"),
+    [*((nth, "ada") for nth in range(1, REQUESTS + 1)), *((nth, "bob") for nth in range(2, REQUESTS, 2))],
+)
+@pytest.mark.sample(2)
+def test_the_other_machine_syncs_in_the_middle_of_any_request(
+    thirty: Bench, tmp_path: Path, nth: int, user: str
+) -> None:
+    """With one account, or two that trust each other. Each answer is as it was before the other machine wrote."""
+    thirty.adopt()
+    number = thirty.number
+    thirty.ok("link", f"{thirty.repo}#{number}", "--trust", "ada", "--trust", "bob")
+    other = other_machine(thirty, tmp_path / "other", user)
+    assert interleave(thirty, other, (".*", nth), applied=True, create=False)
+    converge(thirty, other)
+    thirty.settled(thirty.book.entry_ids(), people=PEOPLE, authors=("ada", "bob"))
+
+
+@pytest.mark.parametrize("applied", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("nth", range(1, 6))
+@pytest.mark.sample(2)
+def test_both_open_the_issue_at_once(thirty: Bench, tmp_path: Path, nth: int, applied: bool) -> None:
+    other = other_machine(thirty, tmp_path / "other")
+    assert interleave(thirty, other, (".*", nth), applied=applied, create=True)
+    converge(thirty, other, create=True)
+    thirty.settled(thirty.book.entry_ids())
+
+
+@pytest.mark.parametrize("fault", [None, faults.server_error(), faults.bad_gateway()], ids=["", "500", "502"])
+@pytest.mark.sample(1)
+def test_the_issue_that_was_opened_second_is_closed_and_points_to_the_first(
+    thirty: Bench, tmp_path: Path, fault: Fault | None
+) -> None:
+    """Both have looked and found none. To close the younger one may fail at first."""
+    other = other_machine(thirty, tmp_path / "other")
+
+    def half_a_sync(_: Request) -> None:
+        thirty.github.rules.add("POST", "/comments$", faults.unauthorized(), times=1)
+        with contextlib.suppress(RemoteError):
+            other.sync(create=True)
+
+    thirty.github.rules.add("GET", "/issues$", faults.also(half_a_sync), times=1)
+    if fault is not None:
+        thirty.github.rules.add("PATCH", "/issues/2$", fault, times=1)
+    thirty.sync("--create")
+    older, younger = thirty.github.issues(thirty.repo)
+    assert (older["state"], younger["state"]) == ("open", "closed")
+    assert older["html_url"] in younger["body"]
+    assert not marking.begins(younger["body"], thirty.key)
+    converge(thirty, other)
+    thirty.settled(thirty.book.entry_ids())
+
+
+def test_a_clock_that_is_ahead_hides_no_issue(thirty: Bench) -> None:
+    """The list is of issues that changed since some time by the host's clock."""
+    thirty.sync("--create")
+    [since] = {parse_qs(r.query)["since"][0] for r in thirty.github.requests if "since=" in r.query}
+    ahead = datetime.fromisoformat(thirty.book.header.opened) - datetime.fromisoformat(since)
+    assert timedelta(hours=23) < ahead < timedelta(hours=25)
+
+
+def test_two_accounts_that_did_not_know_each_other(thirty: Bench, tmp_path: Path) -> None:
+    """Markers of strangers are ignored; once they trust each other, the younger comments go."""
+    thirty.adopt()
+    other = other_machine(thirty, tmp_path / "other", "bob")
+    thirty.sync()
+    other.sync()
+    assert len(thirty.updates) == 6
+    thirty.ok("link", f"{thirty.repo}#{thirty.number}", "--trust", "bob")
+    thirty.sync()
+    assert {c["user"]["login"] for c in thirty.updates} == {"ada"}
+    thirty.settled(thirty.book.entry_ids(), people=PEOPLE)

@@ -1,0 +1,142 @@
+"""What is refused before anything is written, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.contract.issue.pushed_support import Pushed, link, refused, tags
+from tests.contract.issue.sync_support import Bench
+
+pytestmark = pytest.mark.slow
+
+KEY = "sk" + "-" + "a1B2" * 12
+TOKEN = "gh" + "p_" + "a1B2" * 9
+
+
+# -- names ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [KEY, f"moe-{TOKEN}", "my-s3cr3t-value"])
+@pytest.mark.sample(1)
+def test_a_snapshot_whose_name_is_a_secret(published: Pushed, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = published.bench
+    bench.sync("--create")
+    monkeypatch.setenv("SERVICE_TOKEN", "my-s3cr3t-value")
+    writes = len(bench.github.writes)
+    error = refused(bench, 2, "snapshot", name)
+    assert name not in json.dumps(error)
+    assert error["hint"].endswith("logbook snapshot moe-int8-20260210")
+    assert len(bench.github.writes) == writes
+    assert tags(bench) == []
+    assert bench.book.header.snapshots == ()
+    bench.sync()
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [(TOKEN, "secret"), ("  ", "not a label"), ("x" * 51, "not a label"), ("a\nb", "not a label")],
+)
+@pytest.mark.sample(2)
+def test_labels_that_cannot_be(bench: Bench, label: str, words: str) -> None:
+    bench.note()
+    config = bench.folder / "logbook.toml"
+    before = config.read_text()
+    for more in ((), ("--dry-run",), ("--offline", "out")):
+        error = refused(bench, 2, "sync", "--create", *more, "--label", label)
+        assert words in error["message"]
+        assert TOKEN not in json.dumps(error)
+        config.write_text(f"{before}labels = [{json.dumps(label)}]\n")
+        message = refused(bench, 2, "sync", "--create", *more)["message"]
+        assert words in message or "github.labels" in message
+        config.write_text(before)
+    assert bench.github.requests == []
+    bench.sync("--create", "--label", " one ", "--label", "one", "--label", "x" * 50)
+    assert {label["name"] for label in bench.github.issue(bench.repo, 1)["labels"]} == {"one", "x" * 50}
+
+
+# -- the commit -------------------------------------------------------------------------------------------
+
+
+def test_a_logbook_that_cannot_be_committed_is_not_synced(bench: Bench) -> None:
+    bench.note()
+    for more in ((), ("--dry-run",)):
+        assert refused(bench, 3, "sync", "--create", "--commit", *more)["hint"] == "git init"
+    assert bench.github.requests == []
+
+
+def hook(bench: Bench) -> None:
+    path = bench.folder / ".git/hooks/pre-commit"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("#!/bin/sh\necho 'no such commits here' >&2\nexit 1\n")
+    path.chmod(0o755)
+
+
+def test_a_commit_that_fails_hides_nothing(published: Pushed) -> None:
+    bench = published.bench
+    bench.note("Another")
+    hook(bench)
+    error = refused(bench, 3, "sync", "--create", "--commit")
+    assert f"{bench.github.web}/{bench.repo}/issues/1 is up to date, but" in error["message"]
+    assert "no such commits here" in error["cause"]
+    assert f"written before: open an issue in {bench.repo}: " in error["cause"]
+    assert "; comment: update MOE-000, MOE-001" in error["cause"]
+    assert "written before" not in refused(bench, 3, "sync", "--commit")["cause"]
+
+
+# -- documents as files -----------------------------------------------------------------------------------
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_documents_of_an_earlier_call_go(bench: Bench) -> None:
+    out = bench.folder / "out"
+    out.mkdir()
+    (out / "README.md").write_text("mine")
+    bench.notes(12)
+    link(bench, "ada/other#3", "--as", "Prior issue")
+    bench.sync("--offline", "out")
+    assert files(out) == ["README.md", "issue.md", "link-01.md", "update-01.md", "update-02.md"]
+    link(bench, "ada/other#3", "--as", "Prior issue", "--one-way")
+    data = bench.sync("--offline", "out", "--entry", "MOE-003")
+    assert files(out) == ["README.md", "issue.md", "update-01.md"]
+    assert data["files"] == ["out/issue.md", "out/update-01.md"]
+    assert "MOE-003" in (out / "update-01.md").read_text()
+    assert (out / "README.md").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["issue.md", "update-07.md", "link-01.md"])
+def test_files_of_somebody_else_stay(bench: Bench, name: str) -> None:
+    bench.note()
+    bench.sync("--offline", "out")
+    path = bench.folder / "out" / name
+    path.write_text("# Mine\n\nand only mine\n")
+    before = {p.name: p.read_bytes() for p in path.parent.iterdir()}
+    bench.note("Another")
+    for typed in ("out", "nowhere/../out", str(path.parent)):
+        message = refused(bench, 2, "sync", "--offline", typed)["message"]
+        assert message == f"out/{name} is not a document of this logbook"
+    assert {p.name: p.read_bytes() for p in path.parent.iterdir()} == before
+    # And those of another logbook.
+    bench.ok("start", "two", "--prefix", "TWO")
+    bench.ok("-L", "two", "sync", "--offline", "two")
+    assert "issue.md" in refused(bench, 2, "-L", "moe", "sync", "--offline", "two")["message"]
+
+
+# -- what is said -----------------------------------------------------------------------------------------
+
+
+def test_a_dry_run_leaves_the_header_alone(told: Bench) -> None:
+    """Also when it sees a block that the header did not know of, as in another clone."""
+    path = told.book.header_path
+    text = path.read_text()
+    assert "managed: true" in text
+    path.write_text(text.replace("managed: true", "managed: false"))
+    before = path.read_bytes()
+    told.note("New")
+    told.sync("--dry-run")
+    assert path.read_bytes() == before

@@ -1,0 +1,69 @@
+"""Random campaigns through the command line, in which every reader has to say what an enumerator finds in the files
+that shares nothing with the package; and faults that it has to notice. `make oracle` makes 200 campaigns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.report.page import pictures
+from logbook_agent.report.plots import commands as cli_plot
+from logbook_agent.report.plots import plot_files as kept
+from tests.breadth import wide
+from tests.conftest import Cli, FixedClock
+from tools.oracle import enumerator, redraw
+from tools.oracle.campaign import Campaign
+from tools.oracle.faults import FAULTS
+from tools.oracle.readers import disagreements
+
+# Campaigns from FIRST on, of so many moves and at most so many runs. `make test` has the known one alone.
+COUNT, FIRST = int(os.environ.get("LOGBOOK_ORACLE", "1")), int(os.environ.get("LOGBOOK_ORACLE_FIRST", "0"))
+MOVES, RUNS = (7, 100) if "LOGBOOK_ORACLE" in os.environ else (3, 40)
+
+pytestmark = pytest.mark.slow
+
+Make = Callable[[int], Campaign]
+
+
+@pytest.fixture
+def make(cli: Cli, folder: Path, clock: FixedClock, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Makes the campaign of a seed. What a plot draws is read as data; to draw it would take a third of the time."""
+    for place in (cli_plot, kept, pictures):
+        monkeypatch.setattr(
+            place, "svg", lambda figure, inline=False: f"<svg><title>{escape(figure.title)}</title></svg>"
+        )
+    return lambda seed: Campaign(cli, folder, clock, monkeypatch, seed)
+
+
+def test_the_enumerator_imports_nothing_of_the_package() -> None:
+    own = {"tools.oracle.redraw"}
+    known = {"__future__", "json", "math", "re", "collections", "dataclasses", "decimal", "pathlib", "typing"}
+    for module in (enumerator, redraw):
+        found = enumerator.imports(Path(str(module.__file__)))
+        assert found - own <= known | {"numpy", "scipy", "yaml"}
+
+
+@pytest.mark.parametrize("seed", [*range(FIRST, FIRST + COUNT)] if "LOGBOOK_ORACLE" in os.environ else [wide(FIRST)])
+def test_every_reader_says_what_the_files_say(make: Make, seed: int) -> None:
+    campaign = make(seed)
+    campaign.make(MOVES, RUNS)
+    found = list(disagreements(campaign.cli, campaign.folder))
+    assert not found, "\n".join(["", *campaign.done, "", *found[:5], f"{len(found)} disagreements of seed {seed}"])
+
+
+@pytest.mark.parametrize("names", [[*FAULTS][::12], wide([*FAULTS])], ids=["few", "all"])
+def test_planted_faults_are_noticed(make: Make, monkeypatch: pytest.MonkeyPatch, names: list[str]) -> None:
+    campaign = make(4)
+    campaign.make_known()
+    assert list(disagreements(campaign.cli, campaign.folder)) == []
+    missed: list[str] = []
+    for name in names:
+        with monkeypatch.context() as patch:
+            FAULTS[name](patch)
+            if next(disagreements(campaign.cli, campaign.folder), None) is None:
+                missed.append(name)
+    assert missed == []

@@ -1,0 +1,89 @@
+"""`logbook report --serve` while the store changes under it, beside other servers, and where it cannot start."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+from tests.contract.report.live.live_support import serving
+
+pytestmark = pytest.mark.slow
+
+
+TOKEN = "ghp_" + "q7Zt" * 9
+
+
+@pytest.mark.wide
+def test_git_changes_the_store(started: Cli, folder: Path, git: Callable[..., str]) -> None:
+    git("checkout", "-q", "-b", "before")
+    git("checkout", "-q", "main")
+    assert started("run", "--title", "First", "--", "echo", "RESULT tflops=2").code == 0
+    git("add", "-A")
+    git("commit", "-q", "-m", "A logbook")
+    with serving(cwd=folder) as served:
+        with served.following("/") as index, served.following("/moe.html") as page:
+            index.until("book-moe", "1</b> entry")
+            page.until("MOE-000", "First")
+            git("checkout", "-q", "before")
+            index.until("book-moe", None)
+            assert "0</b> logbooks" in served.ask("/")[1]
+            page.until("now", "cannot be read now")
+            # What was known stays.
+            assert "First" in served.ask("/moe.html")[1]
+            git("checkout", "-q", "main")
+            index.until("book-moe", "1</b> entry")
+            page.until("now", "nothing is running")
+        assert served.status("/moe.html") == 200
+
+
+def test_entries_and_logs_go(started: Cli, folder: Path) -> None:
+    for title in ("First", "Second"):
+        assert started("run", "--title", title, "--", "echo", "RESULT tflops=2").code == 0
+    entries = folder / "logbooks/moe/entries"
+    with serving(cwd=folder) as served, served.following("/moe.html") as page:
+        assert "log of run 1" in page.until("MOE-001", "Second")
+        # As `doctor --fix` gives an entry another ID.
+        text = (entries / "MOE-001.yaml").read_text()
+        (entries / "MOE-002.yaml").write_text(text.replace("MOE-001", "MOE-002", 1) + "aliases: [MOE-001]\n")
+        (folder / "logbooks/moe/runs/MOE-001").rename(folder / "away")
+        (entries / "MOE-001.yaml").unlink()
+        assert 'id="MOE-001"' in page.until("MOE-002", "Second")
+        page.until("MOE-001", None)
+        assert served.status("/moe/logs/MOE-000-01.txt") == 200
+        assert started("prune", "--max-bytes", "0").code == 0
+        page.until("MOE-000", "1 lines")
+        answer, said = served.ask("/moe/logs/MOE-000-01.txt")
+        assert (answer.status, said) == (404, "This log is not on this machine.\n")
+
+
+def test_ports_that_cannot_be(started: Cli) -> None:
+    for port in ("-1", "65536", "x"):
+        assert started("report", "--serve", "--port", port).code == 2
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        assert started("report", "--json", "--port", str(held.getsockname()[1])).code == 2  # (a port implies --serve)
+
+
+def test_without_the_extra(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [
+        name
+        for name in sys.modules
+        if name.startswith(("logbook_agent.report.live.guard", "logbook_agent.report.live.server"))
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "starlette"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    answer = started("report", "--serve")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == (
+        "error: starlette is not installed\n"
+        "  cause: the live view needs the extra `serve`\n"
+        "  next:  pip install 'logbook-agent[serve]'\n"
+    )

@@ -1,0 +1,159 @@
+"""`logbook watch`: what goes on, at once, and nothing of the logbook is touched."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logbook_agent.report.live.activity import Activity
+from logbook_agent.report.live.follower import Follower, Marks
+from logbook_agent.store.workspace import Workspace
+from tests.conftest import Cli
+from tests.contract.e2e.e2e_support import LOGBOOK
+from tests.contract.report.live.live_support import GO, killed_if_late, running, whole
+from tests.contract.running.executors.conftest import wait_for
+from tests.seams import Store
+
+SLOW = ("sh", "-c", f"printf 'step 1\\n\\033[31mred\\033[0m \\342\\200\\256 <b>\\n'; {GO}; echo RESULT tflops=3")
+
+
+@pytest.mark.slow
+def test_a_snapshot_where_there_is_no_terminal(started: Cli, folder: Path) -> None:
+    assert started("run", "--title", "First", "--", "echo", "RESULT tflops=2").code == 0
+    assert started("run", "--title", "Slow", "--label", "A", "--detach", "--", *SLOW).code == 0
+    book = Store(folder)
+    wait_for(lambda: "red" in started("show", "MOE-001", "--log").out)
+    wait_for(lambda: book.spool(book.run("MOE-001", 1)).has("heartbeat.json"))
+    before = whole(folder)
+    shown = started("watch")
+    assert shown.code == 0
+    assert whole(folder) == before, "not even an index"
+    lines = shown.out.splitlines()
+    assert lines[0].startswith("moe  MOE, 2 entries  ")
+    [at] = [n for n, line in enumerate(lines) if line.startswith("  MOE-001/01 A  Slow  running  local on ")]
+    assert "heartbeat " in lines[at]
+    assert lines[at + 2 : at + 4] == ["    │ step 1", "    │ red \\u202e <b>"]
+    assert "  tflops 2.000 TF/s  MOE-000  1 run" in lines
+    (folder / "go").touch()
+    spool = book.spool(book.run("MOE-001", 1))
+    wait_for(lambda: spool.has("final.json") and not spool.is_held())
+    before = whole(folder)
+    shown = started("watch")
+    assert "ended with exit code 0" in shown.out
+    assert "not in the logbook yet: logbook status" in shown.out
+    assert whole(folder) == before, "nothing is collected"
+    assert started("status").code == 0
+    assert "nothing is running" in started("watch").out
+
+
+def test_no_text_turns_the_direction_of_what_follows(started: Cli) -> None:
+    assert started("note", "--title", "a \u202egnp.exe\u2069").code == 0
+    for words in (("watch",), ("list",), ("status",), ("show", "MOE-000")):
+        found = started(*words).out
+        assert "a \\u202egnp.exe\\u2069" in found, words
+        assert not {"\u202e", "\u2069"} & {*found}
+
+
+@pytest.mark.slow
+def test_a_line_of_json_per_change(started: Cli, folder: Path) -> None:
+    with running("watch", "--json", cwd=folder) as process:
+        assert process.stdout is not None
+
+        def following() -> dict[str, Any]:
+            assert process.stdout is not None
+            answer = json.loads(process.stdout.readline())
+            assert answer["schema"] == "logbook/watch/1"
+            data: dict[str, Any] = answer["data"]
+            return data
+
+        assert following()["entries"] == {"total": 0}
+        assert started("run", "--", "echo", "RESULT tflops=2").code == 0
+        while not (data := following())["best"]:
+            pass
+        assert data["best"][0]["value"] == 2.0
+        view, header = (folder / "logbooks").rename(folder / "away"), folder / "logbooks/moe/logbook.yaml"
+        while "No such file" not in ((data := following())["trouble"] or ""):
+            pass
+        assert data["best"][0]["value"] == 2.0, "what was known stays"
+        view.rename(folder / "logbooks")
+        while following()["trouble"]:
+            pass
+        good = header.read_text()
+        header.write_text(good[: len(good) // 2] + "\n  : [")
+        while not following()["trouble"]:
+            pass
+        header.write_text(good)
+        while following()["trouble"]:
+            pass
+    assert process.returncode == 130
+
+
+@pytest.mark.slow
+def test_on_a_terminal(started: Cli, folder: Path) -> None:
+    assert started("run", "--", "echo", "RESULT tflops=2").code == 0
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        terminal, own = pty.openpty()
+        process = subprocess.Popen(
+            [*LOGBOOK, "watch"], cwd=folder, env={**os.environ, "TERM": "xterm"}, stdin=own, stdout=own, stderr=own
+        )
+        os.close(own)
+        found, is_asked = b"", False
+        with contextlib.suppress(OSError), killed_if_late(process):  # the other end is closed
+            while piece := os.read(terminal, 65536):
+                if b"MOE-000" in piece and not is_asked:
+                    process.send_signal(number)
+                    is_asked = True
+                found += piece
+        os.close(terminal)
+        assert process.wait(timeout=20) == code
+        assert found.count(b"\x1b[?1049h") == found.count(b"\x1b[?1049l") == 1, "the screen is put back"
+        assert b"tflops 2.000 TF/s" in found.partition(b"\x1b[?1049l")[2], "what was seen last stays"
+        assert b"\x1b[3" not in found, "NO_COLOR"
+
+
+@pytest.mark.slow
+def test_every_change_is_seen(started: Cli, folder: Path) -> None:
+    book = Store(folder)
+    marks = Marks(book)
+    wait_for(lambda: not marks.have_changed())
+    assert started("run", "--", "echo", "RESULT tflops=2").code == 0
+    assert marks.have_changed()
+    wait_for(lambda: not marks.have_changed())
+    for path in (book.entry_path("MOE-000"), book.run_folder("MOE-000", 1) / "run.json", book.header_path):
+        with path.open("a") as file:
+            file.write("\n")
+        wait_for(marks.have_changed, within_s=3)
+    (folder / "logbooks/moe").rename(folder / "away")
+    wait_for(marks.have_changed, within_s=1)
+    (folder / "away").rename(folder / "logbooks/moe")
+    wait_for(marks.have_changed, within_s=1)
+
+
+def test_a_trouble_that_is_over_is_no_longer_told(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the files look as they did before: a folder was moved away, and back."""
+    follower = Follower(lambda: Workspace(cwd=folder, environ=os.environ), "moe")
+    with contextlib.closing(follower):
+        assert follower.look().trouble is None
+        with monkeypatch.context() as patched:
+            patched.setattr(Activity, "look", lambda *_: (folder / "away").stat())
+            assert "No such file" in (follower.look().trouble or "")
+        assert follower.look().trouble is None
+
+
+def test_a_look_that_was_held_up_delays_no_other(started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine that is very busy, or when its process was stopped."""
+    real = Marks._folders
+    monkeypatch.setattr(Marks, "_folders", lambda marks: (time.sleep(0.2), real(marks))[1])
+    marks = Marks(Store(folder))
+    assert marks.have_changed()
+    assert started("note", "--title", "One").code == 0
+    wait_for(marks.have_changed, within_s=3)

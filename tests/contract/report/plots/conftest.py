@@ -1,0 +1,35 @@
+"""A logbook to plot, made once for all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli, FixedClock
+from tests.contract.predict.conftest import double
+from tests.contract.report.plots.plots_support import Seeded, copied
+
+__all__ = ["double"]
+
+
+@pytest.fixture(scope="session")
+def seeded_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.getbasetemp()
+    # The folder that all processes of a session have in common.
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "logbook-to-plot"
+
+
+@pytest.fixture
+def seeded(
+    cli: Cli,
+    folder: Path,
+    double: Path,
+    clock: FixedClock,
+    seeded_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Seeded:
+    """A logbook with something to plot of every kind."""
+    monkeypatch.setenv("DOUBLE_WORK", "1")
+    return copied(cli, folder, seeded_cache)

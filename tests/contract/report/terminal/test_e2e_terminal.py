@@ -1,0 +1,98 @@
+"""What commands show on a terminal; on a pipe they print the same lines as ever."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+from tests.contract.report.terminal.terminal_screens import on_screen
+
+LONG = "RESULT_JSON " + '{"config": {"hidden": 64}, "metrics": {"tflops": {"samples": [' + "1.25, " * 200 + "1.25]}}}"
+
+
+TRAIN = f"""
+import sys, time
+print("compiling...", end="", flush=True)
+time.sleep(0.6)
+print(" done")
+print({LONG!r})
+for step in range(1, 13):
+    print(f"RESULT step={{step}} loss={{4 / step:.4f}}", flush=True)
+    time.sleep(0.05)
+sys.stdout.write("no line end")
+"""
+
+
+def test_a_run_on_a_terminal(started: Cli, folder: Path) -> None:
+    with on_screen("run", "--", sys.executable, "-c", TRAIN, cwd=folder) as screen:
+        screen.until(lambda lines: any("step " in line and "loss" in line for line in lines))
+        lines = screen.ended()
+    assert screen.process.returncode == 0
+    start = lines.index("compiling... done")
+    assert lines[start + 1] == "RESULT_JSON hidden=64 tflops=1.25 … (1.3 KiB)"
+    assert lines[start + 2] == "no line end"
+    assert lines[start + 3].startswith("step 12  loss 0.3333")
+    assert "12 lines of steps folded" in "".join(lines[start + 3 : start + 5])
+    assert not any("KiB |" in line for line in lines), "the progress line is gone"
+    assert (folder / "logbooks/moe/runs/MOE-000/01/output.log").read_text().count("step=") == 12
+
+
+def test_a_step_that_is_config_is_a_case_on_a_terminal_too(started: Cli, folder: Path) -> None:
+    with on_screen("run", "--", "sh", "-c", "echo $0 step=$2 tflops=1", "RESULT", "--step", "3", cwd=folder) as screen:
+        lines = screen.ended()
+    assert lines[0] == "RESULT step=3 tflops=1", lines
+    assert not any("lines of steps folded" in line for line in lines)
+
+
+AB = ("ab", "--axis", "m=a,b", "--max-pairs", "40", "--", "sh", "-c")
+
+
+def test_ctrl_z_and_ctrl_c_leave_a_clean_terminal(started: Cli, folder: Path) -> None:
+    with on_screen(*AB, "sleep 0.3; echo RESULT tflops=$(date +1.%N)", "{axis}", cwd=folder) as screen:
+        screen.until(lambda lines: any("m=" in line and "0/40 pairs" in line for line in lines))
+        screen.until(lambda lines: any("/40 pairs" in line and "●" in line for line in lines))
+        screen.process.send_signal(signal.SIGTSTP)
+        os.waitpid(screen.process.pid, os.WUNTRACED)
+        screen.until(lambda lines: not any("pairs" in line for line in lines))
+        screen.resize(60)
+        screen.process.send_signal(signal.SIGCONT)
+        lines = screen.until(lambda lines: any("/40 pairs" in line for line in lines))
+        assert sum("/40 pairs" in line for line in lines) == 1, lines
+        screen.process.send_signal(signal.SIGINT)
+        lines = screen.ended()
+    assert screen.process.returncode == 130
+    assert not any("●" in line or "/40 pairs" in line for line in lines), (lines, screen.raw)
+    assert any("stopped: interrupted after" in line for line in lines)
+
+
+@pytest.fixture
+def compared(started: Cli) -> Cli:
+    """A logbook with a comparison that is settled, and an entry that failed."""
+    script = "case $1 in a) echo RESULT tflops=10.0$(date +%N);; b) echo RESULT tflops=20.0$(date +%N);; esac"
+    pairs = ("ab", "--axis", "m=a,b", "--repeat", "8", "--seed", "1")
+    assert started(*pairs, "--", "sh", "-c", script, "x", "{axis}").code == 0
+    assert started("run", "--", "false").code == 1
+    return started
+
+
+def test_answers_are_drawn_on_a_terminal_and_printed_elsewhere(compared: Cli, folder: Path) -> None:
+    for words, environ, colour in (
+        (["status"], {"NO_COLOR": "1"}, ("b has", "green")),
+        (["list"], {"TERM": "dumb"}, ("failed", "red")),
+        (["table"], {"NO_COLOR": "1"}, ("20.0", "default")),
+        (["compare", "MOE-000"], {"TERM": "dumb"}, ("b has", "green")),
+    ):
+        plain = compared(*words).out
+        assert not {"\x1b", "─"} & {*plain}
+        with on_screen(*words, cwd=folder, columns=200, **environ) as screen:
+            screen.ended()
+        assert screen.raw.decode().replace("\r\n", "\n") == plain, (words, environ)
+        with on_screen(*words, cwd=folder) as screen:
+            lines = screen.ended()
+        assert any("───" in line for line in lines), words
+        assert screen.colour(colour[0]) == colour[1]

@@ -1,0 +1,282 @@
+"""`--detach`, and what is typed afterwards: real commands in real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from logbook_agent.campaign import repeats
+from logbook_agent.cli import wait_commands
+from tests.conftest import Cli
+from tests.contract.campaign.recipes.sweep_support import runs_of
+from tests.contract.e2e.e2e_support import logbook
+from tests.contract.running.executors.conftest import is_gone, wait_for
+from tests.seams import Store
+
+GO = "until [ -e go ]; do sleep 0.02; done"
+
+
+WAITS = ("sh", "-c", f"echo RESULT tflops=2; {GO}; echo RESULT tflops=3; exit 3")
+
+
+def typed(*words: str, cwd: Path) -> str:
+    """A command that goes well; what it prints."""
+    done = logbook(*words, cwd=cwd)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+def running(cli: Cli) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = cli("status", "--json").data["running"]
+    return found
+
+
+def series_pid(folder: Path, entry_id: str = "MOE-000") -> int:
+    series = Store(folder).series(entry_id)
+    holder = series.holder()
+    assert holder is not None
+    assert series.is_held()
+    return holder[0].pid
+
+
+@pytest.mark.slow
+def test_a_run_from_its_start_to_its_end(started: Cli, folder: Path) -> None:
+    done = started("run", "--label", "Slow", "--detach", "--", *WAITS)
+    assert (done.code, done.out) == (0, "MOE-000\n")
+    assert (
+        "run 1 is detached; to wait for it: logbook wait MOE-000; to see its output: logbook wait MOE-000 --follow"
+        in done.err
+    )
+    [now] = wait_for(lambda: (found := running(started)) and found[0]["host"] and found)
+    assert (now["id"], now["run"], now["state"], now["executor"]) == ("MOE-000", 1, "running", "local")
+    assert now["host"] == os.uname().nodename
+    assert now["since"]
+    wait_for(lambda: running(started)[0].get("heartbeat"))
+    assert wait_for(lambda: started("show", "MOE-000", "--log").out) == "RESULT tflops=2\n"
+    late = started("wait", "MOE-000", "--timeout", "100ms")
+    assert (late.code, late.out) == (124, "still running: MOE-000\n")
+    (folder / "go").touch()
+    waited = started("wait", "MOE-000")
+    assert (waited.code, waited.out) == (3, "MOE-000: failed, 1 row\n")
+    assert started("show", "MOE-000", "--log", "--tail", "1").out == "RESULT tflops=3\n"
+    assert started("wait", "MOE-000").code == 3, "and again"
+    past = started("wait")
+    assert (past.code, past.out) == (3, "nothing is running; the last to end was MOE-000: failed, 1 row\n")
+    assert running(started) == []
+    [run] = runs_of(folder)
+    assert [row.metrics["tflops"].samples for row in run.rows] == [(2.0, 3.0)]
+    assert "Slow" in (folder / "logbooks/moe.md").read_text()
+    assert started("doctor").out == "moe: nothing is wrong\n"
+
+
+@pytest.mark.slow
+def test_every_command_collects_first(started: Cli, folder: Path) -> None:
+    assert started("run", "--detach", "--", "echo", "RESULT tflops=7").code == 0
+    book = Store(folder)
+    wait_for(lambda: book.spools()[0].has("final.json") and not book.spools()[0].is_held())
+    assert "finished" in started("list").out
+    assert "tflops" in (folder / "logbooks/moe.md").read_text()
+    assert started("run", "--detach", "--", "echo", "RESULT tflops=8").code == 0
+    wait_for(lambda: book.spools()[0].has("final.json") and not book.spools()[0].is_held())
+    assert "MOE-001" not in str(started("status", "--json").data["running"])
+    assert runs_of(folder)[-1].exit is not None
+
+
+@pytest.mark.slow
+def test_wait_prints_the_output_as_it_comes(started: Cli, folder: Path) -> None:
+    assert started("run", "--detach", "--", "sh", "-c", f"seq 20; {GO}; echo RESULT tflops=8; exit 3").code == 0
+    wait_for(lambda: "20" in started("show", "MOE-000", "--log").out.split())
+    assert started("wait", "MOE-000", "--follow", "--timeout", "100ms").code == 124
+    (folder / "go").touch()
+    done = started("wait", "MOE-000", "--follow")
+    assert done.code == 3
+    assert done.out.endswith("\n19\n20\nRESULT tflops=8\nMOE-000: failed, 1 row\n")
+    assert started("wait", "--follow").code == 2
+
+
+def test_runs_that_begin_and_end_between_two_looks_are_printed(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in ("1", "2", "3"):
+        more = () if number == "1" else ("--id", "MOE-000")
+        assert started("run", *more, "--", "echo", f"RESULT tflops={number}").code == 0
+    monkeypatch.setattr(wait_commands, "last_run", lambda book, entry_id: 1)
+    done = started("wait", "MOE-000", "--follow")
+    assert done.out.startswith("RESULT tflops=1\nRESULT tflops=2\nRESULT tflops=3\n")
+
+
+@pytest.mark.slow
+def test_any_of_several(started: Cli, folder: Path) -> None:
+    assert started("run", "--detach", "--", *WAITS).code == 0
+    assert started("run", "--detach", "--", "sh", "-c", "sleep 0.2; echo RESULT tflops=1").code == 0
+    data = started("wait", "--any", "--json").data
+    assert [one["id"] for one in data["ended"]] == ["MOE-001"]
+    assert data["going"] == ["MOE-000"]
+    (folder / "go").touch()
+    both = started("wait", "MOE-000", "MOE-001", "--json")
+    assert both.code == 3
+    assert [one["exit_status"] for one in both.data["ended"]] == [3, 0]
+
+
+@pytest.mark.slow
+def test_cancel(started: Cli, folder: Path) -> None:
+    answer = started("run", "--detach", "--json", "--", "sh", "-c", "echo RESULT tflops=4; exec sleep 60")
+    assert answer.data["id"] == "MOE-000"
+    assert answer.data["run"] == 1
+    wait_for(lambda: started("show", "MOE-000", "--log").out)
+    done = started("cancel", "MOE-000", "--json")
+    assert done.code == 0
+    assert [(one["id"], one["run"], one["state"], len(one["rows"])) for one in done.data["ended"]] == [
+        ("MOE-000", 1, "interrupted", 1)
+    ]
+    assert started("wait", "MOE-000").code == 130
+    nothing = started("cancel", "MOE-000")
+    assert nothing.code == 2
+    assert nothing.err.startswith("error: nothing is running in MOE-000\n  cause: its state is interrupted\n")
+
+
+@pytest.mark.slow
+def test_the_end_of_the_terminal(started: Cli, folder: Path) -> None:
+    """A shell that is hung up takes its jobs along; not this one."""
+    line = f"{sys.executable} -m logbook_agent run --detach -- sh -c '{GO}; echo RESULT tflops=1'; sleep 60"
+    shell = subprocess.Popen(["sh", "-c", line], start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert shell.stdout is not None
+    assert shell.stdout.readline() == b"MOE-000\n"
+    os.killpg(shell.pid, signal.SIGHUP)
+    shell.communicate()
+    assert started("status", "--json").data["running"][0]["state"] == "running"
+    (folder / "go").touch()
+    assert started("wait", "MOE-000").code == 0
+
+
+@pytest.mark.slow
+def test_what_is_wrong_is_said_before_anything_is_started(started: Cli, folder: Path) -> None:
+    for more in ((), ("--repeat", "3")):
+        done = logbook("run", "--detach", *more, "--", "no-such-program", cwd=folder)
+        assert done.returncode == 127
+        assert done.stderr.startswith(b"error: command not found: no-such-program\n")
+        assert done.stdout == b""
+    assert not (folder / "logbooks/moe/entries").exists()
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"), [(lambda: os.kill(os.getpid(), signal.SIGKILL), 137), (lambda: os.close(-1), 3)]
+)
+def test_a_series_that_ends_before_its_entry_is_there(
+    started: Cli, monkeypatch: pytest.MonkeyPatch, ends: Callable[[], None], code: int
+) -> None:
+    """It exits as it would in the foreground."""
+    monkeypatch.setattr(repeats, "draft_entry", lambda *_, **__: ends())
+    assert started("run", "--detach", "--repeat", "2", "--", "true").code == code
+
+
+def test_the_plots_of_a_series_are_drawn(started: Cli, folder: Path) -> None:
+    assert started("run", "--repeat", "6", "--", "echo", "RESULT tflops=2").code == 0
+    assert started("plot", "MOE-000", "--kind", "noise", "--save").code == 0
+    assert started("run", "--detach", "--repeat", "2", "--id", "MOE-000", "--", "echo", "RESULT tflops=7").code == 0
+    assert started("wait", "MOE-000").code == 0
+    [drawn] = (folder / "logbooks/moe/plots").glob("*.svg")
+    assert 'data-y="7.0"' in drawn.read_text()
+
+
+@pytest.mark.slow
+def test_a_series(started: Cli, folder: Path) -> None:
+    script = 'n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; echo RESULT tflops=$n; [ "$n" != 1 ] || exit 5'
+    assert typed("run", "--detach", "--repeat", "3", "--", "sh", "-c", script, cwd=folder) == "MOE-000\n"
+    waited = started("wait", "MOE-000")
+    assert (waited.code, waited.out) == (5, "MOE-000: finished, 3 rows\n"), (
+        "the state is that of the last run of a command"
+    )
+    assert [(run.repeat, run.executor) for run in runs_of(folder)] == [(1, "local"), (2, "local"), (3, "local")]
+    record = folder / "logbooks/moe/runs/MOE-000/03/run.json"
+    plain = json.loads(record.read_text())
+    record.write_text(json.dumps(plain | {"ended": "2199-01-01T00:00:00+00:00"}))
+    assert started("wait", "MOE-000").code == 5, "whatever the clock of the worker says"
+    log = (Store(folder).state_folder / "MOE-000.series/output.log").read_text()
+    assert "MOE-000 run 2: failed" in log
+    assert started("doctor").out == "moe: nothing is wrong\n"
+
+
+@pytest.mark.slow
+def test_wait_says_that_a_series_was_cut_off(started: Cli, folder: Path) -> None:
+    typed("run", "--detach", "--repeat", "2", "--", "sh", "-c", f": > began; {GO}", cwd=folder)
+    wait_for(lambda: (folder / "began").exists())
+    os.kill(series_pid(folder), signal.SIGKILL)
+    (folder / "go").touch()
+    waited = started("wait", "MOE-000")
+    cut = "its series of runs was cut off, and `logbook doctor` says how to run the rest"
+    assert (waited.code, waited.out) == (125, f"MOE-000: finished, 0 rows; {cut}\n")
+
+
+@pytest.mark.slow
+def test_a_secret_is_in_no_log_of_a_series(started: Cli, folder: Path) -> None:
+    secret = "hf_" + "Zk4" * 12
+    words = ("--env", f"HF_TOKEN={secret}", "--", "sh", "-c", 'echo "$HF_TOKEN $1"', "sh", secret)
+    typed("run", "--detach", "--repeat", "2", *words, cwd=folder)
+    assert started("wait", "MOE-000").code == 0
+    files = [p for place in (folder, Store(folder).state_folder) for p in place.rglob("*") if p.is_file()]
+    assert [str(p) for p in files if secret.encode() in p.read_bytes()] == []
+
+
+@pytest.mark.slow
+def test_cancelling_a_series_ends_its_commands_too(started: Cli, folder: Path) -> None:
+    typed("run", "--detach", "--repeat", "5", "--", "sh", "-c", "echo $$ >> pids; exec sleep 60", cwd=folder)
+    wait_for(lambda: (folder / "pids").exists() and (folder / "pids").read_text().strip())
+    coordinator = series_pid(folder)
+    assert started("cancel", "MOE-000").out == "MOE-000 run 1: interrupted, 0 rows\n"
+    wait_for(lambda: is_gone(coordinator))
+    assert [is_gone(int(pid)) for pid in (folder / "pids").read_text().split()] == [True]
+    assert started("wait", "MOE-000").code == 130
+    assert "interrupted after 0 of 5 runs" in (Store(folder).state_folder / "MOE-000.series/output.log").read_text()
+
+
+@pytest.mark.slow
+def test_an_end_that_cannot_be_read(started: Cli, folder: Path) -> None:
+    assert started("run", "--detach", "--", "echo", "RESULT tflops=7").code == 0
+    spool = wait_for(lambda: Store(folder).spools())[0]
+    wait_for(lambda: spool.has("final.json") and not spool.is_held())
+    (spool.folder / "final.json").write_text("{")
+    listed = started("list", "--json")
+    assert listed.data[0]["state"] == "lost"
+    assert json.loads(listed.out)["warnings"][0].startswith("not collected: MOE-000.01: ")
+    told = started("doctor")
+    assert told.code == 1
+    assert "logbook doctor --fix records the run as lost, with what its log holds" in told.out
+    assert "recorded as lost" in started("doctor", "--fix").out
+    [run] = runs_of(folder)
+    assert run.exit is not None
+    assert run.exit.lost
+    assert len(run.rows) == 1
+    assert started("doctor").out == "moe: nothing is wrong\n"
+
+
+@pytest.mark.parametrize("more", [(), ("--repeat", "2")])
+def test_where_no_spool_can_be_made_there_is_no_entry(
+    started: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "file"))
+    (folder / "file").touch()
+    answer = started("run", "--detach", *more, "--", "true")
+    assert answer.code != 0
+    assert f"cause: no folder can be made below {folder / 'file'}, which is something else" in answer.err
+    assert started("list").out == "no entries\n"
+    assert not (folder / "logbooks/moe/runs").exists()
+
+
+def test_what_has_no_run_can_be_given_one(started: Cli) -> None:
+    """The hint fits what the entry holds."""
+    started("note", "--title", "one")
+    started("note", "--plan", "two", "--command", "true")
+    for words in (("wait",), ("show", "--log"), ("wait", "--follow")):
+        note, plan = (started(words[0], entry_id, *words[1:]) for entry_id in ("MOE-000", "MOE-001"))
+        assert note.err.splitlines()[1:] == [
+            "  cause: its state is noted",
+            "  next:  logbook run --id MOE-000 -- COMMAND",
+        ]
+        assert plan.err.splitlines()[1:] == ["  cause: its state is planned", "  next:  logbook run --id MOE-001"]

@@ -1,0 +1,83 @@
+"""Processes that leave the group and the session of their command: found, ended with it, or named in the record."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+from tests.contract.running.executors.conftest import is_gone, wait_for
+from tests.seams import Store
+
+pytestmark = pytest.mark.slow
+
+# A child in a session of its own whose parent ends at once; the second has none of the variables of its command either.
+ESCAPES = (
+    "sh -c 'setsid sleep 61 > /dev/null 2>&1 & echo $! > one';"
+    " sh -c 'env -i setsid sleep 62 > /dev/null 2>&1 & echo $! > two'; sleep 0.2; touch made; "
+)
+
+
+def pids(folder: Path, *names: str) -> list[int]:
+    wait_for((folder / "made").exists)
+    return [int((folder / name).read_text()) for name in names]
+
+
+def end(found: list[int]) -> None:
+    for pid in found:
+        if not is_gone(pid):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_cancel_ends_what_left_the_session(started: Cli, folder: Path) -> None:
+    assert started("run", "--detach", "--", "sh", "-c", ESCAPES + "sleep 60").code == 0
+    found = pids(folder, "one", "two")
+    assert started("cancel", "MOE-000").code == 0
+    assert [is_gone(pid) for pid in found] == [True, True]
+    [run] = Store(folder).runs("MOE-000")
+    assert run.exit is not None
+    assert run.exit.interrupted
+    assert run.problems == ()
+
+
+def test_an_interrupt_ends_them_in_the_foreground(started: Cli, folder: Path) -> None:
+    words = [sys.executable, "-m", "logbook_agent", "run", "--", "sh", "-c", ESCAPES + "sleep 60"]
+    tool = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL)
+    [one, two] = pids(folder, "one", "two")
+    tool.send_signal(signal.SIGINT)
+    assert tool.wait() == 130
+    assert is_gone(one)
+    end([two])
+
+
+@pytest.mark.parametrize("options", [(), ("--detach",)])
+def test_what_outlives_a_run_is_named_and_left_alone(started: Cli, folder: Path, options: tuple[str, ...]) -> None:
+    started("run", *options, "--", "sh", "-c", ESCAPES)
+    found = pids(folder, "one", "two")
+    started("wait", "MOE-000")
+    assert [is_gone(pid) for pid in found] == [False, False]
+    [run] = Store(folder).runs("MOE-000")
+    seen = found if options else found[:1]
+    named = ", ".join(f"sleep (pid {pid})" for pid in seen)
+    assert run.problems == (f"processes that the command started outlived it: {named}",)
+    end(found)
+
+
+@pytest.mark.wide
+def test_a_killed_worker_leaves_no_child_behind_when_its_command_is_stopped(started: Cli, folder: Path) -> None:
+    assert started("run", "--detach", "--", "sh", "-c", ESCAPES + "sleep 60").code == 0
+    [one, two] = pids(folder, "one", "two")
+    book = Store(folder)
+    began = book.spools()[0].began()
+    assert began is not None
+    assert began.tool is not None
+    os.kill(began.tool.pid, signal.SIGKILL)
+    wait_for(lambda: is_gone(began.tool.pid))  # type: ignore[union-attr]
+    assert started("doctor", "--stop", "MOE-000").code == 0
+    assert is_gone(one)
+    end([two])

@@ -1,0 +1,123 @@
+"""Records that somebody broke: the message names file and line, and everything else still works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+from tests.contract.e2e.e2e_support import blocks_of
+
+pytestmark = pytest.mark.slow
+
+ENTRY, RUN = "logbooks/moe/entries/MOE-001.yaml", "logbooks/moe/runs/MOE-001/01/run.json"
+# (file, what it becomes, what the message says)
+DAMAGE: dict[str, tuple[str, bytes, str]] = {
+    "yaml": (ENTRY, b"id: MOE-001\ntitle: [open\nopened: x\n", "MOE-001.yaml, line 3"),
+    "yaml type": (ENTRY, b"format: 1\nid: MOE-001\ntitle: 3\nopened: x\n", "title: expected str"),
+    "yaml of another": (ENTRY, b"format: 1\nid: MOE-007\ntitle: t\nopened: x\n", "MOE-001.yaml holds entry MOE-007"),
+    "yaml not utf-8": (ENTRY, b"title: \xff\n", "MOE-001.yaml is not UTF-8"),
+    "yaml newer": (ENTRY, b"format: 99\nid: MOE-001\ntitle: t\nopened: x\n", "format 99"),
+    "empty yaml": (ENTRY, b"", "MOE-001.yaml"),
+    "run cut off": (RUN, b'{"format": 1,\n "entry": "MOE-0', "MOE-001/01/run.json, line 2"),
+    "run empty": (RUN, b"", "MOE-001/01/run.json, line 1"),
+    "run of another shape": (RUN, b'{"format": 1, "colour": 2}', "MOE-001/01/run.json: colour: unknown key"),
+    "run is a list": (RUN, b"[]", "MOE-001/01/run.json"),
+}
+
+
+@pytest.fixture
+def three(started: Cli) -> Cli:
+    for n in range(3):
+        assert started("run", "--title", f"entry {n}", "--", "echo", f"RESULT tflops={n + 1}").code == 0
+    return started
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+@pytest.mark.sample(2)
+@pytest.mark.slow
+def test_a_damaged_record(three: Cli, folder: Path, name: str) -> None:
+    file, content, says = DAMAGE[name]
+    view = folder / "logbooks/moe.md"
+    (folder / file).write_bytes(content)
+    for words in (["list"], ["status"], ["render"], ["list", "entry"]):
+        answer = three(*words)
+        assert answer.code == 0, answer.err
+        assert answer.err.count(says) == 1, answer.err
+    assert blocks_of(view) == ["header", "MOE-000", "MOE-001", "MOE-002"], "what was rendered before stays"
+    shown = three("show", "MOE-001")
+    assert shown.code == 3
+    assert says in shown.err.splitlines()[0]
+    assert three("show", "MOE-002").code == 0
+    _goes_on(three, view)
+
+
+def _goes_on(cli: Cli, view: Path) -> None:
+    """New entries, and a view that is rebuilt without the damaged one."""
+    assert cli("run", "--title", "after", "--", "echo", "RESULT tflops=9").code == 0
+    assert blocks_of(view)[-1] == "MOE-003"
+    view.unlink()
+    assert cli("note", "--title", "more").code == 0
+    assert blocks_of(view) == ["header", "MOE-000", "MOE-002", "MOE-003", "MOE-004"]
+    answer = cli("note", "--title", "and more")
+    assert answer.code == 0
+    assert "not rendered" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("format: 1\ntopic: moe\nprefix: [MOE\n", "moe/logbook.yaml, line 4"),
+        ("format: 1\ntopic: moe\nprefix: MOE\n", "moe/logbook.yaml: title: missing"),
+        ("format: 2\n", "format 2"),
+    ],
+)
+def test_a_damaged_header(three: Cli, folder: Path, text: str, says: str) -> None:
+    (folder / "logbooks/moe/logbook.yaml").write_text(text)
+    for words in (["status"], ["list"], ["run", "--", "true"], ["render"], ["show", "MOE-000"]):
+        answer = three(*words)
+        assert answer.code == 3, answer.err
+        assert says in answer.err.splitlines()[0]
+        assert answer.err.splitlines()[2].startswith("  next:")
+
+
+def test_a_hand_edited_block_stays(three: Cli, folder: Path) -> None:
+    view = folder / "logbooks/moe.md"
+    good = view.read_text()
+    edited = good.replace("MOE-001 entry 1", "MOE-001 my words").replace(
+        "<!-- logbook:block MOE-002", "Free.\n\n<!-- logbook:block MOE-002"
+    )
+    view.write_text(edited)
+    assert three("note", "--title", "x").code == 0
+    assert view.read_text().startswith(edited.rstrip("\n"))
+    assert "MOE-001 was edited by hand" in three("edit", "MOE-001", "--next", "go").err
+    assert "MOE-001" in three("status").out.partition("edited_by_hand")[2]
+    answer = three("render", "--discard-edits")
+    assert answer.code == 0
+    assert "moe.md was rebuilt; the old one is " in answer.err
+    text = view.read_text()
+    assert "my words" not in text
+    assert "- Next action: go" in text
+    assert text.count("\n\nFree.\n\n<!-- logbook:block MOE-002") == 1, "text between blocks is not the tool's"
+    assert text.replace("Free.\n\n", "") == rendered(three, view)
+
+
+def rendered(three: Cli, view: Path) -> str:
+    """The view as it is built where there is none."""
+    view.unlink()
+    assert three("render").code == 0
+    return view.read_text()
+
+
+@pytest.mark.parametrize("broken", ["<!-- logbook:end MOE-001 -->", "<<<<<<< ours\n=======\n>>>>>>> theirs", "all"])
+def test_where_blocks_cannot_be_told_edits_are_discarded_with_the_text_between(
+    three: Cli, folder: Path, broken: str
+) -> None:
+    view = folder / "logbooks/moe.md"
+    good = view.read_text()
+    view.write_text("my words" if broken == "all" else f"{good}\nmy words\n{broken}\n")
+    answer = three("render", "--discard-edits")
+    assert answer.code == 0
+    assert "moe.md was rebuilt, without the text between its blocks; the old one is " in answer.err
+    assert view.read_text() == good

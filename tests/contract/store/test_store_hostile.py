@@ -1,0 +1,192 @@
+"""Text that parsers pay for: deep, endless, no UTF-8, or not what it looks like. It is damage of its file."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.model.errors import RecordError
+from logbook_agent.store.parse import parse_yaml
+from tests.conftest import Cli
+
+pytestmark = pytest.mark.slow
+
+MOE = "logbooks/moe"
+HEADER, VIEW, SETTINGS, RECIPE = f"{MOE}/logbook.yaml", "logbooks/moe.md", "logbook.toml", "recipes/mine.yaml"
+ENTRY, RUN = f"{MOE}/entries/MOE-000.yaml", f"{MOE}/runs/MOE-000/01/run.json"
+
+DEEP = {
+    "flow": "a: " + "[" * 5000 + "]" * 5000,
+    "flow open": "{" * 5000,
+    "maps": "{a: " * 5000 + "}" * 5000,
+    "block": "".join(" " * i + "a:\n" for i in range(2000)),
+    "dashes": "- " * 5000,
+    "questions": "? " * 5000,
+    "hidden": "a: ']]]]]]]]'\nb: " + "[" * 200 + "]" * 200,
+}
+LAUGHS = "a0: &a0 [1,2,3,4,5,6,7,8,9]\n" + "".join(
+    f"a{i + 1}: &a{i + 1} [{','.join([f'*a{i}'] * 9)}]\n" for i in range(30)
+)
+ENDLESS = {
+    "laughs": LAUGHS,
+    "merged": "a: &a {"
+    + ",".join(f"k{i}: 1" for i in range(900))
+    + "}\n"
+    + "".join(f"b{i}: {{<<: *a}}\n" for i in range(900)),
+    "itself": "a: &a [*a]",
+    "merges itself": "a: &a {<<: *a}",
+    "sexagesimal": "a: " + "1:" * 1_000_000 + "1",
+    "sexagesimal float": "a: " + "1:" * 1_000_000 + "1.5",
+    "digits": "a: " + "9" * 3_000_000,
+    "hexadecimal": "a: 0x" + "f" * 3_000_000,
+    "nodes": "- a\n" * 1_000_000,
+    "flow nodes": "[" + "a," * 1_500_000 + "]",
+    "keys": "".join(f"k{i}: b\n" for i in range(300_000)),
+    "anchors": "".join(f"- &a{i} b\n" for i in range(300_000)),
+}
+MISFITS = {
+    "python": "!!python/object/apply:os.system [ls]",
+    "int": "a: !!int ''",
+    "float": "a: !!float x",
+    "bool": "a: !!bool x",
+    "timestamp": "a: !!timestamp x",
+    "date": "a: 2026-02-30",
+    "offset": "a: 2026-01-02T10:00:00+25:00",
+    "collection": "a: !!int [1]",
+    "key": "? [a]\n: b",
+    "key map": "? {a: b}\n: c",
+    "nul": "a: \0",
+    "merge": "<<: 3",
+    "tag": "a: !mine b",
+}
+
+
+@pytest.mark.parametrize("name", [*DEEP, *ENDLESS, *MISFITS])
+@pytest.mark.slow
+def test_yaml(name: str) -> None:
+    started = time.process_time()
+    with pytest.raises(RecordError, match=r"^file\.yaml"):
+        parse_yaml({**DEEP, **ENDLESS, **MISFITS}[name], "file.yaml")
+    assert time.process_time() - started < 2
+
+
+@pytest.fixture
+def two(started: Cli) -> Cli:
+    assert started("run", "--title", "one", "--", "echo", "RESULT tflops=1").code == 0
+    assert started("note", "--title", "two").code == 0
+    return started
+
+
+BYTES = {
+    "flow": DEEP["flow"].encode(),
+    "block": DEEP["block"].encode(),
+    "json": b'{"argv": ' + b"[" * 3000 + b"]" * 3000 + b"}",
+    "laughs": LAUGHS.encode(),
+    "not utf-8": b"title: \xff\n",
+    "utf-16": "title: x\n".encode("utf-16"),
+    "nul": b"title: \0\n",
+    "digits": b"format: " + b"9" * 5000,
+    "json digits": b'{"format": ' + b"9" * 5000 + b"}",
+    "infinity": b'{"format": 1, "duration_s": 1e999}',
+    "number": b"3",
+    "text": b"text",
+}
+
+
+@pytest.mark.parametrize("name", BYTES)
+@pytest.mark.parametrize("file", [ENTRY, RUN])
+@pytest.mark.sample(5)
+def test_a_record(two: Cli, folder: Path, file: str, name: str) -> None:
+    (folder / file).write_bytes(BYTES[name])
+    for words in (["list"], ["status"], ["list", "two"], ["render"], ["note", "--title", "n"], ["show", "MOE-001"]):
+        answer = two(*words)
+        assert answer.code == 0, (words, answer.err)
+    assert Path(file).name in two("list").err
+    for words in (["show", "MOE-000"], ["table", "MOE-000"]):
+        answer = two(*words)
+        assert answer.code == 3
+        assert Path(file).name in answer.err
+    answer = two("doctor")
+    assert answer.code == 1
+    assert file in answer.out
+
+
+@pytest.mark.parametrize("name", BYTES)
+@pytest.mark.sample(4)
+def test_a_header(two: Cli, folder: Path, name: str) -> None:
+    assert two("start", "zoo", "--prefix", "ZOO").code == 0
+    (folder / HEADER).write_bytes(BYTES[name])
+    answer = two("status", "-L", "moe")
+    assert answer.code == 3
+    assert "logbook.yaml" in answer.err
+    assert two("doctor", "-L", "moe").code == 1
+    for words in (["list"], ["status"], ["note", "--title", "n"], ["run", "--", "true"], ["doctor"]):
+        assert (
+            two(*words, "-L", "zoo").code == 0
+            if "--" not in words
+            else two(words[0], "-L", "zoo", *words[1:]).code == 0
+        )
+
+
+@pytest.mark.parametrize("name", BYTES)
+@pytest.mark.sample(5)
+def test_settings(two: Cli, folder: Path, name: str) -> None:
+    (folder / SETTINGS).write_bytes(BYTES[name])
+    for words in (["list"], ["run", "--", "true"], ["doctor"], ["start", "x", "--prefix", "X"]):
+        answer = two(*words)
+        assert answer.code == 2, words
+        assert answer.err.startswith("error: logbook.toml")
+        assert answer.err.splitlines()[2].startswith("  next:")
+
+
+@pytest.mark.parametrize(
+    "text", ["tool = 3 # [tool.logbook]", "[[tool]]\n# [tool.logbook\n", "[tool]\nlogbook = 3\n# [tool.logbook"]
+)
+def test_a_table_that_is_none(two: Cli, folder: Path, text: str) -> None:
+    (folder / "pyproject.toml").write_text(text)
+    answer = two("list")
+    assert answer.code == 2
+    assert answer.err.startswith("error: pyproject.toml: ")
+
+
+@pytest.mark.parametrize("name", BYTES)
+@pytest.mark.sample(4)
+def test_a_recipe(two: Cli, folder: Path, name: str) -> None:
+    (folder / "recipes").mkdir()
+    (folder / RECIPE).write_bytes(BYTES[name])
+    assert two("sweep", "mine").code in (2, 3)
+    assert two("sweep").code == 0
+
+
+VALUES = [
+    "../x",
+    "\x1b]0;x\x07",
+    "a\nb",
+    "\x00",
+    "²",
+    "9999-12-31T23:59:59-23:59",
+    "2026-13-45",
+    "{{ x }}",
+    "<!-- logbook:end MOE-000 -->",
+]
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.sample(3)
+def test_texts_that_are_not_what_is_expected(two: Cli, folder: Path, value: str) -> None:
+    """Each text of a record holds it in turn."""
+    for file in (RUN, ENTRY):
+        path = folder / file
+        data = json.loads(path.read_text()) if file == RUN else parse_yaml(path.read_text(), path)
+        data |= (
+            {"problems": [value], "cwd": value, "ended": value, "label": value} if file == RUN else {"colour": value}
+        )
+        data |= {"started": value} if file == RUN else {"opened": value, "title": value}
+        path.write_text(json.dumps(data))
+    for words in (["list"], ["show", "MOE-000"], ["render"], ["status"], ["list", "x"], ["sync", "--offline", "out"]):
+        answer = two(*words)
+        assert answer.code in (0, 3), words
+        assert "\x1b" not in answer.err

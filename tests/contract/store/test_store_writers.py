@@ -1,0 +1,168 @@
+"""Files are changed in `store/files.py` alone, and those of a repository are read in `reading.py` alone."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3] / "logbook_agent"
+
+# Methods of Path and functions of os, shutil and tempfile that change what is on disk.
+WRITES = {
+    "write_text", "write_bytes", "mkdir", "makedirs", "unlink", "rmdir", "removedirs", "rename", "renames", "touch",
+    "symlink_to", "hardlink_to", "symlink", "chmod", "lchmod", "chown", "utime", "truncate", "mkfifo", "mknod",
+    "rmtree", "copyfile", "copy2", "copytree", "copymode", "copystat", "mkstemp", "mkdtemp", "NamedTemporaryFile",
+    "TemporaryFile", "TemporaryDirectory", "SpooledTemporaryFile",
+}  # fmt: skip
+# Names that mean other things too: of these modules, they write.
+OF_MODULES = {("os", "replace"), ("os", "remove"), ("os", "link"), ("shutil", "copy"), ("shutil", "move")}
+OF_MODULES |= {("sqlite3", "connect")}
+# Of ours, with such a name: a rule of redaction, and the method that calls `store/files.py`.
+NO_WRITERS = {"rule.replace", "examination.rename"}
+
+WRITERS = {
+    "store/files.py": "the one place",
+    "store/index.py": "SQLite opens the index itself, in the cache folder",
+    "running/worker/perform.py": "the temporary folder of $LOGBOOK_RESULT_FILE",
+    "running/worker/tree.py": "on the other machine: the copy of the synced files that a run works in",
+    "cluster/nursery.py": "/dev/null, and the temporary folder of its socket",
+    "cluster/far.py": "on the other machine: its spools, where no logbook is",
+    "cluster/pruning.py": "on the other machine, as far.py",
+    "cluster/ray_coordinator.py": "on a node of Ray: the standard library alone is there",
+    "cluster/remote.py": "an archive of a far machine, in a file without a name",
+    "cluster/shell.py": "what a program is given, and what it complained of",
+    "cluster/ssh.py": "the folder of ssh's sockets",
+    "running/provenance/worktrees.py": "the temporary folder of two working trees; the folders of checkouts",
+    "agents/tree_patch.py": "files of the working tree that a recorded diff changes, and copies in git's own folder",
+    "agents/cited_files.py": "the mode of a file that the user named, as it was",
+    "agents/reproduction.py": "the temporary working tree of a run that is made again",
+    "issue/gate/ci.py": "the temporary folder of a record",
+    "report/publish/commands.py": "the temporary folder of a report",
+    "report/publish/hub_space.py": "the temporary folder of what is uploaded",
+    "report/publish/pages_branch.py": "the temporary folder of a working tree",
+    "predict/case_selection.py": "the temporary folder of a logbook that a dry run predicts in",
+}
+READERS = {
+    "store/reading.py": "the one place",
+    "store/index.py": "the files of this package",
+    "store/repository.py": "the files of git itself",
+    "store/processes.py": "/proc",
+    "running/provenance/machine.py": "/proc and /sys",
+    "running/provenance/contention.py": "/proc and /sys",
+    "running/provenance/software.py": "the environment of the command",
+    "running/provenance/git.py": "the files that the user's command names",
+    "running/provenance/inputs.py": "the inputs that the user's command names",
+    "running/provenance/worktrees.py": "who made a checkout, among temporary files",
+    "cluster/archive.py": "the user's working tree, and this package",
+    "cluster/ray.py": "this package",
+    "pages/templating/sandbox.py": "/proc",
+    "entries/stated.py": "--from names the file",
+    "cli/options.py": "@FILE names the file",
+    "cli/__init__.py": "/dev/null",
+    "cli/detach.py": "/dev/null",
+}
+
+
+def called(node: ast.Call) -> tuple[str, str]:
+    """What stands in front of the dot of a call, and what behind it; a bare name stands behind one of nothing."""
+    if isinstance(node.func, ast.Attribute):
+        return ast.unparse(node.func.value), node.func.attr
+    return "", ast.unparse(node.func)
+
+
+def opens(node: ast.Call, *, to_write: bool) -> bool:
+    owner, name = called(node)
+    # An archive in memory is no file.
+    if name != "open" or owner == "Logbook" or any(keyword.arg == "fileobj" for keyword in node.keywords):
+        return False
+    if owner == "os" and name == "open":
+        # Whatever the flags are called: who calls it is on one of the two lists.
+        return to_write == any(flag in ast.unparse(node) for flag in ("O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"))
+    words = [*node.args[:2], *(k.value for k in node.keywords if k.arg == "mode")]
+    texts = [w.value for w in words if isinstance(w, ast.Constant) and isinstance(w.value, str)]
+    writing = any(len(mode) <= 3 and set(mode) & set("wax+") for mode in texts)
+    return writing == to_write
+
+
+def writes(node: ast.Call) -> bool:
+    owner, name = called(node)
+    # `Path.replace` takes one place; `str.replace` two texts, and `dataclasses.replace` keywords.
+    replaces = name == "replace" and len(node.args) == 1 and not node.keywords and bool(owner)
+    # A bare name is one of `store/files.py`; that no module imports those of os and shutil is seen below.
+    changes = bool(owner) and name in WRITES
+    return ast.unparse(node.func) not in NO_WRITERS and (
+        changes or (owner, name) in OF_MODULES or replaces or opens(node, to_write=True)
+    )
+
+
+def reads(node: ast.Call) -> bool:
+    owner, name = called(node)
+    return (bool(owner) and name in ("read_text", "read_bytes")) or opens(node, to_write=False)
+
+
+@functools.cache
+def found(is_one: Callable[[ast.Call], bool]) -> dict[str, list[str]]:
+    """By file the lines with such a call."""
+    by_file: dict[str, list[str]] = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and is_one(node):
+                by_file.setdefault(path.relative_to(ROOT).as_posix(), []).append(f"{node.lineno}: {ast.unparse(node)}")
+    return by_file
+
+
+@pytest.mark.slow
+def test_files_are_changed_in_one_place() -> None:
+    assert {file: lines for file, lines in found(writes).items() if file not in WRITERS} == {}
+
+
+@pytest.mark.slow
+def test_files_are_read_in_one_place() -> None:
+    assert {file: lines for file, lines in found(reads).items() if file not in READERS | WRITERS} == {}
+
+
+@pytest.mark.slow
+def test_no_exception_is_left_over() -> None:
+    assert set(found(writes)) >= set(WRITERS)
+    assert set(found(reads)) >= set(READERS)
+
+
+@pytest.mark.slow
+def test_no_module_imports_a_writer_by_its_name() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module in ("os", "shutil", "tempfile", "io")
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Path('x').write_text('')",
+        "p.mkdir()",
+        "os.replace(a, b)",
+        "open('x', 'w')",
+        "p.open('ab')",
+        "p.replace(q)",
+        "shutil.rmtree(p)",
+        "sqlite3.connect(p)",
+        "p.open(mode='r+')",
+        "os.remove(p)",
+    ],
+)
+def test_what_is_found(line: str) -> None:
+    assert writes(call(line))
+
+
+def call(line: str) -> ast.Call:
+    [statement] = ast.parse(line).body
+    assert isinstance(statement, ast.Expr)
+    assert isinstance(statement.value, ast.Call)
+    return statement.value

@@ -1,4 +1,0 @@
-"""Fixtures of the tests of what runs on other machines."""
-
-from tests.cluster.test_executors_command import iris as iris
-from tests.cluster.test_executors_command import quick as quick

@@ -1,0 +1,189 @@
+"""The one place where tests that act from outside touch the product.
+
+Tests in `tests/contract` use command lines, files, servers and browsers. What they cannot reach from there (a call
+without a process of its own, the clock, the order of a comparison's runs, how long GitHub is waited for, where files
+lie, how large a limit is) stands here. After a room is renamed or a function moved, only this file follows.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from logbook_agent import Logbook
+from logbook_agent.campaign import ab_prepare
+from logbook_agent.cli import main as logbook
+from logbook_agent.issue import marking
+from logbook_agent.model.comparison import drawn
+from logbook_agent.running.executors import local
+from logbook_agent.running.provenance.software import relevant_env
+from logbook_agent.store.user_config import places_of
+
+__all__ = [
+    "Facts",
+    "Logbook",
+    "Store",
+    "bench_core",
+    "check_shapes",
+    "logbook",
+    "machine_variables",
+    "marking",
+    "own_workers",
+    "set_clock",
+    "set_github_pace",
+    "set_orders",
+    "set_size",
+    "set_waits",
+]
+
+# -- call ----------------------------------------------------------------------------------------------
+
+
+def bench_core(argv: list[str]) -> None:
+    """`bench-core ARGV` in this process; ends with SystemExit. JAX is imported by who needs it."""
+    from bench_core.cli import main
+
+    main(argv)
+
+
+def check_shapes() -> None:
+    """A call with a wrong shape or dtype fails, in every layer of the benchmark that handles arrays and is imported
+    after this."""
+    from jaxtyping import install_import_hook
+
+    layers = ["blocks", "gmm", "harness", "parallel", "quant", "routing", "timing"]
+    install_import_hook([f"bench_core.{layer}" for layer in layers], "beartype.beartype")
+
+
+def own_workers() -> list[subprocess.Popen[Any]]:
+    """Processes of background runs that calls in this process started."""
+    return list(local._started)
+
+
+def machine_variables(environ: Mapping[str, str]) -> list[str]:
+    """Names of the variables that a record of a run would hold."""
+    return list(relevant_env(environ))
+
+
+# -- clock, seed, pace ---------------------------------------------------------------------------------
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, now: Callable[[], Any]) -> None:
+    """The time that records are given; `now` returns a datetime in UTC."""
+    monkeypatch.setattr("logbook_agent.cli.options.utc_now", now)
+
+
+def set_waits(monkeypatch: pytest.MonkeyPatch, *, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
+    """How commands measure and spend waits for a server, in seconds."""
+    monkeypatch.setattr("logbook_agent.cli.options.timing", {"clock": clock, "sleep": sleep})
+
+
+def set_orders(monkeypatch: pytest.MonkeyPatch, draw: Callable[[str], str]) -> None:
+    """The order of a comparison's runs follows from what `draw` returns for a moment, not from the moment."""
+    monkeypatch.setattr(ab_prepare, "drawn", lambda moment: drawn(draw(moment)))
+
+
+def set_github_pace(
+    monkeypatch: pytest.MonkeyPatch, *, backoff_s: float = 0, pause_s: float = 0, timeout_s: float = 2
+) -> None:
+    """How long a sync waits between tries of a read, between writes, and for an answer."""
+    monkeypatch.setattr("logbook_agent.issue.github.READ_BACKOFF_S", backoff_s)
+    monkeypatch.setattr("logbook_agent.issue.destination.PAUSE_S", pause_s)
+    monkeypatch.setattr("logbook_agent.issue.destination.TIMEOUT_S", timeout_s)
+
+
+# -- sizes ---------------------------------------------------------------------------------------------
+
+_SIZES = {
+    "kept leftovers, bytes": "logbook_agent.doctor.leftovers._KEPT_BYTES",
+    "piece of a search for secrets, bytes": "logbook_agent.doctor.secret_search._PIECE_BYTES",
+    "longest wait by MCP, s": "logbook_agent.agents.mcp.tool_arguments.LONGEST_WAIT_S",
+    "pause of the live view, s": "logbook_agent.report.live.activity._PACE_S",
+    "wait for gh, s": "logbook_agent.issue.token._GH_TIMEOUT_S",
+    "entries of an update": "logbook_agent.issue.updates.UPDATE_ENTRIES",
+    "work of a check": "bench_core.harness.case.CHECK_WORK",
+}
+
+
+def set_size(monkeypatch: pytest.MonkeyPatch, name: str, value: float) -> None:
+    """Set one of the limits of `_SIZES`, so that a test reaches it cheaply."""
+    monkeypatch.setattr(_SIZES[name], value)
+
+
+# -- folders -------------------------------------------------------------------------------------------
+
+
+class Facts(dict[str, Any]):
+    """A mapping of a record whose keys are attributes too; what is not there is None."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self.get(name)
+
+
+def _facts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Facts({key: _facts(one) for key, one in value.items()})
+    return [_facts(one) for one in value] if isinstance(value, list) else value
+
+
+class Store:
+    """The files of a logbook as plain data: where they lie, and what their YAML and JSON hold."""
+
+    def __init__(self, folder: Path, topic: str = "moe") -> None:
+        self.root = folder / "logbooks"
+        self.topic = topic
+        self.folder = self.root / topic
+        self.header_path = self.folder / "logbook.yaml"
+        self.view_path = self.root / f"{topic}.md"
+        self.entries_folder = self.folder / "entries"
+        self._user = places_of(self.root, os.environ)
+
+    @property
+    def index_path(self) -> Path:
+        """The cache of this logbook, in the user's folder."""
+        assert self._user.cache is not None
+        return self._user.cache / f"{self.topic}.sqlite"
+
+    @property
+    def state_folder(self) -> Path:
+        """The user's folder for what this logbook is doing."""
+        assert self._user.state is not None
+        return self._user.state / self.topic
+
+    @property
+    def header(self) -> Facts:
+        return Facts(_facts(yaml.safe_load(self.header_path.read_text())))
+
+    def entry_ids(self) -> list[str]:
+        return sorted(path.stem for path in self.entries_folder.glob("*.yaml"))
+
+    def entry_path(self, entry_id: str) -> Path:
+        return self.entries_folder / f"{entry_id}.yaml"
+
+    def entry(self, entry_id: str) -> Facts:
+        return Facts(_facts(yaml.safe_load(self.entry_path(entry_id).read_text())))
+
+    def run_folder(self, entry_id: str, number: int) -> Path:
+        return self.folder / "runs" / entry_id / f"{number:02}"
+
+    def run_path(self, entry_id: str, number: int) -> Path:
+        return self.run_folder(entry_id, number) / "run.json"
+
+    def log_path(self, entry_id: str, number: int) -> Path:
+        return self.run_folder(entry_id, number) / "output.log"
+
+    def run_paths(self, entry_id: str) -> list[Path]:
+        """The records of an entry's runs, by number."""
+        return sorted(self.folder.glob(f"runs/{entry_id}/*/run.json"), key=lambda path: int(path.parent.name))
+
+    def run(self, entry_id: str, number: int) -> Facts:
+        return Facts(_facts(yaml.safe_load(self.run_path(entry_id, number).read_text())))
+
+    def runs(self, entry_id: str) -> list[Facts]:
+        return [Facts(_facts(yaml.safe_load(path.read_text()))) for path in self.run_paths(entry_id)]

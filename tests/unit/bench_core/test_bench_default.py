@@ -1,0 +1,126 @@
+"""Which backend a case gets that names none, and why."""
+
+import importlib
+import importlib.util
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench_core.aot.targets import TARGETS
+from bench_core.gmm.default import ANYWHERE, default_backends
+from bench_core.gmm.inflation_table import TABLE, Compiled, InflationTable, inflation_table
+from bench_core.gmm.registry import BACKENDS
+from bench_core.harness.case import Case
+from bench_core.harness.chosen import most_rows, with_default_backend
+from bench_core.harness.table import CAPACITIES, choices, table_case
+from bench_core.parallel.spread import DpImpl, EpImpl, Parallel, ParallelMode
+from bench_core.quant.mode import QuantMode
+from bench_core.shapes import MoeShape
+
+LITE = "TPU v5 lite"
+
+
+def test_the_table_is_of_backends_and_devices_that_exist() -> None:
+    table = inflation_table()
+    assert set(table.software) == {"jax", "jaxlib", "libtpu"}
+    assert {row.backend for row in table.rows} <= set(BACKENDS)
+    kinds = {row.device_kind for row in table.rows}
+    assert {LITE, "TPU v5", "TPU v6 lite"} <= kinds <= {target.device_kind for target in TARGETS.values()}
+    assert all((row.inflation is None) or row.refused is None for row in table.rows)
+
+
+def _table(*rows: tuple[str, float | None, str | None]) -> InflationTable:
+    made = (Compiled(device_kind=LITE, backend=name, inflation=much, refused=why) for name, much, why in rows)
+    return InflationTable(rows=tuple(made), software={"libtpu": "1"})
+
+
+def test_the_worst_program_counts_and_what_is_not_known_counts_for_nothing() -> None:
+    table = _table(("a", 1.0, None), ("a", 3.0, None), ("b", 1.0, None), ("b", None, "vmem"), ("c", None, None))
+    assert table.worst(LITE) == table.worst("TPU v5e") == {"a": 3.0}
+    assert table.worst("TPU v4") == {}
+
+
+@pytest.mark.parametrize(
+    ("rows", "names"),
+    [
+        ([("ragged_dot", 20.0, None), ("gmm", 1.0, None)], ["gmm", ANYWHERE]),
+        ([("ragged_dot", 1.4, None), ("gmm", 1.0, None)], [ANYWHERE]),
+        ([("ragged_dot", 20.0, None), ("gmm", 1.0, None), ("gmm", None, "vmem")], [ANYWHERE]),
+        ([("ragged_dot", 20.0, None), ("gmm", 2.0, None), ("tiled", 1.0, None)], ["tiled", "gmm", ANYWHERE]),
+    ],
+)
+def test_a_backend_that_does_clearly_less_comes_first(
+    monkeypatch: pytest.MonkeyPatch, rows: list, names: list[str]
+) -> None:
+    monkeypatch.setattr("bench_core.gmm.default.inflation_table", lambda: _table(*rows))
+    assert [default.name for default in default_backends("tpu", LITE)] == names
+
+
+def test_a_device_without_programs_is_given_what_serves_everything() -> None:
+    (only,) = default_backends("tpu", "TPU v99")
+    assert (only.name, only.why) == (ANYWHERE, "nothing was compiled for TPU v99 to compare it with")
+
+
+def _case(**changes: object) -> Case:
+    return replace(table_case("ragged_dot", choices(full=False)[0] | {"quant": "none", "capacity": "none"}), **changes)
+
+
+def test_on_a_tpu_gmm_is_the_default_where_it_serves_the_case() -> None:
+    for kind in (LITE, "TPU v5p", "TPU v6 lite"):
+        chosen = with_default_backend(_case(), platform="tpu", device_kind=kind)
+        assert chosen.case.backend == "gmm"
+        (label,) = chosen.labels().values()
+        assert label.startswith("gmm: up to 1.0")
+        assert f"times the model FLOPs on {kind}, ragged_dot up to 2" in label
+        assert f"libtpu {inflation_table().software['libtpu']}" in label
+
+
+def test_what_gmm_does_not_serve_has_ragged_dot_with_the_reason() -> None:
+    chosen = with_default_backend(_case(quant_mode=QuantMode.INT8_REAL), platform="tpu", device_kind=LITE)
+    assert chosen.case.backend == "ragged_dot"
+    assert "backend gmm cannot serve --quant-mode int8_real" in chosen.labels()["default_backend"]
+    many = MoeShape(tokens=2**19 + 1, hidden=8, mlp_dim=8, experts=2, topk=1)
+    chosen = with_default_backend(_case(shape=many, shared_fused=False), platform="tpu", device_kind=LITE)
+    assert chosen.case.backend == "ragged_dot"
+    assert f"gmm may get {2**19 + 1} rows, and of 4097 tiles" in chosen.labels()["default_backend"]
+    cut = Parallel(mode=ParallelMode.DP, dp_impl=DpImpl.AUTO, devices=4)
+    chosen = with_default_backend(_case(parallel=cut), platform="tpu", device_kind=LITE)
+    assert chosen.case.backend == "ragged_dot"
+    assert "XLA's partitioner cannot cut a Pallas kernel" in chosen.labels()["default_backend"]
+
+
+def test_rows_at_the_most() -> None:
+    shape = MoeShape(tokens=30, hidden=8, mlp_dim=8, experts=8, topk=2)
+    parallel = Parallel(mode=ParallelMode.EP, ep_impl=EpImpl.PSUM, dp_size=2, ep_size=4, devices=8)
+    case = _case(shape=shape, shared_fused=False)
+    assert most_rows(case) == 60
+    # 32 tokens fill 8 devices: 16 of a data shard, which may all go to one device.
+    assert most_rows(replace(case, parallel=parallel)) == 32
+    # ceil(1.25 * 60 / 8) slots for each of 8 experts, or ceil(1.25 * 32 / 8) for each of the 2 of one device.
+    assert most_rows(replace(case, capacity=CAPACITIES["pad"])) == 80
+    assert most_rows(replace(case, capacity=CAPACITIES["pad"], parallel=parallel)) == 10
+
+
+def test_the_table_is_written_as_it_is_read(tmp_path: Path) -> None:
+    """By the script behind `make aot`: what it writes of its rows is the file in the package, to the letter."""
+    path = Path(__file__).parents[3] / "benchmarks" / "moe_aot.py"
+    spec = importlib.util.spec_from_file_location("moe_aot", path)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    known = json.loads(TABLE.read_text())
+    script.installed = lambda: known["software"]
+    names = {target.device_kind: name for name, target in TARGETS.items() if target.chips == 4}
+
+    def row(kept: dict) -> dict:
+        words = {key: kept[key] for key in ("backend", "dtype", "bench_pass")} | kept["shape"]
+        if kept["refused"]:
+            return {"config": {"aot": names[kept["device_kind"]], **words}, "failed": {"reason": kept["refused"]}}
+        metrics = {"flops_inflation": {"samples": [kept["flops_inflation"]]}} if kept["flops_inflation"] else {}
+        return {"config": {"aot": names[kept["device_kind"]], **words}, "metrics": metrics}
+
+    script.write_inflation_table(tmp_path / "table.json", [row(kept) for kept in known["rows"]])
+    assert (tmp_path / "table.json").read_text() == TABLE.read_text()

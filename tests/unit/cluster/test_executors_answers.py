@@ -1,0 +1,229 @@
+"""What other machines and launchers answer when the answer does not come from logbook."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+import tarfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+
+from logbook_agent.cluster import archive, shell
+from logbook_agent.cluster.jobs import job_state
+from logbook_agent.cluster.remote import Places, Remote
+from logbook_agent.cluster.shell import Conversation, Hangup, Here, ShellAnswer, run_program
+from logbook_agent.cluster.slurm import Slurm, SlurmSettings
+from logbook_agent.model.errors import LogbookError, StoreError
+from logbook_agent.running.executors import submission
+from logbook_agent.running.executors.contract import NoAnswer
+from logbook_agent.store.spool import Sent, Spool
+from tests.contract.running.executors.conftest import Place, is_gone, wait_for
+
+pytestmark = pytest.mark.slow
+
+
+_VALUES = (None, [], {}, "x", -1, 1e308, float("nan"), float("inf"), 2**70, True, "\ud800", {"format": 1}, ["ended"])
+
+
+_KEYS = ("stage", "began", "heartbeat", "said", "silent_s", "size", "is_closed", "complaint", "is_interrupted")
+
+
+_FOLDER = "~/far/spools/a"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answering:
+    """A machine that answers everything with the same, by whatever way it is asked."""
+
+    head: dict[str, Any]
+    rest: bytes = b"x"
+    host: str | None = "somewhere"
+    is_over: bool = False
+
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+        return ShellAnswer(code=0, out=json.dumps(self.head).encode())
+
+    def converse(self, argv: Sequence[str], *, timeout_s: float = 60.0) -> Any:
+        return self
+
+    def ask(
+        self, request: Mapping[str, Any], timeout_s: float, into: BinaryIO | None = None
+    ) -> tuple[dict[str, Any], bytes]:
+        return self.head, self.rest
+
+
+def _heads() -> list[dict[str, Any]]:
+    known = [{}, {"stage": "running", "began": {}}, {"stage": "ended", "is_interrupted": True}]
+    plain = [{**one, key: value} for one in known for key in _KEYS for value in _VALUES]
+    whole = [{"runs": {_FOLDER: value}} for value in (*_VALUES, *plain)]
+    return [*plain, *whole, *({"runs": value} for value in _VALUES), *({"failed": value} for value in _VALUES)]
+
+
+def test_whatever_a_machine_answers_is_an_answer_or_a_named_error(tmp_path: Path) -> None:
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
+    spools = [Spool(folder=tmp_path / f"open/A-000.0{n}", within=tmp_path) for n in (1, 2)]
+    for spool in spools:
+        spool.make()
+        spool.write_sent(Sent(folder=_FOLDER))
+    for head in _heads():
+        machine = Answering(head=head)
+        for far in (
+            Remote(shell=machine, places=Places(), environ=environ, secrets={}),
+            Slurm(shell=machine, settings=SlurmSettings(), environ=environ),
+        ):
+            for call in (far.follow, far.stop, far.collect):
+                with contextlib.suppress(LogbookError):
+                    call(spools[0])
+            with contextlib.suppress(LogbookError):
+                far.look(spools)
+                far.follow(spools[0])
+        (spools[0].folder / "seen.json").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"\xff\xfe\n",
+        b"[" * 100_000 + b"\n",
+        b"null\n",
+        b"9" * 5000 + b"\n",
+        b'{"follows": -1}\n',
+        b'{"follows": 1e9}\n',
+        b"{}\n",
+    ],
+    ids=str,
+)
+def test_a_program_that_does_not_answer_is_not_talked_to(said: bytes) -> None:
+    program = f"import os, time; os.write(1, {said!r}); time.sleep(60)"
+    with pytest.raises(NoAnswer, match=r"did not answer a request"):
+        Conversation([sys.executable, "-SEc", program], os.environ, timeout_s=20)
+
+
+def test_a_program_that_ends_or_stalls_is_told_from_one_that_answers() -> None:
+    ready = "import os, sys, time; os.write(1, b'{\"follows\": 0}\\n'); sys.stdin.readline(); "
+    with pytest.raises(Hangup, match="no more"):
+        asked(ready + "os.write(1, b'{\"follows\": 9}\\nhalf'); sys.exit('no more')", 20)
+    with pytest.raises(NoAnswer, match=r"did not answer within 0\.2 s"):
+        asked(ready + "time.sleep(60)", 0.2)
+    head, rest = asked(ready + 'os.write(1, b\'{"follows": 4, "x": 1}\\nlast\'); time.sleep(60)', 20)
+    assert (head["x"], rest) == (1, b"last")
+
+
+def test_what_is_fetched_is_bounded_in_size_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ready = "import os, sys, time; os.write(1, b'{\"follows\": 0}\\n'); sys.stdin.readline(); "
+    slow = ready + "os.write(1, b'{\"follows\": 100}\\nhalf'); time.sleep(60)"
+    file = io.BytesIO()
+    whole = Conversation(
+        [sys.executable, "-SEc", ready + "os.write(1, b'{\"follows\": 4}\\nlast')"], os.environ, timeout_s=20
+    )
+    assert whole.ask({}, 20, file) == ({}, b"")
+    assert file.getvalue() == b"last"
+    monkeypatch.setattr(shell, "_STALL_S", 0.1)
+    with pytest.raises(NoAnswer, match="box sent 4 of 100 bytes"):
+        Conversation([sys.executable, "-SEc", slow], os.environ, timeout_s=20, host="box").ask({}, 20, file)
+    monkeypatch.setattr(shell, "MOST_BYTES", 99)
+    with pytest.raises(NoAnswer, match="box has more than 0 MiB to send"):
+        Conversation([sys.executable, "-SEc", slow], os.environ, timeout_s=20, host="box").ask({}, 20, file)
+
+
+def asked(program: str, timeout_s: float) -> tuple[dict[str, Any], bytes]:
+    return Conversation([sys.executable, "-SEc", program], os.environ, timeout_s=20).ask({}, timeout_s)
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A login node whose job waits, for a reason that changes."""
+
+    reason: str = "Priority"
+    host: str | None = "login"
+
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0) -> ShellAnswer:
+        return ShellAnswer(code=0, out=f"12|a|PENDING|{self.reason}|\n".encode())
+
+    def converse(self, argv: Sequence[str], *, timeout_s: float = 60.0) -> Any:
+        return Answering(head={"stage": "sent"})
+
+
+def test_why_a_job_waits_is_kept_as_it_changes(tmp_path: Path) -> None:
+    environ = {"XDG_CONFIG_HOME": str(tmp_path)}
+    spool = Spool(folder=tmp_path / "open/A-000.01", within=tmp_path)
+    spool.make()
+    spool.write_sent(Sent(folder=_FOLDER))
+    login = Waiting()
+    secret = "hf_" + "Zk4" * 12
+    for reason in ("Priority", "Resources", f"x {secret}\t{'y' * 9000}"):
+        login.reason = reason
+        Slurm(shell=login, settings=SlurmSettings(), environ=environ).follow(spool)
+        seen = spool.seen()
+        assert seen is not None
+        assert seen.said is not None
+        assert seen.said.startswith(f"job 12 is PENDING ({reason[:1]}")
+        assert secret not in seen.said
+        assert len(seen.said) <= 500
+        assert "\t" not in seen.said
+
+
+class CutOff(Conversation):
+    """One whose answer to `start` is lost with the program that brought it."""
+
+    def ask(
+        self, request: Mapping[str, Any], timeout_s: float, into: BinaryIO | None = None
+    ) -> tuple[dict[str, Any], bytes]:
+        found = super().ask(request, timeout_s, into)
+        if request["verb"] == "start":
+            self.end()
+            raise Hangup(ShellAnswer(code=-9))
+        return found
+
+
+@pytest.mark.slow
+def test_a_program_that_was_killed_may_have_started_a_worker(
+    local: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environ = dict(os.environ)
+    places = Places(folder=str(tmp_path / "far"), python=sys.executable, sync=False)
+    far = Remote(shell=Here(environ=environ), places=places, environ=environ, secrets={})
+    workspace = local.workspace
+    with monkeypatch.context() as patched:
+        patched.setattr(shell, "Conversation", CutOff)
+        plans = [local.plan(workspace, "true")]
+        attempts = submission.Attempts(workspace, workspace.book(), plans, local.name, executor=far)
+        attempts.attempt()
+        [run] = attempts.runs
+    assert run.exit is None, "nobody knows yet"
+    later = Remote(shell=Here(environ=environ), places=places, environ=environ, secrets={})
+    wait_for(lambda: later.follow(local.spool(run)).stage == "ended")
+
+
+def test_an_answer_that_is_nested_without_end_tells_no_state() -> None:
+    found = job_state("[" * 100_000, {}, {})
+    assert found is not None
+    assert found.fate == "running"
+
+
+def test_a_program_without_an_answer_is_ended_with_what_it_started(tmp_path: Path) -> None:
+    script = f"sleep 60 & echo $! > {tmp_path}/pid; wait"
+    with pytest.raises(NoAnswer, match="sh did not answer within"):
+        run_program(("sh", "-c", script), os.environ, stdin=b"x" * 10**6, timeout_s=0.5)
+    wait_for(lambda: is_gone(int((tmp_path / "pid").read_text())))
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MOST_BYTES", 1000)
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        entry = tarfile.TarInfo("output.log")
+        entry.size = 1001
+        tar.addfile(entry, io.BytesIO(b"x" * 1001))
+    spool = Spool(folder=tmp_path / "A-000.01", within=tmp_path)
+    spool.make()
+    with pytest.raises(StoreError, match="cannot read the files that the run left behind"):
+        archive.bring(spool, archive.members(io.BytesIO(buffer.getvalue())))
+    assert not spool.has("output.log")

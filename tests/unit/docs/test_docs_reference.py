@@ -1,0 +1,193 @@
+"""The reference names all there is, by hand or from the code; links lead somewhere, and no text names a machine."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from typing import Any
+
+import pytest
+
+from logbook_agent.api import Logbook
+from logbook_agent.entries.stated import _FILE_KEYS
+from logbook_agent.features import FEATURES
+from logbook_agent.findings.tables.spec import Column, Table
+from logbook_agent.findings.thread import Thread, said_by
+from logbook_agent.model import entry as entries
+from logbook_agent.model import header as headers
+from logbook_agent.model.entry import Entry, Field
+from logbook_agent.model.errors import RemoteError
+from logbook_agent.model.header import Baseline, Criterion, Header
+from logbook_agent.model.record import Record
+from logbook_agent.model.run import Row, Run
+from logbook_agent.model.units import KNOWN
+from logbook_agent.pages.blocks import Blocks
+from logbook_agent.pages.templating.environment import environment
+from logbook_agent.pages.templating.templates import NAMES, Templates
+from logbook_agent.running.executors import TYPED
+from logbook_agent.running.provenance.software import PATTERNS
+from logbook_agent.store.config import REQUIRABLE
+from tests.contract.docs.docs_runner import REPOSITORY
+
+REFERENCE = REPOSITORY / "docs/reference"
+
+
+def text_of(name: str) -> str:
+    return (REFERENCE / name).read_text(encoding="utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """The text below a heading of the second level, up to the next one."""
+    found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert found, f"no section {heading!r}"
+    return found[1]
+
+
+# -- what `make docs` writes -------------------------------------------------------------------------
+
+
+def _generator() -> Any:
+    """The program scripts/reference as a module."""
+    loader = SourceFileLoader("reference", str(REPOSITORY / "scripts/reference"))
+    spec = spec_from_loader("reference", loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+generator = _generator()
+
+
+def test_every_setting_has_a_meaning() -> None:
+    for heading, owner, keys in generator.SETTINGS:
+        said = generator.said_of_keys(owner)
+        assert [key for key in keys if not said.get(key)] == [], heading
+        assert [key for key in said if key not in keys] == [], heading
+    page = generator.settings_page()
+    kinds = {*re.findall(r'`\[executors.NAME\]`, `kind = "(\w+)"`', page)}
+    assert kinds == {kind for feature in FEATURES for kind in feature.executors} - {TYPED}
+    require = section(page, "`logbook.toml`").partition("| `require` |")[2].partition("\n")[0]
+    assert [name for name in REQUIRABLE if f"`{name}`" not in require] == []
+
+
+def test_every_exit_code_is_in_the_reference() -> None:
+    codes = section(text_of("cli.md"), "Exit codes")
+    kinds = list(generator.kinds_of_errors())
+    assert [c.exit_code for c in kinds if not re.search(rf"^\|[^|]*\b{c.exit_code}\b", codes, re.MULTILINE)] == []
+    assert {c.code for c in kinds} >= {c.code for c in RemoteError.__subclasses__()}
+
+
+# -- hand-written pages ------------------------------------------------------------------------------
+
+
+def test_every_error_of_the_host_has_its_remedy() -> None:
+    text = (REPOSITORY / "docs/how-to/github.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|", section(text, "When it fails"), re.MULTILINE)
+    assert sorted(rows) == sorted(c.code for c in RemoteError.__subclasses__())
+
+
+def test_every_public_member_is_in_the_reference() -> None:
+    text = text_of("python.md")
+    assert [n for n in vars(Logbook) if not n.startswith("_") and not re.search(rf"`(Logbook\.)?{n}[`(]", text)] == []
+
+
+# -- files -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("header.md", _FILE_KEYS),
+        ("header.md", [f.name for f in dataclasses.fields(Header) if f.name != "extra"]),
+        ("header.md", [f.name for f in dataclasses.fields(Baseline)]),
+        ("header.md", [f.name for f in dataclasses.fields(Criterion)]),
+        ("header.md", [f.name for f in dataclasses.fields(headers.Metric)]),
+        ("header.md", [f.name for f in dataclasses.fields(headers.ExperimentIssue)]),
+        ("header.md", [f.name for f in dataclasses.fields(headers.Snapshot)]),
+        ("header.md", [f.name for f in dataclasses.fields(headers.CriterionJudgement)]),
+        ("header.md", [f.name for f in dataclasses.fields(headers.Closing)]),
+        ("entry.md", [f.name for f in dataclasses.fields(Entry) if f.name != "extra"]),
+        ("entry.md", [f.name for f in dataclasses.fields(entries.PlannedCommand)]),
+        ("entry.md", [f.name for f in dataclasses.fields(entries.Comparison)]),
+        ("entry.md", [f.name for f in dataclasses.fields(Run)]),
+        ("results.md", [f.name for f in dataclasses.fields(Row)]),
+        ("results.md", list(KNOWN)),
+        ("templates.md", list(NAMES)),
+        ("../explanation/provenance.md", list(PATTERNS)),
+    ],
+)
+def test_every_key_is_in_the_reference(page: str, names: list[str]) -> None:
+    words = {w for span in re.findall(r"`([^`\n]+)`", text_of(page)) for w in re.split(r"[\s{},:\"]+", span)}
+    assert [n for n in names if n not in words] == []
+
+
+def test_the_table_of_known_metrics_is_the_code_s() -> None:
+    table = section(text_of("results.md"), "Known metrics")
+    for name, q in KNOWN.items():
+        assert f"| `{name}` | {q.unit or ''} | {q.direction} | {q.decimals} |" in table
+
+
+class _Recorded(Templates):
+    """Keeps the values that a template is given."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+
+    def render(self, name: str, values: Any) -> str:
+        self.values.update(values)
+        return ""
+
+
+def test_every_template_value_is_in_the_reference() -> None:
+    header = Header(
+        topic="t",
+        title="T",
+        prefix="T",
+        opened="2026-02-10T10:43:00+00:00",
+        links=(headers.Link(label="a", url="b"),),
+        baseline=Baseline(numbers=(headers.BaselineNumbers(metrics={"x": 1.0}),)),
+        matrix=(headers.MatrixAxis(axis="topk"),),
+        command_templates=(headers.CommandTemplate(label="a", command="b"),),
+    )
+    decision = Entry(
+        id="T-000", title="D", opened=header.opened, kind="decision", fields=(Field(label="Negative result", text="n"),)
+    )
+    record = Record(entry=decision, state="noted")
+    recorded = _Recorded()
+    blocks = Blocks(recorded, header)
+    blocks.header()
+    blocks.table(Table(columns=(Column(name="a"),), rows=(("1",),)))
+    blocks.footer(Thread(header, [said_by(decision)]))
+    blocks.entry(record)
+    text = text_of("templates.md")
+
+    def missing(place: str, values: Any) -> Iterator[str]:
+        known = re.findall(r"`([^`\n]+)`", section(text, place))
+        for key, value in values.items():
+            if not any(re.search(rf"(?<![\w]){key}(?![\w])", span) for span in known):
+                yield f"{place}: {key}"
+            for inner in value if isinstance(value, list) else [value]:
+                if isinstance(inner, dict) and key not in ("section", "constants"):
+                    yield from missing(place, inner)
+
+    for name in ("entry", "logbook", "table"):
+        assert list(missing(f"`{name}`", recorded.values[name])) == []
+    for name in ("decisions", "negative_results"):
+        assert list(missing("`decisions` and `negative_results`", recorded.values[name][0])) == []
+    assert all(f"`{name}`" in text for name in recorded.values)
+
+
+def test_every_filter_is_in_the_reference() -> None:
+    import jinja2
+
+    own = (
+        environment(jinja2.Environment, jinja2.BaseLoader()).filters.keys()
+        - jinja2.Environment(autoescape=True).filters.keys()
+    )
+    # `items` is one of Jinja's own that ours replaces.
+    table = section(text_of("templates.md"), "Filters")
+    assert [f for f in {*own, "items"} if not re.search(rf"^\| `{f}[(`]", table, re.MULTILINE)] == []

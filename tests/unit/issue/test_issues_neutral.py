@@ -1,0 +1,304 @@
+"""Nothing in an issue is live but what the logbook declares; held against a reader of Markdown of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from logbook_agent.issue import neutral
+
+Z = "\u200b"
+HERE = "https://github.com/o/r/issues/1"
+PIN = "https://github.com/o/r/blob/0123456789012345678901234567890123456789/logbooks/moe.md#L12"
+
+# What the host makes live, looked for in text that has been rendered.
+LIVE = [
+    re.compile(r"(?:^|[^A-Za-z0-9])@[A-Za-z0-9]"),
+    re.compile(r"[A-Za-z0-9]@[0-9a-f]{7,40}(?![A-Za-z0-9])", re.IGNORECASE),
+    re.compile(r"#[0-9]"),
+    re.compile(r"(?<![A-Za-z0-9])gh-[0-9]", re.IGNORECASE),
+    re.compile(r"(?:https?://|www\.)(?:\S*[^\sA-Za-z0-9-])?github\.com(?![A-Za-z0-9-])", re.IGNORECASE),
+    re.compile(r"(?:https?://|www\.)\S*/(?:issues|pulls?|discussions)/[0-9]", re.IGNORECASE),
+    re.compile(r"(?:https?://|www\.)\S*/(?:commits?/[0-9a-f]{7}|compare/\S)", re.IGNORECASE),
+]
+MARKER = re.compile(r"<!--\s*logbook", re.IGNORECASE)
+LIVE_TARGET = re.compile(
+    r"(?<![A-Za-z0-9-])github\.com(?![A-Za-z0-9-])|(?:^|/)(?:(?:issues|pull|discussions)/[0-9]|commit/[0-9a-f]{7}|compare/.)",
+    re.IGNORECASE,
+)
+
+
+def reader(*, tables: bool = True) -> MarkdownIt:
+    return MarkdownIt("commonmark").enable(["strikethrough", *(["table"] if tables else [])])
+
+
+def texts(tokens: list[Token], *, fenced: bool = False) -> Iterator[str]:
+    """The text nodes of a rendered document; those of fences only when they hold output."""
+    for token in tokens:
+        if token.type == "html_block":
+            yield from re.split(r"</?(?:details|summary)>", token.content)
+        elif token.type == "code_block" or (token.type == "fence" and token.info.strip() == "text"):
+            yield token.content
+        run = ""
+        for child in token.children or ():
+            if child.type in ("text", "text_special"):
+                run += child.content
+            else:
+                yield run
+                run = ""
+                yield child.content
+        yield run
+
+
+def targets(tokens: list[Token]) -> Iterator[str]:
+    for token in tokens:
+        yield from (str(v) for k, v in token.attrs.items() if k in ("href", "src"))
+        yield from targets(token.children or [])
+
+
+def live(text: str, declared: tuple[str, ...] = (), *, tables: bool = True) -> list[str]:
+    """What is live in a document."""
+    tokens = reader(tables=tables).parse(text)
+    found = MARKER.findall(text)
+    for node in texts(tokens):
+        for address in declared:
+            node = re.sub(rf"{re.escape(address)}(?!_*[A-Za-z0-9/#?-])", " ", node)
+        found += [match[0] for pattern in LIVE if (match := pattern.search(node))]
+    return found + [t for t in targets(tokens) if t not in declared and LIVE_TARGET.search(unquote(t))]
+
+
+def fenced(text: str) -> list[tuple[str, str]]:
+    return [(t.info, t.content) for t in reader().parse(text) if t.type == "fence"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ask @ada", f"ask @{Z}ada"),
+        ("@ada", f"@{Z}ada"),
+        ("(@org/team)", f"(@{Z}org/team)"),
+        ("é@ada", f"é@{Z}ada"),
+        (r"\@ada", rf"\@{Z}ada"),
+        ("_@ada_", f"_@{Z}ada_"),
+        ("`@ada`", f"`@{Z}ada`"),
+        ("&#64;ada", f"&#{Z}64;ada"),
+        ("&commat;ada", f"&{Z}commat;ada"),
+        ("&#x40;ada", f"&{Z}#x40;ada"),
+        ("@&#x61;da", f"@&{Z}#x61;da"),
+        ("＠ada", f"＠{Z}ada"),
+        ("fixes #12", f"fixes #{Z}12"),
+        (r"\#12", rf"\#{Z}12"),
+        ("&num;12", f"&{Z}num;12"),
+        ("GH-12 gh-3", f"GH{Z}-12 gh{Z}-3"),
+        (r"GH\-12", rf"GH{Z}\-12"),
+        ("o/r#12", f"o/r#{Z}12"),
+        ("o/r@0123456789abcdef", f"o/r@{Z}0123456789abcdef"),
+        ("ada@0123456", f"ada@{Z}0123456"),
+        ("https://github.com/o/r", f"https:{Z}//github{Z}.com/o/r"),
+        ("https://ghe.corp/o/r/issues/7", f"https:{Z}//ghe.corp/o/r/issues/{Z}7"),
+        ("http://h/o/r/pull/7", f"http:{Z}//h/o/r/pull/{Z}7"),
+        ("http://h/o/r/discussions/7", f"http:{Z}//h/o/r/discussions/{Z}7"),
+        ("http://h/o/r/commit/0123456", f"http:{Z}//h/o/r/commit/{Z}0123456"),
+        ("http://h/o/r/compare/a...b", f"http:{Z}//h/o/r/compare/{Z}a...b"),
+        ("www.github.com/o", f"www{Z}.github{Z}.com/o"),
+        ("<https://github.com/o>", f"<https:{Z}//github{Z}.com/o>"),
+        (r"[x](https://github\.com/o)", rf"[x](https:{Z}//github{Z}\.com/o)"),
+        ("[x](//github.com/o)", f"[x](//github{Z}.com/o)"),
+        ("[x](../issues/7)", f"[x](../issues/{Z}7)"),
+        ("[x]: https://github.com/o/r/issues/7", f"[x]: https:{Z}//github{Z}.com/o/r/issues/{Z}7"),
+        ("http://gith%75b.com/o", f"http:{Z}//gith%{Z}75b.com/o"),
+        ("[a](https://b.org)[c](https://github.com/d)", f"[a](https://b.org)[c](https:{Z}//github{Z}.com/d)"),
+        ("<!-- logbook:body -->", "&lt;!-- logbook:body -->"),
+        ("a <div> `<div>`", "a &lt;div> `<div>`"),
+        ("`a\n<div>\nb`", f"`a\n<{Z}div>\nb`"),
+        ("[^1]: ```", f"[{Z}^1]: ```"),
+        ("a\r\n@b\x0b", f"a\n@{Z}b\ufffd"),
+    ],
+)
+def test_what_would_be_live_is_broken(text: str, expected: str) -> None:
+    assert neutral.document(text) == neutral.prose(text) == expected
+    assert live(expected) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Plain text, 5 % of 3 @ 2, C# and a # b.\n",
+        "Mail ada@example.org, pkg@1.2.3, max@k.",
+        "See <https://example.com/a?b=1> and [docs](https://docs.example.com/issues).",
+        "On github.com, one finds it.",
+        "1 < 2 and 3 > 2, a<1, x<-y",
+        "A &copy; &lt;b&gt; &amp; &nbsp;.",
+        "| a | b |\n|---|---|\n| `x` | 1 |\n",
+        "# Title\n\n- a\n  - b\n\n> quote\n\n```bash\nssh a@b '#1' @ada https://github.com/o/r/issues/1\n```\n",
+        "- Commands:\n  ```\n  git clone https://github.com/o/r @x #1\n  ```\n- next\n",
+        "> ~~~python\n> @jax.jit\n> ~~~\n",
+        "`<div>` and ``a`b``",
+    ],
+)
+def test_what_is_not_live_stays(text: str) -> None:
+    assert neutral.prose(text) == neutral.document(text) == text
+
+
+def test_of_html_the_document_keeps_what_folds() -> None:
+    folded = "<details>\n<summary>More</summary>\n\na | b<br>c\n\n</details>\n"
+    assert neutral.document(folded) == folded
+    assert neutral.prose(folded) == folded.replace("<", "&lt;")
+    odd = "<details open>\n\n<br>\n\n<summary onclick=x>\n\n<details>`<!--`\n"
+    assert neutral.document(odd) == "&lt;details open>\n\n&lt;br>\n\n&lt;summary onclick=x>\n\n<details>`&lt;!--`\n"
+
+
+def test_output_of_programs_is_dead_in_its_fence() -> None:
+    output = f"{HERE} @ada fixes #1\n<!-- logbook:1 --> <div> `x` &copy; ok\n"
+    dead = f"https:{Z}//github{Z}.com/o/r/issues/{Z}1 @{Z}ada fixes #{Z}1\n<{Z}!-- logbook:1 --> <div> `x` &copy; ok\n"
+    assert neutral.log(output) == dead
+    assert neutral.document(f"```text\n{output}```\n", [HERE]) == f"```text\n{dead}```\n"
+    assert neutral.document(f"```bash\n{HERE}\n<!--logbook -->\n```") == f"```bash\n{HERE}\n<{Z}!--logbook -->\n```"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (HERE, HERE),
+        (f"{HERE}.", f"{HERE}."),
+        (f"[#{Z}1]({HERE}) <{HERE}> **{HERE}**, {PIN}", f"[#{Z}1]({HERE}) <{HERE}> **{HERE}**, {PIN}"),
+        (f"{HERE}2", f"https:{Z}//github{Z}.com/o/r/issues/{Z}12"),
+        (f"{HERE}#issuecomment-5", f"https:{Z}//github{Z}.com/o/r/issues/{Z}1#issuecomment-5"),
+        (f"http://x/?u={HERE}", f"http:{Z}//x/?u=https:{Z}//github{Z}.com/o/r/issues/{Z}1"),
+        (rf"{HERE}\_", rf"https:{Z}//github{Z}.com/o/r/issues/{Z}1\_"),
+        (f"Fixes: {HERE}", f"F{Z}ixes: {HERE}"),
+        (f"closes <{HERE}>", f"c{Z}loses <{HERE}>"),
+        (f"prefixes {HERE}", f"prefixes {HERE}"),
+    ],
+)
+def test_declared_addresses_stay_where_they_stand_exactly(text: str, expected: str) -> None:
+    assert neutral.document(text, (HERE, PIN)) == expected
+    assert neutral.document(expected, (HERE, PIN)) == expected
+    assert live(expected, (HERE, PIN)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("```\nx", "```\nx\n```"),
+        ("````py\n```\n", "````py\n```\n````\n"),
+        ("- a\n  ~~~\n  x", "- a\n  ~~~\n  x\n  ~~~"),
+        ("> ```\n> x\n\nb", "> ```\n> x\n> ```\n\nb"),
+        ("```\n    ```", "```\n    ```\n```"),
+    ],
+)
+def test_prose_closes_its_fences(text: str, expected: str) -> None:
+    assert neutral.prose(text) == expected
+    tokens = reader().parse(expected + "\n\nlast")
+    assert tokens[-2].content == "last"
+
+
+PIECES = st.sampled_from(
+    [
+        *("```", "```bash", "````", "~~~", "~~~ text", "```text", "``", "`", "- ", "* ", "1. ", "2. ", "> ", ">"),
+        *("    ", "  ", " ", "\t", "\n", "\n\n", "\r\n", "|", "a|b\n-|-\n", "-|-", "---", "===", "# ", "[^1]: "),
+        *("@ada", "@", "ada", "#12", "#", "GH-1", "gh", "-", "12", "o/r", "\\", "&#64;", "&commat;", "&#x23;", "&"),
+        *(
+            "fixes ",
+            HERE,
+            f"{HERE}2",
+            "https://",
+            "github.com",
+            "www.",
+            "/issues/",
+            "/pull/3",
+            "(",
+            ")",
+            "[",
+            "]",
+            "](",
+        ),
+        *("<", ">", "<div>", "<!--", "-->", "<!-- logbook:1 -->", "<details>", "</details>", "<summary>", "<br>"),
+        *(
+            "<pre>",
+            "<br>\u00a0\n",
+            Z,
+            "\u00a0",
+            "\u2028",
+            "\x0c",
+            "\x0b",
+            "é",
+            "*",
+            "**",
+            "_",
+            "~~",
+            ":",
+            "0123456",
+            "%75",
+        ),
+    ]
+)
+HOSTILE = st.lists(PIECES, max_size=40).map("".join)
+
+
+@settings(deadline=None)
+@given(HOSTILE)
+def test_no_text_is_live(text: str) -> None:
+    for result in (neutral.document(text), neutral.document(neutral.prose(text))):
+        assert live(result) == []
+        assert live(result, tables=False) == []
+    assert live(neutral.document(text, [HERE]), (HERE,)) == []
+
+
+@settings(deadline=None)
+@given(HOSTILE)
+@example(">- ```")
+@example(">1. ~~~\n>    code")
+@example(">>- ```")
+@example("<https://github.com/o/r/issues/12>")
+def test_a_second_pass_changes_nothing(text: str) -> None:
+    for once in (neutral.document(text, [HERE]), neutral.prose(text), neutral.log(text)):
+        assert neutral.document(neutral.document(once, [HERE]), [HERE]) == neutral.document(once, [HERE])
+    once = neutral.document(text, [HERE])
+    assert neutral.document(once, [HERE]) == once
+    assert neutral.prose(neutral.prose(text)) == neutral.prose(text)
+    assert neutral.log(neutral.log(text)) == neutral.log(text)
+
+
+@settings(deadline=None)
+@given(HOSTILE)
+def test_nothing_but_what_is_hidden_or_html_is_added(text: str) -> None:
+    plain = neutral.without_controls(text)
+    assert neutral.document(text).replace(Z, "").replace("&lt;", "<") == plain.replace(Z, "").replace("&lt;", "<")
+    assert neutral.log(text).replace(Z, "") == plain.replace(Z, "")
+
+
+@settings(deadline=None)
+@given(HOSTILE, HOSTILE)
+def test_prose_swallows_nothing_behind_it(text: str, more: str) -> None:
+    tokens = reader().parse(neutral.document(f"{neutral.prose(text)}\n\nlast words\n"))
+    assert any(t.type == "inline" and t.content == "last words" for t in tokens)
+
+
+INNER = st.lists(PIECES.filter(lambda p: "`" not in p and "~" not in p), max_size=12).map(
+    lambda parts: neutral.without_controls("".join(parts)).replace("logbook", "x")
+)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(["", "bash", "py x=1", "diff"]), INNER, st.sampled_from(["", "  "])), max_size=4)
+)
+def test_commands_are_verbatim(blocks: list[tuple[str, str, str]]) -> None:
+    """At the top and in a list, among text that is live."""
+    parts = []
+    for info, inner, margin in blocks:
+        body = "\n".join(margin + line for line in ["```" + info, *inner.split("\n"), "```"])
+        parts.append(("- @ada #1\n" if margin else "<section> @ada\n\n") + body)
+    text = "\n\n".join(parts)
+    after = fenced(neutral.document(text))
+    assert after == fenced(text.replace("<section>", "section"))
+    assert len(after) == len(blocks)

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.issue.token import token_for
+from logbook_agent.model.errors import NoToken
+
+ALL = {
+    "GH_TOKEN": "gh1",
+    "GITHUB_TOKEN": "gh2",
+    "GH_ENTERPRISE_TOKEN": "ent1",
+    "GITHUB_ENTERPRISE_TOKEN": "ent2",
+}
+
+
+def without(*names: str) -> dict[str, str]:
+    return {k: v for k, v in ALL.items() if k not in names}
+
+
+@pytest.fixture
+def gh(tmp_path: Path) -> Path:
+    """A folder for PATH with a `gh` that writes down how it was called and says a token."""
+    return fake_gh(tmp_path, 'printf "%s\\n" "$*" > "$0.args"; env > "$0.env"; echo " from-gh "')
+
+
+def fake_gh(tmp_path: Path, script: str) -> Path:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "gh").write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")
+    (folder / "gh").chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("host", "environ", "value", "source"),
+    [
+        ("github.com", ALL, "gh1", "GH_TOKEN"),
+        ("GitHub.com", without("GH_TOKEN"), "gh2", "GITHUB_TOKEN"),
+        ("github.com", {**ALL, "GH_TOKEN": ""}, "gh2", "GITHUB_TOKEN"),
+        ("github.com", {**ALL, "GH_TOKEN": " gh3\n"}, "gh3", "GH_TOKEN"),
+        ("github.com", {**ALL, "GH_HOST": "ghe.example.org"}, "gh1", "GH_TOKEN"),
+        (
+            "ghe.example.org:8443",
+            {**without("GH_ENTERPRISE_TOKEN"), "GH_HOST": "ghe.example.org"},
+            "ent2",
+            "GITHUB_ENTERPRISE_TOKEN",
+        ),
+        ("ghe.example.org", {**ALL, "GH_HOST": "GHE.example.org"}, "ent1", "GH_ENTERPRISE_TOKEN"),
+        ("ghe.example.org:8443", {**ALL, "GH_HOST": "ghe.example.org"}, "ent1", "GH_ENTERPRISE_TOKEN"),
+    ],
+)
+def test_a_token_from_the_environment(host: str, environ: dict[str, str], value: str, source: str) -> None:
+    token = token_for(host, environ)
+    assert (token.value, token.source) == (value, source)
+    assert value not in repr(token).replace(source, "")
+
+
+@pytest.mark.parametrize("gh_host", [{}, {"GH_HOST": ""}, {"GH_HOST": "github.com"}])
+def test_the_enterprise_variables_are_for_the_only_confirmed_host(gh_host: dict[str, str]) -> None:
+    environ = ALL | gh_host
+    assert token_for("ghe.example.org", environ, confirmed=["ghe.example.org"]).value == "ent1"
+    assert token_for("127.0.0.1:4701", environ, confirmed=["127.0.0.1:4701"]).value == "ent1"
+    # Of several, a repository would choose which one gets the token.
+    for confirmed in ([], ["other.example.org"], ["ghe.example.org", "other.example.org"]):
+        with pytest.raises(NoToken):
+            token_for("ghe.example.org", environ, confirmed=confirmed)
+    for named in ("other.example.org", "http://10.0.0.7", "no host"):
+        with pytest.raises(NoToken):
+            token_for("ghe.example.org", {**ALL, "GH_HOST": named}, confirmed=["ghe.example.org"])
+    both = {**ALL, "GH_HOST": "ghe.example.org"}
+    assert token_for("ghe.example.org", both, confirmed=["ghe.example.org", "other.example.org"]).value == "ent1"
+
+
+@pytest.mark.parametrize(
+    ("host", "environ"),
+    [
+        ("github.com", without("GH_TOKEN", "GITHUB_TOKEN")),
+        ("ghe.example.org", without("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")),
+        ("github.com.evil.org", without("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")),
+        ("evil.org", {**ALL, "GH_HOST": "ghe.example.org"}),
+        ("evil.org", {**ALL, "GH_HOST": "https://ghe.example.org/"}),
+        ("ghe.example.org.evil.org", {**ALL, "GH_HOST": "ghe.example.org"}),
+        ("ghe.example.org:1", {**ALL, "GH_HOST": "ghe.example.org:2"}),
+    ],
+)
+def test_no_token_goes_to_another_host(host: str, environ: dict[str, str]) -> None:
+    with pytest.raises(NoToken):
+        token_for(host, environ)
+
+
+def test_what_is_missing_is_named() -> None:
+    with pytest.raises(NoToken) as caught:
+        token_for("github.com", {})
+    assert (caught.value.message, caught.value.cause, caught.value.hint) == (
+        "no token for github.com",
+        "neither GH_TOKEN nor GITHUB_TOKEN is set, and gh knows none for this host",
+        "set GH_TOKEN, or: gh auth login --hostname github.com",
+    )
+    with pytest.raises(NoToken) as caught:
+        token_for("ghe.example.org", {})
+    assert caught.value.hint == (
+        "set GH_ENTERPRISE_TOKEN and GH_HOST=ghe.example.org, or: gh auth login --hostname ghe.example.org"
+    )
+    with pytest.raises(NoToken) as caught:
+        token_for("a.example.org", {**ALL, "GH_HOST": "b.example.org"})
+    assert caught.value.cause == "GH_ENTERPRISE_TOKEN is for b.example.org, and gh knows none for a.example.org"
+    with pytest.raises(NoToken) as caught:
+        token_for("a.example.org", ALL)
+    assert caught.value.cause == (
+        "GH_ENTERPRISE_TOKEN is sent to no host until GH_HOST names one, and gh knows none for a.example.org"
+    )
+    assert "GH_HOST=a.example.org" in caught.value.hint
+
+
+@pytest.mark.parametrize("value", ["two words", "a\nb", "a\tb", "s\u00e9cret", "a\u200bb", "a\x00b", "Bearer abc"])
+def test_what_cannot_be_a_token_is_refused_and_not_shown(value: str) -> None:
+    with pytest.raises(NoToken) as caught:
+        token_for("github.com", {"GH_TOKEN": value, "GITHUB_TOKEN": "fine"})
+    told = "".join(traceback.format_exception(caught.value)) + caught.value.cause + caught.value.hint
+    assert caught.value.message == "GH_TOKEN does not hold a valid token"
+    assert value not in told
+
+
+def test_gh_is_asked_for_this_host_without_the_tokens_of_others(gh: Path) -> None:
+    environ = {**without("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"), "PATH": str(gh), "GH_HOST": "x.org"}
+    environ["HOME"] = "kept"
+    token = token_for("ghe.example.org", environ)
+    assert (token.value, token.source) == ("from-gh", "gh auth token")
+    assert (gh / "gh.args").read_text() == "auth token --hostname ghe.example.org\n"
+    seen = (gh / "gh.env").read_text()
+    assert "HOME=kept\n" in seen
+    assert [line for line in seen.splitlines() if "TOKEN" in line or line.startswith("GH_HOST")] == []
+
+
+def test_gh_is_not_asked_when_a_variable_is_set(gh: Path) -> None:
+    assert token_for("github.com", {**ALL, "PATH": str(gh)}).value == "gh1"
+    assert not (gh / "gh.args").exists()
+
+
+@pytest.mark.parametrize("script", ["echo no oauth token >&2; exit 1", "exit 0", "echo token; exit 1"])
+def test_a_gh_that_knows_none(tmp_path: Path, script: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(NoToken, match=r"no token for github\.com"):
+        token_for("github.com", {"PATH": str(fake_gh(tmp_path, script))})
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,107 @@
+"""Which files count as a project's own templates, and what a command does with one that is hostile."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from logbook_agent.model.errors import StoreError
+from logbook_agent.pages.templating.templates import Templates
+
+pytestmark = pytest.mark.slow
+
+NAME = "footer.md.j2"
+SECRET = "wherever-this-is-read"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    (tmp_path / "secret.j2").write_text(SECRET)
+    (tmp_path / "project/templates").mkdir(parents=True)
+    return tmp_path / "project/templates"
+
+
+def rendered(own: Path) -> str:
+    return Templates(own, within=own.parent).render(NAME, {})
+
+
+def refused(own: Path) -> str:
+    began = time.monotonic()
+    with pytest.raises(StoreError) as caught:
+        rendered(own)
+    assert time.monotonic() - began < 5
+    assert SECRET not in f"{caught.value.message}{caught.value.cause}{caught.value.hint}"
+    assert caught.value.hint
+    return caught.value.message
+
+
+@pytest.mark.parametrize("place", [NAME, "other.j2"])
+def test_a_link_to_a_file_elsewhere(own: Path, tmp_path: Path, place: str) -> None:
+    (own / NAME).write_text("{% include 'other.j2' %}")
+    (own / place).unlink(missing_ok=True)
+    (own / place).symlink_to(tmp_path / "secret.j2")
+    assert refused(own) == f"template {place} is a link that points outside the template folder"
+
+
+@pytest.mark.parametrize("how", ["include", "import", "extends"])
+@pytest.mark.parametrize("name", ["../../secret.j2", "/../secret.j2", "sub/../../../secret.j2", "{secret}", "a\\0b"])
+@pytest.mark.sample(6)
+def test_a_name_that_leads_out(own: Path, tmp_path: Path, how: str, name: str) -> None:
+    word = {"include": "include", "import": "import", "extends": "extends"}[how]
+    tail = " as x" if how == "import" else ""
+    place = name.format(secret=tmp_path / "secret.j2")
+    (own / NAME).write_text(f'{{% {word} "{place}"{tail} %}}')
+    assert "footer.md.j2" in refused(own)
+
+
+def test_a_folder_that_is_a_link_out(own: Path, tmp_path: Path) -> None:
+    (own / "sub").symlink_to(tmp_path)
+    (own / NAME).write_text('{% include "sub/secret.j2" %}')
+    assert refused(own) == "template sub/secret.j2 is a link that points outside the template folder"
+
+
+@pytest.mark.parametrize("name", [".env", ".git/config", "data.txt"])
+def test_files_that_are_no_templates(own: Path, name: str) -> None:
+    (own / name).parent.mkdir(exist_ok=True)
+    (own / name).write_text(SECRET)
+    (own / NAME).write_text(f'{{% include "{name}" %}}')
+    assert refused(own) == f"template {name} points to {Path(name).name}, which is not called *.j2"
+    (own / NAME).unlink()
+    (own / NAME).symlink_to(name)
+    assert refused(own) == f"template {NAME} points to {Path(name).name}, which is not called *.j2"
+
+
+@pytest.mark.slow
+def test_what_is_no_regular_file(own: Path) -> None:
+    os.mkfifo(own / NAME)
+    assert refused(own) == f"template {NAME} is a named pipe"
+    (own / NAME).unlink()
+    (own / NAME).mkdir()
+    assert refused(own) == f"template {NAME} is a folder"
+    (own / NAME).rmdir()
+    (own / NAME).symlink_to(NAME)
+    assert refused(own) == f"template {NAME} is a symbolic link"
+    (own / NAME).unlink()
+    (own / NAME).symlink_to("/dev/zero")
+    assert refused(own) == f"template {NAME} is a link that points outside the template folder"
+
+
+def test_a_file_that_is_too_large_or_not_utf8(own: Path) -> None:
+    (own / NAME).write_bytes(b"a" * (2**20 + 1))
+    assert refused(own) == f"template {NAME} has more than 1048576 bytes"
+    (own / NAME).write_bytes(b"ab\xff")
+    assert refused(own) == f"template {NAME} is not UTF-8 text (byte 2)"
+
+
+def test_the_folder_lies_in_the_project(own: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (own.parent / "link").symlink_to(tmp_path / "elsewhere")
+    for folder in (tmp_path / "elsewhere", own.parent / "link", own / "../../elsewhere"):
+        with pytest.raises(StoreError) as caught:
+            Templates(folder, within=own.parent)
+        assert caught.value.message == f"the template folder {folder} is outside {own.parent}"
+        assert str(tmp_path / "elsewhere") in caught.value.cause
+        assert caught.value.hint == "copy the folder into the project and name the copy, or remove the setting"

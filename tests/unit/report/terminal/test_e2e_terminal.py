@@ -1,0 +1,100 @@
+"""What commands show on a terminal; on a pipe they print the same lines as ever."""
+
+from __future__ import annotations
+
+from logbook_agent.findings.tables.spec import Column
+from logbook_agent.model.series_progress import EffectEstimate, SeriesProgress
+from logbook_agent.report.terminal.child_output import ChildOutput, StepRate, folded, step_of
+from logbook_agent.report.terminal.drawn_answers import parts
+from logbook_agent.report.terminal.progress_lines import effect_bar, progress_line, series_lines
+
+LONG = "RESULT_JSON " + '{"config": {"hidden": 64}, "metrics": {"tflops": {"samples": [' + "1.25, " * 200 + "1.25]}}}"
+
+
+def child_output(*pieces: bytes, width: int = 60) -> list[bytes]:
+    """What is shown of each piece, and at the end."""
+    shown = ChildOutput(lambda kind, body, line: folded(kind, body, line, width))
+    return [*map(shown.feed, pieces), shown.finish()]
+
+
+def test_long_machine_lines_are_folded() -> None:
+    whole = child_output(f"a\n{LONG}\nRESULT tflops=2\nb".encode())
+    assert whole == [b"a\nRESULT_JSON hidden=64 tflops=1.25 \xe2\x80\xa6 (1.3 KiB)\nRESULT tflops=2\nb", b""]
+    parts = child_output(b"RES", b"ULT_JS", LONG[9:].encode(), b"\nRESULTS are in", b" R\nMETR", b"O")
+    assert parts[:3] == [b"", b"", b""]
+    assert parts[3] == whole[0][2:].partition(b"RESULT ")[0] + b"RESULTS are in"
+    assert parts[4:] == [b" R\n", b"METRO", b""]
+    assert child_output(b"RESULT no end") == [b"", b"RESULT no end"]
+    endless = child_output(b"RESULT x=" + b"1" * (1 << 20), b"11", b"1\nnext\n")
+    assert endless[0].startswith(b"RESULT x=1111")
+    assert endless[0].endswith(b"bytes)\n")
+    assert endless[1:] == [b"", b"next\n", b""]
+
+
+def test_a_command_cannot_take_the_terminal_over() -> None:
+    kept = b"\x1b[31mred\x1b[0m 10%\r20%\x1b[K\x1b[A\n"
+    assert child_output(kept)[0] == kept
+    for bad in (b"\x1b[2J", b"\x1b]0;t\x07", b"\x1b[?1049h", b"\x0e", b"\xc2\x9b2J", b"\xe2\x80\xaeend"):
+        for pieces in ((bad,), *((bad[:at], bad[at:]) for at in range(1, len(bad)))):
+            shown = b"".join(child_output(*pieces))
+            assert b"\xef\xbf\xbd" in shown, (bad, pieces)
+            assert not any(part in shown for part in (bad, b"\x1b", b"\x0e")), (bad, pieces)
+    assert b"".join(child_output("é…→".encode()[:4], "é…→".encode()[4:])).decode() == "é…→"
+
+
+def test_steps_and_their_rate() -> None:
+    assert step_of("METRIC", "loss=3.87 step=600") == (600, {"loss": 3.87})
+    assert step_of("RESULT", "step=7 loss=0.5 phase=warm") == (7, {"loss": 0.5})
+    assert step_of("RESULT_JSON", '{"step": 3, "metrics": {"loss": 2}}') == (3, {"loss": 2.0})
+    assert step_of("RESULT_JSON", '{"config": {"step": 3}, "metrics": {"loss": 2}}') is None
+    assert (
+        step_of("RESULT", "steps=3 tflops=2") is step_of("RESULT", "step=x") is step_of("RESULT_JSON", "{step") is None
+    )
+    rate = StepRate()
+    assert rate.text() == ""
+    for second in range(5):
+        rate.add(second * 20, {"loss": 4 - second}, now=float(second))
+    assert rate.text() == "step 80  loss 0  20 steps/s"
+
+
+def test_the_bar_of_an_effect() -> None:
+    assert effect_bar(None, None, None, 0.01, 17) == "····┊···│···┊····"
+    left, right = effect_bar(-0.05, -0.06, -0.04, 0.01, 21), effect_bar(0.05, 0.04, 0.06, 0.01, 21)
+    assert left == right[::-1]
+    assert right.index("│") == 10 < right.index("┊", 10) < right.index("━") < right.index("●")
+    assert effect_bar(0.02, -3.0, 4.0, 0.01, 21)[0::20] == "←→"
+
+
+def test_the_live_line_of_a_comparison_fits() -> None:
+    name = "int8_with_a_very_long_name_indeed"
+    one = EffectEstimate(
+        name=name, change=0.0598, low=0.05, high=0.07, least=0.01, outcome="better", interval="95%: 5 to 7%"
+    )
+    series = SeriesProgress(
+        made=8, total=20, what="pairs", is_at_most=True, left_s=240, estimates=(one, one), note="quant_mode=int8"
+    )
+    for width in (54, 79, 119):
+        first, second = series_lines(series, "0:12", width)
+        assert max(map(len, (first, second))) <= width
+        for part in ("8/20 pairs", "+5.98%", "●", "better", "≤ 4 min left"):
+            assert part in first, (width, part)
+        assert ("95%: 5 to 7%" in first) == (width > 100)
+        assert ("…" in first) == (width < 100), "a name that is cut says so"
+        assert "pairs" not in second
+
+
+def test_a_wide_table_is_drawn_in_parts() -> None:
+    columns = [Column(name=f"n{at}", numeric=True) for at in range(9)]
+    rows = [["1234567890"] * 9]
+    assert parts(columns, rows, 200) == [[*range(9)]]
+    assert parts(columns, rows, 80) == [[0, 1, 2, 3, 4, 5], [0, 1, 6, 7, 8]], "79 columns with the mark"
+    assert parts(columns, rows, 5) == [[0, at] for at in range(1, 9)]
+    assert parts([], [], 80) == [[]]
+
+
+def test_progress_line() -> None:
+    assert progress_line(5.9, None, 0, 80) == "0:05 | 0 B"
+    assert progress_line(65, "RESULT a=1", 3_565_158, 80) == "1:05 | 3.4 MiB | RESULT a=1"
+    assert progress_line(3725, "a\tb\x1b", 1023, 80) == "1:02:05 | 1023 B | a b "
+    assert progress_line(65, "RESULT " + "x" * 99, 2048, 20) == "1:05 | 2.0 KiB | RE…"
+    assert progress_line(65, None, 0, 0) == ""

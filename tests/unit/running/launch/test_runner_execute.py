@@ -1,0 +1,268 @@
+"""Real processes: live output, exits, time limits, interrupts, left-over processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from logbook_agent.model.errors import CommandNotFound, NotExecutable, ToolError
+from logbook_agent.model.run import Exit
+from logbook_agent.running.launch.execute import execute
+from logbook_agent.running.launch.process import Graces, Job, JobOutcome, exit_status
+from logbook_agent.running.launch.signals import StopRequests
+
+pytestmark = pytest.mark.slow
+
+QUICK = Graces(interrupt_s=0.4, terminate_s=0.4, kill_s=2.0, drain_s=0.3)
+
+
+class Recorder:
+    """Sinks that keep everything, with the time since the start."""
+
+    def __init__(self, on_output: Callable[[bytes], None] | None = None) -> None:
+        self.pid = 0
+        self.create_time: float | None = None
+        self.pieces: list[tuple[float, str, bytes]] = []
+        self.idles = 0
+        self.began = time.monotonic()
+        self._on_output = on_output
+
+    def started(self, pid: int, create_time: float | None) -> None:
+        self.pid, self.create_time = pid, create_time
+
+    def output(self, stream: str, data: bytes) -> None:
+        self.pieces.append((time.monotonic() - self.began, stream, data))
+        if self._on_output is not None:
+            self._on_output(data)
+
+    def idle(self) -> None:
+        self.idles += 1
+
+    def text(self, stream: str = "stdout") -> bytes:
+        return b"".join(data for _, name, data in self.pieces if name == stream)
+
+
+def run(
+    *argv: str,
+    script: str | None = None,
+    timeout_s: float | None = None,
+    sinks: Recorder | None = None,
+    cwd: Path | None = None,
+    graces: Graces = QUICK,
+    **env: str,
+) -> tuple[JobOutcome, Recorder]:
+    sinks = sinks or Recorder()
+    full = {"PATH": os.environ["PATH"], **env}
+    words = argv if script is None else (script,)
+    job = Job(argv=words, shell=script is not None, cwd=cwd or Path.cwd(), env=full, timeout_s=timeout_s)
+    return execute(job, sinks, graces=graces), sinks
+
+
+def sh(script: str, timeout_s: float | None = None, **rest: Any) -> tuple[JobOutcome, Recorder]:
+    return run(script=script, timeout_s=timeout_s, **rest)
+
+
+def python(code: str, *args: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", textwrap.dedent(code), *args)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 3.0) -> bool:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return condition()
+
+
+@pytest.mark.parametrize("code", [0, 1, 3, 255])
+def test_exit_code(code: int) -> None:
+    outcome, _ = sh(f"exit {code}")
+    assert outcome.exit == Exit(code=code)
+    assert exit_status(outcome.exit) == code
+    assert outcome.problems == ()
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGSEGV"])
+@pytest.mark.sample(3)
+def test_signal_names_the_exit(name: str) -> None:
+    outcome, _ = sh(f"kill -{name[3:]} $$")
+    assert outcome.exit == Exit(signal=name)
+    assert exit_status(outcome.exit) == 128 + signal.Signals[name]
+
+
+def test_streams_are_kept_apart() -> None:
+    outcome, sinks = sh("echo out; echo err >&2")
+    assert sinks.text("stdout") == b"out\n"
+    assert sinks.text("stderr") == b"err\n"
+    assert outcome.duration_s < 5
+
+
+@pytest.mark.slow
+def test_output_arrives_while_the_command_runs() -> None:
+    # Without PYTHONUNBUFFERED the first line would come with the last.
+    outcome, sinks = run(*python("import time; print('first'); time.sleep(0.7); print('last')"))
+    first = next(at for at, _, data in sinks.pieces if b"first" in data)
+    last = next(at for at, _, data in sinks.pieces if b"last" in data)
+    assert last - first > 0.5
+    assert sinks.idles >= 2
+    assert outcome.duration_s > 0.6
+
+
+def test_env_and_cwd_are_those_of_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FROM_THE_TOOL", "1")
+    _, sinks = sh("pwd; echo [$FROM_THE_TOOL] [$GIVEN]", cwd=tmp_path, GIVEN="yes")
+    assert sinks.text().decode().splitlines() == [str(tmp_path), "[] [yes]"]
+
+
+def test_input_is_empty_and_never_waited_for() -> None:
+    outcome, sinks = sh("cat; echo done", timeout_s=5)
+    assert (outcome.exit, sinks.text()) == (Exit(code=0), b"done\n")
+
+
+def test_started_names_the_process() -> None:
+    _, sinks = run(*python("import os, time; print(os.getpid(), time.time())"))
+    pid, now = sinks.text().split()
+    assert sinks.pid == int(pid)
+    assert sinks.create_time is not None
+    assert abs(sinks.create_time - float(now)) < 3
+
+
+def test_timeout_ends_grandchildren_too() -> None:
+    outcome, sinks = sh("sleep 60 & echo $!; sleep 60", timeout_s=0.4)
+    assert outcome.exit.timeout
+    assert not outcome.exit.interrupted
+    assert exit_status(outcome.exit) == 124
+    grandchild = int(sinks.text())
+    assert wait_until(lambda: not is_running(grandchild))
+    assert outcome.problems == ()
+    assert outcome.duration_s < 3
+
+
+@pytest.mark.slow
+def test_child_may_finish_its_work_after_the_first_signal() -> None:
+    code = """
+    import signal, sys, time
+    def stop(*_):
+        print("saved"); sys.exit(7)
+    signal.signal(signal.SIGINT, stop)
+    print("ready"); time.sleep(60)
+    """
+    outcome, sinks = run(*python(code), timeout_s=1.0)
+    assert outcome.exit == Exit(code=7, timeout=True)
+    assert sinks.text().endswith(b"saved\n")
+
+
+def test_a_stopped_command_gets_the_signal_that_ends_it() -> None:
+    """It would only see it once somebody lets it go on."""
+    outcome, _ = sh("trap '' INT; kill -STOP $$; sleep 9", timeout_s=1.0)
+    assert outcome.exit == Exit(signal="SIGTERM", timeout=True)
+
+
+def test_stubborn_child_is_killed() -> None:
+    code = """
+    import signal, time
+    signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print("ready"); time.sleep(60)
+    """
+    outcome, sinks = run(*python(code), timeout_s=1.0)
+    assert sinks.text() == b"ready\n"
+    assert outcome.exit == Exit(signal="SIGKILL", timeout=True)
+    assert 1.8 <= outcome.duration_s < 4
+
+
+@pytest.mark.slow
+def test_stubborn_grandchild_is_killed_after_the_child_has_gone() -> None:
+    script = "(trap '' INT TERM; echo $$ ready; while :; do sleep 0.1; done) & wait"
+    outcome, _ = sh(script, timeout_s=0.5)
+    assert outcome.exit.timeout
+    assert outcome.problems == ()
+
+
+def test_left_over_process_that_holds_the_output_is_not_waited_for() -> None:
+    began = time.monotonic()
+    outcome, sinks = sh("sleep 60 & echo $!")
+    assert time.monotonic() - began < 20
+    assert outcome.exit == Exit(code=0)
+    assert ["outlived" in p for p in outcome.problems] == [True]
+    os.kill(int(sinks.text()), signal.SIGKILL)
+
+
+def test_left_over_process_that_goes_on_writing_is_cut_off() -> None:
+    script = "(while :; do echo more; done) & echo $! >&2"
+    outcome, sinks = sh(script)
+    assert outcome.problems
+    assert b"more" in sinks.text()
+    pid = int(sinks.text("stderr"))
+    assert wait_until(lambda: not is_running(pid))
+
+
+def test_what_a_sink_raises_kills_the_command() -> None:
+    def fail(_: bytes) -> None:
+        raise RuntimeError("sink")
+
+    sinks = Recorder(fail)
+    with pytest.raises(RuntimeError, match="sink"):
+        sh("echo x; sleep 60", sinks=sinks)
+    assert wait_until(lambda: not is_running(sinks.pid))
+
+
+def test_cannot_be_started(tmp_path: Path) -> None:
+    with pytest.raises(CommandNotFound):
+        run(str(tmp_path / "missing"))
+    script = tmp_path / "script"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    with pytest.raises(CommandNotFound) as interpreter:
+        run(str(script))
+    assert "#!" in interpreter.value.cause
+    script.chmod(0o644)
+    with pytest.raises(NotExecutable):
+        run(str(script))
+    with pytest.raises(ToolError) as folder:
+        sh("true", cwd=tmp_path / "none")
+    assert "not a directory" in folder.value.cause
+    with pytest.raises(ToolError, match="cannot start"):
+        run("printf", "a\0b")
+
+
+def test_one_signal_for_the_tool_and_its_command() -> None:
+    """As engines send it: the command has ended by it when the tool sees it."""
+    script = f"(sleep 0.1; kill -TERM {os.getpid()}) > /dev/null 2>&1 & kill -TERM $$"
+    job = Job(argv=("/bin/sh", "-c", script), cwd=Path.cwd(), env=dict(os.environ))
+    with StopRequests() as stops:
+        # No time passes: it may come as late as it likes.
+        outcome = execute(job, Recorder(), stops=stops, clock=lambda: 0.0, graces=QUICK)
+    assert outcome.exit == Exit(signal="SIGTERM", interrupted=True)
+
+
+def test_handlers_are_put_back() -> None:
+    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)]
+    sh("true")
+    after = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)]
+    assert before == after
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+def test_no_file_descriptor_is_left_open() -> None:
+    sh("true")
+    before = psutil.Process().num_fds()
+    for _ in range(3):
+        sh("true")
+    assert psutil.Process().num_fds() == before

@@ -1,0 +1,154 @@
+"""The log on disk and its excerpts, in the calling process and under a whole run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logbook_agent.running.launch import output_log
+from logbook_agent.running.launch.output_log import OutputLog
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.secrets import Secret
+from tests.breadth import examples
+
+TOKEN = "correct-horse-battery"
+REDACTOR = Redactor(secrets=(Secret(name="MY_TOKEN", value=TOKEN),))
+
+
+def log_in(folder: Path, **options: int) -> OutputLog:
+    return OutputLog(folder / "output.log", REDACTOR, within=folder, **options)
+
+
+def test_log_is_what_was_printed(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    raw = b"one\n\xff\xfe\x00 \x1b[31mred\x1b[0m\r50%\r100%\nlast"
+    log.feed("stdout", raw)
+    output = log.finish()
+    data = (tmp_path / "output.log").read_bytes()
+    assert data == raw
+    assert output.bytes == output.log_bytes == len(raw)
+    assert output.lines == 3
+    assert output.sha256 == hashlib.sha256(data).hexdigest()
+    assert output.head == output.tail == ("one", "100%", "last")
+    assert not output.truncated
+    assert log.problems == ()
+
+
+def test_readable_lines(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    log.feed("stdout", b"bad \xff nul \x00 bell \x07\n\x1b[1mbold\x1b[0m\x1b]0;t\x07\n\n")
+    log.feed("stdout", b" 1%\r 2%\r" + b"x" * 700 + b"\r\n")
+    log.feed("stdout", "right\u202eleft\u2028\n".encode())
+    assert log.finish().head == (
+        "bad \ufffd nul \\x00 bell \\x07",
+        "bold",
+        "",
+        "x" * 500 + "… (+200 characters)",
+        "right\\u202eleft\\u2028",
+    )
+
+
+def test_head_tail_and_errors_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, lines in (("HEAD_LINES", 2), ("TAIL_LINES", 3), ("ERROR_LINES", 2)):
+        monkeypatch.setattr(output_log, name, lines)
+    log = log_in(tmp_path)
+    for i in range(10):
+        log.feed("stdout", f"out {i}\n".encode())
+        log.feed("stderr", f"err {i}\nmore {i}\n".encode())
+    output = log.finish()
+    assert output.lines == 30
+    assert output.head == ("out 0", "err 0")
+    assert output.tail == ("out 9", "err 9", "more 9")
+    assert output.error_tail == ("err 9", "more 9")
+
+
+def test_secrets_reach_neither_log_nor_excerpts(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    log.feed("stdout", f"a {TOKEN[:9]}".encode())
+    log.idle()
+    log.feed("stdout", f"{TOKEN[9:]} b\n".encode())
+    log.feed("stderr", f"{TOKEN[:9]}\x1b[0m{TOKEN[9:]}\n".encode())
+    output = log.finish()
+    assert (tmp_path / "output.log").read_text().splitlines()[0] == "a $MY_TOKEN b"
+    assert output.head == ("a $MY_TOKEN b", "$MY_TOKEN")
+    assert output.error_tail == ("$MY_TOKEN",)
+
+
+def test_every_line_is_on_disk_at_once(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    path = tmp_path / "output.log"
+    log.feed("stdout", b"first\nProceed? [y/N] ")
+    assert path.read_bytes() == b"first\n"
+    log.idle()
+    assert path.read_bytes() == b"first\nProceed? [y/N] "
+
+
+def test_cap_ends_the_log_but_not_the_count(tmp_path: Path) -> None:
+    log = log_in(tmp_path, max_bytes=25)
+    for i in range(10):
+        log.feed("stdout", b"line %d is long\n" % i)
+    output = log.finish()
+    data = (tmp_path / "output.log").read_bytes()
+    assert data.startswith(b"line 0 is long\nline 1 is \n[logbook] ")
+    assert data.count(b"[logbook]") == 1
+    assert data.endswith(b"25 bytes\n")
+    assert output.truncated
+    assert (output.bytes, output.lines, output.log_bytes) == (150, 10, len(data))
+    assert output.sha256 == hashlib.sha256(data).hexdigest()
+    assert output.tail[-2:] == ("line 8 is long", "line 9 is long")
+
+
+def test_what_a_progress_bar_drew_before_is_not_shown(tmp_path: Path) -> None:
+    log = log_in(tmp_path)
+    for data in (b"50%", b"\r100%\n", b"x" * 100_000, b"\rdone\n", b"99%\r", b"over\n"):
+        log.feed("stdout", data)
+    assert log.finish().tail == ("100%", "done", "over")
+
+
+def test_full_disk_is_a_problem_not_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_in(tmp_path)
+    log.feed("stdout", b"kept\n")
+
+    def full(fd: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        log.feed("stdout", b"lost\n")
+    log.feed("stdout", b"after\n")
+    output = log.finish()
+    assert len(log.problems) == 1
+    assert "No space left" in log.problems[0]
+    assert output.truncated
+    assert output.tail == ("kept", "lost", "after")
+    assert (tmp_path / "output.log").read_bytes() == b"kept\n"
+    assert output.sha256 == hashlib.sha256(b"kept\n").hexdigest()
+
+
+def test_log_that_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "output.log").write_text("earlier")
+    log = log_in(tmp_path)
+    log.feed("stdout", b"x\n")
+    output = log.finish()
+    assert "could not be opened" in log.problems[0]
+    assert (output.tail, output.log_bytes, output.truncated) == (("x",), 0, True)
+    assert (tmp_path / "output.log").read_text() == "earlier"
+
+
+@examples(30)
+@given(st.data())
+def test_excerpts_do_not_depend_on_chunks(data: st.DataObject) -> None:
+    pieces = [b"a\n", b"10%\r", b"\r\n", b"\n", b"z" * 300, b"end ", b"\r"]
+    raw = b"".join(data.draw(st.lists(st.sampled_from(pieces), max_size=12)))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=6)))
+    whole, parts = (OutputLog(Path("/nonexistent/log"), Redactor(), within=Path("/nonexistent")) for _ in range(2))
+    whole.feed("stdout", raw)
+    for start, end in zip([0, *cuts], [*cuts, len(raw)], strict=True):
+        parts.feed("stdout", raw[start:end])
+    one, other = whole.finish(), parts.finish()
+    assert (one.tail, one.lines, one.bytes) == (other.tail, other.lines, other.bytes)

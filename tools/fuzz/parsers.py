@@ -1,0 +1,178 @@
+"""Documents handed to the readers themselves, without a command line around them: a hundred times as many.
+
+What is read can be written, and read again as the same; everything else is an error of ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from logbook_agent.campaign.recipe_files import RecipeFile, read_recipe
+from logbook_agent.campaign.recipes.expand import expand
+from logbook_agent.campaign.recipes.recipe_data import parse_recipe
+from logbook_agent.findings.summaries import summary_of
+from logbook_agent.issue import github, marking
+from logbook_agent.issue.github import GitHub, GithubIssue, IssueComment
+from logbook_agent.issue.refusals import Call
+from logbook_agent.issue.steps import Comment, Issue
+from logbook_agent.model.codec import encode
+from logbook_agent.model.errors import LogbookError, RemoteError
+from logbook_agent.model.header import Metric
+from logbook_agent.pages import entry_text
+from logbook_agent.running.results.curve_points import KnownKeys
+from logbook_agent.running.results.reader import ResultReader
+from logbook_agent.store import records
+from logbook_agent.store.book import Book
+from logbook_agent.store.config import load_config
+from logbook_agent.store.parse import parse_json, parse_yaml
+from logbook_agent.store.user_config import load_user_config
+from logbook_agent.text import marked as views
+from logbook_agent.text.redaction.plain import clean_run, redacted
+from logbook_agent.text.redaction.redactor import Redactor
+from logbook_agent.text.redaction.secrets import Secret
+from tools.fuzz.mutations import SECRET
+from tools.fuzz.values import Document
+
+_METRICS = (Metric(name="tflops", direction="max", unit="TF/s"), Metric(name="loss", direction="min"))
+_REDACTOR = Redactor(secrets=(Secret(name="FUZZ_API_KEY", value=SECRET),))
+# An entry is quick to read and slow to write.
+_WRITTEN_ONE_IN = 4
+
+
+class Readers:
+    """Readers of what lies below `top`; what does not change is read once."""
+
+    def __init__(self, top: Path) -> None:
+        self._top = top
+        self._kinds: Mapping[str, Callable[[Document], None]] = {
+            "entry": self._entry,
+            "run": self._run,
+            "header": self._header,
+            "settings": lambda _: str(load_config(top / "work")) and None,
+            "user": lambda _: str(load_user_config(os.environ)) and None,
+            "recipe": self._recipe,
+            "view": self._view,
+            "other": lambda _: self._all(),
+            "special": lambda _: self._all(),
+            "results": self._results,
+            "github": self._github,
+        }
+
+    def try_document(self, document: Document) -> str | None:
+        """What is wrong with how it is read. Errors of ours are right, where they name the document."""
+        try:
+            self._kinds[document.kind](document)
+        except LogbookError as error:
+            if not error.message or (document.name or "") not in error.message:
+                return f"{type(error).__name__} does not name {document.name}: {error.message[:300]}"
+        return None
+
+    @cached_property
+    def _book(self) -> Book:
+        book = Book(self._top / "work" / "logbooks", "moe", durable=False, redactor=lambda: _REDACTOR).outgoing()
+        assert book.header
+        return book
+
+    @cached_property
+    def _hub(self) -> GitHub:
+        return GitHub(api="https://api.github.com", token=None, repository="acme/moe", say=str)
+
+    def _entry(self, document: Document) -> None:
+        assert document.name
+        record = self._book.record(document.name)
+        _holds_no_secret(summary_of(record, self._book.header))
+        if len(str(document.content)) % _WRITTEN_ONE_IN == 0:
+            written = records.dump_yaml(encode(record.entry))
+            path = self._book.entry_path(record.entry.id)
+            assert encode(records.entry_of(written.encode(), path)) == parse_yaml(written, path)
+            _holds_no_secret(written)
+
+    def _run(self, document: Document) -> None:
+        assert document.name
+        assert document.path
+        record = self._book.record(document.name)
+        summary_of(record, self._book.header)
+        for standing in record.runs:
+            plain = encode(clean_run(standing.run, _REDACTOR))
+            written = json.dumps(plain, ensure_ascii=False, allow_nan=False).encode()
+            path = self._book.run_folder(standing.run.entry, standing.run.run) / "run.json"
+            assert encode(records.run_of(written, path)) == plain
+            _holds_no_secret(plain)
+
+    def _header(self, document: Document) -> None:
+        assert document.path
+        header = Book(self._book.root, "moe", redactor=lambda: _REDACTOR).outgoing().header
+        if len(str(document.content)) % _WRITTEN_ONE_IN == 0:
+            written = records.dump_yaml(encode(header))
+            _holds_no_secret(written)
+            assert parse_yaml(written, self._top / document.path) == encode(header)
+
+    def _recipe(self, document: Document) -> None:
+        assert document.path
+        found = read_recipe(RecipeFile(name="fuzz", path=self._top / document.path, own=True))
+        expand(parse_recipe(found.data, scale="tiny" if "scale" in found.data else None))
+
+    def _view(self, document: Document) -> None:
+        text = self._book.read_view() or ""
+        strays: list[str] = []
+        there = views.parse(text, strays)
+        if views.has_conflict(text):
+            views.parse(views.our_side(text), [])
+        for found in there.values():
+            with contextlib.suppress(entry_text.Unreadable):
+                entry_text.parse(found.text(text), ("Hypothesis",))
+        spliced, kept = views.splice(text, {"MOE-001": "new"}, ("MOE-000", "MOE-001"), there)
+        if "MOE-001" not in kept:
+            assert views.parse(spliced, strays)["MOE-001"].text(spliced) == "new"
+
+    def _all(self) -> None:
+        load_config(self._top / "work")
+        book = Book(self._book.root, "moe", durable=False, redactor=lambda: _REDACTOR).outgoing()
+        contents = book.contents()
+        assert all(error.message for error in contents.damaged)
+        book.open_runs()
+        book.voids()
+        book.summaries(lambda record: summary_of(record, contents.header))
+
+    def _results(self, document: Document) -> None:
+        assert isinstance(document.content, bytes)
+        text = document.content.decode("utf-8", "replace")
+        known = KnownKeys(declared=_METRICS, axes=("topk",), argv=("bench", "--quant-mode=none"), config={"a": 1})
+        reader = ResultReader(lambda plain: redacted(plain, _REDACTOR), known)
+        for line in text.split("\n"):
+            reader.feed(line)
+        reading = reader.finish(file_text=text)
+        plain = redacted(encode(list(reading.rows)), _REDACTOR)
+        assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+        _holds_no_secret(plain)
+        assert len(reading.problems) <= 60
+        assert all(len(problem) <= 400 for problem in reading.problems)
+
+    def _github(self, document: Document) -> None:
+        assert isinstance(document.content, bytes)
+        key = marking.book_key(self._book.header)
+        found = parse_json(document.content.decode("utf-8", "replace"), "an answer")
+        library = self._hub._github
+
+        def read() -> tuple[Issue, list[Comment]]:
+            comments = [library.create_from_raw_data(IssueComment, comment) for comment in found["comments"]]
+            issue = library.create_from_raw_data(GithubIssue, found["issue"])
+            return github._issue(issue), [github._comment(comment) for comment in comments]
+
+        answer = self._hub._outcome(Call(doing="read issue 1", about="issue 1"), read)
+        if isinstance(answer, RemoteError):
+            return
+        issue, comments = answer
+        for comment in comments:
+            marking.read_comment(comment.body, key)
+        marking.find_block(issue.body, key)
+        marking.spliced(issue.body, key, "text")
+
+
+def _holds_no_secret(found: object) -> None:
+    assert SECRET not in json.dumps(found, ensure_ascii=False)

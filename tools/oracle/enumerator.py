@@ -1,0 +1,301 @@
+"""What every reader of a logbook must say, found in its files by other means than the package's, of which it imports
+nothing: the comparisons that entries state, which entries share one, which pairs count, and the answer (`redraw`).
+
+It knows logbooks as `campaign` makes them: every run reports one row, of one machine.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from tools.oracle.redraw import Measured, Outcome, judge
+
+Data = dict[str, Any]
+APART_S = 600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What must be said of a metric of one side in one case: one of `outcomes`, which are several where chance in the
+    re-draws decides. The pairs with a ratio are counted; `config` is that of the case."""
+
+    metric: str
+    unit: str | None
+    side: str
+    config: Data
+    is_guard: bool
+    outcomes: tuple[Said, ...]
+    pairs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """An outcome in the words of readers; the change, and the range of each end of its interval, as fractions."""
+
+    outcome: str
+    change: float | None
+    low: tuple[float, float] | None
+    high: tuple[float, float] | None
+    judged: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One question with all entries that share it, oldest first. `void`: entries that were taken back; `times`: when
+    the first and the last pair began."""
+
+    entries: tuple[str, ...]
+    void: tuple[str, ...]
+    question: Data
+    findings: tuple[Finding, ...]
+    times: tuple[str, str]
+
+    @property
+    def entry(self) -> str:
+        return self.entries[-1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """The run of the base and that of a side which chance put in order; `place` is metric, side and case."""
+
+    key: str
+    entry: str
+    place: tuple[str, str, str]
+    started: str
+    ended: str
+    second: int
+    values: tuple[float | None, float | None]
+    config: Data
+    report: Data
+
+
+def comparisons(book: Path) -> list[Comparison]:
+    """The comparisons of a logbook, each judged from its own pairs alone, in the order of their latest entries."""
+    header = yaml.safe_load((book / "logbook.yaml").read_text())
+    entries = {e["id"]: e for e in (yaml.safe_load(p.read_text()) for p in (book / "entries").glob("*.yaml"))}
+    stated = {i: entries[i] for i in sorted(entries, key=_number) if "comparison" in entries[i]}
+    groups: dict[str, list[Pair]] = {}
+    for entry_id, entry in stated.items():
+        for pair in _pairs(book, entry_id, entry["comparison"]["question"]):
+            groups.setdefault(pair.key, []).append(pair)
+    found = [_comparison(pairs, stated, header) for pairs in groups.values()]
+    return sorted((c for c in found if c.entries), key=lambda c: (_number(c.entry), c.times[1]))
+
+
+def uncompared(book: Path) -> list[str]:
+    """The entries whose runs no design drew."""
+    entries = [yaml.safe_load(p.read_text()) for p in sorted((book / "entries").glob("*.yaml"))]
+    return [e["id"] for e in entries if "comparison" not in e and (book / "runs" / e["id"]).exists()]
+
+
+def _number(entry_id: str) -> tuple[str, int]:
+    prefix, _, number = entry_id.rpartition("-")
+    return prefix, int(number)
+
+
+# -- the pairs of an entry -----------------------------------------------------------------------------
+
+
+def _pairs(book: Path, entry_id: str, question: Data) -> list[Pair]:
+    """The pairs that count: both runs finished, the same code ran (unless code is compared), and the runs have the
+    order that was drawn, also where one of them was made again."""
+    runs = sorted((book / "runs" / entry_id).glob("*/run.json"))
+    made = [
+        run for run in (json.loads(path.read_text()) for path in runs) if "part" in run and not run.get("discarded")
+    ]
+    first: dict[tuple[Any, ...], Data] = {}
+    good: dict[tuple[Any, ...], Data] = {}
+    for run in made:
+        first.setdefault(_place(run), run)
+        if run.get("exit") == {"code": 0}:
+            good[_place(run)] = run
+    both = [
+        (good[pair, case, str(question["base"])], run)
+        for (pair, case, side), run in sorted(good.items(), key=lambda item: _order(item[1]))
+        if side in map(str, question["sides"]) and (pair, case, str(question["base"])) in good
+    ]
+    commands: dict[str, Any] = {}
+    for base, _ in both:
+        commands.setdefault(base["part"].get("case", ""), _words(base))
+    both = [pair for pair in both if _words(pair[0]) == commands[pair[0]["part"].get("case", "")]]
+    asked: Data = _asked(question, [base for base, _ in both])
+    # One case alone is the case of whoever asks the same of it, however it is called.
+    asked["cases"] = len({base["part"].get("case") for base, _ in both}) > 1
+    return [
+        pair
+        for base, other in both
+        if _is_as_drawn((base, other), (first[_place(base)], first[_place(other)]))
+        and (question["axis"] == "code" or base["code"]["identity"] == other["code"]["identity"])
+        for pair in _measured(entry_id, question, asked, base, other)
+    ]
+
+
+def _place(run: Data) -> tuple[Any, ...]:
+    return run["part"]["pair"], run["part"].get("case", ""), str(run["part"]["side"])
+
+
+def _order(run: Data) -> tuple[str, int]:
+    return run["started"], run["run"]
+
+
+def _is_as_drawn(last: tuple[Data, Data], first: tuple[Data, Data]) -> bool:
+    return (_order(last[0]) < _order(last[1])) == (_order(first[0]) < _order(first[1]))
+
+
+def _asked(question: Data, bases: list[Data]) -> Data:
+    """What entries share that ask the same: the question without its guards, the commands of the base, in which `--k=v`
+    is `--k v`, and what never changes of its config in a case."""
+    question = {**question, "guards": None}
+    if question["axis"] == "code":
+        question |= {"base": None, "sides": None}
+    commands = {json.dumps([_words(run), run.get("shell"), question["base"] and run["cwd"]]) for run in bases}
+    rows = [(run["part"].get("case", ""), row["config"]) for run in bases for row in run["rows"]]
+    configs = set()
+    for case in {case for case, _ in rows}:
+        of = [config for other, config in rows if other == case]
+        same = {k: v for k, v in of[0].items() if k != question["axis"] and all(k in c and c[k] == v for c in of)}
+        configs.add(json.dumps(same, sort_keys=True))
+    return {"question": question, "commands": sorted(commands), "configs": sorted(configs)}
+
+
+def _words(run: Data) -> list[str]:
+    said = [re.sub("^(--[^=]*)=", r"\1\0", word) for word in run["argv"]]
+    return "\0".join(said).split("\0")
+
+
+def _conditions(question: Data, run: Data) -> Data:
+    """Environment, packages and devices of the base of a pair."""
+    environment = {**run.get("env", {}).get("relevant", {}), **run.get("env", {}).get("declared", {})}
+    environment = {k: v for k, v in environment.items() if question["axis"] not in ("code", f"env:{k}")}
+    software = {k: v for k, v in run.get("software", {}).items() if k != "logbook-agent"}
+    devices, files = run.get("devices"), run.get("code", {}).get("untracked")
+    return {"in": [environment, software, devices, files]}
+
+
+def _measured(entry_id: str, question: Data, asked: Data, base: Data, other: Data) -> Iterator[Pair]:
+    """One pair for each metric."""
+    code = [base["code"]["identity"], other["code"]["identity"] if question["axis"] == "code" else None]
+    ([row], [partner]) = (run["rows"] for run in (base, other))
+    config = {k: v for k, v in row["config"].items() if k != question["axis"]}
+    for metric in (*question.get("metrics", row["metrics"]), *question.get("guards", ())):
+        yield Pair(
+            key=json.dumps([asked, code, _conditions(question, base)], sort_keys=True),
+            entry=entry_id,
+            place=(metric, str(other["part"]["side"]), other["part"].get("case", "") if asked["cases"] else ""),
+            started=min(base["started"], other["started"]),
+            ended=max(base["ended"], other["ended"]),
+            second=1 if _order(other) > _order(base) else -1,
+            values=(_value(row, metric), _value(partner, metric)),
+            config=config,
+            report=row["metrics"].get(metric, {}),
+        )
+
+
+def _value(row: Data, metric: str) -> float | None:
+    """The median of the samples; None where it has no logarithm."""
+    samples = row["metrics"].get(metric, {}).get("samples") or [row.get("observations", {}).get(metric, 0.0)]
+    value = float(np.median(samples))
+    return value if value > 0 and math.isfinite(value) else None
+
+
+# -- the answer ----------------------------------------------------------------------------------------
+
+
+def _comparison(pairs: list[Pair], stated: dict[str, Data], header: Data) -> Comparison:
+    """The answer to one question from the pairs of its entries; those of void entries do not count."""
+    entries = list(dict.fromkeys(p.entry for p in pairs))
+    valid = [e for e in entries if stated[e].get("state") != "void"]
+    question = stated[(valid or entries)[-1]]["comparison"]["question"]
+    pairs = [p for p in pairs if p.entry in valid]
+    series: dict[tuple[str, str, str], list[Pair]] = {}
+    for pair in sorted(pairs, key=lambda p: (p.started, p.ended)):
+        series.setdefault(pair.place, []).append(pair)
+    bound = math.log1p(question.get("minimum_effect", 0.01))
+    goals = question.get("metrics")
+    findings = []
+    for is_guard in (False, True):
+        places = [place for place in series if (goals is not None and place[0] not in goals) is is_guard]
+        judged = judge([_series(place, series[place], valid) for place in places], bound) if places else []
+        for place, expected in zip(places, judged, strict=True):
+            findings.append(_finding(place, series[place], expected.outcomes, header, is_guard=is_guard))
+    times = sorted(p.started for p in pairs)
+    return Comparison(
+        entries=tuple(valid),
+        void=tuple(e for e in entries if e not in valid),
+        question=question,
+        findings=tuple(findings),
+        times=(times[0], times[-1]) if times else ("", ""),
+    )
+
+
+def _series(place: tuple[str, str, str], pairs: list[Pair], entries: list[str]) -> Measured:
+    """The pairs of one metric, side and case as the test wants them."""
+    later = [_log(p.values) * p.second for p in pairs]
+    return Measured(
+        later=np.array(later),
+        second=np.array([p.second for p in pairs]),
+        entry=np.array([entries.index(p.entry) for p in pairs]),
+        coins=place[1:],
+        steps={n: _step([v for p in pairs[:n] for v in p.values if v is not None]) for n in range(len(pairs) + 1)},
+    )
+
+
+def _log(values: tuple[float | None, float | None]) -> float:
+    base, other = values
+    return math.log(other / base) if base is not None and other is not None else math.nan
+
+
+def _step(values: list[float]) -> float:
+    """How far rounding to the last printed digit may move two values apart, as a logarithm."""
+    places = [Decimal(repr(v)).normalize().as_tuple() for v in values]
+    if not values or any(len(p.digits) >= 12 for p in places):
+        return 0.0
+    step = min(10.0 ** min(int(p.exponent), 0) for p in places) / float(np.median(values))
+    return 2 * math.atanh(step / 2)
+
+
+def _finding(
+    place: tuple[str, str, str], pairs: list[Pair], outcomes: list[Outcome], header: Data, *, is_guard: bool
+) -> Finding:
+    metric, side, _ = place
+    declared = next((m for m in header["metrics"] if m["name"] == metric), {})
+    direction = declared.get("direction") or pairs[0].report.get("direction")
+    return Finding(
+        metric=metric,
+        unit=declared.get("unit") or pairs[0].report.get("unit"),
+        side=side,
+        config=pairs[0].config,
+        is_guard=is_guard,
+        outcomes=tuple(_said(o, direction) for o in outcomes),
+        pairs=sum(None not in p.values for p in pairs),
+    )
+
+
+def _said(found: Outcome, direction: str | None) -> Said:
+    words = {"open": "open", "same": "no difference"}
+    better = "more" if direction == "max" else "less"
+    low, high = ((math.expm1(e[0]), math.expm1(e[1])) if e is not None else None for e in (found.low, found.high))
+    return Said(
+        outcome=words.get(found.name, "better" if found.name == better else "worse"),
+        change=None if found.estimate is None else math.expm1(found.estimate),
+        low=low,
+        high=high,
+        judged=found.pairs,
+    )
+
+
+def imports(path: Path) -> set[str]:
+    """The top-level names of what a module imports."""
+    found = re.findall(r"^\s*(?:from|import)\s+([\w.]+)", path.read_text(), re.MULTILINE)
+    return {name.split(".")[0] if not name.startswith("tests") else name for name in found}

@@ -1,0 +1,298 @@
+"""Every reader of a logbook, asked for the answers to its comparisons and held to those of the enumerator.
+
+What `compare --json` says is held against the enumerator; every other reader has to say the same to the last digit, in
+a sentence that is written here a second time."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from logbook_agent import Logbook
+from tests.conftest import Cli
+from tools.oracle.enumerator import Comparison, Finding, Said, comparisons, uncompared
+from tools.oracle.sentences import percent, plain, sentence
+
+Data = dict[str, Any]
+# Marks of a verdict that rows without a design must not show: a level, a p-value, a `~`.
+VERDICT = re.compile(r"\d+% ?:|\bp ?[=<] ?[0-9.]|~ ?[-+0-9]|\b(better|worse|no difference)\b")
+SHOWN = 12
+
+
+def disagreements(cli: Cli, folder: Path) -> Iterator[str]:
+    """What readers say that differs from the enumerator or from each other; each text names the reader."""
+    book = folder / "logbooks/moe"
+    asked = [c for c in comparisons(book) if c.findings]
+    assert len({entry for c in asked for entry in c.entries}) == sum(len(c.entries) for c in asked)
+    answers: list[Data] = [cli("compare", c.entry, "--json").data["answer"] for c in asked]
+    for c, answer in zip(asked, answers, strict=True):
+        yield from (f"compare {c.entry}: {text}" for text in _numbers(c, answer))
+    if None in answers:
+        return
+    for reader in (_view, _status, _issue, _report, _tried, _criteria, _listed):
+        yield from (f"{reader.__name__[1:]}: {text}" for text in reader(cli, folder, answers))
+    yield from (f"undesigned: {text}" for text in _undesigned(cli, book))
+    for c, answer in zip(asked, answers, strict=True):
+        yield from (f"{c.entry}: {text}" for text in _entry(cli, folder, c, answer))
+
+
+# -- against the enumerator ----------------------------------------------------------------------------
+
+
+def _numbers(c: Comparison, answer: Data | None) -> Iterator[str]:
+    """Where an answer differs from what the files say."""
+    if answer is None:
+        yield "no answer"
+        return
+    if (answer["entries"], answer["void"], answer["base"]) != ([*c.entries], [*c.void], str(c.question["base"])):
+        yield f"entries {answer['entries']}, void {answer['void']}, base {answer['base']}, but the files have {c}"
+    left = list(answer["findings"])
+    for expected in c.findings:
+        own = [f for f in left if _is_of(f, expected)]
+        if len(own) != 1:
+            yield f"{len(own)} findings of {expected}"
+            continue
+        left.remove(own[0])
+        if not any(_is_said(own[0], said) for said in expected.outcomes) or own[0]["pairs"] != expected.pairs:
+            yield f"{own[0]} but the files say {expected}"
+    yield from (f"nothing was measured of {one}" for one in left)
+
+
+def _is_of(found: Data, expected: Finding) -> bool:
+    config = {name: str(value) for name, value in expected.config.items()}
+    keys = ("metric", "side", "guard")
+    return [found[k] for k in keys] == [expected.metric, expected.side, expected.is_guard] and all(
+        config.get(name) == value for name, value in found["case"].items()
+    )
+
+
+def _is_said(found: Data, said: Said) -> bool:
+    if (found["outcome"], found["judged"]) != (said.outcome, said.judged):
+        return False
+    if found["change"] is None or said.change is None:
+        return found["change"] is None and said.change is None
+    if abs(found["change"] - said.change) > 1e-9:
+        return False
+    if found["interval"] is None:
+        return said.low is None or said.low[0] < said.low[1]
+    if said.low is None or said.high is None:
+        return False
+    return all(
+        low - slack <= end <= high + slack
+        for end, (low, high) in zip(found["interval"], (said.low, said.high), strict=True)
+        for slack in [1e-6 + 0.002 * (found["interval"][1] - found["interval"][0])]
+    )
+
+
+def _sentences(answers: list[Data], *outcomes: str) -> list[str]:
+    """The sentences of the goals with one of these outcomes."""
+    return [sentence(a, f) for a in answers for f in a["findings"] if f["outcome"] in outcomes]
+
+
+# -- readers of one comparison -------------------------------------------------------------------------
+
+
+def _entry(cli: Cli, folder: Path, c: Comparison, answer: Data) -> Iterator[str]:
+    """What is said otherwise of the latest entry of a comparison, and that earlier ones do not say where it goes on."""
+    shown = cli("show", c.entry, "--json", "--full").data
+    if {k: shown["answer"][k] for k in answer} != answer:
+        yield f"show --json has {shown['answer']}, compare --json {answer}"
+    view = (folder / "logbooks/moe.md").read_text()
+    block = view.partition(f"<!-- logbook:block {c.entry} ")[2].partition("<!-- logbook:end ")[0]
+    texts = {
+        "show": cli("show", c.entry).out,
+        "compare": cli("compare", c.entry).out,
+        "compare --axis": cli("compare", c.entry, "--axis", answer["axis"], "--base", answer["base"]).out,
+        "table": cli("table", c.entry, "--pivot", answer["axis"], "--delta").out,
+        "view": block,
+    }
+    for reader, text in texts.items():
+        said = plain(text)
+        for f in answer["findings"][:SHOWN]:
+            if reader == "table" and f["guard"]:
+                continue
+            if sentence(answer, f) not in said:
+                yield f"{reader} lacks {sentence(answer, f)!r}: {said[-900:]}"
+    headline = sentence(answer, answer["findings"][0])
+    record = Logbook.open(root=folder / "logbooks").record(c.entry)
+    for reader, text in (("Python", repr(record)), ("notebook", plain(record._repr_html_()))):
+        if headline not in text or not (shown["result"] or "").startswith(headline):
+            yield f"{reader} and {shown['result']!r} lack {headline!r}: {text[:300]}"
+    for earlier, later in itertools.pairwise(c.entries):
+        of_earlier = view.partition(f"<!-- logbook:block {earlier} ")[2].partition("<!-- logbook:end ")[0]
+        if f"Continued in {later}" not in of_earlier or VERDICT.search(_comparison_of(of_earlier)):
+            yield f"the view says of {earlier}, which continues in {later}: {of_earlier}"
+    yield from _plots(cli, answer)
+
+
+def _comparison_of(block: str) -> str:
+    """The section of an entry's block that has its comparison."""
+    return block.partition("- Comparison:\n")[2].partition("\n- ")[0]
+
+
+def _plots(cli: Cli, answer: Data) -> Iterator[str]:
+    """Plots of pairs say the outcome in their titles, and draw the interval that decided."""
+    known = {round(100 * f["change"], 6): f for f in answer["findings"] if f["change"] is not None}
+    drawn = cli("plot", answer["id"], "--json")
+    if drawn.code and any(f["pairs"] > 1 for f in answer["findings"]):
+        yield f"there is no plot: {drawn.err or drawn.out}"
+    for plot in drawn.data if not drawn.code else ():
+        if plot["kind"] not in ("pairs", "ratios"):
+            continue
+        said = re.search(r": ([-+0-9.,]+)%(?:, (.*))?$", plot["title"])
+        metric = [f for f in answer["findings"] if f["metric"] in plot["title"].split()]
+        titles = {(percent(f["change"], "+"), f["outcome"]) for f in metric if f["change"] is not None}
+        if said is not None and (said[1], said[2] or "open") not in titles:
+            yield f"the plot {plot['title']!r} is none of {titles}"
+        for series in plot["series"]:
+            for point in series["points"]:
+                if series["name"].endswith("interval of the change") and point["low"] is not None:
+                    f = known.get(round(point["y"], 6))
+                    ends = [100 * end for end in f["interval"]] if f is not None and f["interval"] else None
+                    if ends is None or max(abs(ends[0] - point["low"]), abs(ends[1] - point["high"])) > 1e-6:
+                        yield f"the plot {plot['title']!r} draws {point}, the comparison has {ends}"
+
+
+# -- readers of the thread -----------------------------------------------------------------------------
+
+
+def _status(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
+    """Comparisons that settled something, and those that are open; JSON, text and Python."""
+    data = cli("status", "--json").data
+    text = plain(cli("status").out)
+    yield from _first_lines(data, answers)
+    for one in data["answers"]:
+        due = {any(f["outcome"] != "open" for f in a["findings"]) for a in answers if a["id"] == one["id"]}
+        if one["settled"] not in due:
+            yield f"status says of {one['id']} settled: {one['settled']}"
+    for one in data["answers"]:
+        if one["answer"] not in text:
+            yield f"the text lacks {one['answer']!r}: {text}"
+    own = Logbook.open(root=folder / "logbooks").status()
+    if own["answers"] != data["answers"]:
+        yield "Python and the command line differ"
+
+
+def _first_lines(data: Data, answers: list[Data]) -> Iterator[str]:
+    """A sentence for each comparison, whose numbers are those of its findings; of a single side and case it begins with
+    the first goal that is settled, else with the first one."""
+    said = {one["id"] for one in data["answers"]}
+    due = {a["id"] for a in answers if any(not f["guard"] or f["outcome"] != "open" for f in a["findings"])}
+    if said - due or ("answers" not in data.get("left_out", ()) and due - said):
+        yield f"answers are of {said}, not of {due}"
+    for one in data["answers"]:
+        if not any(_is_synopsis(one["answer"], a) for a in answers if a["id"] == one["id"]):
+            yield f"{one['answer']!r} is no sentence about {one['id']}"
+
+
+def _is_synopsis(text: str, answer: Data) -> bool:
+    found = answer["findings"]
+    known = {"95", percent(answer["minimum_effect"])}
+    for value in (v for f in found for v in (f["change"], *(f["interval"] or ())) if v is not None):
+        known |= {percent(value, "+"), percent(abs(value)), percent(value)}
+    if {*re.findall(r"([-+]?\d[\d.,]*)%", text)} - known:
+        return False
+    if len({(f["side"], *sorted(f["case"].items())) for f in found}) > 1:
+        return text.partition(": ")[0].endswith(f" in {found[0]['metric']}") and answer["base"] in text
+    goals = [f for f in found if not f["guard"]] or found
+    first = next((f for f in goals if f["outcome"] != "open"), found[0])
+    return text.startswith(sentence(answer, first))
+
+
+def _view(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
+    """Each command brought the view up to date: to render it again changes nothing."""
+    path = folder / "logbooks/moe.md"
+    before = path.read_text().splitlines()
+    cli("render")
+    after = path.read_text().splitlines()
+    if before != after:
+        changed = [f"{a!r} is now {b!r}" for a, b in zip(before, after, strict=False) if a != b]
+        yield f"was not up to date: {len(changed)} lines, {changed[:3]}"
+
+
+def _issue(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
+    """The first lines of the issue are those of status, and its table has no other outcome."""
+    text = plain(re.sub(r"<!--.*?-->", "", cli("sync", "--create", "--repo", "a/b", "--dry-run").out))
+    first = text.partition("## Status")[0]
+    due = [one["answer"] for one in cli("status", "--json").data["answers"]]
+    lacking = [one for one in due if one not in first]
+    if lacking and "more" not in first:
+        yield f"the first lines lack {lacking}: {first}"
+    told = re.findall(r"^ *\+?- (\S+ (?:has|takes|and|against) .*)$", first, re.MULTILINE)
+    yield from (f"{one!r} is no first line of status" for one in told if not any(one.startswith(s) for s in due))
+    changes = {(percent(f["change"], "+"), f["outcome"]) for a in answers for f in a["findings"] if f["change"]}
+    for change, outcome in re.findall(r"\(([-+0-9.,]+)%, (better|worse|no difference|open)\)", text):
+        if (change, outcome) not in changes:
+            yield f"the table has {change}% {outcome}, of no comparison"
+
+
+def _report(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
+    [page] = cli("report", "--no-logs", "--json").data["pages"]
+    text = re.sub(r"\s+", " ", plain(Path(page).read_text()))
+    for a in answers:
+        for f in a["findings"][:SHOWN]:
+            if sentence(a, f) not in text:
+                yield f"lacks {sentence(a, f)!r}"
+
+
+def _listed(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
+    """Each line of an entry says its first finding, or where it goes on."""
+    lines = {one["id"]: one["result"] for one in cli("list", "--json").data}
+    for a in answers:
+        if not (lines[a["id"]] or "").startswith(sentence(a, a["findings"][0])):
+            yield f"{a['id']}: {lines[a['id']]!r}, not {sentence(a, a['findings'][0])!r}"
+
+
+def _tried(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
+    """Goals that came out worse or without a difference, and no others."""
+    data = cli("list", "--tried", "verdict", "--last", "1000", "--json").data["tried"]
+    said = [(one["entry"], one["metric"], one["config"]["mode"], one["outcome"], one["delta"]) for one in data]
+    due = [
+        (a["id"], f["metric"], f["side"], f["outcome"], f["change"])
+        for a in answers
+        for f in a["findings"]
+        if not f["guard"] and f["outcome"] in ("worse", "no difference")
+    ]
+    if Counter(said) != Counter(due):
+        yield f"{said}, not {due}"
+
+
+def _criteria(cli: Cli, folder: Path, answers: list[Data]) -> Iterator[str]:
+    """A verdict criterion is met by the latest comparison that settled a case of its question with such an outcome."""
+    stated = yaml.safe_load((folder / "logbooks/moe/logbook.yaml").read_text())["stop_criteria"]
+    for one, criterion in zip(cli("criteria", "--json").data["criteria"], stated, strict=True):
+        asked = criterion["predicate"]["verdict"]
+        base, side = asked["values"]
+        latest: dict[str, str] = {}
+        for a in answers:
+            goals = [f for f in a["findings"] if not f["guard"] and f["side"] == side and a["minimum_effect"] <= 0.01]
+            for f in goals if a["base"] == base else ():
+                if f["outcome"] != "open" and f["metric"] == goals[0]["metric"]:
+                    latest[json.dumps(f["case"], sort_keys=True)] = f["outcome"]
+        due = {*asked.get("verdicts", ["better", "worse", "no difference"])} & {*latest.values()}
+        if one["computed"]["state"] != ("met" if due else "unmet"):
+            yield f"{one['computed']} of {asked}, where comparisons settled {latest}"
+
+
+# -- rows without a design -----------------------------------------------------------------------------
+
+
+def _undesigned(cli: Cli, book: Path) -> Iterator[str]:
+    """No interval of a ratio, no p and no `~` where no design drew the runs."""
+    entries = uncompared(book)
+    for first, second in itertools.pairwise(entries):
+        answer = cli("compare", first, second)
+        if found := VERDICT.search(answer.out):
+            yield f"compare {first} {second} has {found[0]!r}: {answer.out}"
+    for entry in entries:
+        for words in (("show", entry), ("table", entry, "--delta")):
+            answer = cli(*words)
+            if found := VERDICT.search(answer.out):
+                yield f"{' '.join(words)} has {found[0]!r}: {answer.out}"
