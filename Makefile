@@ -68,7 +68,7 @@ check: setup  ## check style, types and layers
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -q tests/project/test_layers.py
+	@$(BIN)/python -m pytest -q tests/project
 
 check-devices: setup  ## check the MoE benchmark on 8 virtual devices, in every form, against its oracle (twenty minutes)
 	@JAX_PLATFORMS=cpu $(BIN)/bench-core check --devices 8 --backend tiled
@@ -175,7 +175,7 @@ predict-seeds: setup  ## compare `bench-core predict` with the published rows: c
 	@$(BIN)/python benchmarks/predict_seeds.py --compile --fit --document
 
 wheel: setup  ## build and check the wheel
-	@$(BIN)/python -m pytest -q tests/project/test_project_wheel.py
+	@$(BIN)/python -m pytest -q tests/packaging
 
 constraints:  ## pin all dependencies again (needs uv)
 	uv pip compile pyproject.toml --extra bench --extra plot --extra serve --extra pandas --extra polars --extra parquet --extra mcp --group dev --universal --python-version 3.11 \

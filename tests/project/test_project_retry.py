@@ -57,18 +57,7 @@ def test_only_what_passes_alone_is_flaky(tmp_path: Path, chosen: str, processes:
     (tmp_path / "test_some.py").write_text(TESTS)
     (tmp_path / "pytest.ini").touch()
     found = tmp_path / "found"
-    words = [
-        "-p",
-        "xdist",
-        f"-n{processes}",
-        "--dist",
-        "worksteal",
-        "-x",
-        "-o",
-        "faulthandler_timeout=10",
-        "-k",
-        chosen,
-    ]
+    words = ["-p", "xdist", f"-n{processes}", "--dist", "worksteal", "-x", "-o", "faulthandler_timeout=3", "-k", chosen]
     done = subprocess.run(
         [sys.executable, REPOSITORY / "scripts/test", *words],
         cwd=tmp_path,

@@ -1,4 +1,5 @@
-"""How many small changes of the core its tests notice: `python -m tools.mutants [--seed N] [--sample N] [--trace]`.
+"""How many small changes of the core the tests from outside notice: `python -m tools.mutants [--seed N] [--sample N]
+[--trace] [--tests FOLDER ...]`.
 
 A sample of all changes is drawn by the seed. Each is made in a clone of the last commit, below build/mutants, where the
 tests that entered the changed function run until one fails, those of its own room first, the quickest first. A test
@@ -159,7 +160,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def run_pytest(clone: Path, words: list[str], timeout_s: float, **more: str) -> tuple[int, str]:
     """Exit code and output of pytest in a clone; 124 where it took longer."""
     environment = {**os.environ, "PYTHONPATH": str(clone), **more}
-    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tools.mutants", *words]
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tools.mutants.__main__", *words]
     try:
         done = subprocess.run(
             argv, cwd=clone, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
@@ -172,11 +173,11 @@ def run_pytest(clone: Path, words: list[str], timeout_s: float, **more: str) -> 
 
 def verdict(mutant: Mutant, clone: Path, tests: dict[str, dict]) -> str:  # type: ignore[type-arg]
     """`killed by TEST`, `survived N tests` or `no test`."""
-    room = f"tests/{mutant.path.partition('/')[0]}/"
+    room = f"/{mutant.path.partition('/')[0]}/"
     entered = [t for t, v in tests.items() if f"{mutant.path}:{mutant.function}" in v["functions"]]
     chosen: list[str] = []
     spent = 0.0
-    for test in sorted(entered, key=lambda t: (not t.startswith(room), tests[t]["seconds"])):
+    for test in sorted(entered, key=lambda t: (room not in t, tests[t]["seconds"])):
         spent += tests[test]["seconds"]
         if len(chosen) == MOST_TESTS or (chosen and spent > MOST_S):
             break
@@ -204,6 +205,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=26)
     parser.add_argument("--sample", type=int, default=300)
     parser.add_argument("--trace", action="store_true")
+    parser.add_argument("--tests", nargs="+", default=["tests/contract"], metavar="FOLDER")
     asked = parser.parse_args()
     clone, traces = PLACE / "tree", PLACE / "trace"
     shutil.rmtree(clone, ignore_errors=True)
@@ -212,11 +214,11 @@ def main() -> int:
     if asked.trace or not traces.exists():
         shutil.rmtree(traces, ignore_errors=True)
         traces.mkdir(parents=True)
-        code, out = run_pytest(clone, ["-n", "auto", "--dist", "worksteal"], 7200, MUTANTS_TRACE=str(traces))
+        code, out = run_pytest(clone, ["-n", "auto", "--dist", "worksteal", *asked.tests], 7200, MUTANTS_TRACE=str(traces))
         print(out[-2000:], file=sys.stderr)
         if code not in (0, 1):
             return code
-    _, listed = run_pytest(clone, ["--collect-only"], 1200)
+    _, listed = run_pytest(clone, ["--collect-only", *asked.tests], 1200)
     there = set(listed.splitlines())
     tests = {t: v for p in traces.glob("*.json") for t, v in json.loads(p.read_text()).items() if "failed" not in v}
     tests = {t: {**v, "functions": set(v["functions"])} for t, v in tests.items() if t in there}

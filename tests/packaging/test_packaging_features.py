@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from logbook_agent import features
 from logbook_agent.features import FEATURES
 from tests.conftest import Answer
 
@@ -58,12 +57,6 @@ def logbook(top: Path, cwd: Path, *lines: str) -> list[Answer]:
     )
     assert done.returncode == 0, done.stderr
     return [Answer(*one) for one in json.loads(done.stdout)]
-
-
-def test_what_a_folder_leaves_behind_is_no_feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "cluster/__pycache__").mkdir(parents=True)
-    monkeypatch.setattr(features, "_PACKAGE", tmp_path)
-    assert features.present() == []
 
 
 # What an option says that needs the feature.

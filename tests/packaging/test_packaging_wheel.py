@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from logbook_agent.pages.templating.templates import NAMES
 from tests.conftest import REPOSITORY
+from tests.project.test_project_texts import texts
 
-
-def texts() -> Iterator[tuple[str, str]]:
-    """Where in the packages a text stands that is no docstring, and the text."""
-    for path in sorted(p for package in ("logbook_agent", "bench_core") for p in (REPOSITORY / package).rglob("*.py")):
-        nodes = list(ast.walk(ast.parse(path.read_text())))
-        lone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-        for node in nodes:
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in lone:
-                yield f"{path.relative_to(REPOSITORY)}:{node.lineno}", node.value
-
-
-# A file or target of a checkout, as one types or looks it up.
-CHECKOUT = re.compile(
-    r"\b(docs|scripts|benchmarks|tests|constraints)/\w|\bmake (setup|test|bench|check)|(README|CONTRIBUTING)\.md"
-)
 # A page as `manual` is given it.
 PAGE = re.compile(r"[a-z-]+/[a-z-]+\.md")
-
-
-def test_no_message_names_a_file_of_the_checkout() -> None:
-    """A page of docs/ is named by `manual`, which knows where it was installed."""
-    elsewhere = ("https://", "scripts/iris/dev_tpu.py")  # of the projects of others
-    found = [(where, text) for where, text in texts() if not any(name in text for name in elsewhere)]
-    assert [where for where, text in found if CHECKOUT.search(text)] == []
 
 
 @pytest.mark.slow
