@@ -214,7 +214,8 @@ def main() -> int:
     if asked.trace or not traces.exists():
         shutil.rmtree(traces, ignore_errors=True)
         traces.mkdir(parents=True)
-        code, out = run_pytest(clone, ["-n", "auto", "--dist", "worksteal", *asked.tests], 7200, MUTANTS_TRACE=str(traces))
+        words = ["-n", "auto", "--dist", "worksteal", *asked.tests]
+        code, out = run_pytest(clone, words, 7200, MUTANTS_TRACE=str(traces))
         print(out[-2000:], file=sys.stderr)
         if code not in (0, 1):
             return code
