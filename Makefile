@@ -5,14 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture recordings check check-devices stress secrets mutants fuzz oracle net format constraints bench bench-store bench-report bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-charts bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
+.PHONY: help setup docs emulator quickstart tutorial test test-fast test-wide test-long test-sample test-cluster test-browser test-exports picture recordings check check-devices stress secrets mutants fuzz oracle net format lock bench bench-store bench-report bench-entry bench-sync bench-cpu bench-cpu-matmul bench-ep-cpu bench-gpu gpu-compile bench-noise bench-compare bench-charts bench-recipes bench-ray bench-follow calibrate calibrate-cli aot aot-forms predict-seeds wheel
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(READY)  ## create .venv with all dependencies
 
-$(READY): pyproject.toml constraints/dev.txt scripts/setup
+$(READY): pyproject.toml requirements/dev.txt scripts/setup
 	@scripts/setup $(VENV)
 
 quickstart: setup  ## start a logbook, log a none / int8 pair of the MoE benchmark, preview its GitHub issue, write a report
@@ -43,7 +43,7 @@ test-sample:  ## run one in five tests of `make test-long`, others at each commi
 	@LOGBOOK_SAMPLE=5 $(MAKE) --no-print-directory test-long
 
 test-cluster: setup  ## test executors against real engines, each in its own network namespace (scripts/cluster_*)
-	@scripts/cluster_ray
+	@scripts/environment ray
 	@scripts/cluster_slurm install || true
 	@command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] || apt-get install -y -qq openssh-server || true
 	@for engine in ssh slurm ray; do \
@@ -147,7 +147,7 @@ bench-noise: setup  ## measure how much two runs of one case of the MoE benchmar
 	@JAX_PLATFORMS=cpu $(BIN)/python benchmarks/moe_noise.py
 
 bench-ray: setup  ## measure the cost of 200 runs on Ray against bare tasks (three minutes)
-	@scripts/cluster_ray
+	@scripts/environment ray
 	@$(BIN)/python benchmarks/ray_batch.py
 
 bench-follow: setup  ## measure what following runs over ssh and on Slurm costs their machine, and trivial runs there (six minutes)
@@ -177,14 +177,14 @@ predict-seeds: setup  ## compare `bench-core predict` with the published rows: c
 wheel: setup  ## build and check the wheel
 	@$(BIN)/python -m pytest -q tests/packaging
 
-constraints:  ## pin all dependencies again (needs uv)
+lock:  ## pin all dependencies again (needs uv)
 	uv pip compile pyproject.toml --extra bench --extra plot --extra serve --extra pandas --extra polars --extra parquet --extra mcp --group dev --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/dev.txt
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" -q -o requirements/dev.txt
 	uv pip compile pyproject.toml --extra tpu --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/tpu.txt
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" -q -o requirements/tpu.txt
 	uv pip compile pyproject.toml --extra ray --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/ray.txt
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" -q -o requirements/ray.txt
 	uv pip compile pyproject.toml --extra mlflow --extra trackio --extra wandb --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/exports.txt
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" -q -o requirements/exports.txt
 	uv pip compile --group docs --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --custom-compile-command "make constraints" -q -o constraints/docs.txt
+	  --generate-hashes --no-emit-index-url --custom-compile-command "make lock" -q -o requirements/docs.txt
