@@ -44,16 +44,19 @@ def test_many(number): assert False
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("chosen", "processes", "code", "last"),
+    ("chosen", "processes", "flaky_fails", "code", "last"),
     [
-        ("good or flaky", 2, 0, "  test_some.py::test_flaky"),
-        ("good or hanging", 2, 0, "  test_some.py::test_hanging"),
-        ("flaky or broken", 0, 1, "failed: not all of the 2 passed alone"),
-        ("skipped", 0, 1, "failed: not all of the 1 passed alone"),
-        ("many", 0, 1, "failed: 21, too many to run each again"),
+        ("good or flaky", 2, "", 0, "  test_some.py::test_flaky"),
+        ("good or flaky", 0, "1", 1, "  test_some.py::test_flaky"),
+        ("good or hanging", 2, "", 0, "  test_some.py::test_hanging"),
+        ("flaky or broken", 0, "", 1, "failed: not all of the 2 passed alone"),
+        ("skipped", 0, "", 1, "failed: not all of the 1 passed alone"),
+        ("many", 0, "", 1, "failed: 21, too many to run each again"),
     ],
 )
-def test_only_what_passes_alone_is_flaky(tmp_path: Path, chosen: str, processes: int, code: int, last: str) -> None:
+def test_only_what_passes_alone_is_flaky(
+    tmp_path: Path, chosen: str, processes: int, flaky_fails: str, code: int, last: str
+) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)
     (tmp_path / "pytest.ini").touch()
     found = tmp_path / "found"
@@ -61,8 +64,14 @@ def test_only_what_passes_alone_is_flaky(tmp_path: Path, chosen: str, processes:
     done = subprocess.run(
         [sys.executable, REPOSITORY / "scripts/test", *words],
         cwd=tmp_path,
-        env={**os.environ, "FLAKY_LIST": str(found), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        env={
+            **os.environ,
+            "FLAKY_LIST": str(found),
+            "FLAKY_FAILS": flaky_fails,
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        },
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert (done.returncode, done.stdout.splitlines()[-1]) == (code, last)
-    assert (found.read_text() if found.exists() else "") == (f"{last.strip()}\n" if code == 0 else "")
+    is_flaky = last.startswith("  ")
+    assert (found.read_text() if found.exists() else "") == (f"{last.strip()}\n" if is_flaky else "")
