@@ -1,9 +1,10 @@
-"""The wheel holds everything the command needs: built, unpacked elsewhere and used from there."""
+"""The wheel holds everything the command needs, and the sdist what the wheel is built from."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -19,17 +20,28 @@ from tests.project.test_project_texts import texts
 PAGE = re.compile(r"[a-z-]+/[a-z-]+\.md")
 
 
+def built(kind: str, tree: Path, folder: Path) -> Path:
+    """The wheel or sdist of a tree."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
+    subprocess.run(command, cwd=tree, check=True, capture_output=True, timeout=120)
+    [found] = folder.iterdir()
+    return found
+
+
+@pytest.mark.slow
+def test_the_sdist_builds_the_same_wheel_and_has_no_tests(tmp_path: Path) -> None:
+    shutil.unpack_archive(built("sdist", REPOSITORY, tmp_path / "sdist"), tmp_path, filter="data")
+    [tree] = tmp_path.glob("logbook_agent-*")
+    assert not [path for path in tree.rglob("*") if path.name.startswith("test")]
+    wheels = [zipfile.ZipFile(built("wheel", top, tmp_path / f"of-{top.name}")) for top in (REPOSITORY, tree)]
+    expected, found = ({info.filename: info.CRC for info in wheel.infolist()} for wheel in wheels)
+    assert found == expected
+
+
 @pytest.mark.slow
 def test_the_wheel_works_without_the_checkout(tmp_path: Path) -> None:
-    built = tmp_path / "built"
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(built)],
-        cwd=REPOSITORY, check=True, capture_output=True, timeout=120,
-    )  # fmt: skip
-    [wheel] = built.glob("*.whl")
     site = tmp_path / "site"
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(site)
+    shutil.unpack_archive(built("wheel", REPOSITORY, tmp_path / "wheel"), site, "zip")
     names = {p.relative_to(site).as_posix() for p in site.rglob("*")}
     assert {f"logbook_agent/_data/templates/{n}" for n in NAMES} <= names
     assert {"logbook_agent/_data/recipes/int8-ab.yaml", "logbook_agent/_data/recipes/README.md"} <= names

@@ -1,9 +1,10 @@
-"""What the text in the code may name, and what the folder of a feature may leave behind."""
+"""What texts in the code and pictures of the README may name, and what the folder of a feature may leave behind."""
 
 from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,6 +35,18 @@ def test_no_message_names_a_file_of_the_checkout() -> None:
     elsewhere = ("https://", "scripts/iris/dev_tpu.py")  # of the projects of others
     found = [(where, text) for where, text in texts() if not any(name in text for name in elsewhere)]
     assert [where for where, text in found if CHECKOUT.search(text)] == []
+
+
+def test_pictures_of_the_readme_have_the_address_of_the_repository() -> None:
+    """A package index shows the README, where a path leads nowhere."""
+    urls = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["urls"]
+    raw = urls["Source"].replace("https://github.com/", "https://raw.githubusercontent.com/") + "/main/"
+    readme = (REPOSITORY / "README.md").read_text()
+    pictures = re.findall(r'(?:src|srcset)="([^"]+)"|!\[[^]]*\]\(([^)]+)\)', readme)
+    assert len(pictures) >= 2
+    for picture in map("".join, pictures):
+        assert picture.startswith(raw)
+        assert (REPOSITORY / picture.removeprefix(raw)).exists()
 
 
 def test_what_a_folder_leaves_behind_is_no_feature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
