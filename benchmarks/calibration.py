@@ -1,6 +1,6 @@
 """How often the rule of `logbook ab` errs, and what it finds: simulated comparisons, judged by the rule itself.
 
-    make calibrate             (or: python benchmarks/calibration.py --part 10 --only "no effect" --save FILE)
+    python benchmarks/calibration.py [--part 10] [--only "no effect"] [--save FILE]
 
 What machines do to runs is in machines.py, how clocks report them in clocks.py; neither shares anything with
 logbook_agent. simulation.py draws, judges and counts; cells.py lists what is measured, and the limits. The five cells

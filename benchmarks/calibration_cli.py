@@ -1,6 +1,6 @@
 """The worst cells of benchmarks/calibration.py through the command line: `logbook ab` replays their noise.
 
-    make calibrate-cli         (or: python benchmarks/calibration_cli.py --trials 24 --cells 5)
+    python benchmarks/calibration_cli.py [--trials 24] [--cells 5]
 
 In each trial `logbook ab` runs a command whose values a noise model made beforehand: a file for each side, a line for
 each run. The answer (outcome, change, interval, pairs, why it stopped) must be what the rule makes of the same numbers.

@@ -1,6 +1,6 @@
 """What a chart of a million points costs in a browser: the time to draw it, and following it while points come in.
 
-    make bench-charts                (or: python benchmarks/chart_speed.py --rounds 5 --follow 20 --save FILE)
+    python benchmarks/chart_speed.py [--rounds 5] [--follow 20] [--save FILE]
 
 Design: a series of a million points, reduced to the least and the greatest of each of 1,000 bins, in a page as `logbook
 report` writes it, in Chromium (`scripts/browser` installs it). `drawn`: from the begin of the navigation to the end of
@@ -36,10 +36,10 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright  # noqa: E402
-from tests.browser import charts  # noqa: E402
 
 from logbook_agent.report.charts.chart import Chart  # noqa: E402
 from logbook_agent.report.page.document import LiveParts  # noqa: E402
+from tests.contract.browser import charts  # noqa: E402
 
 POINTS, BINS = 1_000_000, 1_000
 A_SECOND, LOOK_S = 1_000, 0.25

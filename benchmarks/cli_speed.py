@@ -1,6 +1,6 @@
 """How long the command line takes, as ratios to `python -c "import typer"` in the same run.
 
-    make bench                                  (or: python benchmarks/cli_speed.py --rounds 30 --save FILE)
+    python benchmarks/cli_speed.py [--rounds 30] [--save FILE]
 
 Design: the commands alternate, one of each per round, in an order that is reversed every other round, so
 that drift of the machine meets all alike. Every sample is kept. `logbook run -- true` runs in a small git

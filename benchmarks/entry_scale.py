@@ -1,6 +1,6 @@
 """What an entry of twenty thousand runs costs, against one of ten, in the same run.
 
-    make bench-entry                  (or: python benchmarks/entry_scale.py --runs 20000 --rounds 7 --save FILE)
+    python benchmarks/entry_scale.py [--runs 20000] [--rounds 7] [--save FILE]
 
 Design: logbooks made alike by the store's own writers, each with one entry of 10, 2,000 and `--runs` runs; the commands
 alternate between them. Three kinds of entries: `repeats` has one case run again and again, `sweep` a case per run, and

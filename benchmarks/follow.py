@@ -1,7 +1,7 @@
 """What following runs elsewhere costs the machine that they are measured on, and what trivial runs take there against
 the engine's own: a real sshd, and a Slurm of two nodes, both on this machine.
 
-    make bench-follow               (or: python benchmarks/follow.py --rounds 3 --save FILE)
+    python benchmarks/follow.py [--rounds 3] [--save FILE]
 
 Design: `following` has eight runs that sleep and print the time, as the cases of one sweep (`sweep`) and as eight
 commands that each show their run's output (`runs`). The share of a core is the processor time within some seconds in
@@ -35,9 +35,8 @@ import psutil
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
-from tests.cluster.engines import slurm_engine, slurm_place, ssh_place  # noqa: E402
-
 from logbook_agent.store import records  # noqa: E402
+from tests.contract.engines import slurm_engine, slurm_place, ssh_place  # noqa: E402
 
 LOGBOOK = (sys.executable, "-m", "logbook_agent")
 FOLLOWED, SLEEP_S, SETTLE_S, WINDOW_S = 8, 30, 4.0, 15.0

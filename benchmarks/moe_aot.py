@@ -190,7 +190,7 @@ def write_inflation_table(path: Path, rows: Iterable[dict]) -> None:
         for row in rows
     ]
     lines = ",\n    ".join(json.dumps(row) for row in kept)
-    head = json.dumps({"made_by": "make aot", "software": software}, indent=2)[:-2]
+    head = json.dumps({"made_by": "benchmarks/moe_aot.py", "software": software}, indent=2)[:-2]
     path.write_text(f'{head},\n  "rows": [\n    {lines}\n  ]\n}}\n')
 
 

@@ -1,6 +1,6 @@
 """The whole MoE block on CPU: backend `tiled` against `ragged_dot`, torch and a dense limit.
 
-    make bench-cpu        (or: python benchmarks/moe_cpu.py --cells 8:2 --dtypes float32 --save FILE)
+    python benchmarks/moe_cpu.py [--cells 8:2] [--dtypes float32] [--save FILE]
     python benchmarks/moe_cpu.py --table benchmarks/moe_cpu.json        # its tables, nothing is measured
 
 A call is the function that `bench-core hillclimb` times: forward, or forward_backward (mean of squares, gradients to x

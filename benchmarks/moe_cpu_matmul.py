@@ -1,6 +1,6 @@
 """The grouped matmuls of an MoE block on CPU: backend `tiled` against `ragged_dot` and against two limits.
 
-    make bench-cpu-matmul      (or: python benchmarks/moe_cpu_matmul.py --rounds 9 --ragged-rounds 3 --save FILE)
+    python benchmarks/moe_cpu_matmul.py [--rounds 9] [--ragged-rounds 3] [--save FILE]
 
 A call is what the block asks of its backend: three products forward (w1, w3, w2), or these and their six
 gradients. Limits, with the same FLOPs: `dense`, every row times one matrix, and `batched`, groups of equal

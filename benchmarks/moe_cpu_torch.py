@@ -24,10 +24,7 @@ def load() -> tuple[Any, str | None]:
     try:
         torch = importlib.import_module("torch")
     except ModuleNotFoundError:
-        return (
-            None,
-            "torch is not installed here: scripts/bench_torch makes .venv-torch, which make bench-cpu then uses",
-        )
+        return None, "torch is not installed here: scripts/bench_torch makes .venv-torch, which has it"
     torch.set_num_threads(THREADS)
     return torch, None
 

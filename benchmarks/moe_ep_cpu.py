@@ -1,6 +1,6 @@
 """What a form of parallelism costs on CPU: two virtual devices against one, with the same threads.
 
-    make bench-ep-cpu        (or: python benchmarks/moe_ep_cpu.py --cells 8:2 --passes forward --save FILE)
+    python benchmarks/moe_ep_cpu.py [--cells 8:2] [--passes forward] [--save FILE]
     python benchmarks/moe_ep_cpu.py --table benchmarks/moe_ep_cpu.json        # its table, nothing is measured
 
 A call is the function that `bench-core hillclimb` times: forward, or forward_backward (mean of squares, gradients to x

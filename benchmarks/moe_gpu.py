@@ -1,6 +1,6 @@
 """The grouped matmul and the whole MoE block on a GPU: backend `pallas_gpu` against its peers and a dense limit.
 
-    make bench-gpu       (or: python benchmarks/moe_gpu.py --shapes S --topk 2 --save FILE)
+    python benchmarks/moe_gpu.py [--shapes S] [--topk 2] [--save FILE]
     python benchmarks/moe_gpu.py --scale tiny    # that it runs: any device, kernels interpreted on a CPU, no figures
 
 Two levels. `product`: one grouped product of sorted operands, each of the six that a block needs. `block`: the function
@@ -240,7 +240,7 @@ def main() -> None:
     device = "cuda" if jax.default_backend() == "gpu" else "cpu"
     torch, no_torch = moe_cpu_torch.load()
     if torch is None:
-        no_torch = "torch is not installed here: scripts/bench_gpu makes .venv-gpu, which make bench-gpu then uses"
+        no_torch = "torch is not installed here: scripts/bench_gpu makes .venv-gpu, which has it"
     elif device == "cuda" and not torch.cuda.is_available():
         torch, no_torch = None, f"torch {torch.__version__} finds no GPU"
     tokamax, no_tokamax = load_tokamax()

@@ -1,6 +1,6 @@
 """The kernels of backend `pallas_gpu` compiled for an H200 that is not there: what fits, and in how many registers.
 
-    make gpu-compile       (or: python benchmarks/moe_gpu_compile.py --blocks 128,128,64,8,3)
+    python benchmarks/moe_gpu_compile.py [--blocks 128,128,64,8,3]
 
 It needs JAX's plug-in for CUDA (scripts/bench_gpu), and no GPU. Nothing here is a timing. For each shape and pass of
 the routed experts as one operation, XLA compiles the program for compute capability 9.0, and `ptxas` says what each
@@ -146,7 +146,7 @@ def _table(options: argparse.Namespace, dump: Path) -> None:
         print(
             f"error: JAX cannot compile for CUDA here: {error}\n"
             "  cause: JAX's plug-in for CUDA is not installed\n"
-            "  next: run scripts/bench_gpu, then make gpu-compile",
+            "  next: run scripts/bench_gpu, then use .venv-gpu/bin/python",
             file=sys.stderr,
         )
         raise SystemExit(2) from error

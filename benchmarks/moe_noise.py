@@ -1,6 +1,6 @@
 """How far two runs of one and the same case lie apart: the noise that every ratio of two runs has to beat.
 
-    make bench-noise               (or: python benchmarks/moe_noise.py --repeats 30 --save FILE)
+    python benchmarks/moe_noise.py [--repeats 30] [--save FILE]
 
 Design: one case is run `--repeats` times, each a new process of `bench-core hillclimb`; two cases alternate, so that
 drift of the machine meets both. The runs of a case are taken in pairs (1 and 2, 3 and 4, ...) as if they were the

@@ -5,7 +5,7 @@
     python benchmarks/predict_seeds.py --document    write the tables of benchmarks/README.md
     python benchmarks/predict_seeds.py               print these tables
 
-`make predict-seeds` does all of it (half an hour on two cores). The rows are in
+All of it takes half an hour on two cores. The rows are in
 tests/contract/bench_core/data/seed_measured.tsv, each with its place and the options of `bench-core predict`. The two
 forms of a program are that of these options, and the same with `--published`. Costs and predictions are made by the
 functions that the command calls.

@@ -1,6 +1,6 @@
 """What 200 runs of `true` on Ray take against 200 bare tasks of Ray that start `true`.
 
-    make bench-ray                  (or: python benchmarks/ray_batch.py --rounds 3 --save FILE)
+    python benchmarks/ray_batch.py [--rounds 3] [--save FILE]
 
 Design: the two nodes of the tests, both on this machine, four processors of Ray in all. In turn a Job that makes the
 bare tasks, as many at a time as fit, and a batch of the logbook, four at a time: recorded, submitted, made, followed
@@ -30,9 +30,6 @@ import psutil
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
-from tests.cluster.engines import ray_engine  # noqa: E402
-from tests.cluster.engines.ray_place import declare  # noqa: E402
-
 from logbook_agent.cli import main as logbook  # noqa: E402
 from logbook_agent.cli.output import LineDisplay  # noqa: E402
 from logbook_agent.cluster.ray_api import Jobs  # noqa: E402
@@ -41,6 +38,8 @@ from logbook_agent.running.launch.signals import StopRequests  # noqa: E402
 from logbook_agent.running.order import RunPlan  # noqa: E402
 from logbook_agent.running.prepare import prepare  # noqa: E402
 from logbook_agent.store.workspace import Workspace  # noqa: E402
+from tests.contract.engines import ray_engine  # noqa: E402
+from tests.contract.engines.ray_place import declare  # noqa: E402
 
 RUNS, AT_ONCE = 200, 4
 # What others do on the machine changes these little.

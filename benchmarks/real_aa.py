@@ -1,6 +1,6 @@
 """Real A/A comparisons on a machine that others use: how often `logbook ab` finds a difference that is not there.
 
-    make bench-aa                    (or: python benchmarks/real_aa.py --comparisons 60 --save FILE)
+    python benchmarks/real_aa.py [--comparisons 60] [--save FILE]
 
 Each comparison runs one command of about 0.1 s of processor time by `logbook ab` in a logbook of its own. Both sides
 are the same but for a word that the command ignores. Meanwhile burners come and go: each spins for 0.2 to 2 s and then

@@ -1,6 +1,6 @@
 """What it takes to expand a recipe of 100,000 cases, measured in processes of their own.
 
-    make bench-recipes                (or: python benchmarks/recipe_scale.py --rounds 15 --save FILE)
+    python benchmarks/recipe_scale.py [--rounds 15] [--save FILE]
 
 Design: a recipe of the benchmark's own shape, 20 config keys and a command of 38 words, with three axes of 50 x 50 x 40
 values. `listed`: no controls, in order. `controlled`: half as many values on one axis, a control beside each case, and

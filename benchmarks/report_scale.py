@@ -1,6 +1,6 @@
 """What the page of a logbook of a thousand entries costs: to make, to send and to open.
 
-    make bench-report               (or: python benchmarks/report_scale.py --entries 1000 --runs 2 --save FILE)
+    python benchmarks/report_scale.py [--entries 1000] [--runs 2] [--save FILE]
 
 Design: a logbook made by the store's own writers, with all parts in each entry and `--runs` runs each. `report` is made
 by the command in a process of its own, its processor time taken with that of its children: first without an index and
@@ -29,7 +29,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 
 from playwright.sync_api import sync_playwright  # noqa: E402
-from tests.browser import books  # noqa: E402
+
+from tests.contract.browser import books  # noqa: E402
 
 LOGBOOK = (sys.executable, "-m", "logbook_agent")
 SEARCH = """

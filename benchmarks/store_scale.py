@@ -1,6 +1,6 @@
 """What a logbook of ten thousand entries costs, against one of ten, in the same run.
 
-    make bench-store                  (or: python benchmarks/store_scale.py --entries 10000 --rounds 15 --save FILE)
+    python benchmarks/store_scale.py [--entries 10000] [--rounds 15] [--save FILE]
 
 Design: two stores made alike, of 10 and of `--entries` entries, each with two rows; the commands alternate
 between them. `warm`: the index is there and the file system has everything in memory. `cold`: the index was

@@ -1,6 +1,6 @@
 """What a sync costs: requests and time of a first one and of one with nothing new, and the time of planning.
 
-    make bench-sync                  (or: python benchmarks/sync_speed.py --rounds 3 --save FILE)
+    python benchmarks/sync_speed.py [--rounds 3] [--save FILE]
 
 Design: the real emulator of GitHub behind our proxy, both on this machine, and the real command line with the real
 clock. A first sync of 300 entries opens the issue and posts 30 updates, a second apart as GitHub asks; its floor is

@@ -1,7 +1,7 @@
 """How much work each backend makes of a case on each TPU, as its compiler has it. No JAX.
 
-`make aot` (benchmarks/moe_aot.py) writes the table `inflation_table.json`: it compiles published shapes for TPUs that
-need not be there.
+benchmarks/moe_aot.py writes the table `inflation_table.json`: it compiles published shapes for TPUs that need not be
+there.
 """
 
 import functools

@@ -26,7 +26,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 # A file or target of a checkout, as one types or looks it up.
 CHECKOUT = re.compile(
-    r"\b(docs|scripts|benchmarks|tests|requirements)/\w|\bmake (setup|test|bench|check)|(README|CONTRIBUTING)\.md"
+    r"\b(docs|scripts|benchmarks|tests|tools|requirements)/\w|\bmake (setup|test|check)|(README|CONTRIBUTING)\.md"
 )
 
 

@@ -1,4 +1,4 @@
-"""`python -m tools.fuzz`: documents by the thousand against the readers and the command line (`make fuzz`)."""
+"""`python -m tools.fuzz`: documents by the thousand against the readers and the command line."""
 
 from __future__ import annotations
 
