@@ -1,4 +1,4 @@
-# The two main targets are `make quickstart` and `make test`. They need only Python 3.11+, make and git.
+# The two main targets are `make quickstart` and `make test`. They need only Python 3.11 to 3.14, make and git.
 # Benchmarks and tools are scripts: benchmarks/README.md and tools/README.md have their command lines.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
